@@ -1,0 +1,26 @@
+"""The verdict on one statement, as a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Verdict = Literal["answered", "refused", "unsupported"]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What the gate says to one statement. Text depends on the statement alone."""
+
+    verdict: Verdict
+    """Whether rows follow."""
+    code: str
+    """Stable short name of the reason: "answered", "public", "known", "risk", or a code of `auditor.sql`."""
+    message: str
+    """The reason in an analyst's words."""
+    hint: str = ""
+    """What would do, where something would."""
+    risk_before: float | None = None
+    """Worst certified risk before the statement; for administrators."""
+    risk_after: float | None = None
+    """Worst certified risk with its answer released; for administrators."""

@@ -1,0 +1,53 @@
+"""Everything `auditor` raises on purpose.
+
+    AuditorError
+    ├── PolicyError                 a policy that cannot be used; names key, value and what would do
+    ├── DatabaseError               the database cannot be opened or read
+    ├── LedgerError                 the ledger cannot be trusted, read or written
+    │   └── DataChanged             the data are not those the ledger's first entry was bound to
+    ├── QueryRefused                the limit would be passed; `.decision`
+    └── QueryUnsupported            the statement is not understood; `.decision`
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from auditor.decision import Decision
+
+
+class AuditorError(Exception):
+    """Base of every error that `auditor` raises on purpose."""
+
+
+class PolicyError(AuditorError):
+    """A policy that cannot be used; the message names key, value and what would do."""
+
+
+class DatabaseError(AuditorError):
+    """The database cannot be opened, or lacks what the policy names."""
+
+
+class LedgerError(AuditorError):
+    """The ledger is missing, shortened, corrupt, of another table, or cannot be written."""
+
+
+class DataChanged(LedgerError):
+    """The protected table differs from the one that the ledger's answers were computed on."""
+
+
+class QueryRefused(AuditorError):
+    """An answer would push the risk past the limit. Carries the decision."""
+
+    def __init__(self, decision: Decision) -> None:
+        super().__init__(decision.message)
+        self.decision = decision
+
+
+class QueryUnsupported(AuditorError):
+    """A statement that is not understood, and hence not answered. Carries the decision."""
+
+    def __init__(self, decision: Decision) -> None:
+        super().__init__(decision.message)
+        self.decision = decision
