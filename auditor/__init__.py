@@ -1,0 +1,63 @@
+"""Ask a confidential column exact questions; be refused what would locate a person.
+
+Promise: importing `auditor` is cheap. Each name below is imported from its module when it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from auditor.decision import Decision
+    from auditor.errors import (
+        AuditorError,
+        DatabaseError,
+        DataChanged,
+        LedgerError,
+        PolicyError,
+        QueryRefused,
+        QueryUnsupported,
+    )
+    from auditor.gate import Answer, Gate
+    from auditor.policy import Policy
+
+__all__ = [
+    "Answer",
+    "AuditorError",
+    "DataChanged",
+    "DatabaseError",
+    "Decision",
+    "Gate",
+    "LedgerError",
+    "Policy",
+    "PolicyError",
+    "QueryRefused",
+    "QueryUnsupported",
+]
+
+_HOMES = {
+    "Answer": "auditor.gate",
+    "AuditorError": "auditor.errors",
+    "DataChanged": "auditor.errors",
+    "DatabaseError": "auditor.errors",
+    "Decision": "auditor.decision",
+    "Gate": "auditor.gate",
+    "LedgerError": "auditor.errors",
+    "Policy": "auditor.policy",
+    "PolicyError": "auditor.errors",
+    "QueryRefused": "auditor.errors",
+    "QueryUnsupported": "auditor.errors",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'auditor' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

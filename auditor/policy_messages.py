@@ -1,0 +1,163 @@
+"""What is wrong with a policy, said once: key, value, and what would do.
+
+Promise: from pydantic's list of findings comes one sentence. What would do is read from the docstring of the
+key itself, so the text cannot drift from the model. A misspelt key suggests the near one, and comes before
+the missing one that it causes. Requests for what this version does not offer are told apart from mistakes.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+from auditor.errors import PolicyError
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
+
+NOT_YET: Mapping[tuple[str, str], tuple[object, str]] = {
+    ("intruder", "insiders"): (0, "insiders = 1 is not available yet; set insiders = 0, or leave it out"),
+    ("intruder", "candidates"): (
+        "interval",
+        'only "interval" is available yet; set candidates = "interval", or leave it out',
+    ),
+    ("decision", "partial"): (
+        "refuse",
+        'only "refuse" is available yet; set partial = "refuse", or leave it out',
+    ),
+}
+"""(section, key): the one value on offer, and what to say to those that a later version will take."""
+
+LATER: Mapping[tuple[str, str], tuple[object, ...]] = {
+    ("intruder", "insiders"): (1,),
+    ("intruder", "candidates"): ("exact", "tilted"),
+    ("decision", "partial"): ("suppress",),
+}
+"""(section, key): the values that a later version will take. Any other is a mistake."""
+
+
+def unavailable(document: dict[str, Any]) -> dict[str, Any]:
+    """The document, one `[[protect]]` taken for `[protect]`.
+
+    Raises:
+        PolicyError: it asks for what this version does not offer.
+    """
+    for place, section in [("", document), *document.items()]:
+        if isinstance(section, dict) and "dialect" in section:
+            key = f"{place}.dialect" if place else "dialect"
+            text = "is not available yet; statements are read as DuckDB's SQL, so leave it out"
+            raise PolicyError(f"{key} = {_shown(section['dialect'])}: {text}")
+    protect = document.get("protect")
+    if isinstance(protect, list):
+        if len(protect) != 1:
+            raise PolicyError(
+                f"[[protect]] given {len(protect)} times: several protected columns are not available yet; "
+                "give one [protect]"
+            )
+        document = {**document, "protect": protect[0]}
+    for (place, key), (offered, text) in NOT_YET.items():
+        section = document.get(place)
+        if not isinstance(section, dict) or key not in section:
+            continue
+        value = section[key]
+        if value in LATER[place, key] and not isinstance(value, bool):
+            raise PolicyError(f"{place}.{key} = {_shown(value)}: {text}")
+        if value != offered or isinstance(value, bool):
+            raise PolicyError(
+                f"{place}.{key} = {_shown(value)}: not a value of {key}; set {key} = {_shown(offered)}"
+            )
+    return document
+
+
+def explain(error: ValidationError, model: type[BaseModel]) -> str:
+    """The finding to mend first, as one sentence."""
+    findings = error.errors(include_url=False)
+    first = min(findings, key=lambda finding: finding["type"] != "extra_forbidden")
+    kind, path = first["type"], [part for part in first["loc"] if isinstance(part, str)]
+    if kind == "extra_forbidden":
+        return _unknown(path, first["input"], model)
+    wanted, names = _field(path, model)
+    key = ".".join(names)
+    if kind == "missing":
+        return f"{key} is missing: give {wanted}"
+    if any(isinstance(part, str) and part.startswith("literal[") for part in first["loc"]):
+        return f'{key} = {_shown(first["input"])}: must be "all" or a list of names in quotes; give {wanted}'
+    text = _reason(first)
+    if kind == "value_error" and not text.startswith("must be"):
+        return text  # our own checks across keys name key and value themselves
+    return f"{key} = {_shown(first['input'])}: {text}; give {wanted}"
+
+
+def _reason(finding: ErrorDetails) -> str:
+    context = finding.get("ctx", {})
+    texts = {
+        "greater_than": "must be greater than {gt}",
+        "greater_than_equal": "must be at least {ge}",
+        "less_than": "must be less than {lt}",
+        "less_than_equal": "must be at most {le}",
+        "literal_error": "must be {expected}",
+        "string_type": "must be text in quotes",
+        "string_too_short": "must not be empty",
+        "tuple_type": "must be a list of names",
+        "model_type": "must be a section",
+        "finite_number": "must be a finite number",
+    }
+    if finding["type"] in texts:
+        return texts[finding["type"]].format(**context)
+    return finding["msg"].removeprefix("Value error, ")
+
+
+def _unknown(path: Sequence[str], value: object, model: type[BaseModel]) -> str:
+    *sections, key = path
+    known = _names(_section(sections, model))
+    shown = f"{'.'.join(path)} = {_shown(value)}" if not isinstance(value, dict) else f"[{'.'.join(path)}]"
+    near = difflib.get_close_matches(key.casefold(), known, n=1, cutoff=0.6)
+    if near:
+        return f"{shown}: no such key; did you mean {'.'.join([*sections, near[0]])}?"
+    home = [name for name in _names(model) if key in _names(_section([name], model))] if not sections else []
+    if home:
+        return f"{shown}: no such key here; it belongs in the section [{home[0]}]"
+    where = f"[{'.'.join(sections)}]" if sections else "a policy"
+    return f"{shown}: no such key; {where} has {', '.join(known)}"
+
+
+def _names(model: type[BaseModel] | None) -> list[str]:
+    return [field.alias or name for name, field in model.model_fields.items()] if model else []
+
+
+def _section(path: Sequence[str], model: type[BaseModel]) -> type[BaseModel] | None:
+    """The model of a section, by its name in TOML."""
+    current: type[BaseModel] | None = model
+    for part in path:
+        fields = {(f.alias or n): f for n, f in current.model_fields.items()} if current else {}
+        field = fields.get(part)
+        found = field.annotation if field else None
+        current = found if isinstance(found, type) and issubclass(found, BaseModel) else None
+    return current
+
+
+def _field(path: Sequence[str], model: type[BaseModel]) -> tuple[str, list[str]]:
+    """What would do for the key at a path, and the path without pydantic's own labels (union members)."""
+    current: type[BaseModel] | None = model
+    wanted, seen = "", list[str]()
+    for part in path:
+        fields = {(f.alias or n): f for n, f in current.model_fields.items()} if current else {}
+        if part not in fields:
+            break
+        wanted, seen = fields[part].description or "", [*seen, part]
+        current = _section([part], current) if current else None
+    return wanted, seen
+
+
+def _shown(value: object) -> str:
+    """A value as TOML has it."""
+    if isinstance(value, Decimal | Fraction):
+        return str(value)
+    return json.dumps(value, ensure_ascii=False, default=str)
