@@ -1,0 +1,19 @@
+"""What has been asked and answered: durable, append-only, hash-chained.
+
+    entries.py      Binding, Entry, KnownAnswer: what is remembered, as values
+    packing.py      record numbers, signs and exact values as bytes and text
+    chain.py        what the hash of an entry covers
+    store.py        the tables, through SQLAlchemy on SQLite; every database error becomes a `LedgerError`
+    anchor.py       a small file kept elsewhere that proves the ledger whole
+    book.py         Ledger: the façade
+
+Promise: an entry that `Ledger.append` returned is on disk; an entry is never changed or removed unnoticed
+(the last ones only where an anchor is kept); whatever is wrong with a ledger is one clear `LedgerError`.
+"""
+
+from __future__ import annotations
+
+from auditor.ledger.book import Ledger, LedgerMoved, LedgerReport
+from auditor.ledger.entries import Binding, Entry, KnownAnswer
+
+__all__ = ["Binding", "Entry", "KnownAnswer", "Ledger", "LedgerMoved", "LedgerReport"]

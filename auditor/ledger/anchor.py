@@ -1,0 +1,92 @@
+"""The anchor: id, length and head of a ledger, in a small file kept elsewhere.
+
+Promise: the file is always whole (written beside, synced, then put in place) and never goes back. It follows
+every commit before anything is released, so a ledger that is shorter than its anchor has lost something.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from auditor.errors import LedgerError
+
+PATIENCE = 30.0
+"""Seconds to wait for another process that writes the anchor, which takes it milliseconds."""
+
+
+@dataclass(frozen=True)
+class Anchored:
+    """What an anchor says."""
+
+    id: str
+    """Which ledger."""
+    length: int
+    """How many entries it had, at least."""
+    head: str
+    """Hex hash of the last of them."""
+
+
+def read_anchor(path: Path) -> Anchored | None:
+    """What the anchor says, or None where there is none yet."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        found = Anchored(content["id"], content["length"], content["head"])
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise LedgerError(f"anchor {path}: cannot be read: {error.strerror or error}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise LedgerError(f"anchor {path}: not an anchor; restore it from a copy") from error
+    if not (isinstance(found.length, int) and isinstance(found.id, str) and isinstance(found.head, str)):
+        raise LedgerError(f"anchor {path}: not an anchor; restore it from a copy")
+    return found
+
+
+def write_anchor(path: Path, new: Anchored) -> None:
+    """Move the anchor on to `new`; what is already further stays.
+
+    Raises:
+        LedgerError: it cannot be written, or belongs to another ledger.
+    """
+    try:
+        with FileLock(f"{path}.lock", timeout=PATIENCE):
+            old = read_anchor(path)
+            if old is not None and old.id != new.id:
+                raise LedgerError(f"anchor {path}: belongs to another ledger; give each ledger its own")
+            if old is None or old.length < new.length:
+                _replace(path, json.dumps(asdict(new)) + "\n")
+    except Timeout as error:
+        raise LedgerError(f"anchor {path}: another process holds it, or its folder is missing") from error
+    except OSError as error:
+        raise LedgerError(f"anchor {path}: cannot be written: {error.strerror or error}") from error
+
+
+def _replace(path: Path, text: str) -> None:
+    handle, name = tempfile.mkstemp(prefix=f"{path.name}.", suffix=".new", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except OSError:
+        Path(name).unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a file's new name durable, where the system lets a folder be synced."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

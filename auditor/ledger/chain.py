@@ -1,0 +1,50 @@
+"""What the hash of an entry covers: the hash before it, its row and its answers, canonically. No I/O.
+
+Promise: two different histories have different hashes. The canonical form is JSON with nothing left to
+choice (ASCII, no spaces, fixed order), so no two rows share one; packed bytes enter by their own digest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
+from typing import Any
+
+Row = Mapping[Any, object]
+"""A row by its column names."""
+
+FORMAT = 1
+"""Version of tables and canonical form; a ledger of another is not opened."""
+
+BINDING_FIELDS = tuple(
+    "id format protect_digest fingerprint size table_name column_name protect created".split()
+)
+ENTRY_FIELDS = tuple(
+    "number time user_name sql parameters normalised verdict code is_check "
+    "risk_before risk_after leak answers".split()
+)
+ANSWER_FIELDS = ("statement", "position", "kind", "value")
+
+
+def first_hash(binding: Row) -> bytes:
+    """The hash that the first entry follows: that of what the ledger is bound to."""
+    return _digest([binding[name] for name in BINDING_FIELDS])
+
+
+def next_hash(before: bytes, row: Row, answers: Iterable[Row]) -> bytes:
+    """The hash of an entry's row and its answers' rows, after the entry whose hash is `before`."""
+    told = [
+        [*(answer[name] for name in ANSWER_FIELDS), _part(answer["records"]), _part(answer["signs"])]
+        for answer in answers
+    ]
+    return _digest([before.hex(), [row[name] for name in ENTRY_FIELDS], told])
+
+
+def _part(packed: object) -> str | None:
+    return blake2b(packed, digest_size=32).hexdigest() if isinstance(packed, bytes) else None
+
+
+def _digest(content: Sequence[object]) -> bytes:
+    text = json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return blake2b(text.encode("ascii"), digest_size=32).digest()

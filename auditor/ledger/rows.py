@@ -1,0 +1,233 @@
+"""Rows of the ledger's tables to values and back, verified on the way.
+
+Promise: an entry that comes out of here follows, by its hash, the one it was asked to follow.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, func, select
+
+from auditor.errors import DataChanged, LedgerError
+from auditor.ledger.chain import BINDING_FIELDS, FORMAT, next_hash
+from auditor.ledger.entries import Binding, Entry, KnownAnswer
+from auditor.ledger.packing import (
+    Unreadable,
+    pack_records,
+    pack_signs,
+    pack_value,
+    unpack_records,
+    unpack_signs,
+    unpack_value,
+)
+from auditor.ledger.store import ANSWER, STATEMENT
+
+BATCH = 256
+"""Entries read in one snapshot."""
+
+
+@dataclass(frozen=True)
+class StoredBinding:
+    """The binding as found in a ledger."""
+
+    id: str
+    """Which ledger."""
+    binding: Binding
+    """What it is bound to."""
+    row: Mapping[str, object]
+    """The row itself, which the first entry's hash follows."""
+
+
+def binding_row(binding: Binding, identity: str, created: datetime) -> dict[str, object]:
+    """The row of a new ledger."""
+    return {
+        "id": identity,
+        "format": FORMAT,
+        "protect_digest": binding.protect_digest,
+        "fingerprint": binding.fingerprint,
+        "size": binding.size,
+        "table_name": binding.table,
+        "column_name": binding.column,
+        "protect": binding.protect,
+        "created": created.isoformat(),
+    }
+
+
+def stored_binding(row: RowMapping) -> StoredBinding:
+    """The binding in a row."""
+    created = datetime.fromisoformat(row["created"])
+    binding = Binding(row["protect_digest"], row["fingerprint"], row["size"], row["table_name"],
+                      row["column_name"], row["protect"], created)  # fmt: skip
+    return StoredBinding(row["id"], binding, {name: row[name] for name in BINDING_FIELDS})
+
+
+def compare(file: Path, stored: Binding, given: Binding) -> None:
+    """Hold a ledger to the data and the [protect] it was begun on.
+
+    Raises:
+        DataChanged: other data.
+        LedgerError: another table, column or [protect].
+    """
+    for name in ("table", "column"):
+        was, now = getattr(stored, name), getattr(given, name)
+        if was.casefold() != now.casefold():
+            text = f"it was begun for {name} {was!r}, the policy says {now!r}; give each its own ledger"
+            raise LedgerError(f"ledger {file}: {text}")
+    if stored.protect_digest != given.protect_digest:
+        text = (
+            f"[protect] has changed since it was begun{_difference(stored.protect, given.protect)}; "
+            "put it back, or begin another ledger if none of its answers is still known"
+        )
+        raise LedgerError(f"ledger {file}: {text}")
+    if (stored.fingerprint, stored.size) != (given.fingerprint, given.size):
+        sizes = f" ({stored.size} records then, {given.size} now)" if stored.size != given.size else ""
+        text = (
+            f"table {given.table!r} has changed since it was begun{sizes}; its answers are about the old data"
+        )
+        raise DataChanged(f"ledger {file}: {text}")
+
+
+def _difference(was: str, now: str) -> str:
+    if not was or not now:
+        return ""
+    old, new = json.loads(was), json.loads(now)
+    keys = sorted(key for key in {*old, *new} if old.get(key) != new.get(key))
+    return " (" + ", ".join(f"{key} was {old.get(key)}, is {new.get(key)}" for key in keys) + ")"
+
+
+def last(connection: Connection) -> tuple[int, bytes] | None:
+    """Number and hash of the last entry, or None where there is none."""
+    query = select(STATEMENT.c.number, STATEMENT.c.hash).order_by(STATEMENT.c.number.desc()).limit(1)
+    row = connection.execute(query).first()
+    return None if row is None else (row[0], bytes(row[1]))
+
+
+def answers_after(connection: Connection, number: int) -> bool:
+    """Whether an entry above `number` has answers."""
+    query = (
+        select(func.count())
+        .select_from(STATEMENT)
+        .where(STATEMENT.c.number > number, STATEMENT.c.answers > 0)
+    )
+    return bool(connection.execute(query).scalar_one())
+
+
+def insert(connection: Connection, entry: Entry, before: bytes) -> Entry:
+    """Write an entry that follows the one whose hash is `before`; the entry with its own hash."""
+    row = _entry_row(entry)
+    answers = [_answer_row(entry.number, place, answer) for place, answer in enumerate(entry.answers)]
+    digest = next_hash(before, row, answers)
+    connection.execute(STATEMENT.insert(), {**row, "hash": digest})
+    if answers:
+        connection.execute(ANSWER.insert(), answers)
+    return replace(entry, hash=digest.hex())
+
+
+def verified(file: Path, connection: Connection, after: int, head: bytes) -> Iterator[Entry]:
+    """At most `BATCH` entries above `after`, whose hash is `head`, each following the one before.
+
+    Raises:
+        LedgerError: an entry is missing, out of place or altered.
+    """
+    query = select(STATEMENT).where(STATEMENT.c.number > after).order_by(STATEMENT.c.number).limit(BATCH)
+    statements = connection.execute(query).mappings().all()
+    if not statements:
+        return
+    told = _answers(connection, after, statements[-1]["number"])
+    for row in statements:
+        after += 1
+        if row["number"] != after:
+            raise LedgerError(f"ledger {file}: entry {after} is missing; restore the ledger from a copy")
+        answers = told.pop(after, [])
+        if row["answers"] != len(answers) or next_hash(head, row, answers) != bytes(row["hash"]):
+            raise LedgerError(
+                f"ledger {file}: entry {after} was altered, or one before it; restore it from a copy"
+            )
+        head = bytes(row["hash"])
+        try:
+            yield _entry(row, answers)
+        except Unreadable as error:
+            raise LedgerError(f"ledger {file}: entry {after} cannot be read: {error}") from error
+    if told:
+        raise LedgerError(f"ledger {file}: it has answers without a statement; restore it from a copy")
+
+
+def _answers(connection: Connection, after: int, until: int) -> dict[int, list[RowMapping]]:
+    query = (
+        select(ANSWER)
+        .where(ANSWER.c.statement > after, ANSWER.c.statement <= until)
+        .order_by(ANSWER.c.statement, ANSWER.c.position)
+    )
+    told: dict[int, list[RowMapping]] = {}
+    for row in connection.execute(query).mappings():
+        told.setdefault(row["statement"], []).append(row)
+    return told
+
+
+def _entry_row(entry: Entry) -> dict[str, object]:
+    for name, risk in (("risk_before", entry.risk_before), ("risk_after", entry.risk_after)):
+        if risk is not None and not math.isfinite(risk):
+            raise LedgerError(f"{name} = {risk} cannot be recorded: not a finite number")
+    return {
+        "number": entry.number,
+        "time": entry.time.isoformat(timespec="microseconds"),
+        "user_name": entry.user,
+        "sql": entry.sql,
+        "parameters": entry.parameters,
+        "normalised": entry.normalised,
+        "verdict": entry.verdict,
+        "code": entry.code,
+        "is_check": int(entry.check),
+        "risk_before": None if entry.risk_before is None else float(entry.risk_before),
+        "risk_after": None if entry.risk_after is None else float(entry.risk_after),
+        "leak": int(entry.leak),
+        "answers": len(entry.answers),
+    }
+
+
+def _answer_row(statement: int, position: int, answer: KnownAnswer) -> dict[str, Any]:
+    if answer.signs is not None and len(answer.signs) != len(answer.records):
+        raise ValueError("an answer needs one sign per record")
+    return {
+        "statement": statement,
+        "position": position,
+        "kind": answer.kind,
+        "records": pack_records(answer.records),
+        "signs": pack_signs(answer.signs),
+        "value": pack_value(answer.value),
+    }
+
+
+def _entry(row: RowMapping, answers: Sequence[RowMapping]) -> Entry:
+    known = tuple(
+        KnownAnswer(
+            answer["kind"],
+            unpack_records(answer["records"]),
+            unpack_signs(answer["signs"]),
+            unpack_value(answer["value"]),
+        )
+        for answer in answers
+    )
+    return Entry(
+        number=row["number"],
+        time=datetime.fromisoformat(row["time"]).astimezone(UTC),
+        user=row["user_name"],
+        sql=row["sql"],
+        parameters=row["parameters"],
+        normalised=row["normalised"],
+        verdict=row["verdict"],
+        code=row["code"],
+        check=bool(row["is_check"]),
+        risk_before=row["risk_before"],
+        risk_after=row["risk_after"],
+        leak=bool(row["leak"]),
+        answers=known,
+        hash=bytes(row["hash"]).hex(),
+    )

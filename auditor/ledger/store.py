@@ -1,0 +1,208 @@
+"""The ledger's tables, through SQLAlchemy Core on SQLite.
+
+Promise: a write is one transaction that has the write lock from its first statement; a read is one snapshot;
+every database error becomes one `LedgerError` in plain words. A ledger file appears whole or not at all.
+
+Triggers forbid UPDATE and DELETE: they stop accidents. What they cannot stop, the hash chain shows.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from sqlalchemy import (
+    DDL,
+    Column,
+    Connection,
+    Engine,
+    Float,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    create_engine,
+    event,
+    make_url,
+)
+from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.pool import QueuePool
+
+from auditor.errors import LedgerError
+from auditor.ledger.anchor import sync_folder
+
+PATIENCE = 30.0
+"""Seconds to wait for another writer, each of which takes about a millisecond."""
+
+METADATA = MetaData()
+
+BINDING = Table(
+    "ledger_binding",
+    METADATA,
+    Column("id", Text, primary_key=True),
+    Column("format", Integer, nullable=False),
+    Column("protect_digest", Text, nullable=False),
+    Column("fingerprint", Text, nullable=False),
+    Column("size", Integer, nullable=False),
+    Column("table_name", Text, nullable=False),
+    Column("column_name", Text, nullable=False),
+    Column("protect", Text, nullable=False),
+    Column("created", Text, nullable=False),
+)
+
+STATEMENT = Table(
+    "ledger_statement",
+    METADATA,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("time", Text, nullable=False),
+    Column("user_name", Text, nullable=False),
+    Column("sql", Text, nullable=False),
+    Column("parameters", Text, nullable=False),
+    Column("normalised", Text, nullable=False),
+    Column("verdict", Text, nullable=False),
+    Column("code", Text, nullable=False),
+    Column("is_check", Integer, nullable=False),
+    Column("risk_before", Float),
+    Column("risk_after", Float),
+    Column("leak", Integer, nullable=False),
+    Column("answers", Integer, nullable=False),
+    Column("hash", LargeBinary, nullable=False),
+)
+
+ANSWER = Table(
+    "ledger_answer",
+    METADATA,
+    Column("statement", Integer, primary_key=True, autoincrement=False),
+    Column("position", Integer, primary_key=True, autoincrement=False),
+    Column("kind", Text, nullable=False),
+    Column("records", LargeBinary, nullable=False),
+    Column("signs", LargeBinary),
+    Column("value", Text, nullable=False),
+)
+
+for _table in (BINDING, STATEMENT, ANSWER):
+    for _change in ("UPDATE", "DELETE"):
+        _trigger = DDL(  # type: ignore[no-untyped-call]
+            f"CREATE TRIGGER {_table.name}_no_{_change.lower()} BEFORE {_change} ON {_table.name} "
+            "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
+        )
+        event.listen(_table, "after_create", _trigger.execute_if(dialect="sqlite"))
+
+FAULTS: Mapping[str, str] = {
+    "SQLITE_FULL": "the disk is full; nothing was released; make room and ask again",
+    "SQLITE_BUSY": "another process kept it locked; nothing was released; ask again",
+    "SQLITE_LOCKED": "another process kept it locked; nothing was released; ask again",
+    "SQLITE_READONLY": "it cannot be written; its file and folder must be writable",
+    "SQLITE_CANTOPEN": "it cannot be opened; its file and folder must exist and be writable",
+    "SQLITE_PERM": "it cannot be opened; its file and folder must be writable",
+    "SQLITE_NOTADB": "not a ledger (not an SQLite file); restore it from a copy, or name another path",
+    "SQLITE_CORRUPT": "the file is damaged; restore it from a copy",
+    "SQLITE_IOERR": "the disk reported an error; nothing was released",
+    "SQLITE_TOOBIG": "the statement is too long to be recorded; nothing was released",
+}
+
+
+@contextmanager
+def explained(place: object) -> Iterator[None]:
+    """Turn errors of the database into one `LedgerError` each."""
+    try:
+        yield
+    except (DBAPIError, sqlite3.Error) as error:
+        original = error.orig if isinstance(error, DBAPIError) else error
+        name = getattr(original, "sqlite_errorname", "")
+        known = next((text for start, text in FAULTS.items() if name.startswith(start)), None)
+        raise LedgerError(f"ledger {place}: {known or original}") from error
+    except UnicodeEncodeError as error:
+        raise LedgerError(
+            f"ledger {place}: the statement is not valid Unicode; nothing was released"
+        ) from error
+
+
+def ledger_file(location: str | Path) -> Path:
+    """The file that a path or a SQLAlchemy URL names.
+
+    Raises:
+        LedgerError: a URL of another database than SQLite, or of none.
+    """
+    text = str(location)
+    if "://" not in text:
+        return Path(text).resolve()
+    try:
+        url = make_url(text)
+    except ArgumentError as error:
+        raise LedgerError(f"ledger {text}: not a SQLAlchemy URL; give a file, or sqlite:///FILE") from error
+    if url.get_backend_name() != "sqlite" or url.database in (None, "", ":memory:"):
+        shown = url.render_as_string(hide_password=True)
+        raise LedgerError(
+            f"ledger {shown}: only SQLite files are available yet; give a path, or sqlite:///FILE"
+        )
+    return Path(str(url.database)).resolve()
+
+
+def connect(file: Path, mode: str = "rw") -> Engine:
+    """An engine on a ledger file, which "rw" never creates."""
+    address = f"{file.as_uri()}?mode={mode}"
+
+    def connection() -> sqlite3.Connection:
+        # isolation_level None: the driver's own BEGIN is deferred, and fails while others write.
+        return sqlite3.connect(
+            address, uri=True, isolation_level=None, timeout=PATIENCE, check_same_thread=False
+        )
+
+    engine = create_engine("sqlite://", creator=connection, poolclass=QueuePool)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _begin(connection: Connection) -> None:
+    kind = "IMMEDIATE" if connection.get_execution_options().get("writes") else "DEFERRED"
+    connection.exec_driver_sql(f"BEGIN {kind}")
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """One snapshot of the ledger."""
+    with engine.connect() as connection, connection.begin():
+        yield connection
+
+
+@contextmanager
+def writing(engine: Engine, durable: bool) -> Iterator[Connection]:
+    """One transaction that holds the write lock; `durable`: it survives a power cut once it is left."""
+    with engine.connect() as connection:
+        raw = connection.connection.driver_connection
+        assert isinstance(raw, sqlite3.Connection)
+        raw.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")  # not possible inside BEGIN
+        writer = connection.execution_options(writes=True)
+        with writer.begin():
+            yield writer
+
+
+def create(file: Path, binding: Mapping[str, object]) -> None:
+    """Put a new ledger in place, whole: built beside, synced, then renamed."""
+    new = file.with_name(f"{file.name}.{os.getpid()}.new")
+    engine = connect(new, "rwc")
+    try:
+        with engine.connect() as connection:
+            raw = connection.connection.driver_connection
+            assert isinstance(raw, sqlite3.Connection)
+            raw.execute("PRAGMA journal_mode = WAL")
+        with writing(engine, durable=True) as connection:
+            METADATA.create_all(connection)
+            connection.execute(BINDING.insert(), dict(binding))
+        engine.dispose()
+        with new.open("rb+") as content:
+            os.fsync(content.fileno())
+        new.replace(file)
+        sync_folder(file.parent)
+    except OSError as error:
+        raise LedgerError(f"ledger {file}: cannot be created: {error.strerror or error}") from error
+    finally:
+        engine.dispose()
+        for suffix in ("", "-wal", "-shm"):
+            with suppress(OSError):
+                Path(f"{new}{suffix}").unlink(missing_ok=True)
