@@ -77,8 +77,13 @@ class Ledger:
         """
         file = ledger_file(path_or_url)
         anchor = None if anchor is None else Path(anchor).resolve()
+        # The anchor is read first: others may append, and anchor, while the ledger is read.
+        anchored = None if anchor is None else read_anchor(anchor)
         if not file.exists():
-            _begin(file, binding, anchor)
+            if anchored is not None:
+                text = f"is missing, and its anchor {anchor} says there was one; restore it from a copy"
+                raise LedgerError(f"ledger {file}: {text}")
+            _begin(file, binding)
         engine = connect(file)
         try:
             with explained(file):
@@ -88,7 +93,7 @@ class Ledger:
                 with writing(engine, durable=True):
                     pass  # what cannot be written is better known now than after the first decision
                 ledger._check_chain()
-                ledger._check_anchor()
+                ledger._check_anchor(anchored)
         except LedgerError:
             engine.dispose()
             raise
@@ -134,11 +139,18 @@ class Ledger:
         """
         number, head = after, self._hash_of(after)
         while True:
+            batch, broken = list[Entry](), None
             with explained(self._file), reading(self._engine) as connection:
-                batch = list(rows.verified(self._file, connection, number, head))
+                try:
+                    for entry in rows.verified(self._file, connection, number, head):
+                        batch.append(entry)
+                except LedgerError as error:
+                    broken = error
             for entry in batch:
                 self._remember(entry.number, bytes.fromhex(entry.hash))
                 yield entry
+            if broken is not None:
+                raise broken
             if len(batch) < rows.BATCH:
                 return
             number, head = batch[-1].number, bytes.fromhex(batch[-1].hash)
@@ -274,10 +286,9 @@ class Ledger:
                 f"ledger {self._file}: it has rows that its chain does not; restore it from a copy"
             )
 
-    def _check_anchor(self) -> None:
+    def _check_anchor(self, anchored: Anchored | None) -> None:
         if self._anchor is None:
             return
-        anchored = read_anchor(self._anchor)
         number, head = self._seen
         if anchored is not None:
             if anchored.id != self.id:
@@ -295,11 +306,8 @@ class Ledger:
         write_anchor(self._anchor, Anchored(self.id, number, head.hex()))
 
 
-def _begin(file: Path, binding: Binding, anchor: Path | None) -> None:
-    """Put a new ledger in place, unless there are signs that there was one."""
-    if anchor is not None and anchor.exists():
-        text = f"is missing, and its anchor {anchor} says there was one; restore it from a copy"
-        raise LedgerError(f"ledger {file}: {text}")
+def _begin(file: Path, binding: Binding) -> None:
+    """Put a new ledger in place, unless a part of an old one is still there."""
     if not file.parent.is_dir():
         raise LedgerError(f"ledger {file}: its folder does not exist; create it, or name another path")
     try:

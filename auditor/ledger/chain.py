@@ -17,12 +17,31 @@ Row = Mapping[Any, object]
 FORMAT = 1
 """Version of tables and canonical form; a ledger of another is not opened."""
 
-BINDING_FIELDS = tuple(
-    "id format protect_digest fingerprint size table_name column_name protect created".split()
+BINDING_FIELDS = (
+    "id",
+    "format",
+    "protect_digest",
+    "fingerprint",
+    "size",
+    "table_name",
+    "column_name",
+    "protect",
+    "created",
 )
-ENTRY_FIELDS = tuple(
-    "number time user_name sql parameters normalised verdict code is_check "
-    "risk_before risk_after leak answers".split()
+ENTRY_FIELDS = (
+    "number",
+    "time",
+    "user_name",
+    "sql",
+    "parameters",
+    "normalised",
+    "verdict",
+    "code",
+    "is_check",
+    "risk_before",
+    "risk_after",
+    "leak",
+    "answers",
 )
 ANSWER_FIELDS = ("statement", "position", "kind", "value")
 
