@@ -1,0 +1,59 @@
+"""How much exact aggregates give away about single records, and how bad that is.
+
+The measure is Confidential Attribute Equivocation (Alfalayleh & Brankovic): `cae_entropy`, `cae_area`,
+`cae_curve`. `AnsweredSystem` holds answered aggregates and what an intruder can infer from them;
+`candidates` turns that into the distributions that the measure scores. No SQL, no database, no file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cae_sql.domain import Domain
+from cae_sql.errors import CaeSqlError, InconsistentAnswers, InvalidInput, OutOfTime
+
+if TYPE_CHECKING:
+    from cae_sql.candidates import candidates
+    from cae_sql.inference.bounds import Bounds
+    from cae_sql.inference.certificates import Certificate
+    from cae_sql.inference.system import AnsweredSystem
+    from cae_sql.measure import EntropyCurve, cae_area, cae_curve, cae_entropy
+
+__all__ = [
+    "AnsweredSystem",
+    "Bounds",
+    "CaeSqlError",
+    "Certificate",
+    "Domain",
+    "EntropyCurve",
+    "InconsistentAnswers",
+    "InvalidInput",
+    "OutOfTime",
+    "cae_area",
+    "cae_curve",
+    "cae_entropy",
+    "candidates",
+]
+
+_HOMES = {
+    "AnsweredSystem": "cae_sql.inference.system",
+    "Bounds": "cae_sql.inference.bounds",
+    "Certificate": "cae_sql.inference.certificates",
+    "EntropyCurve": "cae_sql.measure",
+    "cae_area": "cae_sql.measure",
+    "cae_curve": "cae_sql.measure",
+    "cae_entropy": "cae_sql.measure",
+    "candidates": "cae_sql.candidates",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import late: compiled kernels and solvers cost half a second that a command's `--help` need not pay."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_HOMES[name]), name)
+    # a submodule of the same name (`candidates`) must not shadow the function
+    globals()[name] = value
+    return value

@@ -1,0 +1,23 @@
+"""Kernels compiled at first use, cached where a cache folder can be written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+
+def compiled(function: Kernel) -> Kernel:
+    """Compile a function with numba: no Python objects inside, and the interpreter's lock released.
+
+    numba raises at decoration when no cache folder can be written (a read-only installation); the kernel
+    then compiles anew in each process. `parallel=True` is never used: its work queue aborts the process
+    when two threads call it, and its OpenMP layer kills forked children.
+    """
+    import numba
+
+    try:
+        return cast(Kernel, numba.njit(cache=True, nogil=True)(function))
+    except RuntimeError:
+        return cast(Kernel, numba.njit(nogil=True)(function))

@@ -1,0 +1,146 @@
+"""One answered aggregate, as exact knowledge about records on a grid.
+
+Values are counted in *units*: c = minimum + unit · u with 0 <= u <= top. On a grid the unit is the data's
+resolution and u an integer; for real-valued tables the unit is 1 and u any real number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+from math import gcd, lcm
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.errors import InconsistentAnswers, InvalidInput
+
+Kind = Literal["sum", "max", "min"]
+Ints = NDArray[np.int64]
+
+SNAP = Fraction(1, 10**6)
+"""A sum this near to the grid, in units, is taken to be on it: means arrive as rounded quotients."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """How column values and units translate."""
+
+    minimum: Fraction
+    """Least value of the domain."""
+    unit: Fraction
+    """Width of a unit."""
+    top: Fraction
+    """Greatest value of the domain, in units; whole on a grid."""
+    whole: bool
+    """Whether values lie on the grid, or anywhere between minimum and maximum."""
+
+    def to_units(self, value: Fraction) -> Fraction:
+        """A column value in units."""
+        return (value - self.minimum) / self.unit
+
+    def to_value(self, units: Fraction | int) -> Fraction:
+        """Units as a column value."""
+        return self.minimum + self.unit * units
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Query:
+    """What is asked: Σ coefficients · u over the members, or an extreme of them."""
+
+    kind: Kind
+    """"sum" (means included), "max" or "min"."""
+    members: Ints
+    """(m,) record numbers, ascending, each once."""
+    coefficients: Ints | None = None
+    """(m,) coprime integers, none 0, for a sum; None where all are 1, and for extremes."""
+    factor: Fraction = Fraction(1)
+    """The coefficients above are those of the asked sum times this factor."""
+
+    def of(self, values: NDArray[np.integer]) -> NDArray[np.int64]:
+        """The answer in units to tables (…, n) in units."""
+        picked = values[..., self.members].astype(np.int64)
+        if self.kind == "max":
+            return picked.max(axis=-1)
+        if self.kind == "min":
+            return picked.min(axis=-1)
+        weighted = picked if self.coefficients is None else picked * self.coefficients
+        total: NDArray[np.int64] = weighted.sum(axis=-1)
+        return total
+
+    def answered(self, value: Fraction | int) -> Answer:
+        """The query with its answer in units."""
+        return Answer(
+            kind=self.kind,
+            members=self.members,
+            coefficients=self.coefficients,
+            factor=self.factor,
+            value=Fraction(value),
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Answer(Query):
+    """What one answer says."""
+
+    value: Fraction
+    """Right-hand side in units, for the coefficients above; whole on a grid."""
+
+
+def sum_answer(members: Ints, coefficients: list[Fraction] | None, total: Fraction, grid: Grid) -> Answer:
+    """A sum as a row of coprime integers.
+
+    Args:
+        members: (m,) record numbers, ascending, each once.
+        coefficients: One per member, in the same order; None where all are 1.
+        total: Σ coefficient · value, in units of the column.
+        grid: The grid of the system.
+
+    Raises:
+        InvalidInput: no member, or no coefficient other than 0.
+        InconsistentAnswers: no table on the grid has this sum.
+    """
+    if coefficients is None or (len({*coefficients}) == 1 and coefficients[0] != 0):
+        if not len(members):
+            raise InvalidInput("a sum needs at least one member")
+        common = Fraction(1) if coefficients is None else coefficients[0]
+        row, factor, weight = None, 1 / common, len(members) * common
+    else:
+        kept = [place for place, weight in enumerate(coefficients) if weight != 0]
+        if not kept:
+            raise InvalidInput("a sum needs at least one member with a coefficient other than 0")
+        exact = [coefficients[place] for place in kept]
+        scale = reduce(lcm, (weight.denominator for weight in exact), 1)
+        factor = Fraction(scale, reduce(gcd, (int(weight * scale) for weight in exact), 0))
+        whole = [int(weight * factor) for weight in exact]
+        if max(map(abs, whole)) > 2**31:
+            raise InvalidInput("coefficients must not differ by a factor of more than 2**31")
+        members, row, weight = members[kept], np.array(whole, dtype=np.int64), sum(exact, Fraction(0))
+    value = (total - weight * grid.minimum) / grid.unit * factor
+    if grid.whole:
+        near = Fraction(round(value))
+        if abs(near - value) > SNAP * max(factor, 1):
+            raise InconsistentAnswers(f"no table on the grid of resolution {grid.unit} has the sum {total}")
+        value = near
+    return Answer(kind="sum", members=members, coefficients=row, value=value, factor=factor)
+
+
+def extreme_answer(kind: Kind, members: Ints, extreme: Fraction, grid: Grid) -> Answer:
+    """A maximum or minimum over the members.
+
+    Raises:
+        InvalidInput: no member.
+        InconsistentAnswers: the extreme is outside the domain, or not on the grid.
+    """
+    if not len(members):
+        raise InvalidInput(f"a {kind} needs at least one member")
+    value = grid.to_units(extreme)
+    if not 0 <= value <= grid.top:
+        raise InconsistentAnswers(f"a {kind} of {float(extreme):g} lies outside the domain")
+    if grid.whole and value.denominator != 1:
+        if abs(Fraction(round(value)) - value) > SNAP:
+            raise InconsistentAnswers(f"a {kind} of {float(extreme):g} is not on the grid")
+        value = Fraction(round(value))
+    return Answer(kind=kind, members=members, value=value)

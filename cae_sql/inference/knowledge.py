@@ -1,0 +1,222 @@
+"""What the answers so far amount to, on the grid: atoms, boxes, independent sums, extremes that are attained.
+
+A `Knowledge` never changes; one more query makes a finer one. Sums enter without their right-hand side: a
+world that satisfies them carries it. An extreme enters with its value, because the value narrows boxes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from cae_sql.errors import InconsistentAnswers
+from cae_sql.inference.answers import Answer, Ints, Query
+from cae_sql.inference.atoms import Atoms
+from cae_sql.inference.basis import Tableau, tableau_of
+from cae_sql.inference.moves import Directions, directions
+
+
+@dataclass(frozen=True, eq=False)
+class Extreme:
+    """An answered MAX or MIN: at least one record of these atoms has the value."""
+
+    top: bool
+    """True for MAX, False for MIN."""
+    atoms: Ints
+    """The atoms of the query set."""
+    value: int
+    """In units."""
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """All answers over n records in p atoms. Totals are sums of units over an atom's records."""
+
+    atoms: Atoms
+    """The partition; never refined in place once it is here."""
+    low: Ints
+    """(p,) least value of a record of each atom."""
+    high: Ints
+    """(p,) greatest value."""
+    tableau: Tableau
+    """The independent sums, reduced."""
+    matrix: NDArray[np.int64]
+    """(k, p) the independent sums as asked."""
+    extremes: tuple[Extreme, ...] = ()
+    """Answered extremes; boxes already obey them."""
+
+    @classmethod
+    def nothing(cls, size: int, top: int) -> Knowledge:
+        """Before any answer: every record anywhere between 0 and top."""
+        none = np.zeros((0, 1), dtype=np.int64)
+        low, high = np.zeros(1, dtype=np.int64), np.full(1, top, dtype=np.int64)
+        return cls(Atoms(size), low, high, Tableau.empty(1), none)
+
+    @classmethod
+    def of(cls, size: int, top: int, answers: Sequence[Answer]) -> tuple[Knowledge, Ints, Ints]:
+        """Everything at once.
+
+        Returns:
+            The knowledge, the right-hand sides (k,) of its independent sums, and those of its reduced rows.
+
+        Raises:
+            InconsistentAnswers: a sum contradicts others, or boxes are empty.
+        """
+        known = cls.nothing(size, top)
+        atoms = known.atoms
+        for answer in answers:
+            atoms.refine(answer)
+        sums = [answer for answer in answers if answer.kind == "sum"]
+        low, high = np.zeros(atoms.count, dtype=np.int64), np.full(atoms.count, top, dtype=np.int64)
+        known = cls(atoms, low, high, Tableau.empty(atoms.count), np.zeros((0, atoms.count), np.int64))
+        for answer in answers:
+            if answer.kind != "sum":
+                known = known.with_extreme(answer, int(answer.value))
+        if (known.low > known.high).any():
+            raise InconsistentAnswers("a maximum is less than a minimum over some of the same records")
+        matrix = np.array([atoms.row(answer) for answer in sums], dtype=np.int64).reshape(-1, atoms.count)
+        values = np.array([int(answer.value) for answer in sums], dtype=np.int64)
+        room = (known.sizes * (known.high - known.low)).astype(np.float64)
+        found = tableau_of(matrix, values, room)
+        if found is None:
+            none = Tableau.empty(atoms.count)
+            return (
+                replace(known, tableau=Tableau(none.basic, none.entries, matrix), matrix=matrix),
+                values,
+                values[:0],
+            )
+        tableau, beta, rows = found
+        return replace(known, tableau=tableau, matrix=matrix[rows]), values[rows], beta
+
+    @property
+    def sizes(self) -> Ints:
+        """(p,) records in each atom."""
+        return self.atoms.sizes
+
+    @property
+    def count(self) -> int:
+        """How many atoms there are."""
+        return self.atoms.count
+
+    @cached_property
+    def directions(self) -> Directions:
+        """Moves that keep every sum."""
+        return directions(self.tableau)
+
+    @cached_property
+    def members(self) -> tuple[Ints, Ints]:
+        """Records sorted by atom, and where each atom's start."""
+        return self.atoms.members_first()
+
+    @cached_property
+    def components(self) -> Ints:
+        """(p,) which component each atom is in: atoms that share no sum and no extreme are independent."""
+        rows = sparse.csr_matrix(self.matrix)
+        sets = np.zeros((len(self.extremes), self.count), dtype=np.int64)
+        for place, extreme in enumerate(self.extremes):
+            sets[place, extreme.atoms] = 1
+        links = sparse.vstack([rows, sparse.csr_matrix(sets)])
+        both = sparse.bmat([[None, links.T], [links, None]]) if links.shape[0] else None
+        if both is None:
+            return np.arange(self.count)
+        labels: Ints = sparse.csgraph.connected_components(both, directed=False)[1][: self.count].astype(
+            np.int64
+        )
+        return labels
+
+    def totals(self, values: NDArray[np.integer]) -> Ints:
+        """(w, p) the atoms' totals in worlds (w, n)."""
+        labels = self.atoms.labels
+        return (
+            np.array(
+                [
+                    np.bincount(labels, weights=world, minlength=self.count)
+                    for world in values.astype(np.float64)
+                ]
+            )
+            .astype(np.int64)
+            .reshape(len(values), self.count)
+        )
+
+    def room(self, totals: Ints) -> NDArray[np.float64]:
+        """(p,) how far the atoms can move in these worlds (w, p) on average, to the nearer side."""
+        up = self.sizes * self.high - totals
+        down = totals - self.sizes * self.low
+        return np.maximum(np.minimum(up, down), 0).mean(axis=0)
+
+    def refined(self, query: Query, room: NDArray[np.float64] | None = None) -> Knowledge:
+        """The same knowledge over a partition in which the query is a set of atoms."""
+        atoms = self.atoms.copy()
+        atoms.refine(query)
+        parents = atoms.parents
+        if atoms.count == self.count:
+            return self
+        share = atoms.sizes / self.sizes[parents]
+        coarse = (self.sizes * (self.high - self.low)).astype(float) if room is None else room
+        finer = tuple(
+            Extreme(e.top, np.flatnonzero(np.isin(parents, e.atoms)), e.value) for e in self.extremes
+        )
+        return Knowledge(
+            atoms,
+            self.low[parents],
+            self.high[parents],
+            self.tableau.split(parents, coarse[parents] * share),
+            np.ascontiguousarray(self.matrix[:, parents]),
+            finer,
+        )
+
+    def with_sum(self, query: Query, room: NDArray[np.float64]) -> tuple[Knowledge, bool]:
+        """With one more sum, over a partition already refined by it; and whether it is independent."""
+        row = self.atoms.row(query)
+        tableau, fresh = self.tableau.with_row(row, room)
+        if not fresh:
+            return self, False
+        matrix = np.vstack([self.matrix, row[None]])
+        return replace(self, tableau=tableau, matrix=matrix), True
+
+    def with_extreme(self, query: Query, value: int) -> Knowledge:
+        """With one more MAX or MIN, over a partition already refined by it."""
+        atoms = np.unique(self.atoms.labels[query.members])
+        low, high = self.low.copy(), self.high.copy()
+        top = query.kind == "max"
+        if top:
+            high[atoms] = np.minimum(high[atoms], value)
+        else:
+            low[atoms] = np.maximum(low[atoms], value)
+        extreme = Extreme(top, atoms, value)
+        return replace(self, low=low, high=high, extremes=(*self.extremes, extreme))
+
+    def rebased(self, totals: Ints) -> Knowledge:
+        """With pivots chosen anew over all rows, for the room that these worlds (w, p) leave."""
+        if not len(self.matrix):
+            return self
+        found = tableau_of(self.matrix, self.matrix @ totals[0], self.room(totals))
+        if found is None or len(found[0].stuck) > len(self.tableau.stuck):
+            return self
+        return replace(self, tableau=found[0])
+
+    def forced_extreme(self, query: Query) -> int | None:
+        """The value of a MAX or MIN that the answers so far settle, or None.
+
+        It is settled where an answered extreme lies inside the query set and no box goes beyond it.
+        """
+        atoms, counts = np.unique(self.atoms.labels[query.members], return_counts=True)
+        top = query.kind == "max"
+        whole = counts == self.sizes[atoms]
+        edge = self.high[atoms] if top else -self.low[atoms]
+        bound = int(edge.max())
+        inside = atoms[whole]
+        for extreme in self.extremes:
+            if extreme.top == top and (extreme.value if top else -extreme.value) == bound:
+                able = extreme.atoms[(self.high if top else self.low)[extreme.atoms] == extreme.value]
+                if np.isin(able, inside).all():
+                    return extreme.value
+        pinned = self.low[inside] == self.high[inside]
+        if pinned.any() and int(edge[whole][pinned].max()) == bound:
+            return bound if top else -bound
+        return None

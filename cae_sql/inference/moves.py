@@ -1,0 +1,350 @@
+"""Moves between worlds: compiled steps along the tableau's directions, all of them whole numbers.
+
+A free atom j raised by t takes basic atom i down by T_ij t. Sparse columns come as (starts, rows, entries):
+column j is rows[starts[j]:starts[j+1]]. Atoms' rooms `up` and `down` say how far a total can rise and fall.
+Every point on the way of every kernel is a world if the first one was.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.compiled import compiled
+from cae_sql.inference.answers import Ints
+from cae_sql.inference.basis import Tableau
+
+
+class Directions(NamedTuple):
+    """The tableau by columns. Shapes: p atoms, k rows, z entries."""
+
+    basic: Ints
+    """(k,) basic atom of each row."""
+    free: NDArray[np.bool_]
+    """(p,) which atoms may be moved: neither basic nor in a stuck row."""
+    starts: Ints
+    """(p + 1,)"""
+    rows: Ints
+    """(z,)"""
+    entries: Ints
+    """(z,)"""
+
+
+def directions(tableau: Tableau) -> Directions:
+    """The moves that a tableau offers."""
+    count = tableau.entries.shape[1]
+    free = np.ones(count, dtype=np.bool_)
+    free[tableau.basic] = False
+    free &= ~tableau.stuck.any(axis=0)
+    columns, rows = np.nonzero(np.where(free, tableau.entries, 0).T)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=count))])
+    return Directions(tableau.basic, free, starts, rows, tableau.entries[rows, columns])
+
+
+@compiled
+def ranges(basic, free, starts, rows, entries, up, down, rise, fall):  # type: ignore[no-untyped-def]
+    """How far each atom can rise and fall in single steps from one world; fills `rise` and `fall`.
+
+    A free atom by its own move; a basic one by the best free atom that has ±1 in its row.
+    """
+    rise[:] = 0
+    fall[:] = 0
+    for j in range(len(free)):
+        if not free[j]:
+            continue
+        high, low = up[j], down[j]
+        for place in range(starts[j], starts[j + 1]):
+            atom, weight = basic[rows[place]], entries[place]
+            if weight > 0:
+                high = min(high, down[atom] // weight)
+                low = min(low, up[atom] // weight)
+            else:
+                high = min(high, up[atom] // -weight)
+                low = min(low, down[atom] // -weight)
+            if high == 0 and low == 0:
+                break
+        rise[j] = high
+        fall[j] = low
+        if high == 0 and low == 0:
+            continue
+        for place in range(starts[j], starts[j + 1]):
+            atom, weight = basic[rows[place]], entries[place]
+            if weight == 1:
+                rise[atom] = max(rise[atom], low)
+                fall[atom] = max(fall[atom], high)
+            elif weight == -1:
+                rise[atom] = max(rise[atom], high)
+                fall[atom] = max(fall[atom], low)
+
+
+@compiled
+def reach(j, sign, basic, starts, rows, entries, up, down):  # type: ignore[no-untyped-def]
+    """How far free atom j can move in the direction of `sign`."""
+    best = up[j] if sign > 0 else down[j]
+    for place in range(starts[j], starts[j + 1]):
+        if best == 0:
+            return 0
+        atom, weight = basic[rows[place]], entries[place] * sign
+        if weight > 0:
+            best = min(best, down[atom] // weight)
+        else:
+            best = min(best, up[atom] // -weight)
+    return best
+
+
+@compiled
+def step(j, by, basic, starts, rows, entries, up, down, shift):  # type: ignore[no-untyped-def]
+    """Move free atom j by a signed amount that `reach` allows."""
+    up[j] -= by
+    down[j] += by
+    shift[j] += by
+    for place in range(starts[j], starts[j + 1]):
+        atom, change = basic[rows[place]], -entries[place] * by
+        up[atom] -= change
+        down[atom] += change
+        shift[atom] += change
+
+
+@compiled
+def wander(basic, free, starts, rows, entries, up, down, shift, seed, sweeps):  # type: ignore[no-untyped-def]
+    """Random moves of the totals: each free atom in turn to a uniform place of its range."""
+    np.random.seed(seed)
+    for _ in range(sweeps):
+        for j in np.random.permutation(len(free)):
+            if not free[j]:
+                continue
+            high = reach(j, 1, basic, starts, rows, entries, up, down)
+            low = reach(j, -1, basic, starts, rows, entries, up, down)
+            if high + low > 0:
+                by = np.random.randint(-low, high + 1)
+                if by != 0:
+                    step(j, by, basic, starts, rows, entries, up, down, shift)
+
+
+@compiled
+def steer(basic, free, starts, rows, entries, gain, want, up, down, shift, seed, sweeps):  # type: ignore[no-untyped-def]
+    """Move until Σ gain_j · (raise of free atom j) = want, at random among what helps.
+
+    Returns:
+        What is still wanting; 0 on success.
+    """
+    np.random.seed(seed)
+    for sweep in range(sweeps):
+        for j in np.random.permutation(len(free)):
+            if want == 0:
+                return want
+            if not free[j]:
+                continue
+            weight = gain[j]
+            if weight == 0 or abs(weight) > abs(want):
+                if sweep > 1:
+                    high = reach(j, 1, basic, starts, rows, entries, up, down)
+                    low = reach(j, -1, basic, starts, rows, entries, up, down)
+                    if high + low > 0:
+                        by = np.random.randint(-low, high + 1)
+                        want -= weight * by
+                        step(j, by, basic, starts, rows, entries, up, down, shift)
+                continue
+            sign = 1 if (want > 0) == (weight > 0) else -1
+            by = min(reach(j, sign, basic, starts, rows, entries, up, down), abs(want) // abs(weight))
+            if sweep < 2 and by > 2:
+                by = np.random.randint(by // 2, by + 1)
+            if by > 0:
+                want -= weight * sign * by
+                step(j, sign * by, basic, starts, rows, entries, up, down, shift)
+    return want
+
+
+@compiled
+def push(atom, sign, amount, basic, free, starts, rows, entries, up, down, shift, seed, tries):  # type: ignore[no-untyped-def]
+    """Move one atom's total by up to `amount` steps of 1 in one direction; blocked basic atoms are relaxed.
+
+    Every total on the way is taken by some world: only columns that move the atom by ±1 are used.
+
+    Returns:
+        How many steps were gained.
+    """
+    np.random.seed(seed)
+    own = -1
+    for i in range(len(basic)):
+        if basic[i] == atom:
+            own = i
+    gains = np.zeros(len(free), np.int64)
+    if own < 0:
+        if not free[atom]:
+            return 0
+        gains[atom] = 1
+    else:
+        for j in range(len(free)):
+            if free[j]:
+                for place in range(starts[j], starts[j + 1]):
+                    if rows[place] == own:
+                        gains[j] = -entries[place]
+    gained = 0
+    for _ in range(tries):
+        best, chosen, way = 0, -1, 0
+        thin, target, target_way = 1 << 30, -1, 0
+        for j in range(len(free)):
+            if not free[j] or abs(gains[j]) != 1:
+                continue
+            direction = sign * gains[j]
+            far = reach(j, direction, basic, starts, rows, entries, up, down)
+            if far > best:
+                best, chosen, way = far, j, direction
+            if far == 0 and (up[j] if direction > 0 else down[j]) > 0:
+                blockers = 0
+                for place in range(starts[j], starts[j + 1]):
+                    weight = entries[place] * direction
+                    side = down[basic[rows[place]]] if weight > 0 else up[basic[rows[place]]]
+                    if side < abs(weight):
+                        blockers += 1
+                blockers = 4 * blockers + np.random.randint(0, 4)
+                if blockers < thin:
+                    thin, target, target_way = blockers, j, direction
+        if best > 0:
+            by = min(best, amount - gained)
+            step(chosen, way * by, basic, starts, rows, entries, up, down, shift)
+            gained += by
+            if gained >= amount:
+                return gained
+            continue
+        if target < 0:
+            return gained
+        moved = 0
+        for place in range(starts[target], starts[target + 1]):
+            weight = entries[place] * target_way
+            blocked = basic[rows[place]]
+            side = down[blocked] if weight > 0 else up[blocked]
+            if side >= abs(weight) * (amount - gained) or blocked == atom:
+                continue
+            relief, helper, helper_way = 0, -1, 0
+            for j in range(len(free)):
+                if not free[j] or j == target or abs(gains[j]) > 1:
+                    continue
+                for other in range(starts[j], starts[j + 1]):
+                    if rows[other] == rows[place]:
+                        # weight > 0: the target takes the blocked atom down, so help raises it
+                        direction = -1 if (entries[other] > 0) == (weight > 0) else 1
+                        if gains[j] * direction * sign < 0:
+                            break
+                        far = reach(j, direction, basic, starts, rows, entries, up, down)
+                        value = far * abs(entries[other])
+                        if far > 0 and value + np.random.randint(0, 1 + value // 4) > relief:
+                            relief, helper, helper_way = value, j, direction
+                        break
+            if helper >= 0:
+                far = reach(helper, helper_way, basic, starts, rows, entries, up, down)
+                gain = gains[helper] * helper_way * sign
+                if gain == 1:
+                    far = min(far, amount - gained)
+                if far > 0:
+                    step(helper, helper_way * far, basic, starts, rows, entries, up, down, shift)
+                    gained += gain * far
+                    moved += 1
+                    if gained >= amount:
+                        return gained
+        if moved == 0:
+            return gained
+    return gained
+
+
+@compiled
+def pick(atom, order, firsts, pinned):  # type: ignore[no-untyped-def]
+    """A random record of an atom that is not pinned, or -1."""
+    size = firsts[atom + 1] - firsts[atom]
+    for _ in range(4):
+        record = order[firsts[atom] + np.random.randint(0, size)]
+        if not pinned[record]:
+            return record
+    return -1
+
+
+@compiled
+def mix(basic, free, starts, rows, entries, order, firsts, low, high, values, pinned, seed, sweeps):  # type: ignore[no-untyped-def]
+    """Random moves of one world's records, whose limit is the uniform distribution over worlds.
+
+    Each step draws one record from each atom of a direction and goes to a uniform place of the range that
+    these records allow; then pairs inside atoms exchange. `values` (n,) changes in place; pinned ones stay.
+    """
+    np.random.seed(seed)
+    count = len(free)
+    picks = np.zeros(len(basic), np.int64)
+    for _ in range(sweeps):
+        for j in np.random.permutation(count):
+            if not free[j]:
+                continue
+            first = pick(j, order, firsts, pinned)
+            if first < 0:
+                continue
+            top, bottom = high[j] - values[first], values[first] - low[j]
+            for place in range(starts[j], starts[j + 1]):
+                atom, weight = basic[rows[place]], entries[place]
+                record = pick(atom, order, firsts, pinned)
+                if record < 0:
+                    top, bottom = 0, 0
+                    break
+                picks[place - starts[j]] = record
+                above, below = high[atom] - values[record], values[record] - low[atom]
+                if weight > 0:
+                    top, bottom = min(top, below // weight), min(bottom, above // weight)
+                else:
+                    top, bottom = min(top, above // -weight), min(bottom, below // -weight)
+                if top == 0 and bottom == 0:
+                    break
+            if top + bottom > 0:
+                by = np.random.randint(-bottom, top + 1)
+                values[first] += by
+                for place in range(starts[j], starts[j + 1]):
+                    values[picks[place - starts[j]]] -= entries[place] * by
+        exchange(order, firsts, low, high, values, pinned)
+
+
+@compiled
+def exchange(order, firsts, low, high, values, pinned):  # type: ignore[no-untyped-def]
+    """Random transfers between two records of an atom, as many as it has records."""
+    for atom in range(len(firsts) - 1):
+        size = firsts[atom + 1] - firsts[atom]
+        if size < 2:
+            continue
+        for _ in range(size):
+            one = order[firsts[atom] + np.random.randint(0, size)]
+            two = order[firsts[atom] + np.random.randint(0, size)]
+            if one == two or pinned[one] or pinned[two]:
+                continue
+            top = min(high[atom] - values[one], values[two] - low[atom])
+            bottom = min(values[one] - low[atom], high[atom] - values[two])
+            by = np.random.randint(-bottom, top + 1)
+            values[one] += by
+            values[two] -= by
+
+
+@compiled
+def spread(order, firsts, low, high, values, pinned, shift, seed):  # type: ignore[no-untyped-def]
+    """Give changed totals to the records of their atoms, evenly as far as boxes allow, in random order.
+
+    Returns:
+        Whether all of every change found a place.
+    """
+    np.random.seed(seed)
+    for atom in range(len(shift)):
+        left = shift[atom]
+        size = firsts[atom + 1] - firsts[atom]
+        while left != 0:
+            before = left
+            offset = np.random.randint(0, size)
+            share = max(1, abs(left) // size)
+            for place in range(size):
+                record = order[firsts[atom] + (place + offset) % size]
+                if pinned[record] or left == 0:
+                    continue
+                if left > 0:
+                    by = min(high[atom] - values[record], min(share, left))
+                else:
+                    by = -min(values[record] - low[atom], min(share, -left))
+                values[record] += by
+                left -= by
+            if left == before:
+                return False
+    return True

@@ -1,0 +1,172 @@
+"""The integer program of a component: worlds that moves did not find, and the proof that there are none.
+
+Columns are the atoms' totals, and for every extreme who attains it. A solution is rounded and checked in
+integers against every sum, box and extreme before anybody calls it a world.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from cae_sql.errors import OutOfTime
+from cae_sql.inference.answers import Ints
+from cae_sql.inference.knowledge import Knowledge
+from cae_sql.inference.solver import Floats, Program
+from cae_sql.inference.witnesses import able, choose_witnesses
+
+TOLERANCE = 1e-6
+"""Slack within which a linear program's optimum counts as whole."""
+
+
+@dataclass
+class ComponentProgram:
+    """Totals of one component's atoms, for given right-hand sides."""
+
+    knowledge: Knowledge
+    atoms: Ints
+    """(c,) the component's atoms, ascending."""
+    world: Ints
+    """(p,) totals of a world; what lies outside the component stays as it is here."""
+    integer: Program
+    linear: Program
+
+    @classmethod
+    def around(cls, knowledge: Knowledge, atom: int, world: Ints) -> ComponentProgram:
+        """The component that an atom is in. `world` (p,) satisfies the sums; it gives their values."""
+        atoms = np.flatnonzero(knowledge.components == knowledge.components[atom])
+        matrix, row_low, row_high, lower, upper = constraints(knowledge, atoms, knowledge.matrix @ world)
+        whole = np.ones(matrix.shape[1], dtype=np.bool_)
+        return cls(
+            knowledge,
+            atoms,
+            world,
+            Program(matrix, row_low, row_high, lower, upper, whole),
+            Program(matrix, row_low, row_high, lower, upper),
+        )
+
+    def interval(self, atom: int) -> tuple[int, int]:
+        """Whole numbers between which the atom's total lies in every world, by linear relaxation."""
+        column = int(np.searchsorted(self.atoms, atom))
+        low, high = self.knowledge.low[atom], self.knowledge.high[atom]
+        ends = [int(self.knowledge.sizes[atom] * low), int(self.knowledge.sizes[atom] * high)]
+        for side, sign in enumerate((1.0, -1.0)):
+            outcome = self.linear.minimise({column: sign})
+            if outcome.status == "optimal":
+                value = outcome.value * sign
+                ends[side] = int(np.ceil(value - TOLERANCE) if side == 0 else np.floor(value + TOLERANCE))
+        return ends[0], ends[1]
+
+    def world_with(self, atom: int, low: int, high: int, deadline: float) -> Ints | None:
+        """A world (p,) in which the atom's total lies between two values, or None where there is none.
+
+        Raises:
+            OutOfTime: neither found nor excluded before the deadline.
+        """
+        column = int(np.searchsorted(self.atoms, atom))
+        size = self.knowledge.sizes[atom]
+        self.integer.bound(column, low, high)
+        try:
+            outcome = self.integer.minimise({}, seconds=deadline - time.monotonic(), first=True)
+        finally:
+            self.integer.bound(column, size * self.knowledge.low[atom], size * self.knowledge.high[atom])
+        if outcome.status == "infeasible":
+            return None
+        if not len(outcome.solution):
+            raise OutOfTime("no world was found in the time allowed")
+        totals = self.world.copy()
+        totals[self.atoms] = np.rint(outcome.solution[: len(self.atoms)]).astype(np.int64)
+        if not is_world(self.knowledge, totals, self.knowledge.matrix @ self.world):
+            raise OutOfTime("the solver's rounding did not give a world")
+        return totals
+
+
+def is_world(knowledge: Knowledge, totals: Ints, sums: Ints) -> bool:
+    """Whether totals agree with every sum, every box and every extreme: integers only."""
+    inside = (totals >= knowledge.sizes * knowledge.low) & (totals <= knowledge.sizes * knowledge.high)
+    if not inside.all() or (knowledge.matrix @ totals != sums).any():
+        return False
+    return not knowledge.extremes or choose_witnesses(knowledge, totals) is not None
+
+
+def any_world(knowledge: Knowledge, sums: Ints, deadline: float, seed: int = 0) -> Ints | None:
+    """A world (p,) for given right-hand sides (k,), in a random corner, or None where there is none.
+
+    Raises:
+        OutOfTime: neither found nor excluded before the deadline.
+    """
+    atoms = np.arange(knowledge.count)
+    matrix, row_low, row_high, lower, upper = constraints(knowledge, atoms, sums)
+    whole = np.ones(matrix.shape[1], dtype=np.bool_)
+    program = Program(matrix, row_low, row_high, lower, upper, whole)
+    costs = np.random.default_rng(seed).integers(-9, 10, knowledge.count)
+    outcome = program.minimise(
+        {int(j): float(costs[j]) for j in np.flatnonzero(costs)}, deadline - time.monotonic(), first=True
+    )
+    if outcome.status == "infeasible":
+        return None
+    if len(outcome.solution):
+        totals: Ints = np.rint(outcome.solution[: knowledge.count]).astype(np.int64)
+        if is_world(knowledge, totals, sums):
+            return totals
+    raise OutOfTime("no world was found in the time allowed")
+
+
+def constraints(
+    knowledge: Knowledge, atoms: Ints, sums: Ints
+) -> tuple[sparse.csr_matrix, Floats, Floats, Floats, Floats]:
+    """Rows and boxes over the totals of some atoms and, behind them, one 0/1 column per possible attainer.
+
+    An atom that attains its top has s − (u − l) x >= m l; one that attains its bottom s + (u − l) x <= m u;
+    each extreme has Σ x >= 1. An atom of one record cannot do both unless its box is a point.
+    """
+    sizes, low, high = knowledge.sizes[atoms], knowledge.low[atoms], knowledge.high[atoms]
+    place = np.full(knowledge.count, -1, dtype=np.int64)
+    place[atoms] = np.arange(len(atoms))
+    kept = np.flatnonzero(knowledge.matrix[:, atoms].any(axis=1))
+    blocks: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = []
+    rows, columns = np.nonzero(knowledge.matrix[np.ix_(kept, atoms)])
+    blocks.append((rows, columns, knowledge.matrix[kept][:, atoms][rows, columns]))
+    row_low, row_high = [sums[kept].astype(float)], [sums[kept].astype(float)]
+    count, width = len(kept), len(atoms)
+    attainers: dict[tuple[bool, int], int] = {}
+    for extreme in knowledge.extremes:
+        if place[extreme.atoms[0]] < 0:
+            continue
+        candidates = place[able(knowledge, extreme)]
+        if (low[candidates] == high[candidates]).any():
+            continue
+        chosen = []
+        for atom in candidates.tolist():
+            key = (extreme.top, atom)
+            if key not in attainers:
+                attainers[key] = width
+                span = int(high[atom] - low[atom])
+                weight = -span if extreme.top else span
+                blocks.append((np.array([count, count]), np.array([atom, width]), np.array([1, weight])))
+                base = float(sizes[atom] * (low[atom] if extreme.top else high[atom]))
+                row_low.append(np.array([base if extreme.top else -np.inf]))
+                row_high.append(np.array([np.inf if extreme.top else base]))
+                count, width = count + 1, width + 1
+            chosen.append(attainers[key])
+        blocks.append(
+            (np.full(len(chosen), count), np.array(chosen, dtype=np.int64), np.ones(len(chosen), np.int64))
+        )
+        row_low.append(np.array([1.0]))
+        row_high.append(np.array([np.inf]))
+        count += 1
+    matrix = sparse.csr_matrix(
+        (
+            np.concatenate([b[2] for b in blocks]),
+            (np.concatenate([b[0] for b in blocks]), np.concatenate([b[1] for b in blocks])),
+        ),
+        shape=(count, width),
+    )
+    extra = width - len(atoms)
+    lower = np.concatenate([(sizes * low).astype(float), np.zeros(extra)])
+    upper = np.concatenate([(sizes * high).astype(float), np.ones(extra)])
+    return matrix, np.concatenate(row_low), np.concatenate(row_high), lower, upper

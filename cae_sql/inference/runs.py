@@ -1,0 +1,246 @@
+"""Which values each record is shown to take: runs of consecutive grid values, grown from worlds.
+
+`Runs` starts from nothing and absorbs worlds. From one world every record gets a run by moves inside its atom
+and along the tableau; more worlds, random moves, directed pushes and, last, integer programs lengthen those
+that are still too short. Nothing is ever assumed: each value in a run is taken in a world.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.errors import OutOfTime
+from cae_sql.inference.answers import Ints
+from cae_sql.inference.knowledge import Knowledge
+from cae_sql.inference.moves import push, ranges, wander
+from cae_sql.inference.programs import ComponentProgram
+from cae_sql.inference.witnesses import Pins, choose_witnesses, rooms
+
+EXACT_VALUES = 64
+"""Sets of possible values up to this size are enumerated where no run is long enough."""
+WANDERS = 6
+"""Random worlds tried from each given one before anything is directed at single records."""
+
+Accepts = Callable[[Ints], bool]
+"""Whether an exactly known set of values (units, ascending) is enough although no run is."""
+
+
+@dataclass
+class Runs:
+    """Certified runs of the records of every atom; empty (high < low) until a world is absorbed."""
+
+    knowledge: Knowledge
+    need: int
+    """A run is long enough when high − low >= need; pushes and programs stop there."""
+    deadline: float = float("inf")
+    """`time.monotonic()` after which nothing more is tried."""
+    thorough: bool = False
+    """Whether to go on with the other atoms once one is known to stay too short."""
+    low: Ints = field(init=False)
+    """(p,) least value of the run of a record of each atom, in units."""
+    high: Ints = field(init=False)
+    """(p,) greatest value of it."""
+    total_low: Ints = field(init=False)
+    """(p,) the same for the atoms' totals."""
+    total_high: Ints = field(init=False)
+    worlds: list[Ints] = field(init=False, default_factory=list)
+    """(p,) totals of worlds absorbed; only these are starting points."""
+    programs: dict[int, ComponentProgram] = field(init=False, default_factory=dict)
+    """Integer programs stated so far, by component."""
+    accepted: NDArray[np.bool_] = field(init=False)
+    """(p,) atoms whose exactly known values are enough although their run is not."""
+
+    def __post_init__(self) -> None:
+        count = self.knowledge.count
+        self.low, self.high = np.zeros(count, dtype=np.int64), np.full(count, -1, dtype=np.int64)
+        self.total_low, self.total_high = self.low.copy(), self.high.copy()
+        self.accepted = np.zeros(count, dtype=np.bool_)
+
+    @property
+    def short(self) -> Ints:
+        """The atoms that still lack a long enough run."""
+        return np.flatnonzero((self.high - self.low < self.need) & ~self.accepted)
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether some box alone is narrower than what is needed (two ends of it may still be accepted)."""
+        return bool((self.knowledge.high - self.knowledge.low < self.need).any())
+
+    def absorb(self, totals: Ints, keep: bool = True) -> bool:
+        """Learn from a world (p,); False where at these totals an extreme is attained by nobody."""
+        pins = choose_witnesses(self.knowledge, totals, seed=len(self.worlds))
+        if pins is None:
+            return False
+        if keep:
+            self.worlds.append(totals)
+        self._absorb_pinned(totals, pins)
+        if self.knowledge.extremes:
+            held = (pins.count > 0) & (self.high - self.low < self.need)
+            other = choose_witnesses(self.knowledge, totals, avoid=held, seed=1) if held.any() else None
+            if other is not None and (other.count[held] == 0).any():
+                self._absorb_pinned(totals, other)
+        return True
+
+    def _absorb_pinned(self, totals: Ints, pins: Pins) -> None:
+        known = self.knowledge
+        up, down = rooms(known, totals, pins)
+        rise, fall = np.zeros_like(up), np.zeros_like(up)
+        ranges(*known.directions, up, down, rise, fall)
+        self._extend(totals, pins, rise, fall)
+
+    def _extend(self, totals: Ints, pins: Pins, rise: Ints, fall: Ints) -> None:
+        known = self.knowledge
+        join(self.total_low, self.total_high, totals - fall, totals + rise)
+        loose = known.sizes - pins.count
+        rest = totals - pins.top * known.high - pins.bottom * known.low
+        others = np.maximum(loose - 1, 0)
+        low = np.maximum(known.low, rest - fall - others * known.high)
+        high = np.minimum(known.high, rest + rise - others * known.low)
+        # a record of a pinned atom may also be the pinned one
+        high = np.where((pins.top > 0) & (high >= known.high - 1), known.high, high)
+        low = np.where((pins.bottom > 0) & (low <= known.low + 1), known.low, low)
+        stuck = loose == 0
+        edge = np.where(pins.top > 0, known.high, known.low)
+        join(self.low, self.high, np.where(stuck, edge, low), np.where(stuck, edge, high))
+
+    def grow(self, accepts: Accepts | None = None, seed: int = 0, solves: int = 1_000_000) -> bool:
+        """Try to give every atom a long enough run; True when all have one.
+
+        Args:
+            accepts: Judges exactly known small sets.
+            seed: Of the random moves.
+            solves: How many integer programs may be tried in all.
+        """
+        self._wander(seed)
+        for atom in self._by_difficulty():
+            if self.high[atom] - self.low[atom] < self.need and not self.accepted[atom]:
+                self._push(int(atom), seed)
+        left = [solves]
+        for atom in self._by_difficulty():
+            if self.high[atom] - self.low[atom] < self.need and not self.accepted[atom]:
+                if time.monotonic() > self.deadline or left[0] <= 0:
+                    return False
+                try:
+                    settled = self._solve(int(atom), accepts, left)
+                except OutOfTime:
+                    settled = False
+                if not settled and not self.thorough:
+                    return False
+        return not len(self.short)
+
+    def _by_difficulty(self) -> Ints:
+        """Atoms still short, the shortest run first: what fails, fails early."""
+        short = self.short
+        return short[np.argsort((self.high - self.low)[short], kind="stable")]
+
+    def _wander(self, seed: int) -> None:
+        known = self.knowledge
+        for turn in range(WANDERS):
+            if not len(self.short) or time.monotonic() > self.deadline:
+                return
+            for place, totals in enumerate(self.worlds[:2]):
+                pins = choose_witnesses(known, totals, seed=seed + 31 * turn + place)
+                if pins is None:
+                    continue
+                up, down = rooms(known, totals, pins)
+                shift = np.zeros_like(up)
+                wander(*known.directions, up, down, shift, seed + 97 * turn + place, 1 + turn)
+                self.absorb(totals + shift, keep=turn >= WANDERS - 2 and place == 0)
+
+    def _push(self, atom: int, seed: int) -> None:
+        known = self.knowledge
+        for totals in self.worlds[:3]:
+            pins = choose_witnesses(known, totals, avoid=only(atom, known.count), seed=seed)
+            if pins is None:
+                continue
+            for sign in (1, -1):
+                up, down = rooms(known, totals, pins)
+                shift = np.zeros_like(up)
+                amount = int(max(self.need, 1) * min(known.sizes[atom], 2))
+                gained = push(atom, sign, amount, *known.directions, up, down, shift, seed, 40)
+                if gained > 0:
+                    zero = np.zeros(known.count, dtype=np.int64)
+                    rise, fall = zero.copy(), zero.copy()
+                    (fall if sign > 0 else rise)[atom] = gained
+                    self._extend_one(atom, totals + shift, pins, rise, fall)
+                    self.absorb(totals + shift, keep=False)
+                if self.high[atom] - self.low[atom] >= self.need:
+                    return
+
+    def _extend_one(self, atom: int, totals: Ints, pins: Pins, rise: Ints, fall: Ints) -> None:
+        """Use the totals that a push went through; only this atom's, the others moved in larger steps."""
+        before = self.low.copy(), self.high.copy(), self.total_low.copy(), self.total_high.copy()
+        self._extend(totals, pins, rise, fall)
+        for mine, old in zip((self.low, self.high, self.total_low, self.total_high), before, strict=True):
+            value = mine[atom]
+            mine[:] = old
+            mine[atom] = value
+
+    def _solve(self, atom: int, accepts: Accepts | None, left: list[int]) -> bool:
+        """Integer programs for one atom: lengthen its run, else know its values exactly."""
+        component = int(self.knowledge.components[atom])
+        if component not in self.programs:
+            self.programs[component] = ComponentProgram.around(self.knowledge, atom, self.worlds[0])
+        program = self.programs[component]
+        least, most = program.interval(atom)
+        size = self.knowledge.sizes[atom]
+        low = max(int(self.knowledge.low[atom]), least - int((size - 1) * self.knowledge.high[atom]))
+        high = min(int(self.knowledge.high[atom]), most - int((size - 1) * self.knowledge.low[atom]))
+        if high == low or (high - low < self.need and accepts is None and not self.thorough):
+            return False
+        reachable = {*range(int(self.total_low[atom]), int(self.total_high[atom]) + 1)}
+        excluded: set[int] = set()
+        while self.high[atom] - self.low[atom] < self.need:
+            target = self._next_total(atom, least, most, reachable | excluded)
+            if target is None:
+                break
+            if left[0] <= 0 or len(reachable) + len(excluded) > 4 * EXACT_VALUES + self.need:
+                return False
+            left[0] -= 1
+            world = program.world_with(atom, target, target, self.deadline)
+            if world is None:
+                excluded.add(target)
+                continue
+            reachable.add(target)
+            self.absorb(world, keep=False)
+            reachable |= {*range(int(self.total_low[atom]), int(self.total_high[atom]) + 1)}
+        if self.high[atom] - self.low[atom] >= self.need:
+            return True
+        if accepts is None or size > 1 or not reachable or most - least > 4 * EXACT_VALUES:
+            return False
+        values = np.array(sorted(reachable), dtype=np.int64)
+        if len(values) <= EXACT_VALUES and accepts(values):
+            self.accepted[atom] = True
+            return True
+        return False
+
+    def _next_total(self, atom: int, least: int, most: int, settled: set[int]) -> int | None:
+        """The nearest total to the present run that is neither known to be possible nor impossible."""
+        up, down = int(self.total_high[atom]) + 1, int(self.total_low[atom]) - 1
+        while up <= most or down >= least:
+            if up <= most and up not in settled:
+                return up
+            if down >= least and down not in settled:
+                return down
+            up, down = up + 1, down - 1
+        return None
+
+
+def only(atom: int, count: int) -> NDArray[np.bool_]:
+    """(count,) True at one place."""
+    mask = np.zeros(count, dtype=np.bool_)
+    mask[atom] = True
+    return mask
+
+
+def join(low: Ints, high: Ints, new_low: Ints, new_high: Ints) -> None:
+    """Unite runs that touch, in place; of two that do not, keep the longer. Shapes (p,)."""
+    touch = (new_low <= high + 1) & (new_high >= low - 1) & (high >= low)
+    longer = ~touch & (new_high - new_low > high - low)
+    low[:] = np.where(touch, np.minimum(low, new_low), np.where(longer, new_low, low))
+    high[:] = np.where(touch, np.maximum(high, new_high), np.where(longer, new_high, high))

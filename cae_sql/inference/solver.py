@@ -1,0 +1,126 @@
+"""Linear and integer programs; the only file that knows HiGHS.
+
+What a solver says is floating point. Callers therefore never take it as it is: a solution on the grid is
+rounded and checked against every answer in integers, a bound is recomputed exactly from rational multipliers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Floats = NDArray[np.float64]
+
+PRIMAL_SIMPLEX = 4
+"""Only the objective changes from solve to solve, so the basis stays primal feasible; HiGHS' default, the
+dual simplex, is 13 to 57 times slower here (`mathematics.md`, 2: intervals)."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the solver found."""
+
+    status: Literal["optimal", "infeasible", "feasible", "unknown"]
+    """"feasible": a solution whose optimality time did not allow to show."""
+    value: float
+    """The objective; meaningless unless there is a solution."""
+    solution: Floats
+    """(columns,) values; empty where there is none."""
+    duals: Floats
+    """(rows,) multipliers of a linear program; empty for an integer one."""
+
+
+class Program:
+    """Rows lower <= A x <= upper over boxed columns, solved again and again for other objectives."""
+
+    def __init__(
+        self,
+        matrix: sparse.csr_matrix | NDArray[np.int64],
+        row_lower: Floats,
+        row_upper: Floats,
+        lower: Floats,
+        upper: Floats,
+        integer: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """State the program.
+
+        Args:
+            matrix: (rows, columns).
+            row_lower: (rows,) least value of each row; equal to `row_upper` for an equation.
+            row_upper: (rows,) greatest value of each row.
+            lower: (columns,) least values.
+            upper: (columns,) greatest values.
+            integer: (columns,) which columns are whole numbers; None for a linear program.
+        """
+        columns = sparse.csc_matrix(matrix)
+        model = highspy.HighsLp()
+        model.num_col_, model.num_row_ = columns.shape[1], columns.shape[0]
+        model.col_cost_ = np.zeros(columns.shape[1])
+        model.col_lower_, model.col_upper_ = np.asarray(lower, float), np.asarray(upper, float)
+        model.row_lower_, model.row_upper_ = np.asarray(row_lower, float), np.asarray(row_upper, float)
+        model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        model.a_matrix_.start_, model.a_matrix_.index_ = columns.indptr, columns.indices
+        model.a_matrix_.value_ = columns.data.astype(float)
+        self._integer = integer is not None and bool(integer.any())
+        if integer is not None and self._integer:
+            kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+            model.integrality_ = [kinds[int(whole)] for whole in integer]
+        self._highs = highspy.Highs()
+        self._highs.setOptionValue("output_flag", False)
+        self._highs.setOptionValue("threads", 1)
+        self._highs.setOptionValue("mip_rel_gap", 0.0)
+        if not self._integer:
+            self._highs.setOptionValue("presolve", "off")
+            self._highs.setOptionValue("simplex_strategy", PRIMAL_SIMPLEX)
+        self._highs.passModel(model)
+        self._costs: list[int] = []
+
+    def bound(self, column: int, lower: float, upper: float) -> None:
+        """Change a column's box."""
+        self._highs.changeColBounds(column, float(lower), float(upper))
+
+    def minimise(
+        self, costs: dict[int, float], seconds: float = float("inf"), first: bool = False
+    ) -> Outcome:
+        """Solve for the least Σ costs · x.
+
+        Args:
+            costs: Cost by column; 0 elsewhere.
+            seconds: Time allowed.
+            first: Whether any solution will do (integer programs).
+        """
+        highs = self._highs
+        for column in self._costs:
+            highs.changeColCost(column, 0.0)
+        for column, cost in costs.items():
+            highs.changeColCost(column, float(cost))
+        self._costs = list(costs)
+        highs.setOptionValue("time_limit", float(max(seconds, 0.001)) + highs.getRunTime())
+        if self._integer:
+            highs.setOptionValue("mip_max_improving_sols", 1 if first else 2**31 - 1)
+        highs.run()
+        return self._outcome()
+
+    def _outcome(self) -> Outcome:
+        none = np.zeros(0)
+        status = self._highs.getModelStatus()
+        if status in (highspy.HighsModelStatus.kInfeasible, highspy.HighsModelStatus.kUnboundedOrInfeasible):
+            return Outcome("infeasible", 0.0, none, none)
+        found = self._highs.getSolution()
+        info = self._highs.getInfo()
+        feasible = int(highspy.SolutionStatus.kSolutionStatusFeasible)
+        if not found.value_valid or info.primal_solution_status != feasible:
+            return Outcome("unknown", 0.0, none, none)
+        duals = none if self._integer else np.array(found.row_dual)
+        settled = status == highspy.HighsModelStatus.kOptimal
+        return Outcome(
+            "optimal" if settled else "feasible",
+            info.objective_function_value,
+            np.array(found.col_value),
+            duals,
+        )

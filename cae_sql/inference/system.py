@@ -1,0 +1,343 @@
+"""The answered system: records, answers, and everything that can be inferred from them.
+
+The façade of this package. Answers are added one by one; questions are answered from what is cached and
+brought up to date lazily, so adding is cheap.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from fractions import Fraction
+from math import lcm
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cae_sql.domain import Number, exact
+from cae_sql.errors import InconsistentAnswers, InvalidInput
+from cae_sql.inference.answers import Answer, Grid, Ints, Kind, extreme_answer, sum_answer
+from cae_sql.inference.bounds import Bounds, ByPrograms, Progress, Solved, intervals
+from cae_sql.inference.certificates import Certificate, Side, certify
+from cae_sql.inference.knowledge import Knowledge
+from cae_sql.inference.programs import any_world
+from cae_sql.inference.runs import Runs
+from cae_sql.inference.worlds import Pool
+
+CHECKED_AT_ONCE = 400
+"""Systems of at most so many atoms are checked for contradictions as answers arrive, larger ones when asked."""
+POOL = 24
+"""Worlds kept in the pool."""
+FINEST = 2**45
+"""Real-valued right-hand sides are kept as fixed-point numbers up to about this size."""
+
+
+class AnsweredSystem:
+    """Records 0..size-1 with a confidential value each, and the aggregates that have been answered.
+
+    Values lie between `minimum` and `maximum`, on the grid minimum + k · resolution; with `resolution` None
+    they are any real numbers, and there are no worlds.
+
+    Source: `mathematics.md`, 2; paper 000, Section 5 (query restriction).
+    """
+
+    def __init__(
+        self, size: int, minimum: Number, maximum: Number, resolution: Number | None = None, *, seed: int = 0
+    ) -> None:
+        """Start with no answers.
+
+        Args:
+            size: Number of records.
+            minimum: Least possible value.
+            maximum: Greatest possible value.
+            resolution: Grid of the values, in units of the column; None for reals.
+            seed: Of the worlds that are drawn.
+
+        Raises:
+            InvalidInput: no record, an empty or infinite domain, a resolution <= 0.
+        """
+        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
+            raise InvalidInput(f"size must be a whole number of at least 1, not {size!r}")
+        low, high = exact(minimum, "minimum"), exact(maximum, "maximum")
+        if high < low:
+            raise InvalidInput(f"maximum ({maximum}) must not be less than minimum ({minimum})")
+        self.size = int(size)
+        if resolution is None:
+            self.grid = Grid(low, Fraction(1), high - low, whole=False)
+        else:
+            unit = exact(resolution, "resolution")
+            if unit <= 0:
+                raise InvalidInput(f"resolution must be greater than 0, not {resolution}")
+            self.grid = Grid(low, unit, Fraction((high - low) // unit), whole=True)
+        self.answers: list[Answer] = []
+        """What has been answered, in order."""
+        self.seed = seed
+        self._solved: Solved | None = None
+        self._scale = 1
+        self._pool: Pool | None = None
+        self._learned = 0
+
+    # --- answers ---------------------------------------------------------------------------------------------
+
+    def add_sum(
+        self, members: ArrayLike, value: Number, coefficients: Sequence[Number] | ArrayLike | None = None
+    ) -> int:
+        """Add Σ coefficient · value over the members = value.
+
+        Args:
+            members: Record numbers, or a boolean mask of all records.
+            value: The sum.
+            coefficients: One per member, in the members' order; None where all are 1.
+
+        Returns:
+            The answer's number, from 0.
+
+        Raises:
+            InvalidInput: members or coefficients that cannot be used.
+            InconsistentAnswers: no table agrees with all answers; the answer is not kept.
+        """
+        records, order = self._members(members)
+        weights: list[Fraction] | None = None
+        if coefficients is not None:
+            given = list(np.asarray(coefficients, dtype=object).ravel())
+            if len(given) != len(records):
+                raise InvalidInput(f"{len(given)} coefficients for {len(records)} members")
+            weights = [exact(given[place], f"coefficient {place}") for place in order]
+        return self._add(sum_answer(records, weights, exact(value), self.grid))
+
+    def add_mean(self, members: ArrayLike, value: Number) -> int:
+        """Add that the members' mean is value; on a grid the nearest possible sum is meant. As `add_sum`."""
+        records, _ = self._members(members)
+        return self._add(sum_answer(records, None, exact(value) * len(records), self.grid))
+
+    def add_max(self, members: ArrayLike, value: Number) -> int:
+        """Add that the greatest value among the members is value. As `add_sum`."""
+        return self._add(extreme_answer("max", self._members(members)[0], exact(value), self.grid))
+
+    def add_min(self, members: ArrayLike, value: Number) -> int:
+        """Add that the least value among the members is value. As `add_sum`."""
+        return self._add(extreme_answer("min", self._members(members)[0], exact(value), self.grid))
+
+    def _members(self, members: ArrayLike) -> tuple[Ints, Ints]:
+        """Members ascending, and where each was given."""
+        given = np.asarray(members)
+        if given.ndim != 1:
+            raise InvalidInput("members must be a list of record numbers or a boolean mask")
+        if given.dtype == np.bool_:
+            if len(given) != self.size:
+                raise InvalidInput(f"a mask must have {self.size} entries, not {len(given)}")
+            given = np.flatnonzero(given)
+        elif len(given) and given.dtype.kind not in "iu":
+            raise InvalidInput("members must be whole numbers or a boolean mask")
+        if not len(given):
+            raise InvalidInput("an answer needs at least one member")
+        numbers = given.astype(np.int64)
+        wrong = np.flatnonzero((numbers < 0) | (numbers >= self.size))
+        if len(wrong):
+            place = int(wrong[0])
+            raise InvalidInput(f"no record {numbers[place]}: records are 0 to {self.size - 1}", place)
+        order = np.argsort(numbers, kind="stable")
+        twice = np.flatnonzero(np.diff(numbers[order]) == 0)
+        if len(twice):
+            place = int(order[twice[0] + 1])
+            raise InvalidInput(f"record {numbers[place]} is a member twice", place)
+        return numbers[order], order
+
+    def _add(self, answer: Answer) -> int:
+        before = self._solved, self._scale
+        self.answers.append(answer)
+        self._solved = None
+        try:
+            self._check(answer)
+        except InconsistentAnswers:
+            self.answers.pop()
+            self._solved, self._scale = before
+            raise
+        return len(self.answers) - 1
+
+    def _check(self, answer: Answer) -> None:
+        """Cheap for large systems (one sum against the domain), thorough for small ones."""
+        if answer.kind == "sum":
+            signs = np.ones(1) if answer.coefficients is None else answer.coefficients
+            count = len(answer.members) if answer.coefficients is None else 1
+            most = int(signs[signs > 0].sum()) * count * self.grid.top
+            least = int(signs[signs < 0].sum()) * count * self.grid.top
+            if not least <= answer.value <= most:
+                raise InconsistentAnswers("an answer lies outside what the domain allows")
+        if min(len(self.answers), 60) * 40 <= CHECKED_AT_ONCE * 6 and self.size <= 5_000:
+            system = self._system()
+            if system.known.count <= CHECKED_AT_ONCE and len(system.sums) <= CHECKED_AT_ONCE:
+                self._check_all(system)
+
+    def _check_all(self, system: Solved) -> None:
+        if self.grid.whole:
+            if any_world(system.known, system.sums, time.monotonic() + 5.0) is None:
+                raise InconsistentAnswers("no table on the grid agrees with all answers")
+            return
+        everything = np.arange(system.known.count)
+        if ByPrograms(system, everything).solve({}).status == "infeasible":
+            raise InconsistentAnswers("no table inside the domain agrees with all answers")
+
+    # --- intervals -------------------------------------------------------------------------------------------
+
+    def bounds(self, records: ArrayLike | None = None, progress: Progress | None = None) -> Bounds:
+        """Feasibility intervals: least and greatest value of each record over all real-valued tables.
+
+        Args:
+            records: Which records; None for all.
+            progress: Called with (atoms done, atoms in all).
+
+        Raises:
+            InconsistentAnswers: no table agrees with all answers.
+        """
+        system = self._system()
+        chosen = np.arange(self.size) if records is None else self._chosen(records)
+        labels = system.known.atoms.labels[chosen]
+        wanted = np.zeros(system.known.count, dtype=np.bool_)
+        wanted[labels] = True
+        least, most = intervals(system, wanted, progress)
+        lower = np.array([float(self.grid.to_value(x / self._scale)) for x in least])
+        upper = np.array([float(self.grid.to_value(x / self._scale)) for x in most])
+        return Bounds(lower[labels], upper[labels])
+
+    def explain(self, record: int, side: Side) -> Certificate:
+        """Which answers prove an end of a record's interval, and with which multipliers.
+
+        Args:
+            record: The record.
+            side: "lower" or "upper".
+
+        Raises:
+            InvalidInput: no such record or side.
+            InconsistentAnswers: no table agrees with all answers.
+        """
+        if side not in ("lower", "upper"):
+            raise InvalidInput(f'side must be "lower" or "upper", not {side!r}')
+        number = int(self._chosen([record])[0])
+        system = self._system()
+        wanted = np.zeros(system.known.count, dtype=np.bool_)
+        atom = int(system.known.atoms.labels[number])
+        wanted[atom] = True
+        value = intervals(system, wanted)[0 if side == "lower" else 1][atom]
+        fine = Grid(self.grid.minimum, self.grid.unit / self._scale, self.grid.top * self._scale, True)
+        return certify(self._part, self.answers, fine, number, side, value)
+
+    def _chosen(self, records: ArrayLike) -> Ints:
+        given = np.asarray(records)
+        if given.dtype == np.bool_ and len(given) == self.size:
+            return np.flatnonzero(given)
+        if given.ndim != 1 or (len(given) and given.dtype.kind not in "iu"):
+            raise InvalidInput("records must be whole numbers or a boolean mask")
+        wrong = np.flatnonzero((given < 0) | (given >= self.size))
+        if len(wrong):
+            raise InvalidInput(
+                f"no record {given[wrong[0]]}: records are 0 to {self.size - 1}", int(wrong[0])
+            )
+        return given.astype(np.int64)
+
+    def _system(self) -> Solved:
+        if self._solved is None:
+            self._scale = self._fixed_point()
+            self._solved = self._part(list(range(len(self.answers))))
+        return self._solved
+
+    def _part(self, numbers: list[int]) -> Solved:
+        """The system of some answers alone, in units of 1 / scale."""
+        scaled = [self._scaled(self.answers[number]) for number in numbers]
+        return Solved(*Knowledge.of(self.size, int(self.grid.top * self._scale), scaled))
+
+    def _scaled(self, answer: Answer) -> Answer:
+        return answer if self._scale == 1 else answer.answered(Fraction(round(answer.value * self._scale)))
+
+    def _fixed_point(self) -> int:
+        """Units in which all right-hand sides are whole: 1 on a grid; for reals the decimals they were given in."""
+        if self.grid.whole:
+            return 1
+        values = [self.grid.top, *(answer.value for answer in self.answers)]
+        scale = lcm(*(value.denominator for value in values))
+        largest = max(1, *(abs(value) for value in values), self.grid.top * self.size)
+        return scale if scale * largest < FINEST else max(1, int(FINEST / largest))
+
+    # --- worlds ----------------------------------------------------------------------------------------------
+
+    def worlds(self, count: int, seed: int = 0) -> NDArray[np.generic]:
+        """Tables on the grid that agree with every answer, (count, size), in units of the column.
+
+        Random: mixed towards the uniform distribution over all such tables. Whole numbers where minimum and
+        resolution are whole, else the floats nearest to the exact decimals.
+
+        Raises:
+            InvalidInput: no resolution, so no grid; a count less than 1.
+            InconsistentAnswers: no table agrees.
+        """
+        if count < 1:
+            raise InvalidInput(f"count must be at least 1, not {count}")
+        pool = self.pool().copy()
+        places = np.arange(count) % len(pool.values)
+        wanted = Pool(pool.knowledge, pool.values[places], pool.pinned[places], seed + 1)
+        wanted.repin()
+        wanted.mix(list(range(count)), 4)
+        return self.in_column_units(wanted.values)
+
+    def in_column_units(self, units: NDArray[np.int64]) -> NDArray[np.generic]:
+        """Units as column values: whole numbers where the grid is whole, else floats."""
+        low, unit = self.grid.minimum, self.grid.unit
+        if low.denominator == 1 and unit.denominator == 1:
+            return int(low) + int(unit) * units
+        scale = lcm(low.denominator, unit.denominator)
+        return (int(low * scale) + int(unit * scale) * units) / scale
+
+    def certified(self) -> Bounds:
+        """A run of consecutive grid values for each record, each of which it takes in some world.
+
+        Unlike `bounds`, which nothing can be outside of, nothing inside of this can be excluded.
+
+        Raises:
+            InvalidInput: no resolution, so no grid.
+            InconsistentAnswers: no table agrees.
+        """
+        runs = self.runs()
+        labels = runs.knowledge.atoms.labels
+        return Bounds(
+            self.in_column_units(runs.low)[labels].astype(np.float64),
+            self.in_column_units(runs.high)[labels].astype(np.float64),
+        )
+
+    def runs(self, need: int | None = None, seconds: float = 30.0) -> Runs:
+        """Certified runs by atom, in units, as long as `need` where possible (None: as long as is found)."""
+        pool = self.pool()
+        known = pool.knowledge
+        whole = int((known.high - known.low).max())
+        runs = Runs(known, whole if need is None else need, time.monotonic() + seconds, thorough=True)
+        for totals in known.totals(pool.values):
+            runs.absorb(totals)
+        runs.grow(solves=400)
+        return runs
+
+    def pool(self) -> Pool:
+        """The worlds kept for all answers so far.
+
+        Raises:
+            InvalidInput: no resolution, so no grid.
+            InconsistentAnswers: no table agrees.
+        """
+        if not self.grid.whole:
+            raise InvalidInput("worlds need a grid: give the system a resolution")
+        if self._pool is None:
+            top = int(self.grid.top)
+            self._pool = Pool.draw(Knowledge.nothing(self.size, top), POOL, self.seed)
+        if self._learned < len(self.answers):
+            self._learn(self._pool.copy(), self.answers[self._learned :])
+        return self._pool
+
+    def _learn(self, pool: Pool, answers: Sequence[Answer]) -> None:
+        for answer in answers:
+            pool.learn(answer)
+        pool.repin()
+        pool.rebase()
+        pool.mix(list(range(len(pool.values))), 3)
+        self._pool, self._learned = pool, len(self.answers)
+
+    def kind_of(self, number: int) -> Kind:
+        """What kind of aggregate an answer is."""
+        return self.answers[number].kind

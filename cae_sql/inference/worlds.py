@@ -1,0 +1,260 @@
+"""The pool: some tens of tables that agree with every answer, kept from answer to answer.
+
+Worlds come from the domain, a fixed seed and past answers, never from the true table. A new sum moves each
+world along directions that keep the old ones; a new extreme lowers what is above it and pins who attains it.
+A world that cannot be moved is replaced: by an integer program, or by a mixed copy of another.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.errors import InconsistentAnswers, OutOfTime
+from cae_sql.inference.answers import Answer, Ints
+from cae_sql.inference.knowledge import Extreme, Knowledge
+from cae_sql.inference.moves import exchange, mix, push, spread, steer
+from cae_sql.inference.programs import any_world
+from cae_sql.inference.witnesses import Pins, able, choose_witnesses, rooms
+
+STEER_SWEEPS = 12
+"""Passes over the directions before a world counts as stuck."""
+
+
+@dataclass
+class Pool:
+    """Worlds over the records, all consistent with one `Knowledge`."""
+
+    knowledge: Knowledge
+    values: NDArray[np.int64]
+    """(w, n) units."""
+    pinned: NDArray[np.bool_]
+    """(w, n) records that attain an answered extreme and therefore stay."""
+    seed: int
+    moved: int = 0
+    """Counts random moves, so that no two are alike."""
+
+    @classmethod
+    def draw(cls, knowledge: Knowledge, count: int, seed: int) -> Pool:
+        """Uniform draws from the domain, before any answer."""
+        size, top = len(knowledge.atoms.labels), int(knowledge.high[0])
+        values = np.random.default_rng(seed).integers(0, top + 1, (count, size))
+        return cls(knowledge, values, np.zeros((count, size), dtype=np.bool_), seed)
+
+    def copy(self) -> Pool:
+        """An independent copy."""
+        return Pool(self.knowledge, self.values.copy(), self.pinned.copy(), self.seed, self.moved)
+
+    def learn(self, answer: Answer, deadline: float = float("inf")) -> None:
+        """Take in one more answer.
+
+        Raises:
+            InconsistentAnswers: no world agrees.
+            OutOfTime: none was found, and none excluded, before the deadline.
+        """
+        room = self.knowledge.room(self.knowledge.totals(self.values))
+        known = self.knowledge.refined(answer, room)
+        value = int(answer.value)
+        if answer.kind == "sum":
+            self._learn_sum(known, answer, value, deadline)
+        else:
+            self._learn_extreme(known, answer, value, deadline)
+
+    def _learn_sum(self, known: Knowledge, answer: Answer, value: int, deadline: float) -> None:
+        totals = known.totals(self.values)
+        row = known.atoms.row(answer)
+        gain = known.tableau.reduced(row)
+        finer, fresh = known.with_sum(answer, known.room(totals))
+        if not fresh:
+            if (totals @ row != value).any():
+                raise InconsistentAnswers("an answer contradicts the ones before it")
+            self.knowledge = known
+            return
+        sums = np.append(known.matrix @ totals[0], value)
+        moved = np.zeros(len(self.values), dtype=np.bool_)
+        for place in range(len(self.values)):
+            want = value - int(totals[place] @ row)
+            moved[place] = want == 0 or (
+                gain is not None and self._steer(known, place, totals[place], gain, want)
+            )
+        self.knowledge = finer
+        self._refill(moved, sums, deadline)
+
+    def _steer(self, known: Knowledge, place: int, totals: Ints, gain: Ints, want: int) -> bool:
+        pins = self._pins(known, place)
+        up, down = rooms(known, totals, pins)
+        shift = np.zeros_like(up)
+        if steer(*known.directions, gain, want, up, down, shift, self._chance(), STEER_SWEEPS) != 0:
+            return False
+        return self._spread(known, place, shift)
+
+    def _learn_extreme(self, known: Knowledge, answer: Answer, value: int, deadline: float) -> None:
+        finer = known.with_extreme(answer, value)
+        sums = known.matrix @ known.totals(self.values[:1])[0]
+        moved = np.zeros(len(self.values), dtype=np.bool_)
+        if (finer.low <= finer.high).all():
+            for place in range(len(self.values)):
+                moved[place] = self._fit(finer, place)
+        self.knowledge = finer
+        self._refill(moved, sums, deadline)
+
+    def _fit(self, known: Knowledge, place: int) -> bool:
+        """Move a world inside narrower boxes, and let somebody attain each extreme."""
+        values, labels = self.values[place], known.atoms.labels
+        totals = known.totals(values[None])[0]
+        clipped = np.clip(values, known.low[labels], known.high[labels])
+        # nobody is held while boxes narrow: who attained an earlier extreme may have to give it up
+        nobody = Pins(np.zeros(known.count, dtype=np.int64), np.zeros(known.count, dtype=np.int64))
+        over = totals - known.sizes * known.high, known.sizes * known.low - totals
+        target = totals.copy()
+        for excess, sign in zip(over, (-1, 1), strict=True):
+            for atom in np.flatnonzero(excess > 0):
+                up, down = (np.maximum(room, 0) for room in rooms(known, target, nobody))
+                shift = np.zeros_like(up)
+                amount = int(excess[atom]) - sign * int(target[atom] - totals[atom])
+                if amount <= 0:
+                    continue
+                if (
+                    push(int(atom), sign, amount, *known.directions, up, down, shift, self._chance(), 60)
+                    < amount
+                ):
+                    return False
+                target = target + shift
+        if ((target > known.sizes * known.high) | (target < known.sizes * known.low)).any():
+            return False
+        witnesses = self._attain(known, target)
+        if witnesses is None:
+            return False
+        target, chosen = witnesses
+        return self._realise(known, place, clipped, target, chosen)
+
+    def _attain(self, known: Knowledge, totals: Ints) -> tuple[Ints, Pins] | None:
+        """Totals, moved where necessary, at which every extreme is attained."""
+        pins = choose_witnesses(known, totals, seed=self._chance())
+        for extreme in known.extremes:
+            if pins is not None:
+                break
+            totals = self._attain_one(known, totals, extreme)
+            pins = choose_witnesses(known, totals, seed=self._chance())
+        return None if pins is None else (totals, pins)
+
+    def _attain_one(self, known: Knowledge, totals: Ints, extreme: Extreme) -> Ints:
+        """Totals at which some atom attains an extreme; unchanged where a few tries did not find any."""
+        sign = 1 if extreme.top else -1
+        candidates = able(known, extreme)
+        sizes, low, high = known.sizes[candidates], known.low[candidates], known.high[candidates]
+        goals = high + (sizes - 1) * low if extreme.top else low + (sizes - 1) * high
+        lacking = (goals - totals[candidates]) * sign
+        if not len(candidates) or lacking.min() <= 0:
+            return totals
+        none = np.zeros(known.count, dtype=np.int64)
+        up, down = rooms(known, totals, Pins(none, none))
+        for place in np.random.default_rng(self._chance()).permutation(len(candidates))[:8]:
+            shift, above, below = np.zeros_like(up), up.copy(), down.copy()
+            atom, amount = int(candidates[place]), int(lacking[place])
+            if push(atom, sign, amount, *known.directions, above, below, shift, self._chance(), 60) >= amount:
+                return totals + shift
+        return totals
+
+    def _realise(
+        self, known: Knowledge, place: int, start: NDArray[np.int64], totals: Ints, pins: Pins
+    ) -> bool:
+        """Records that have these totals, as near to `start` as is easy, with pinned records in place."""
+        order, firsts = known.members
+        values, pinned = start.copy(), np.zeros(len(start), dtype=np.bool_)
+        for marks, edge, best in ((pins.top, known.high, 1), (pins.bottom, known.low, -1)):
+            for atom in np.flatnonzero(marks):
+                members = order[firsts[atom] : firsts[atom + 1]]
+                members = members[~pinned[members]]
+                if not len(members):
+                    continue  # a box of one value: whoever is pinned attains both
+                record = members[np.argmax(best * values[members])]
+                values[record], pinned[record] = edge[atom], True
+        shift = totals - known.totals(values[None])[0]
+        if not spread(order, firsts, known.low, known.high, values, pinned, shift, self._chance()):
+            return False
+        self.values[place], self.pinned[place] = values, pinned
+        return True
+
+    def _spread(self, known: Knowledge, place: int, shift: Ints) -> bool:
+        order, firsts = known.members
+        values = self.values[place].copy()
+        if not spread(
+            order, firsts, known.low, known.high, values, self.pinned[place], shift, self._chance()
+        ):
+            return False
+        self.values[place] = values
+        return True
+
+    def _pins(self, known: Knowledge, place: int) -> Pins:
+        """The pinned records of a world, counted by atom."""
+        held = np.flatnonzero(self.pinned[place])
+        atoms = known.atoms.labels[held]
+        top = self.values[place, held] == known.high[atoms]
+        none = np.zeros(known.count, dtype=np.int64)
+        pins = Pins(none, none.copy())
+        pins.top[atoms[top]] = 1
+        pins.bottom[atoms[~top]] = 1
+        return pins
+
+    def _refill(self, moved: NDArray[np.bool_], sums: Ints, deadline: float) -> None:
+        """Replace the worlds that could not be moved."""
+        lost = np.flatnonzero(~moved)
+        if len(lost) == len(moved):
+            totals = any_world(self.knowledge, sums, deadline, self.seed)
+            if totals is None:
+                raise InconsistentAnswers("no table agrees with all answers")
+            pins = choose_witnesses(self.knowledge, totals, seed=self.seed)
+            middle = (self.knowledge.low + self.knowledge.high) // 2
+            if pins is None or not self._realise(
+                self.knowledge, 0, middle[self.knowledge.atoms.labels], totals, pins
+            ):
+                raise OutOfTime("no world was found in the time allowed")
+            moved[0], lost = True, lost[1:]
+        kept = np.flatnonzero(moved)
+        for turn, place in enumerate(lost):
+            source = kept[turn % len(kept)]
+            self.values[place], self.pinned[place] = self.values[source], self.pinned[source]
+        self.mix(lost.tolist(), 6)
+
+    def repin(self) -> None:
+        """Let other records attain the extremes, where others can."""
+        if not self.knowledge.extremes:
+            return
+        totals = self.knowledge.totals(self.values)
+        for place in range(len(self.values)):
+            pins = choose_witnesses(self.knowledge, totals[place], seed=self._chance())
+            if pins is not None:
+                self._realise(self.knowledge, place, self.values[place], totals[place], pins)
+
+    def rebase(self) -> None:
+        """Choose the basis anew for the room that the worlds leave."""
+        self.knowledge = self.knowledge.rebased(self.knowledge.totals(self.values))
+
+    def mix(self, places: list[int], sweeps: int, deadline: float = float("inf")) -> None:
+        """Random moves towards the uniform distribution over worlds."""
+        known = self.knowledge
+        order, firsts = known.members
+        for place in places:
+            if time.monotonic() > deadline:
+                return
+            values, pinned = self.values[place], self.pinned[place]
+            mix(
+                *known.directions,
+                order,
+                firsts,
+                known.low,
+                known.high,
+                values,
+                pinned,
+                self._chance(),
+                sweeps,
+            )
+            exchange(order, firsts, known.low, known.high, values, pinned)
+
+    def _chance(self) -> int:
+        self.moved += 1
+        return (self.seed * 1_000_003 + self.moved * 7919) % 2**31
