@@ -10,7 +10,6 @@ Whether the data fit the policy (the table exists, values lie in the domain) is 
 from __future__ import annotations
 
 import json
-import math
 import tomllib
 from decimal import Decimal
 from fractions import Fraction
@@ -38,8 +37,11 @@ from cae_sql.errors import InvalidInput
 if TYPE_CHECKING:
     from cae_sql.risk import Limit
 
-MOST_VALUES = 1_000_000
-"""A domain of more values than this is a mistake in `step` or `resolution` rather than a wish."""
+MOST_STEPS = 100_000
+"""A domain of more steps than this is a mistake in `step` rather than a wish, and slow to judge."""
+
+MOST_VALUES = 10**12
+"""The same for `resolution`: sums over millions of records must stay whole numbers of 64 bits."""
 
 MOST_DIGITS = 40
 """Exponents beyond this are slips of the pen; `1e999999999` as an exact number would fill the memory."""
@@ -116,6 +118,8 @@ class Protect(_Section):
         if self.step > self.maximum - self.minimum:
             _wrong("protect.step", self.step, "leaves one value in the domain; take less than its width")
         grid = self.resolution if self.resolution is not None else self.step
+        if (self.maximum - self.minimum) / self.step > MOST_STEPS:
+            _wrong("protect.step", self.step, f"makes more than {MOST_STEPS:,} steps; take a coarser one")
         if (self.maximum - self.minimum) / grid > MOST_VALUES:
             _wrong(
                 "protect.resolution",
@@ -273,7 +277,9 @@ class Policy(_Section):
         """A limit that is broken before anything has been asked would refuse everything."""
         if self.limits.epsilon is None:
             return
-        bits = _uniform_entropy(self.domain.count, int(self.limits.epsilon // self.protect.step) + 1)
+        from cae_sql.measure import uniform_entropy
+
+        bits = uniform_entropy(self.domain.count, self.protect.step, self.limits.epsilon)
         if bits <= 0:
             text = (
                 "reaches over the whole domain: nothing could be answered; take less than maximum - minimum"
@@ -365,10 +371,3 @@ def _without_column(section: Protect) -> None:
         _wrong("protect.public", section.column, "is the protected column; leave it out")
     if section.key is not None and section.key.casefold() == column:
         _wrong("protect.key", section.key, "is the protected column; take one that names records, or none")
-
-
-def _uniform_entropy(count: int, window: int) -> float:
-    """H(ε), in bits, of equally likely neighbours in windows of `window`: full ones and a remainder."""
-    full, rest = divmod(count, window)
-    shares = [window / count] * full + ([rest / count] if rest else [])
-    return -math.fsum(share * math.log2(share) for share in shares)
