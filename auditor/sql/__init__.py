@@ -1,0 +1,87 @@
+"""From a statement's text to lowered SQL, or to the reason why it is not understood.
+
+    text --limits--> tree --parameters, classify--> allowed tree --names--> qualified tree --shape--> names and types
+      --kinds, linear--> what reads the protected column, and how --lower--> Plan
+
+Promises that a statement becomes a `Plan` only if every node of it is understood, and that nothing but text
+generated from the classified tree is in the plan. Nothing here touches data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from auditor.sql.classify import classify
+from auditor.sql.kinds import Kinds
+from auditor.sql.limits import parse
+from auditor.sql.lower import generate, lower
+from auditor.sql.names import qualify, readable
+from auditor.sql.parameters import bind
+from auditor.sql.schema import Column, Schema, Table
+from auditor.sql.shape import Shape, shape_of
+from auditor.sql.statement import Aggregate, Block, Leaf, Plan, Unsupported
+from auditor.sql.understood import REASONS, NotUnderstood
+
+__all__ = [
+    "Aggregate",
+    "Block",
+    "Column",
+    "Leaf",
+    "Plan",
+    "Schema",
+    "Table",
+    "Unsupported",
+    "understand",
+]
+
+Parameters = Sequence[object] | Mapping[str, object] | None
+
+
+def understand(text: str, parameters: Parameters, schema: Schema) -> Plan | Unsupported:
+    """Lower a statement, or say why not.
+
+    Args:
+        text: One SQL statement in DuckDB's dialect.
+        parameters: Values for `?` and `$1` (a sequence) or `$name` (a mapping).
+        schema: What the statement may name.
+
+    Returns:
+        The plan, or the reason; both depend on the arguments alone, never on data.
+    """
+    try:
+        return _plan(text, parameters, schema)
+    except NotUnderstood as refusal:
+        return refusal.reason
+    except RecursionError:
+        message, hint = REASONS["too-large"]
+        return Unsupported("too-large", message, hint)
+
+
+def _plan(text: str, parameters: Parameters, schema: Schema) -> Plan:
+    tree = parse(text)
+    bind(tree, parameters)
+    classify(tree, readable(schema))
+    while isinstance(tree, exp.Subquery):
+        tree = tree.this
+    shape = shape_of(schema)
+    try:
+        tree = qualify(tree, schema)
+    except NotUnderstood as refusal:
+        if refusal.reason.code == "translation":
+            # sqlglot could not resolve a name; DuckDB says which, if it cannot either.
+            _described(shape, text, parameters)
+        raise
+    kinds = Kinds(tree, schema)
+    normalised = generate(tree)
+    described = _described(shape, text, parameters)
+    if [type_ for _, type_ in shape.describe(normalised)] != [type_ for _, type_ in described]:
+        raise NotUnderstood("translation")
+    blocks = lower(kinds, shape.describe)
+    names, types = zip(*described, strict=True)
+    return Plan(normalised, blocks, generate(tree), names, types)
+
+
+def _described(shape: Shape, text: str, parameters: Parameters) -> list[tuple[str, str]]:
+    return shape.describe(text.strip().rstrip(";"), parameters)

@@ -1,0 +1,185 @@
+"""The allow-list: every node of a statement's tree is one that the table names, in a form that it names.
+
+Promises that what passes contains no construct, function, operator or type outside `understood`. Does not know
+which columns are protected: that is `kinds`'s.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from auditor.sql.understood import (
+    AGGREGATE_NAMES,
+    CODED_NODES,
+    FUNCTIONS,
+    NAMED_FUNCTIONS,
+    OPERATORS,
+    PUBLIC_AGGREGATES,
+    STRUCTURE,
+    TYPES,
+    VOLATILE_NAMES,
+    NotUnderstood,
+)
+
+_ALLOWED = STRUCTURE | OPERATORS | FUNCTIONS | PUBLIC_AGGREGATES
+# The clauses of each structural node; any other that is filled is unsupported.
+_CLAUSES: dict[type[exp.Expr], frozenset[str]] = {
+    exp.Select: frozenset(
+        "with_ distinct expressions from_ joins where group having order limit offset kind".split()
+    ),
+    exp.SetOperation: frozenset("with_ this expression distinct by_name order limit offset".split()),
+    exp.Subquery: frozenset("this alias with_".split()),
+    exp.Table: frozenset("this db catalog alias".split()),
+    exp.TableAlias: frozenset({"this"}),
+    exp.From: frozenset({"this"}),
+    exp.Join: frozenset("this on using side kind".split()),
+    exp.With: frozenset({"expressions"}),
+    exp.CTE: frozenset("this alias materialized".split()),
+    exp.Star: frozenset(),
+    exp.Group: frozenset("expressions all".split()),
+    exp.Ordered: frozenset("this desc nulls_first".split()),
+    exp.Order: frozenset({"expressions"}),
+    exp.Limit: frozenset({"expression"}),
+    exp.Fetch: frozenset("direction count limit_options".split()),
+    exp.LimitOptions: frozenset({"rows"}),
+    exp.Offset: frozenset({"expression"}),
+    exp.Distinct: frozenset({"expressions"}),
+    exp.In: frozenset("this expressions query".split()),
+    exp.Cast: frozenset("this to".split()),
+    exp.DataType: frozenset("this expressions nested kind".split()),
+    exp.Interval: frozenset("this unit".split()),
+}
+_CLAUSE_CODES = {
+    "qualify": "window", "windows": "window", "sample": "sample", "pivots": "pivot", "laterals": "lateral",
+    "into": "into", "recursive": "recursive", "columns": "alias-columns", "method": "join-kind",
+    "except_": "star", "replace": "star", "rename": "star", "cube": "rollup", "rollup": "rollup",
+    "grouping_sets": "rollup", "percent": "limit-percent",
+}  # fmt: skip
+_JOIN_KINDS = {"", "INNER", "CROSS", "OUTER"}
+
+
+def classify(tree: exp.Query, tables: str) -> None:
+    """Check every node.
+
+    Args:
+        tree: What the parser made of the text, parameters bound.
+        tables: The readable tables, for hints.
+
+    Raises:
+        NotUnderstood: with the code of the first construct that is not understood.
+    """
+    for node in tree.walk():
+        name = type(node).__name__
+        if isinstance(node, exp.Anonymous):
+            _named_function(node)
+        elif name not in _ALLOWED:
+            _reject(node, name, tables)
+        _clauses(node)
+        rule = _RULES.get(type(node))
+        if rule is not None:
+            rule(node)
+
+
+def _reject(node: exp.Expr, name: str, tables: str) -> None:
+    sql_name = node.sql_name() if isinstance(node, exp.Func) else name.upper()
+    code = CODED_NODES.get(name)
+    if code is None:
+        code = "aggregate" if isinstance(node, exp.AggFunc) else "construct"
+        code = "function" if isinstance(node, exp.Func) and code == "construct" else code
+    if isinstance(node, exp.Placeholder | exp.Parameter):
+        sql_name = "This"
+    raise NotUnderstood(code, name=sql_name, tables=tables)
+
+
+def _named_function(node: exp.Anonymous) -> None:
+    name = node.name.lower()
+    if name in VOLATILE_NAMES:
+        raise NotUnderstood("volatile", name=name)
+    if name in AGGREGATE_NAMES:
+        raise NotUnderstood("aggregate", name=name)
+    if name in ("row", "struct_pack", "list_value", "unpack"):
+        raise NotUnderstood("nested-type")
+    if name not in NAMED_FUNCTIONS or not isinstance(node.this, str):
+        raise NotUnderstood("function", name=name)
+
+
+def _clauses(node: exp.Expr) -> None:
+    for kind, allowed in _CLAUSES.items():
+        if isinstance(node, kind):
+            for clause, value in node.args.items():
+                if value not in (None, False, []) and clause not in allowed:
+                    # A node inside may have a better name for it.
+                    code = _CLAUSE_CODES.get(clause, "construct")
+                    raise NotUnderstood(code, name=clause.strip("_").upper())
+
+
+def _type(node: exp.DataType) -> None:
+    kind = node.this
+    name = kind.value if isinstance(kind, exp.DType) else str(kind)
+    if name not in TYPES or node.args.get("nested"):
+        raise NotUnderstood("type", name=name.lower())
+
+
+def _star(node: exp.Star) -> None:
+    parent = node.parent
+    counted = isinstance(parent, exp.Count)
+    of_table = isinstance(parent, exp.Column) and isinstance(parent.parent, exp.Select)
+    if not (counted or of_table or (isinstance(parent, exp.Select) and node.arg_key == "expressions")):
+        raise NotUnderstood("star")
+
+
+def _table(node: exp.Table) -> None:
+    if not isinstance(node.this, exp.Identifier):
+        raise NotUnderstood("table-function", tables="those that are listed as public")
+
+
+def _join(node: exp.Join) -> None:
+    if str(node.args.get("kind") or "").upper() not in _JOIN_KINDS:
+        raise NotUnderstood("join-kind")
+
+
+def _subquery(node: exp.Subquery) -> None:
+    if not isinstance(node.this, exp.Select | exp.SetOperation | exp.Subquery):
+        raise NotUnderstood("construct", name="A table in parentheses")
+
+
+def _distinct(node: exp.Distinct) -> None:
+    if isinstance(node.parent, exp.AggFunc) and len(node.expressions) != 1:
+        raise NotUnderstood("aggregate-arguments", name=node.parent.sql_name())
+
+
+def _distinct_on(node: exp.Select) -> None:
+    distinct = node.args.get("distinct")
+    if distinct is not None and (distinct.args.get("on") or distinct.expressions):
+        raise NotUnderstood("distinct-on")
+    if node.args.get("kind"):
+        raise NotUnderstood("construct", name=str(node.args["kind"]))
+
+
+def _extreme(node: exp.Max | exp.Min) -> None:
+    if node.args.get("count") or node.expressions:
+        raise NotUnderstood("aggregate-arguments", name=node.sql_name())
+
+
+def _order(node: exp.Order) -> None:
+    if not isinstance(node.parent, exp.Select | exp.SetOperation):
+        name = node.parent.sql_name() if isinstance(node.parent, exp.Func) else "This"
+        raise NotUnderstood("aggregate-arguments", name=name)
+
+
+def _var(node: exp.Var) -> None:
+    # `ORDER BY ALL`, `LIMIT ALL`, units of time; nothing else is written as a bare word.
+    if not isinstance(node.parent, exp.Ordered | exp.Limit | exp.Func | exp.Interval):
+        raise NotUnderstood("construct", name=node.name)
+
+
+def _quantified(node: exp.Expr) -> None:
+    if not isinstance(node.this, exp.Subquery):
+        raise NotUnderstood("nested-type")
+
+
+_RULES = {
+    exp.DataType: _type, exp.Star: _star, exp.Table: _table, exp.Join: _join, exp.Subquery: _subquery,
+    exp.Distinct: _distinct, exp.Select: _distinct_on, exp.Max: _extreme, exp.Min: _extreme, exp.Order: _order,
+    exp.Var: _var, exp.Any: _quantified, exp.All: _quantified,
+}  # fmt: skip

@@ -1,0 +1,105 @@
+"""From text to one parsed SELECT, within limits that keep the parser's time and stack bounded.
+
+Promises one query expression (SELECT, set operation, or one in parentheses), or raises `NotUnderstood`. Looks
+at no name and no function: that is `classify`'s and `names`'s.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.tokens import Token, TokenType
+
+from auditor.sql.understood import NotUnderstood
+
+MAX_BYTES = 64 * 1024
+MAX_TOKENS = 20_000
+# 100 nested parentheses overflow sqlglot's stack, 1,000 conjuncts take it half a second, 5,000 eight.
+MAX_DEPTH = 50
+MAX_CONDITIONS = 1_000
+
+_DIALECT = DuckDB()
+_OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
+_CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
+_STARTS = {TokenType.SELECT, TokenType.FROM, TokenType.WITH, TokenType.L_PAREN}
+# Prefix operators nest without parentheses.
+_PREFIXES = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}
+
+
+def parse(text: str) -> exp.Query:
+    """The tree of a text that holds one query.
+
+    Raises:
+        NotUnderstood: codes "empty", "too-large", "syntax", "several-statements", "statement".
+    """
+    text, tokens = _numbered(text, _tokens(text))
+    try:
+        trees = [tree for tree in _DIALECT.parser().parse(tokens, text) if tree is not None]
+    except ParseError:
+        # sqlglot's message quotes the text and is written for programmers.
+        raise NotUnderstood("syntax") from None
+    except RecursionError:
+        raise NotUnderstood("too-large") from None
+    if len(trees) != 1:
+        raise NotUnderstood("several-statements" if trees else "empty")
+    if not isinstance(trees[0], exp.Query):
+        raise NotUnderstood("statement", name=tokens[0].text.upper())
+    return trees[0]
+
+
+def _tokens(text: str) -> list[Token]:
+    if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
+        raise NotUnderstood("too-large")
+    if "\0" in text:
+        raise NotUnderstood("syntax")
+    try:
+        tokens = _DIALECT.tokenize(text)
+    except TokenError:
+        raise NotUnderstood("syntax") from None
+    if len(tokens) > MAX_TOKENS or _depth(tokens) > MAX_DEPTH:
+        raise NotUnderstood("too-large")
+    if sum(token.token_type in (TokenType.AND, TokenType.OR) for token in tokens) > MAX_CONDITIONS:
+        raise NotUnderstood("too-large")
+    while tokens and tokens[0].token_type == TokenType.SEMICOLON:
+        tokens = tokens[1:]
+    if not tokens:
+        raise NotUnderstood("empty")
+    if tokens[0].token_type not in _STARTS:
+        # Before parsing: sqlglot logs a warning for each command that it does not know.
+        raise NotUnderstood("statement", name=tokens[0].text.upper()[:20])
+    for token, following in zip(tokens, tokens[1:], strict=False):
+        # sqlglot reads 0xff as `0 AS xff`, DuckDB as a number.
+        if token.token_type == TokenType.NUMBER and following.start == token.end + 1 and (
+            following.token_type == TokenType.VAR
+        ):
+            raise NotUnderstood("syntax")
+    return tokens
+
+
+def _numbered(text: str, tokens: list[Token]) -> tuple[str, list[Token]]:
+    """Write `?` as `$1`, `$2`, …: the tree does not keep the order of the text."""
+    marks = [token for token in tokens if token.token_type == TokenType.PLACEHOLDER]
+    if not marks:
+        return text, tokens
+    if any(token.token_type == TokenType.PARAMETER for token in tokens):
+        raise NotUnderstood("parameters", detail="`?` and numbered or named parameters are mixed")
+    pieces, position = [], 0
+    for number, mark in enumerate(marks, 1):
+        # The space keeps `?1` from becoming another number.
+        pieces += [text[position : mark.start], f"${number} "]
+        position = mark.end + 1
+    numbered = "".join(pieces) + text[position:]
+    return numbered, _DIALECT.tokenize(numbered)
+
+
+def _depth(tokens: list[Token]) -> int:
+    depth = deepest = prefixes = 0
+    for token in tokens:
+        if token.token_type in _OPENING:
+            depth += 1
+        elif token.token_type in _CLOSING:
+            depth -= 1
+        prefixes = prefixes + 1 if token.token_type in _PREFIXES else 0
+        deepest = max(deepest, depth + prefixes)
+    return deepest

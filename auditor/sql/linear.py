@@ -1,0 +1,244 @@
+"""The argument of an aggregate as a linear form in the protected column.
+
+An argument is read as a choice, by public conditions, between outcomes `coefficient * value + offset` with
+constants known from the text, so that no number is computed from a protected value in SQL. Promises that what it
+returns has one magnitude of coefficients (sums) or one outcome (extremes); conditions are checked to be public by
+the caller's `is_protected`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+
+from sqlglot import exp
+
+from auditor.sql.statement import Leaf
+from auditor.sql.understood import NotUnderstood
+
+IsProtected = Callable[[exp.Column], bool]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """CASE: the first condition that holds gives the form; None stands for NULL."""
+
+    branches: tuple[tuple[exp.Expr, Form], ...]
+    """Condition and form."""
+    default: Form
+    """The form if no condition holds."""
+
+
+Form = Leaf | Choice | None
+
+
+class Argument:
+    """The linear form of one aggregate's argument."""
+
+    def __init__(self, argument: exp.Expr, is_protected: IsProtected, column: str) -> None:
+        self._is_protected = is_protected
+        self._column = column
+        self.record: exp.Column | None = None
+        """The reference to the protected column."""
+        self.form = self._form(argument)
+        self.leaves = tuple(dict.fromkeys(_leaves(self.form)))
+        if self.record is None or not any(leaf.coefficient for leaf in self.leaves):
+            raise self._error("argument")
+
+    def _error(self, code: str) -> NotUnderstood:
+        return NotUnderstood(code, column=self._column)
+
+    def require_sum(self) -> None:
+        """Check that every record counts with the same weight or not at all."""
+        if len({abs(leaf.coefficient) for leaf in self.leaves if leaf.coefficient}) != 1:
+            raise self._error("coefficients")
+
+    def require_extreme(self) -> None:
+        """Check that there is one outcome: an extreme of two is not an extreme of values."""
+        if len(self.leaves) != 1:
+            raise self._error("extreme-case")
+
+    def condition(self, leaf: Leaf) -> exp.Expr:
+        """The public condition under which a row takes a leaf."""
+        position = self.leaves.index(leaf)
+        parts: list[exp.Expr] = []
+        if not isinstance(self.form, Leaf):
+            parts.append(self._code(self.form).eq(exp.Literal.number(position)))
+        if leaf.coefficient and self.record is not None:
+            parts.append(self.record.copy().is_(exp.null()).not_())
+        return exp.and_(*parts) if parts else exp.true()
+
+    def _code(self, form: Form) -> exp.Expr:
+        if form is None:
+            return exp.null()
+        if isinstance(form, Leaf):
+            return exp.Literal.number(self.leaves.index(form))
+        case = exp.Case()
+        for condition, branch in form.branches:
+            case.append("ifs", exp.If(this=condition.copy(), true=self._code(branch)))
+        case.set("default", self._code(form.default))
+        return case
+
+    def _form(self, node: exp.Expr) -> Form:
+        if isinstance(node, exp.Paren):
+            return self._form(node.this)
+        if isinstance(node, exp.Column) and self._is_protected(node):
+            if self.record is not None and self.record != node:
+                raise self._error("argument")
+            self.record = node
+            return Leaf(Fraction(1), Fraction(0))
+        if isinstance(node, exp.Null):
+            return None
+        number = constant(node)
+        if number is not None:
+            return Leaf(Fraction(0), number)
+        if isinstance(node, exp.Neg):
+            return _scaled(self._form(node.this), Fraction(-1))
+        if isinstance(node, exp.Case | exp.If):
+            return self._case(node)
+        if isinstance(node, exp.Coalesce):
+            return self._coalesce(node)
+        if isinstance(node, exp.Add | exp.Sub):
+            return self._sum(node)
+        if isinstance(node, exp.Mul | exp.Div):
+            return self._product(node)
+        raise self._error("protected-cast" if isinstance(node, exp.Cast) else self._outside(node))
+
+    def _outside(self, node: exp.Expr) -> str:
+        if isinstance(node, exp.Pow):
+            return "nonlinear"
+        return "argument" if self._reads(node) else "offset"
+
+    def _reads(self, node: exp.Expr) -> bool:
+        return any(self._is_protected(column) for column in node.find_all(exp.Column))
+
+    def _case(self, node: exp.Case | exp.If) -> Form:
+        branches: list[tuple[exp.Expr, Form]] = []
+        if isinstance(node, exp.If):
+            branches.append((self._public(node.this), self._form(node.args["true"])))
+            default = node.args.get("false")
+        else:
+            for branch in node.args["ifs"]:
+                condition = branch.this
+                if node.this is not None:
+                    condition = exp.EQ(this=exp.paren(node.this.copy()), expression=exp.paren(condition.copy()))
+                branches.append((self._public(condition), self._form(branch.args["true"])))
+            default = node.args.get("default")
+        return Choice(tuple(branches), None if default is None else self._form(default))
+
+    def _public(self, condition: exp.Expr) -> exp.Expr:
+        for column in condition.find_all(exp.Column):
+            if self._is_protected(column) and not tests_null(column):
+                raise self._error("protected-condition")
+        return condition
+
+    def _coalesce(self, node: exp.Coalesce) -> Form:
+        inner = self._form(node.this)
+        rest = [constant(each) for each in node.expressions]
+        if not isinstance(inner, Leaf) or not inner.coefficient or len(rest) != 1 or rest[0] is None:
+            raise self._error("argument")
+        if self.record is None:
+            raise self._error("argument")
+        present = self.record.copy().is_(exp.null()).not_()
+        return Choice(((present, inner),), Leaf(Fraction(0), rest[0]))
+
+    def _sum(self, node: exp.Add | exp.Sub) -> Form:
+        sides = []
+        for side in (node.this, node.expression):
+            if constant(side) is None and not self._reads(side) and not isinstance(side, exp.Null):
+                raise self._error("offset")
+            sides.append(self._form(side))
+        left, right = sides
+        if isinstance(node, exp.Sub):
+            right = _scaled(right, Fraction(-1))
+        if isinstance(left, Leaf) and not left.coefficient:
+            return _shifted(right, left.offset)
+        if isinstance(right, Leaf) and not right.coefficient:
+            return _shifted(left, right.offset)
+        raise self._error("argument")
+
+    def _product(self, node: exp.Mul | exp.Div) -> Form:
+        left, right = constant(node.this), constant(node.expression)
+        if isinstance(node, exp.Div):
+            if not right:
+                raise self._error("nonlinear" if right is None else "argument")
+            return _scaled(self._form(node.this), 1 / right)
+        if left is None and right is None:
+            raise self._error("nonlinear")
+        factor = right if left is None else left
+        if not factor:
+            raise self._error("argument")
+        return _scaled(self._form(node.this if left is None else node.expression), factor)
+
+
+def tests_null(column: exp.Column) -> bool:
+    """Whether a column stands in `IS NULL` or `IS NOT NULL`."""
+    node: exp.Expr = column
+    while isinstance(node.parent, exp.Paren):
+        node = node.parent
+    parent = node.parent
+    return isinstance(parent, exp.Is) and parent.this is node and isinstance(parent.expression, exp.Null)
+
+
+def constant(node: exp.Expr) -> Fraction | None:
+    """The exact value of a constant number, or None if the node is none.
+
+    >>> constant(exp.maybe_parse("-(3 + 1.5) / 2"))
+    Fraction(-9, 4)
+    """
+    if isinstance(node, exp.Paren):
+        return constant(node.this)
+    if isinstance(node, exp.Literal) and not node.is_string:
+        return _number(node.name)
+    if isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal) and node.is_type("double"):
+        return _number(node.name)
+    if isinstance(node, exp.Neg):
+        inner = constant(node.this)
+        return None if inner is None else -inner
+    if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Div):
+        left, right = constant(node.this), constant(node.expression)
+        if left is None or right is None or (isinstance(node, exp.Div) and not right):
+            return None
+        if isinstance(node, exp.Add):
+            return left + right
+        if isinstance(node, exp.Sub):
+            return left - right
+        return left * right if isinstance(node, exp.Mul) else left / right
+    return None
+
+
+def _number(text: str) -> Fraction | None:
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        return None
+    # An exponent of thousands would make integers of thousands of digits.
+    return Fraction(number) if number.is_finite() and abs(number.adjusted()) < 400 else None
+
+
+def _leaves(form: Form) -> list[Leaf]:
+    if form is None:
+        return []
+    if isinstance(form, Leaf):
+        return [form]
+    inner = [_leaves(branch) for _, branch in form.branches] + [_leaves(form.default)]
+    return [leaf for leaves in inner for leaf in leaves]
+
+
+def _mapped(form: Form, change: Callable[[Leaf], Leaf]) -> Form:
+    if form is None:
+        return None
+    if isinstance(form, Leaf):
+        return change(form)
+    branches = tuple((condition, _mapped(branch, change)) for condition, branch in form.branches)
+    return Choice(branches, _mapped(form.default, change))
+
+
+def _scaled(form: Form, factor: Fraction) -> Form:
+    return _mapped(form, lambda leaf: Leaf(leaf.coefficient * factor, leaf.offset * factor))
+
+
+def _shifted(form: Form, offset: Fraction) -> Form:
+    return _mapped(form, lambda leaf: Leaf(leaf.coefficient, leaf.offset + offset))

@@ -1,0 +1,293 @@
+"""Lowering: a classified tree becomes one groups query per block and a final statement over their relations.
+
+Promises that only nodes of the classified tree and fixed SQL are put together, that a groups query reads public
+columns and record numbers alone, and that the final statement reads the relations instead of the protected column.
+Groups that a public filter removes are not in the relation, so they are never asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from sqlglot import exp
+from sqlglot.errors import ErrorLevel, UnsupportedError
+
+from auditor.sql.kinds import Kinds, Reading, own_nodes
+from auditor.sql.linear import Argument
+from auditor.sql.names import cte_of
+from auditor.sql.statement import Aggregate, Block, aggregate_name
+from auditor.sql.understood import NotUnderstood
+
+Describe = Callable[[str], list[tuple[str, str]]]
+
+_FUNCTIONS = {exp.Sum: "sum", exp.Avg: "avg", exp.Max: "max", exp.Min: "min"}
+_NUMERIC = ("INT", "UTINYINT", "USMALLINT", "UBIGINT", "TINYINT", "SMALLINT", "BIGINT", "HUGEINT", "UHUGEINT",
+            "UINTEGER", "DECIMAL", "DOUBLE", "FLOAT", "BOOLEAN")  # fmt: skip
+_MAX_EXPANSIONS = 200
+
+
+def generate(tree: exp.Expr) -> str:
+    """A tree as DuckDB's SQL with every name quoted.
+
+    Raises:
+        NotUnderstood: code "translation", for a node that DuckDB has no words for.
+    """
+    try:
+        return tree.sql(dialect="duckdb", identify=True, comments=False, unsupported_level=ErrorLevel.RAISE)
+    except UnsupportedError:
+        raise NotUnderstood("translation") from None
+
+
+def lower(kinds: Kinds, describe: Describe) -> tuple[Block, ...]:
+    """Lower every block of a tree; the tree itself becomes the final statement."""
+    return tuple(
+        _Lowering(reading, f"_block{number}", _outer_conditions(reading, kinds), describe).block()
+        for number, reading in enumerate(kinds.blocks)
+    )
+
+
+class _Lowering:
+    """Lowers one block."""
+
+    def __init__(self, reading: Reading, name: str, outer: list[exp.Expr], describe: Describe) -> None:
+        self._reading = reading
+        self._select = reading.select
+        self._name = name
+        self._outer = outer
+        self._describe = describe
+        self._keys = _group_keys(self._select)
+        self._public: list[exp.Expr] = []
+        self._protected: list[tuple[exp.Expr, exp.AggFunc, Argument]] = []
+        self._collect()
+
+    def _collect(self) -> None:
+        for node in _aggregates(self._select):
+            holder = node.parent if isinstance(node.parent, exp.Filter) else node
+            argument = self._reading.aggregates.get(id(node))
+            if argument is None:
+                if holder not in self._public:
+                    self._public.append(holder)
+            elif all(holder != known for known, _, _ in self._protected):
+                self._protected.append((holder, node, argument))
+
+    def block(self) -> Block:
+        """The block; its SELECT is rewritten to read the relation."""
+        plain = [(f"_k{i}", key) for i, key in enumerate(self._keys)]
+        plain += [(f"_p{i}", node) for i, node in enumerate(self._public)]
+        typed = self._query(plain + [(aggregate_name(i), holder) for i, (holder, _, _) in enumerate(self._protected)])
+        types = self._describe(generate(typed))
+        column = len(plain)
+        columns = list(plain)
+        aggregates = []
+        for i, (holder, node, argument) in enumerate(self._protected):
+            type_ = types[len(plain) + i][1]
+            if not type_.startswith(_NUMERIC) or type_.endswith("]"):
+                raise NotUnderstood("type", name=type_)
+            function = _FUNCTIONS[type(node)]
+            aggregates.append(Aggregate(function, type_, argument.leaves, column + len(columns) - len(plain)))  # type: ignore[arg-type]
+            columns += [(f"_m{i}_{j}", node) for j, node in enumerate(_leaf_columns(holder, argument))]
+        groups = self._query(columns)
+        self._restrict(groups)
+        self._replace(plain)
+        return Block(self._name, generate(groups), tuple(types[: len(plain)]), tuple(aggregates))
+
+    def _query(self, columns: list[tuple[str, exp.Expr]]) -> exp.Select:
+        expand = _Expansion()
+        query = exp.Select(expressions=[exp.alias_(expand(node), name) for name, node in columns])
+        query.set("from_", expand(self._select.args["from_"]))
+        if self._select.args.get("where"):
+            query.set("where", expand(self._select.args["where"]))
+        if self._keys:
+            positions = [exp.Literal.number(i + 1) for i in range(len(self._keys))]
+            query.set("group", exp.Group(expressions=positions))
+        return query
+
+    def _restrict(self, groups: exp.Select) -> None:
+        """Leave out the groups that public filters remove; order the others by their keys."""
+        expand = _Expansion()
+        having = self._select.args.get("having")
+        conjuncts = list(_conjuncts(having.this)) if having else []
+        public = [node for node in conjuncts if self._is_public(node)]
+        kept = [expand(node) for node in public + self._outer]
+        if kept:
+            groups.set("having", exp.Having(this=exp.and_(*kept, copy=False)))
+        total = self._total_order() if len(public) == len(conjuncts) else None
+        if total is not None:
+            groups.set("order", exp.Order(expressions=[expand(node) for node in total]))
+            for clause in ("limit", "offset"):
+                if self._select.args.get(clause):
+                    groups.set(clause, self._select.args[clause].copy())
+        elif self._keys:
+            # A position names a column even where the key is a constant.
+            ordered = [exp.Ordered(this=exp.Literal.number(i + 1)) for i in range(len(self._keys))]
+            groups.set("order", exp.Order(expressions=ordered))
+
+    def _is_public(self, node: exp.Expr) -> bool:
+        return not any(id(inner) in self._reading.aggregates for inner in node.walk())
+
+    def _total_order(self) -> list[exp.Ordered] | None:
+        """The statement's order if it ends in LIMIT, is public and tells all groups apart."""
+        order, select = self._select.args.get("order"), self._select
+        if not order or not select.args.get("limit") or select.args.get("distinct") or not self._keys:
+            return None
+        aliases = {projection.alias_or_name: projection.unalias() for projection in select.expressions}
+        result, seen = [], []
+        for ordered in order.expressions:
+            node = ordered.this
+            if isinstance(node, exp.Column) and not node.table:
+                node = aliases.get(node.name, node)
+            if isinstance(node, exp.Literal | exp.Var) or node.find(exp.Query) or not self._is_public(node):
+                return None
+            if any(isinstance(column, exp.Column) and not column.table for column in node.walk()):
+                return None
+            seen.append(node)
+            copy = ordered.copy()
+            copy.set("this", node.copy())
+            result.append(copy)
+        return result if all(key in seen for key in self._keys) else None
+
+    def _replace(self, plain: list[tuple[str, exp.Expr]]) -> None:
+        """Turn the SELECT into one over the relation."""
+        select = self._select
+        names = [(node.copy(), name) for name, node in plain]
+        names += [(holder.copy(), aggregate_name(i)) for i, (holder, _, _) in enumerate(self._protected)]
+        having = select.args.get("having")
+        select.set("where", None)
+        select.set("group", None)
+        select.set("from_", None)
+        for clause in [*select.expressions, having, select.args.get("order")]:
+            if clause is not None:
+                _substitute(clause, names, self._name)
+        if having:
+            select.set("having", None)
+            select.set("where", exp.Where(this=having.this))
+        aliases = set(select.named_selects)
+        for node in own_nodes(select):
+            if isinstance(node, exp.Column) and node.table != self._name and (node.table or node.name not in aliases):
+                raise NotUnderstood("ungrouped")
+        relation = exp.table_(self._name, db="main", catalog="temp", quoted=True)
+        relation.set("alias", exp.TableAlias(this=exp.to_identifier(self._name, quoted=True)))
+        select.set("from_", exp.From(this=relation))
+
+
+def _leaf_columns(holder: exp.Expr, argument: Argument) -> Iterator[exp.Expr]:
+    for leaf in argument.leaves:
+        condition = argument.condition(leaf)
+        if isinstance(holder, exp.Filter):
+            condition = exp.and_(holder.expression.this.copy(), condition)
+        if leaf.coefficient and argument.record is not None:
+            column: exp.Expr = exp.Anonymous(this="LIST", expressions=[argument.record.copy()])
+        else:
+            column = exp.Count(this=exp.Star())
+        yield exp.Filter(this=column, expression=exp.Where(this=condition))
+
+
+def _aggregates(select: exp.Select) -> list[exp.AggFunc]:
+    return [node for node in own_nodes(select) if isinstance(node, exp.AggFunc)]
+
+
+def _group_keys(select: exp.Select) -> list[exp.Expr]:
+    group = select.args.get("group")
+    if group is None:
+        return []
+    if group.args.get("all"):
+        nodes = [projection.unalias() for projection in select.expressions if not projection.find(exp.AggFunc)]
+    else:
+        nodes = list(group.expressions)
+    keys: list[exp.Expr] = []
+    for node in nodes:
+        for key in node.expressions if isinstance(node, exp.Tuple) else [node]:
+            while isinstance(key, exp.Paren):
+                key = key.this
+            if key.find(exp.Query):
+                raise NotUnderstood("construct", name="GROUP BY with a subquery")
+            if key not in keys:
+                keys.append(key)
+    return keys
+
+
+def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
+    if isinstance(node, exp.Paren):
+        yield from _conjuncts(node.this)
+    elif isinstance(node, exp.And):
+        yield from _conjuncts(node.left)
+        yield from _conjuncts(node.right)
+    else:
+        yield node
+
+
+def _substitute(root: exp.Expr, names: list[tuple[exp.Expr, str]], relation: str) -> None:
+    """Replace, from the outside in, what the relation holds by its columns."""
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, exp.Query):
+            continue
+        for known, name in names:
+            if type(known) is type(node) and known == node:
+                node.replace(exp.column(name, table=relation, quoted=True))
+                break
+        else:
+            pending.extend(node.iter_expressions())
+
+
+def _outer_conditions(reading: Reading, kinds: Kinds) -> list[exp.Expr]:
+    """Conjuncts of the only reader's WHERE on public columns of a block, as conditions on its groups."""
+    select, scope = reading.select, reading.scope
+    if select.args.get("limit") or select.args.get("offset"):
+        return []
+    readers = [
+        (other, name)
+        for other in kinds.readings
+        for name, (_, source) in other.scope.selected_sources.items()
+        if source is scope
+    ]
+    if len(readers) != 1:
+        return []
+    outer, name = readers[0]
+    where = outer.select.args.get("where")
+    if where is None or outer.select.args.get("joins"):
+        return []
+    outputs = {projection.alias_or_name: projection.unalias() for projection in select.expressions}
+    public = {
+        output: node
+        for output, node in outputs.items()
+        if not node.find(exp.Query) and not any(id(inner) in reading.aggregates for inner in node.walk())
+    }
+    result = []
+    for conjunct in _conjuncts(where.this):
+        columns = list(conjunct.find_all(exp.Column))
+        if conjunct.find(exp.Query) or not columns:
+            continue
+        if all(column.table == name and column.name in public for column in columns):
+            result.append(_rewritten(conjunct, public))
+    return result
+
+
+def _rewritten(conjunct: exp.Expr, outputs: dict[str, exp.Expr]) -> exp.Expr:
+    holder = exp.paren(conjunct)
+    for column in list(holder.find_all(exp.Column)):
+        column.replace(exp.paren(outputs[column.name]))
+    return holder
+
+
+class _Expansion:
+    """Copies nodes with WITH queries written out where they are read, so that a copy stands alone."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def __call__(self, node: exp.Expr) -> exp.Expr:
+        copy = node.copy()
+        pairs = list(zip(node.find_all(exp.Table), copy.find_all(exp.Table), strict=True))
+        inside = {id(inner) for inner in node.walk()}
+        for original, twin in pairs:
+            cte = cte_of(original)
+            if cte is None or id(cte) in inside:
+                continue
+            self._count += 1
+            if self._count > _MAX_EXPANSIONS:
+                raise NotUnderstood("too-large")
+            alias = exp.TableAlias(this=exp.to_identifier(original.alias_or_name, quoted=True))
+            twin.replace(exp.Subquery(this=self(cte.this), alias=alias))
+        return copy

@@ -1,0 +1,75 @@
+"""Parameters become literals of the tree, so that everything that runs is generated from one tree.
+
+Promises a tree without placeholders. The types are those that DuckDB's Python client would bind.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+
+from sqlglot import exp
+
+from auditor.sql.understood import NotUnderstood
+
+
+def bind(tree: exp.Query, parameters: Sequence[object] | Mapping[str, object] | None) -> None:
+    """Replace every placeholder by its value, in place.
+
+    Raises:
+        NotUnderstood: code "parameters": one is missing, left over, or of a type that is not bound.
+    """
+    given: dict[str, object] = (
+        {str(name): value for name, value in parameters.items()}
+        if isinstance(parameters, Mapping)
+        else {str(number): value for number, value in enumerate(parameters or (), 1)}
+    )
+    used: set[str] = set()
+    for holder in list(tree.find_all(exp.Placeholder)):
+        name = str(holder.args.get("this") or "")
+        if name not in given:
+            raise NotUnderstood("parameters", detail=f"parameter {name} has no value")
+        used.add(name)
+        holder.replace(literal(given[name]))
+    if len(used) != len(given):
+        raise NotUnderstood("parameters", detail=f"{len(given)} values for {len(used)} parameters")
+
+
+def literal(value: object) -> exp.Expr:
+    """A value as a literal of the type that DuckDB gives it when bound.
+
+    Raises:
+        NotUnderstood: code "parameters", for a type that has no literal.
+    """
+    if value is None:
+        return exp.null()
+    if isinstance(value, bool):
+        return exp.true() if value else exp.false()
+    if isinstance(value, int):
+        return _signed(str(abs(value)), value < 0)
+    if isinstance(value, float):
+        # repr is the shortest text that reads back as the same double; NaN and infinities have one too.
+        text = repr(value) if math.isfinite(value) else str(value)
+        return _typed(text, "DOUBLE")
+    if isinstance(value, Decimal) and value.is_finite():
+        return _signed(format(abs(value), "f"), value < 0)
+    if isinstance(value, str):
+        return exp.Literal.string(value)
+    if isinstance(value, datetime.datetime):
+        return _typed(value.isoformat(" "), "TIMESTAMPTZ" if value.tzinfo else "TIMESTAMP")
+    if isinstance(value, datetime.date):
+        return _typed(value.isoformat(), "DATE")
+    if isinstance(value, datetime.time) and value.tzinfo is None:
+        return _typed(value.isoformat(), "TIME")
+    raise NotUnderstood("parameters", detail=f"a value of type {type(value).__name__} cannot be bound")
+
+
+def _typed(text: str, type_: str) -> exp.Expr:
+    return exp.cast(exp.Literal.string(text), type_, dialect="duckdb")
+
+
+def _signed(digits: str, negative: bool) -> exp.Expr:
+    number: exp.Expr = exp.Literal.number(digits)
+    return exp.paren(exp.Neg(this=number)) if negative else number

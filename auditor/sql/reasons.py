@@ -1,0 +1,159 @@
+"""Every reason why a statement is not answered: code, message, hint.
+
+Part of the table of `auditor.sql.understood`, which is the module to import. Texts are in an analyst's words;
+the names in braces come from the statement, the parameters' types or the public schema, never from a record.
+"""
+
+from __future__ import annotations
+
+_LIST = "Name the public columns that you need."
+
+REASONS: dict[str, tuple[str, str]] = {
+    "syntax": ("The text could not be read as SQL.", "Check brackets, quotes and commas."),
+    "empty": ("There is no statement.", ""),
+    "too-large": (
+        "The statement is too long or too deeply nested.",
+        "Keep to 64 KiB, 20,000 words, 1,000 conditions and 50 levels of brackets; IN lists stand for many ORs.",
+    ),
+    "several-statements": ("The text holds more than one statement.", "Send one statement at a time."),
+    "statement": ("Only queries are answered, not {name}.", "Start with SELECT, FROM or WITH."),
+    "statement-inside": ("A query may not contain a statement that changes something.", ""),
+    "into": ("SELECT INTO is not answered.", "Leave INTO out; the rows come back to you."),
+    "parameters": ("The parameters do not fit the statement: {detail}.", "Give each parameter one value."),
+    "parameters-syntax": ("{name} is not a parameter here.", "Write parameters as ?, $1 or $name."),
+    "construct": ("{name} is not understood.", ""),
+    "function": ("The function {name} is not understood.", ""),
+    "type": ("The type {name} is not understood.", "Use a number, text, date, time or boolean type."),
+    "volatile": (
+        "{name} depends on more than the data, so the query could not be checked.",
+        "Write the value itself, for example a date.",
+    ),
+    "aggregate": (
+        "The aggregate {name} is not understood.",
+        "SUM, AVG, MIN, MAX and COUNT are; MEDIAN, STDDEV and VARIANCE of public columns too.",
+    ),
+    "aggregate-arguments": ("{name} takes one argument here.", "Use one column and no ORDER BY inside."),
+    "sample": ("Samples are not answered.", "Select records by a condition on public columns."),
+    "pivot": ("PIVOT and UNPIVOT are not understood.", "Use GROUP BY, or FILTER on each aggregate."),
+    "lateral": ("LATERAL is not understood.", "Use a derived table without references to the outside."),
+    "window": ("Window functions are not understood.", "Use GROUP BY, and a derived table over its result."),
+    "rollup": (
+        "ROLLUP, CUBE and GROUPING SETS are not understood.",
+        "Ask one GROUP BY query for each level.",
+    ),
+    "lambda": ("Lambda functions are not understood.", ""),
+    "nested-type": ("Lists, structs, maps and their elements are not understood.", "Use plain columns."),
+    "star": ("This form of * is not understood.", _LIST),
+    "values": ("VALUES is not understood.", "Use IN with a list, or parameters."),
+    "table-function": (
+        "Functions in FROM and functions that return several rows are not understood.",
+        "Read one of the tables: {tables}.",
+    ),
+    "catalogue": ("The database's catalogue cannot be read.", "Readable tables: {tables}."),
+    "unknown-table": ("There is no readable table {name}.", "{near}"),
+    "unknown-column": ("There is no public column {name} here.", "{near}"),
+    "row-reference": ("{name} stands for whole rows, which are not answered.", _LIST),
+    "alias-columns": (
+        "Column names after a table's or WITH query's name are not understood.",
+        "Rename the columns with AS inside.",
+    ),
+    "join": (
+        "Joins with the protected table are not understood in a query that reads {column}.",
+        "Use a condition such as `dept IN (SELECT dept FROM … WHERE …)`.",
+    ),
+    "join-kind": ("This kind of join is not understood.", "Use INNER, LEFT, RIGHT, FULL or CROSS JOIN … ON."),
+    "recursive": ("WITH RECURSIVE is not understood.", ""),
+    "distinct-on": ("DISTINCT ON is not understood.", "Use GROUP BY with MIN or MAX of a public column."),
+    "correlated": (
+        "A subquery refers to a table of the query around it.",
+        "Use `IN (SELECT … )` with a subquery that stands alone.",
+    ),
+    "set-operation": (
+        "UNION, INTERSECT and EXCEPT are not understood where {column} is read.",
+        "Ask the queries one by one.",
+    ),
+    "limit-percent": ("LIMIT with a percentage is not understood.", "Give a number of rows."),
+    "row-level": (
+        "{column} is protected: it is not shown row by row.",
+        "List public columns instead of * or {column}, or aggregate it: SUM, AVG, MIN, MAX, COUNT.",
+    ),
+    "protected-condition": (
+        "{column} is protected: rows cannot be selected by its value.",
+        "Conditions may use public columns, or `{column} IS NULL`.",
+    ),
+    "protected-having": (
+        "{column} is protected: HAVING may read it inside an aggregate only.",
+        "For example `HAVING SUM({column}) > …`.",
+    ),
+    "protected-group": (
+        "{column} is protected: rows cannot be grouped by it.",
+        "Group by public columns.",
+    ),
+    "protected-order": (
+        "{column} is protected: rows cannot be ordered by it.",
+        "Order by public columns, or by an aggregate.",
+    ),
+    "protected-distinct": (
+        "{column} is protected: DISTINCT would compare its values.",
+        "Leave {column} out, or aggregate it.",
+    ),
+    "protected-expression": (
+        "{column} is protected: it may only be used inside SUM, AVG, MIN, MAX or COUNT.",
+        "Move the aggregate inside: for example ROUND(AVG({column})) instead of AVG(ROUND({column})).",
+    ),
+    "protected-limit": (
+        "LIMIT would choose records of {column} by their place.",
+        "Choose records by a condition on public columns.",
+    ),
+    "protected-aggregate": (
+        "{name} of the protected column {column} is not answered.",
+        "SUM, AVG, MIN, MAX and COUNT of {column} are understood.",
+    ),
+    "count-distinct": (
+        "Counting different values of {column} would compare them.",
+        "COUNT({column}) counts its records.",
+    ),
+    "distinct-aggregate": (
+        "DISTINCT inside an aggregate of {column} would compare its values.",
+        "Leave DISTINCT out.",
+    ),
+    "argument": (
+        "This expression of {column} inside an aggregate is not understood.",
+        "Understood: {column}, constant multiples and offsets, and CASE WHEN … THEN {column} END.",
+    ),
+    "protected-cast": (
+        "{column} is not cast inside an aggregate.",
+        "Cast the result: SUM({column})::DOUBLE.",
+    ),
+    "nonlinear": (
+        "{column} may be multiplied by constants only.",
+        "Powers and products with columns read values digit by digit and are not answered.",
+    ),
+    "offset": (
+        "{column} and another column are added inside one aggregate.",
+        "Write SUM({column}) + SUM(…) instead.",
+    ),
+    "coefficients": (
+        "Records would count with different weights, which reads values digit by digit.",
+        "Use one weight for all records; those that do not take part get 0 or NULL.",
+    ),
+    "extreme-case": (
+        "MIN and MAX of {column} take one expression of it and no other value.",
+        "Leave ELSE out: MAX(CASE WHEN … THEN {column} END).",
+    ),
+    "subquery-in-aggregate": (
+        "A subquery inside an aggregate is not understood.",
+        "Put the condition into WHERE.",
+    ),
+    "released-condition": (
+        "Records are selected by an aggregate of {column}.",
+        "Ask for the aggregate first, then write its value into the condition.",
+    ),
+    "ungrouped": ("A column is neither grouped nor inside an aggregate.", "Add it to GROUP BY."),
+    "engine": ("The database rejects the statement: {detail}", ""),
+    "translation": (
+        "The statement means something else to the database than was understood.",
+        "Write types and operators out in full.",
+    ),
+}
+"""By code: message and hint."""

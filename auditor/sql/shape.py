@@ -1,0 +1,66 @@
+"""An instance with the client's tables and no rows: the engine's own word on names, types and errors.
+
+Promises that nothing said here depends on a record, since there is none. The tables stand twice: under the
+client's names for the original statement, and in schema `DATA` as `auditor.sql.names` writes them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+import duckdb
+
+from auditor.sql.schema import DEFAULT_SCHEMA, Schema, Table, quoted
+from auditor.sql.understood import NotUnderstood
+
+DATA = "data"
+"""The schema of readable tables in lowered SQL, so that no WITH query can be mistaken for one."""
+
+Parameters = Sequence[object] | Mapping[str, object] | None
+
+
+class Shape:
+    """Describes statements without running them."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._connection = duckdb.connect(":memory:", config={"threads": 1})
+        self._lock = threading.Lock()
+        self._connection.execute(f"CREATE SCHEMA {DATA}")
+        for table in schema.tables:
+            columns = [(column.name, column.type) for column in table.columns]
+            if table.name == schema.protected_table:
+                columns.append((schema.protected_column, schema.protected_type))
+            self._create(table, ", ".join(f"{quoted(name)} {type_}" for name, type_ in columns))
+        self._connection.execute(
+            "SET temp_directory = ''; SET enable_external_access = false; SET lock_configuration = true"
+        )
+
+    def _create(self, table: Table, columns: str) -> None:
+        schema, name = table.path
+        if schema != DEFAULT_SCHEMA:
+            self._connection.execute(f"CREATE SCHEMA IF NOT EXISTS {quoted(schema)}")
+        self._connection.execute(f"CREATE TABLE {quoted(schema)}.{quoted(name)} ({columns})")
+        self._connection.execute(f"CREATE TABLE {DATA}.{quoted(table.name)} ({columns})")
+
+    def describe(self, sql: str, parameters: Parameters = None) -> list[tuple[str, str]]:
+        """Names and types of a query's columns.
+
+        Raises:
+            NotUnderstood: code "engine", with the first line of DuckDB's message.
+        """
+        bound = dict(parameters) if isinstance(parameters, Mapping) else list(parameters or ())
+        with self._lock:
+            try:
+                rows = self._connection.execute(f"DESCRIBE {sql}", bound or None).fetchall()
+            except duckdb.Error as error:
+                raise NotUnderstood("engine", detail=str(error).strip().split("\n")[0]) from None
+        return [(str(row[0]), str(row[1])) for row in rows]
+
+
+@lru_cache(maxsize=16)
+def shape_of(schema: Schema) -> Shape:
+    """The shape instance of a schema, made once."""
+    return Shape(schema)
+

@@ -1,0 +1,92 @@
+"""What `understand` returns: a plan of lowered SQL, or the reason why there is none.
+
+Values only; nothing here parses or runs SQL.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+Kind = Literal["sum", "max", "min"]
+
+
+@dataclass(frozen=True)
+class Unsupported:
+    """A statement that is not understood, hence not answered."""
+
+    code: str
+    """Stable short name of the reason; see `auditor.sql.understood`."""
+    message: str
+    """The reason in an analyst's words. Depends on the statement's text alone."""
+    hint: str = ""
+    """A rewrite that would work, where there is one."""
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One outcome of an aggregate's argument: `coefficient * value + offset`.
+
+    Its column in the groups query lists the records that take it (`coefficient` not 0), or counts the rows
+    that do (`coefficient` 0).
+    """
+
+    coefficient: Fraction
+    """Multiplier of the protected value; 0: the row adds a constant."""
+    offset: Fraction
+    """Constant part."""
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """One aggregate over the protected column."""
+
+    function: Literal["sum", "avg", "max", "min"]
+    """As the statement calls it."""
+    type: str
+    """DuckDB's text of the type that plain DuckDB gives it."""
+    leaves: tuple[Leaf, ...]
+    """The outcomes of its argument; one column each in the groups query, from `column` on."""
+    column: int
+    """Position of the first leaf's column in the groups query."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """One SELECT that aggregates the protected column."""
+
+    name: str
+    """The relation that stands for it in the final statement: one row per group."""
+    groups_sql: str
+    """Runs in the public instance: one row per group with keys, public aggregates, then the leaves' columns."""
+    public_columns: tuple[tuple[str, str], ...]
+    """Name and type of the leading columns: keys and public aggregates."""
+    aggregates: tuple[Aggregate, ...]
+    """Protected aggregates; in the relation they are named `aggregate_name(i)`, after the public columns."""
+
+
+def aggregate_name(position: int) -> str:
+    """The name of a block's protected aggregate in the block's relation."""
+    return f"_a{position}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A statement that is understood, lowered."""
+
+    normalised: str
+    """Canonical text, parameters included: equal for statements that differ in layout, comments or case."""
+    blocks: tuple[Block, ...]
+    """The SELECTs that aggregate the protected column; empty if `public`."""
+    final_sql: str
+    """The rest of the statement; reads the blocks' relations and the public instance."""
+    columns: tuple[str, ...]
+    """Column names that plain DuckDB gives."""
+    types: tuple[str, ...]
+    """Column types that plain DuckDB gives, as text."""
+
+    @property
+    def public(self) -> bool:
+        """Whether no value of the protected column is read."""
+        return not self.blocks
