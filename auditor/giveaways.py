@@ -1,8 +1,8 @@
 """Which public columns give the protected one away. Pure: arrays in, reasons out.
 
 Promise: a column is named where it rises or falls with the protected one (|correlation| >= 0.9, of values
-or of ranks), or where records that share its value have nearly, or exactly, the same protected value far more often
-than they would by chance. The second evidence needs values that records share: an identifier has none.
+or of ranks), or where records that share its value have nearly, or exactly, the same protected value far more
+often than they would by chance. The second evidence needs values that records share: an identifier has none.
 
 It is a warning, not a proof: two harmless columns together may still give the protected one away.
 """

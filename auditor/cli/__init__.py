@@ -1,0 +1,46 @@
+"""The command line `cae-sql`. Thin: reads arguments, calls the gate, shows what it says.
+
+Promise: exit status 0 answered or nothing found; 1 internal error; 2 usage, policy or data error; 3 refused,
+or beyond the limit; 4 unsupported. Errors are one clear line on stderr, never a traceback unless CAE_SQL_DEBUG
+is set. Everything heavy is imported by the command that needs it, so help is quick.
+
+    app.py      the commands
+    show.py     decisions and rows as a table, CSV or JSON
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from auditor.errors import AuditorError
+from cae_sql.errors import CaeSqlError
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line, and leave through `SystemExit`.
+
+    Args:
+        arguments: What follows the program's name; by default what the process was started with.
+    """
+    from auditor.cli.app import app
+
+    try:
+        app(args=None if arguments is None else list(arguments), prog_name="cae-sql")
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; Python must not complain about it at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(0) from None
+    except (AuditorError, CaeSqlError) as error:
+        _fail(str(error), 2)
+    except Exception as error:  # noqa: BLE001 -- the outermost catch: a person gets a line, not a traceback
+        _fail(f"internal error ({type(error).__name__}); set CAE_SQL_DEBUG=1 to see more", 1)
+
+
+def _fail(message: str, status: int) -> None:
+    """One line on stderr; called while the error is handled, so that debugging can show it."""
+    if os.environ.get("CAE_SQL_DEBUG"):
+        raise
+    print(f"cae-sql: {' '.join(message.split())}", file=sys.stderr)
+    raise SystemExit(status)

@@ -1,0 +1,221 @@
+"""The commands of `cae-sql`. Each opens the gate, asks one thing and shows it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from auditor.cli import show
+from auditor.cli.show import Format
+from auditor.errors import PolicyError, QueryRefused, QueryUnsupported
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from auditor.decision import Decision
+    from auditor.gate import Gate
+    from auditor.policy import Policy
+
+REFUSED, UNSUPPORTED = 3, 4
+
+app = typer.Typer(
+    help="Ask a confidential column exact questions; be refused what would locate a person.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Database = Annotated[Path, typer.Argument(help="The DuckDB file that holds the protected table.")]
+Statement = Annotated[str, typer.Argument(metavar="SQL", help="The statement, or - to read it from stdin.")]
+PolicyFile = Annotated[Path, typer.Option("-p", "--policy", help="The policy (TOML).")]
+User = Annotated[str, typer.Option("--user", help="Who asks.")]
+Form = Annotated[Format, typer.Option("--format", help="How to print.")]
+
+
+@app.command()
+def demo(
+    keep: Annotated[
+        Path | None, typer.Option("--keep", metavar="DIR", help="Leave database, policy and ledger there.")
+    ] = None,
+) -> None:
+    """Show it at work: a protected table, honest questions, and a tracker attack that is stopped."""
+    from auditor.demo import run
+
+    run(show.output_console(), keep)
+
+
+@app.command()
+def init(
+    database: Database,
+    table: Annotated[str, typer.Option("--table", help="The table to protect.")],
+    column: Annotated[str, typer.Option("--column", help="Its confidential column.")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write (default: stdout).")
+    ] = None,
+) -> None:
+    """Suggest a policy read off the data, commented; warn of columns that give the protected one away."""
+    from auditor.suggest import suggest
+
+    if output is not None and output.exists():
+        raise PolicyError(f"policy {output}: there is one already; name another file")
+    with _status("reading the data"):
+        suggestion = suggest(database, table, column)
+    for warning in suggestion.warnings:
+        print(f"warning: {show.plain(warning)}", file=sys.stderr)
+    if output is None:
+        print(suggestion.text, end="")
+        return
+    try:
+        with output.open("x", encoding="utf-8") as file:
+            file.write(suggestion.text)
+    except OSError as error:
+        raise PolicyError(f"policy {output}: cannot be written: {error.strerror or error}") from error
+    print(f"wrote {output}; read every line of it before anyone asks anything", file=sys.stderr)
+
+
+@app.command()
+def query(
+    database: Database, sql: Statement, policy: PolicyFile, user: User = "analyst", form: Form = Format.TABLE
+) -> None:
+    """Answer a statement exactly, or refuse it."""
+    with _gate(database, _policy(policy)) as gate:
+        try:
+            with _status("deciding"):
+                answer = gate.execute(_statement(sql), user=user)
+                content = answer.fetchall()
+        except (QueryRefused, QueryUnsupported) as error:
+            _leave(error.decision, form)
+        show.rows(answer.columns, content, form, show.reason(answer.decision))
+
+
+@app.command()
+def check(
+    database: Database, sql: Statement, policy: PolicyFile, user: User = "analyst", form: Form = Format.TABLE
+) -> None:
+    """Say what `query` would: the verdict, no answer. Recorded as a check."""
+    with _gate(database, _policy(policy)) as gate, _status("deciding"):
+        decision = gate.check(_statement(sql), user=user)
+    _leave(decision, form)
+
+
+@app.command()
+def risk(
+    database: Database,
+    policy: PolicyFile,
+    form: Form = Format.TABLE,
+    top: Annotated[int | None, typer.Option("--top", min=1, help="Only the N riskiest classes.")] = None,
+) -> None:
+    """Show what the answers so far have told about each class of persons. For administrators."""
+    rules = _policy(policy)
+    with _gate(database, rules) as gate, _status("working out what the answers tell"):
+        frame = gate.risk()
+    beyond = _beyond(frame, rules)
+    worst = None if frame.empty else float(frame["risk"].max())
+    shown = frame.sort_values("risk", ascending=False, kind="stable").head(top or len(frame))
+    message = (
+        f"{beyond} of {len(frame)} classes are beyond the limit" if beyond else "every class keeps the limit"
+    )
+    limits = {
+        "risk": rules.limits.risk,
+        "epsilon": rules.limits.epsilon,
+        "min_entropy": rules.limits.min_entropy,
+    }
+    limits["epsilon"] = None if limits["epsilon"] is None else float(limits["epsilon"])
+    about = {
+        "code": "beyond" if beyond else "within",
+        "message": message,
+        "hint": "",
+        "risk": worst,
+        "limit": limits,
+    }
+    show.rows(list(shown.columns), show.frame_rows(shown), form, about)
+    if form is Format.TABLE:
+        print(f"highest risk {0 if worst is None else worst:.3f}; {message}")
+    if beyond:
+        raise typer.Exit(REFUSED)
+
+
+@app.command()
+def history(database: Database, policy: PolicyFile, form: Form = Format.TABLE) -> None:
+    """Show every statement that was asked, and what became of it. For administrators."""
+    with _gate(database, _policy(policy)) as gate:
+        frame = gate.history()
+    about = {"code": "history", "message": f"{len(frame)} statements", "hint": ""}
+    show.rows(list(frame.columns), show.frame_rows(frame), form, about)
+
+
+@app.command()
+def verify(database: Database, policy: PolicyFile, form: Form = Format.TABLE) -> None:
+    """Check the ledger's hash chain, and that its answers still agree with the data."""
+    with _gate(database, _policy(policy)) as gate, _status("verifying the ledger"):
+        report = gate.verify()
+    good = not report.problems
+    message = (
+        f"{report.entries} entries and {report.answers} answers: the chain is whole and agrees with the data"
+        if good
+        else f"{len(report.problems)} problems in {report.entries} entries and {report.answers} answers"
+    )
+    if form is Format.TABLE:
+        print(message)
+        for problem in report.problems:
+            print(f"problem: {show.plain(problem)}", file=sys.stderr)
+    else:
+        content = [[report.entries, report.answers, len(report.problems)]]
+        about = {"code": "verified" if good else "problems", "message": message, "hint": "",
+                 "problems": list(report.problems)}  # fmt: skip
+        show.rows(["entries", "answers", "problems"], content, form, about)
+    if not good:
+        raise typer.Exit(2)
+
+
+@contextmanager
+def _gate(database: Path, policy: Policy) -> Iterator[Gate]:
+    with _status("opening the database and the ledger"):
+        from auditor.gate import Gate
+
+        gate = Gate.open(database, policy)
+    with gate:
+        yield gate
+
+
+def _policy(path: Path) -> Policy:
+    from auditor.policy import Policy
+
+    return Policy.load(path)
+
+
+@contextmanager
+def _status(doing: str) -> Iterator[None]:
+    """Say what takes long, on a terminal only."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with show.error_console().status(f"{doing} …"):
+        yield
+
+
+def _statement(sql: str) -> str:
+    return sys.stdin.read() if sql == "-" else sql
+
+
+def _leave(decision: Decision, form: Format) -> None:
+    show.decision(decision, form)
+    raise typer.Exit({"answered": 0, "refused": REFUSED, "unsupported": UNSUPPORTED}[decision.verdict])
+
+
+def _beyond(frame: DataFrame, policy: Policy) -> int:
+    """How many classes break the limit, judged as the gate judges."""
+    from cae_sql.risk import Risk
+
+    limit = policy.limit
+    count = 0
+    for row in frame.to_dict("records"):
+        at_epsilon = row["entropy_at_epsilon"] if limit.epsilon is not None else None
+        figures = Risk(row["initial_entropy"], at_epsilon, row["area"], row["risk"])
+        count += not limit.allows(figures)
+    return count

@@ -1,0 +1,161 @@
+"""Rows and decisions as a table, as CSV or as one JSON object.
+
+Promise: JSON carries numbers exactly (decimals and big integers as JSON numbers, with all their digits),
+dates as ISO 8601, NULL and NaN as null. In tables, text from data or statements is never taken as markup, and
+control characters are shown as escapes, so that no value can steer a terminal.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+    from rich.console import Console
+
+    from auditor.decision import Decision
+
+Rows = Sequence[Sequence[object]]
+
+
+class Format(StrEnum):
+    """What `--format` takes."""
+
+    TABLE = "table"
+    CSV = "csv"
+    JSON = "json"
+
+
+def rows(
+    columns: Sequence[str], content: Rows, form: Format, about: Mapping[str, object], title: str = ""
+) -> None:
+    """Show rows on stdout; `about` has the other members of the JSON object."""
+    if form is Format.JSON:
+        verdict = {
+            "verdict": about.get("verdict", "answered"),
+            "columns": list(columns),
+            "rows": list(content),
+        }
+        print(json_text({**verdict, **about}))
+    elif form is Format.CSV:
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows([csv_cell(value) for value in row] for row in content)
+    else:
+        _table(columns, content, title)
+
+
+def decision(said: Decision, form: Format) -> None:
+    """Show a verdict without rows: on stdout as JSON, for people on stderr unless it is a yes."""
+    if form is Format.JSON:
+        print(json_text({"verdict": said.verdict, "columns": [], "rows": [], **reason(said)}))
+        return
+    stream = sys.stdout if said.verdict == "answered" else sys.stderr
+    print(f"{said.verdict} ({said.code}): {plain(said.message)}", file=stream)
+    if said.hint:
+        print(f"hint: {plain(said.hint)}", file=stream)
+
+
+def reason(said: Decision) -> dict[str, object]:
+    """A decision's words, as members of the JSON object. No risk: that is for administrators."""
+    return {"code": said.code, "message": said.message, "hint": said.hint}
+
+
+def frame_rows(frame: DataFrame) -> list[list[object]]:
+    """A data frame's rows as plain values, missing ones as None."""
+    content = frame.astype(object).where(frame.notna(), None)
+    return [list(row) for row in content.itertuples(index=False, name=None)]
+
+
+def json_text(value: object) -> str:
+    """A value as JSON; see the module's promise."""
+    value = _scalar(value)
+    if isinstance(value, Mapping):
+        members = (f"{json.dumps(str(key))}: {json_text(item)}" for key, item in value.items())
+        return "{" + ", ".join(members) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(json_text, value)) + "]"
+    if isinstance(value, float):
+        return json.dumps(value) if math.isfinite(value) else "null" if math.isnan(value) else f'"{value}"'
+    if isinstance(value, Decimal):
+        return f"{value:f}" if value.is_finite() else "null"
+    if value is None or isinstance(value, bool | int | str):
+        return json.dumps(value, ensure_ascii=False)
+    return json.dumps(_text(value), ensure_ascii=False)
+
+
+def csv_cell(value: object) -> str:
+    """A value as a CSV field: NULL is empty, lists and structures are JSON."""
+    value = _scalar(value)
+    if value is None:
+        return ""
+    return json_text(value) if isinstance(value, Mapping | list | tuple) else _text(value)
+
+
+def plain(text: str) -> str:
+    """Text without control characters, each shown as its escape; new lines stay."""
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+
+
+def error_console() -> Console:
+    """Where progress and warnings go."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False)
+
+
+def output_console() -> Console:
+    """Where tables go: as wide as the terminal, or as the content where there is none."""
+    from rich.console import Console
+
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 10_000)
+
+
+def _table(columns: Sequence[str], content: Rows, title: str) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, title=title or None, title_justify="left", pad_edge=False)
+    values = [[_scalar(value) for value in row] for row in content]
+    for place, name in enumerate(columns):
+        numeric = any(_is_number(row[place]) for row in values)
+        table.add_column(Text(plain(str(name))), justify="right" if numeric else "left", overflow="fold")
+    for row in values:
+        table.add_row(*(Text("NULL", style="dim") if v is None else Text(plain(csv_cell(v))) for v in row))
+    console = output_console()
+    console.print(table)
+    console.print(f"{len(values)} row{'' if len(values) == 1 else 's'}")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+
+
+def _scalar(value: object) -> object:
+    """NumPy's scalars as Python's, NaN as it is."""
+    item = getattr(value, "item", None)
+    return item() if callable(item) and getattr(value, "ndim", None) == 0 else value
+
+
+def _text(value: object) -> str:
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value).hex()
+    if isinstance(value, Fraction | timedelta):
+        return str(value)
+    return str(value)

@@ -1,0 +1,209 @@
+"""`cae-sql demo`: a protected table, honest questions, and an attack that is stopped. In seconds.
+
+Promise: the same staff each time (fixed seed); nothing is left behind unless asked for; everything shown comes
+from the gate that a user would open, except the last lines, which say what it kept back.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+import numpy as np
+import pandas as pd
+
+from auditor.errors import DatabaseError, QueryRefused, QueryUnsupported
+from auditor.policy import Policy
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from auditor.gate import Gate
+
+SEED = 1974
+PERSONS = 160
+DEPARTMENTS = ("Sales", "Research", "Production", "Finance")
+
+POLICY = """\
+[protect]
+table = "staff"
+column = "salary"
+minimum = 20
+maximum = 250
+step = 10
+public = ["name", "age", "sex", "dept"]
+
+[limit]
+risk = 0.5
+
+[ledger]
+path = "staff.ledger"
+"""
+
+
+@dataclass(frozen=True)
+class Question:
+    """One thing that somebody asks."""
+
+    why: str
+    """What they want to know, in plain words."""
+    sql: str
+    """How they ask it."""
+
+
+HONEST = (
+    Question("What do we earn on average?", "SELECT count(*) AS persons, avg(salary) AS average FROM staff"),
+    Question(
+        "And by department?",
+        "SELECT dept, count(*) AS persons, avg(salary) AS average FROM staff GROUP BY dept ORDER BY dept",
+    ),
+    Question(
+        "Are women and men paid alike?",
+        "SELECT sex, count(*) AS persons, avg(salary) AS average FROM staff GROUP BY sex ORDER BY sex",
+    ),
+    Question(
+        "Does pay rise with age?",
+        "SELECT CASE WHEN age < 35 THEN 'under 35' WHEN age < 50 THEN '35 to 49' ELSE '50 and over' END AS band,\n"
+        "       avg(salary) AS average\nFROM staff GROUP BY band ORDER BY band DESC",
+    ),
+)
+
+TARGET = "dept = 'Finance' AND sex = 'F' AND age = 58"
+"""What a colleague knows of Ada: enough to single her out, and all of it public."""
+
+ATTACK = (
+    Question("The blunt way: ask for the one person.", f"SELECT sum(salary) FROM staff WHERE {TARGET}"),
+    Question("The tracker, first half: everyone.", "SELECT sum(salary) FROM staff"),
+    Question(
+        "The tracker, second half: everyone but her. The difference would be her salary.",
+        f"SELECT sum(salary) FROM staff WHERE NOT ({TARGET})",
+    ),
+    Question(
+        "The same in small: the women of Finance, without those of 58.",
+        "SELECT sum(salary) FROM staff WHERE dept = 'Finance' AND sex = 'F' AND age <> 58",
+    ),
+    Question("Who earns most of all, named by its group?", f"SELECT max(salary) FROM staff WHERE {TARGET}"),
+)
+
+
+def staff() -> pd.DataFrame:
+    """The table: 160 made-up persons, one of them Ada."""
+    generator = np.random.default_rng(SEED)
+    age = generator.integers(21, 65, PERSONS)
+    salary = 40 + 1.3 * (age - 20) + generator.gamma(2.0, 18.0, PERSONS)
+    frame = pd.DataFrame(
+        {
+            "id": np.arange(1, PERSONS + 1),
+            "name": [f"Person {number}" for number in range(1, PERSONS + 1)],
+            "age": age,
+            "sex": generator.choice(["F", "M"], PERSONS),
+            "dept": generator.choice(DEPARTMENTS, PERSONS),
+            "salary": (np.clip(salary, 20, 250) // 10 * 10).astype(int),
+        }
+    )
+    others = (frame["dept"] == "Finance") & (frame["sex"] == "F") & (frame["age"] == 58)
+    frame.loc[others, "age"] = 57
+    frame.loc[41, ["name", "age", "sex", "dept", "salary"]] = ["Ada", 58, "F", "Finance", 170]
+    return frame
+
+
+def run(console: Console, keep: Path | None = None) -> None:
+    """Show the whole story on a console.
+
+    Raises:
+        DatabaseError: `keep` has a demonstration already, or cannot be written.
+    """
+    with nullcontext(keep) if keep is not None else tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        database = _build(place)
+        from auditor.gate import Gate
+
+        with Gate.open(database, Policy.load(place / "staff.toml")) as gate:
+            _story(console, gate)
+        _without_gate(console, database)
+    if keep is not None:
+        console.print(f"\nKept in {keep}: staff.duckdb, staff.toml, staff.ledger. Go on with, for example,")
+        console.print(
+            f'  cae-sql query {keep}/staff.duckdb "SELECT max(salary) FROM staff" -p {keep}/staff.toml',
+            markup=False,
+        )
+
+
+def _build(place: Path) -> Path:
+    database = place / "staff.duckdb"
+    if database.exists():
+        raise DatabaseError(f"database {database}: there is one already; name another folder")
+    frame = staff()
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        (place / "staff.toml").write_text(POLICY, encoding="utf-8")
+        with duckdb.connect(str(database)) as connection:
+            connection.register("frame", frame)
+            connection.execute("CREATE TABLE staff AS FROM frame")
+    except (OSError, duckdb.Error) as error:
+        raise DatabaseError(f"database {database}: cannot be written: {error}") from error
+    return database
+
+
+def _story(console: Console, gate: Gate) -> None:
+    console.rule("A staff table; salaries are confidential")
+    console.print(
+        f"{PERSONS} persons. Everything but the salary is public: name, age, sex, department.\n"
+        "Salaries lie between 20 and 250, in steps of 10. The policy: answers may take away at most half of what\n"
+        "is uncertain about anyone's salary (risk 0.5, where 0 is nothing and 1 is all)."
+    )
+    console.rule("Honest questions")
+    for question in HONEST:
+        _ask(console, gate, question)
+    honest = _worst(gate)
+    console.print(f"Highest risk of anyone after these: {honest:.2f}")
+    console.rule("A colleague is after Ada's salary")
+    console.print("They know that she is the only woman of 58 in Finance. So:")
+    for question in ATTACK:
+        _ask(console, gate, question)
+    console.rule("What came of it")
+    console.print(
+        f"Highest risk of anyone before the attack {honest:.2f}, after it {_worst(gate):.2f}; limit 0.50."
+    )
+
+
+def _ask(console: Console, gate: Gate, question: Question) -> None:
+    from rich.text import Text
+
+    console.print()
+    console.print(Text(question.why, style="bold"))
+    console.print(Text(question.sql, style="cyan"))
+    try:
+        answer = gate.execute(question.sql, user="demo")
+    except (QueryRefused, QueryUnsupported) as error:
+        console.print(Text(f"  {error.decision.verdict}: {error.decision.message}", style="red"))
+        if error.decision.hint:
+            console.print(Text(f"  hint: {error.decision.hint}"))
+        return
+    for row in answer.fetchall():
+        shown = "   ".join(
+            f"{name} {value:.1f}" if isinstance(value, float) else f"{name} {value}"
+            for name, value in zip(answer.columns, row, strict=True)
+        )
+        console.print(Text(f"  {shown}", style="green"))
+
+
+def _worst(gate: Gate) -> float:
+    return float(gate.risk()["risk"].max())
+
+
+def _without_gate(console: Console, database: Path) -> None:
+    """What the same two questions give on the bare database."""
+    with duckdb.connect(str(database), read_only=True) as connection:
+        every = connection.execute(ATTACK[1].sql).fetchall()[0][0]
+        rest = connection.execute(ATTACK[2].sql).fetchall()[0][0]
+    console.print(
+        f"Without the gate the tracker's halves are {every} and {rest}: Ada earns {every - rest}.\n"
+        "With it the second half was never answered, and the first told nothing new.\n"
+        "The refusal tells nothing either: it was worked out from past answers and the question alone, without\n"
+        "looking at the salaries."
+    )
