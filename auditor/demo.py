@@ -1,7 +1,7 @@
 """`cae-sql demo`: a protected table, honest questions, and an attack that is stopped. In seconds.
 
-Promise: the same staff each time (fixed seed); nothing is left behind unless asked for; everything shown comes
-from the gate that a user would open, except the last lines, which say what it kept back.
+Promise: the same staff each time (fixed seed); nothing is left behind unless asked for; everything shown
+comes from the gate that a user would open, except the last lines, which say what it kept back.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ HONEST = (
     ),
     Question(
         "Does pay rise with age?",
-        "SELECT CASE WHEN age < 35 THEN 'under 35' WHEN age < 50 THEN '35 to 49' ELSE '50 and over' END AS band,\n"
-        "       avg(salary) AS average\nFROM staff GROUP BY band ORDER BY band DESC",
+        "SELECT CASE WHEN age < 35 THEN 'under 35' WHEN age < 50 THEN '35 to 49' ELSE '50 and over' END\n"
+        "       AS band, avg(salary) AS average\nFROM staff GROUP BY band ORDER BY band DESC",
     ),
 )
 
@@ -153,8 +153,8 @@ def _story(console: Console, gate: Gate) -> None:
     console.rule("A staff table; salaries are confidential")
     console.print(
         f"{PERSONS} persons. Everything but the salary is public: name, age, sex, department.\n"
-        "Salaries lie between 20 and 250, in steps of 10. The policy: answers may take away at most half of what\n"
-        "is uncertain about anyone's salary (risk 0.5, where 0 is nothing and 1 is all)."
+        "Salaries lie between 20 and 250, in steps of 10. The policy: answers may take away at most half of\n"
+        "what is uncertain about anyone's salary (risk 0.5, where 0 is nothing and 1 is all)."
     )
     console.rule("Honest questions")
     for question in HONEST:
@@ -204,6 +204,6 @@ def _without_gate(console: Console, database: Path) -> None:
     console.print(
         f"Without the gate the tracker's halves are {every} and {rest}: Ada earns {every - rest}.\n"
         "With it the second half was never answered, and the first told nothing new.\n"
-        "The refusal tells nothing either: it was worked out from past answers and the question alone, without\n"
-        "looking at the salaries."
+        "The refusal tells nothing either: it was worked out from past answers and the question alone,\n"
+        "without looking at the salaries."
     )

@@ -54,8 +54,8 @@ def giveaway(column: pd.Series, protected: NDArray[np.float64]) -> str | None:
 def _numbers(values: pd.Series) -> NDArray[np.float64] | None:
     """The values as numbers, text that reads as numbers and dates included."""
     if pd.api.types.is_datetime64_any_dtype(values):
-        return values.astype("int64").to_numpy(dtype=np.float64)
-    numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64)
+        values = values.astype("int64")
+    numbers: NDArray[np.float64] = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64)
     return numbers if np.isfinite(numbers).all() else None
 
 

@@ -22,6 +22,7 @@ import pandas as pd
 from auditor.errors import DatabaseError
 from auditor.giveaways import giveaway
 from auditor.policy import MOST_VALUES, written
+from auditor.sql.schema import quoted
 from cae_sql.domain import exact
 
 SAMPLE = 200_000
@@ -72,10 +73,11 @@ def suggest(database: str | Path, table: str, column: str) -> Suggestion:
             connection.execute(f"ATTACH {_text(str(path))} AS source (READ_ONLY)")
             columns = _columns(connection, table)
             column = _column(columns, table, column)
-            source = f"source.{_name(table)}"
+            schema, _, bare = table.rpartition(".")
+            source = f"source.{quoted(schema or 'main')}.{quoted(bare)}"
             grid = grid_of(_values(connection, source, column, columns[column]))
             others = [name for name in columns if name != column]
-            listed = ", ".join(map(_name, [*others, column]))
+            listed = ", ".join(map(quoted, [*others, column]))
             sampled = f"USING SAMPLE reservoir({SAMPLE} ROWS) REPEATABLE (1)"
             frame = connection.execute(f"SELECT {listed} FROM {source} {sampled}").df()
             key = _key(connection, source, columns, others)
@@ -125,14 +127,16 @@ def _at_least(least: Fraction, unit: Fraction) -> Fraction:
 
 
 def _columns(connection: duckdb.DuckDBPyConnection, table: str) -> dict[str, str]:
+    schema, _, bare = table.rpartition(".")
     found = connection.execute(
         "SELECT table_name, column_name, data_type FROM duckdb_columns() "
-        "WHERE database_name = 'source' AND schema_name = 'main' ORDER BY column_index"
+        "WHERE database_name = 'source' AND schema_name = ? ORDER BY column_index",
+        [schema or "main"],
     ).fetchall()
     tables = sorted({name for name, _, _ in found})
-    columns = {name: kind for home, name, kind in found if home.casefold() == table.casefold()}
+    columns = {name: kind for home, name, kind in found if home.casefold() == bare.casefold()}
     if not columns:
-        raise DatabaseError(f"table {table!r}: no such table; {_near(table, tables)}")
+        raise DatabaseError(f"table {table!r}: no such table; {_near(bare, tables)}")
     return columns
 
 
@@ -152,7 +156,7 @@ def _values(connection: duckdb.DuckDBPyConnection, source: str, column: str, kin
     """The different values of the column, exactly as they are written."""
     if not kind.startswith(("DECIMAL", "DOUBLE", "FLOAT", "REAL")) and "INT" not in kind:
         raise DatabaseError(f"column {column!r} is {kind}; only columns of numbers can be protected")
-    name = _name(column)
+    name = quoted(column)
     rows = connection.execute(f"SELECT DISTINCT {name} FROM {source} WHERE {name} IS NOT NULL").fetchall()
     if any(isinstance(value, float) and not np.isfinite(value) for (value,) in rows):
         raise DatabaseError(f"column {column!r} has values that are not finite numbers; make them NULL")
@@ -167,8 +171,8 @@ def _key(
     for name in named:
         if "INT" not in columns[name] and not columns[name].startswith(("VARCHAR", "UUID")):
             continue
-        quoted = _name(name)
-        query = f"SELECT count(*) = count(DISTINCT {quoted}) AND count(*) > 0 FROM {source}"
+        named_so = quoted(name)
+        query = f"SELECT count(*) = count(DISTINCT {named_so}) AND count(*) > 0 FROM {source}"
         if connection.execute(query).fetchall()[0][0]:
             return name
     return None
@@ -286,7 +290,3 @@ def _text_toml(text: str) -> str:
 
 def _text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
-
-
-def _name(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

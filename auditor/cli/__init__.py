@@ -1,7 +1,7 @@
 """The command line `cae-sql`. Thin: reads arguments, calls the gate, shows what it says.
 
 Promise: exit status 0 answered or nothing found; 1 internal error; 2 usage, policy or data error; 3 refused,
-or beyond the limit; 4 unsupported. Errors are one clear line on stderr, never a traceback unless CAE_SQL_DEBUG
+or beyond the limit; 4 unsupported. An error is one clear line on stderr, no traceback unless CAE_SQL_DEBUG
 is set. Everything heavy is imported by the command that needs it, so help is quick.
 
     app.py      the commands
