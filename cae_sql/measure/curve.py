@@ -9,6 +9,7 @@ integers (`distribution.py`), and the curve is computed at every width where it 
 from __future__ import annotations
 
 import math
+import sys
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cae_sql.errors import InvalidInput
 from cae_sql.measure.distribution import Distribution, distribution
+from cae_sql.measure.uniform import entropies_of_windows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,6 +32,10 @@ takes over beyond, where most widths bring in few blocks. Both are exact; this i
 (measured at n = 1,000)."""
 
 
+LARGEST_IRREGULAR = 8_000
+"""Beyond this many irregular values their pairs would take more than a gigabyte, and the curve minutes."""
+_SAME = 16 * sys.float_info.epsilon
+"""Relative difference below which two entropies are one, summed in another order."""
 _LIMB = 61
 """Bits of a machine word that positions too large for one are cut into."""
 
@@ -128,7 +134,8 @@ def cae_area(values: ArrayLike, probabilities: ArrayLike | None = None) -> float
         probabilities: (n,) weights, normalised to sum 1; None: equally likely.
 
     Raises:
-        InvalidInput: bad values or weights; `.position` where one element is at fault.
+        InvalidInput: bad values or weights, `.position` where one element is at fault; or more than 8,000
+            values at irregular distances.
     """
     return curve_of(distribution(values, probabilities)).area
 
@@ -141,7 +148,8 @@ def cae_curve(values: ArrayLike, probabilities: ArrayLike | None = None) -> Entr
         probabilities: (n,) weights, normalised to sum 1; None: equally likely.
 
     Raises:
-        InvalidInput: bad values or weights; `.position` where one element is at fault.
+        InvalidInput: bad values or weights, `.position` where one element is at fault; or more than 8,000
+            values at irregular distances.
     """
     return curve_of(distribution(values, probabilities))
 
@@ -167,30 +175,48 @@ def entropy_of(candidates: Distribution, steps: int) -> float:
 
 
 def curve_of(candidates: Distribution) -> EntropyCurve:
-    """The curve of a distribution that is already checked and on its grid."""
+    """The curve of a distribution that is already checked and on its grid.
+
+    Raises:
+        InvalidInput: values further apart than a float can tell, or too many of them (`LARGEST_IRREGULAR`).
+    """
     if candidates.positions.size == 1:
         return EntropyCurve(np.zeros(1), np.zeros(1), 0.0)
     width_of, heights = _steps(candidates)
-    # Equal minima are equal floats: a kernel touches only what gets shorter. What rounding is left must not
-    # rise.
+    # Two partitions of equal entropy may differ in the last digits: that is neither a rise nor a change.
     heights = np.minimum.accumulate(heights)
     heights[-1] = 0.0
-    changes = np.flatnonzero(np.concatenate([[True], heights[1:] < heights[:-1]]))
+    changes = np.flatnonzero(np.concatenate([[True], heights[1:] < heights[:-1] * (1 - _SAME)]))
     entropy = np.ascontiguousarray(heights[changes])
     kept = width_of(changes)
+    if candidates.spread * candidates.unit > sys.float_info.max:
+        raise InvalidInput("the values lie further apart than a float can tell")
     top, bottom = candidates.unit.numerator, candidates.unit.denominator
     epsilon = np.array([width * top / bottom for width in kept])  # division of integers: correctly rounded
-    terms = (h * (b - a) for h, a, b in zip(entropy.tolist(), kept, kept[1:], strict=False))
-    return EntropyCurve(epsilon, entropy, math.fsum(terms) * top / bottom)
+    terms = (h * ((b - a) * top / bottom) for h, a, b in zip(entropy.tolist(), kept, kept[1:], strict=False))
+    return EntropyCurve(epsilon, entropy, math.fsum(terms))
 
 
 def _steps(candidates: Distribution) -> tuple[Callable[[NDArray[np.int64]], list[int]], NDArray[np.float64]]:
-    """H at ascending widths, every one where it can change among them, and the widths (grid units) by their
-    numbers."""
-    from cae_sql.measure import kernels
+    """Widths, every one where H can change among them, and H at each.
 
+    Returns:
+        The widths in grid units, ascending, as a function of their numbers, and (m,) H.
+
+    Raises:
+        InvalidInput: more irregular values than the pairs of which can be held.
+    """
     x, p = candidates.positions, candidates.probabilities
     n = x.size
+    if candidates.spread == n - 1 and p.min() == p.max():
+        return lambda k: k.tolist(), entropies_of_windows(n, np.arange(1, n + 1))
+    if candidates.spread > _DENSE * n and n > LARGEST_IRREGULAR:
+        raise InvalidInput(
+            f"a curve of {n:,} values at irregular distances has too many breakpoints; "
+            f"round to at most {LARGEST_IRREGULAR:,} distinct values, or to a coarser step"
+        )
+    from cae_sql.measure import kernels
+
     total = _prefix_sums(p)
     table = kernels.weight_table(p) if n <= kernels.TABLE_LIMIT else np.empty((0, 0))
     if candidates.spread <= _DENSE * n:

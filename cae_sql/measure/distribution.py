@@ -4,6 +4,9 @@ Positions become integers: floats are read through their decimal text (0.1 is on
 denominator and divided by their greatest common divisor. All comparisons of spreads with ε are then
 comparisons of integers. They are int64 wherever the spread allows (2⁶² grid units), Python integers beyond:
 slower, no less exact.
+
+Floats that are all within four roundings of decimals of at most twelve digits are taken to be these decimals:
+`arange(11) * 0.1` is meant to be equally spaced, and 0.30000000000000004 in it to be 0.3.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from cae_sql.errors import InvalidInput
 
 _LARGEST = 2**62
 _EXACT_FLOAT = 2**53
+_ROUNDINGS = 4
 _TINIEST = 5e-324
 
 
@@ -114,7 +118,7 @@ def _numbers(values: ArrayLike, name: str) -> NDArray[Any]:
         raise InvalidInput(f"{name} must be one-dimensional, but has {x.ndim} dimensions")
     if x.size == 0:
         raise InvalidInput(f"{name} must not be empty")
-    if x.dtype.kind == "f" and not hasattr(values, "dtype") and np.nanmax(np.abs(x)) >= _EXACT_FLOAT:
+    if x.dtype.kind == "f" and not hasattr(values, "dtype") and np.any(np.abs(x) >= _EXACT_FLOAT):
         x = np.array(values, dtype=object)  # a list may mix floats with integers that no float holds
     if x.dtype.kind not in "biuf":
         _refuse_other_things(values if isinstance(values, (list, tuple)) else x, name)
@@ -163,19 +167,29 @@ def _grid(x: NDArray[Any]) -> tuple[NDArray[Any], Fraction]:
     if x.dtype.kind in "biu":
         return _whole(x), Fraction(1)
     if x.dtype == np.float64:
-        largest = np.abs(x).max()
-        if largest < _EXACT_FLOAT and np.array_equal(x, np.floor(x)):
-            return x.astype(np.int64), Fraction(1)
-        for digits in range(1, 16):
-            scaled = np.rint(x * 10.0**digits) if largest * 10.0**digits < 1e15 else None
-            if scaled is None:
-                break  # a decimal of more than 15 digits is not told by its float alone
-            if np.array_equal(scaled / 10.0**digits, x):
-                return scaled.astype(np.int64), Fraction(1, 10**digits)
+        decimals = _decimals(x)
+        if decimals is not None:
+            return decimals
     fractions = [exact(value) for value in x]
     denominator = math.lcm(*(value.denominator for value in fractions))
     whole = [value.numerator * (denominator // value.denominator) for value in fractions]
     return _whole(np.array(whole, dtype=object)), Fraction(1, denominator)
+
+
+def _decimals(x: NDArray[np.float64]) -> tuple[NDArray[np.int64], Fraction] | None:
+    """The floats as decimals of at most 15 digits, all with the same number of places; None if they are
+    not."""
+    largest = float(np.abs(x).max())
+    for places in range(16):
+        power = 10.0**places
+        if largest * power >= 1e15:
+            return None  # a decimal of more than 15 digits is not told by its float alone
+        whole = np.rint(x * power)
+        # arange(11) * 0.1 holds 0.30000000000000004, and means 0.3: computed grids are a few roundings off.
+        allowed = _ROUNDINGS * np.spacing(np.abs(x)) if largest * power < 1e12 else 0.0
+        if np.all(np.abs(whole / power - x) <= allowed):
+            return whole.astype(np.int64), Fraction(1, 10**places)
+    return None
 
 
 def _whole(x: NDArray[Any]) -> NDArray[Any]:

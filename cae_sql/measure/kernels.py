@@ -152,7 +152,7 @@ def least_entropies(x: Ints, breakpoints: Ints, p: Floats, total: Floats, table:
 
 @compiled()
 def relax(distance: Floats, shorter: NDArray[np.bool_], row: Floats, u: int, reach: int, last: int) -> int:
-    """Follow the edges out of u, weights in `row`; returns the last vertex that got nearer, at least `last`."""
+    """Follow the edges out of u, weights in `row`; returns the last vertex brought nearer, or `last`."""
     start = distance[u]  # in a variable: the compiler cannot know that the loop does not write to it
     for v in range(u + 1, reach + 1):
         length = start + row[v]
