@@ -73,6 +73,8 @@ def _plan(text: str, parameters: Parameters, schema: Schema) -> Plan:
             # sqlglot could not resolve a name; DuckDB says which, if it cannot either.
             _described(shape, text, parameters)
         raise
+    # Resolving names makes new nodes: a table's name in place of a column is a whole row, for one.
+    classify(tree, readable(schema))
     kinds = Kinds(tree, schema)
     normalised = generate(tree)
     described = _described(shape, text, parameters)

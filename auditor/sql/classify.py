@@ -54,6 +54,7 @@ _CLAUSE_CODES = {
     "into": "into", "recursive": "recursive", "columns": "alias-columns", "method": "join-kind",
     "except_": "star", "replace": "star", "rename": "star", "cube": "rollup", "rollup": "rollup",
     "grouping_sets": "rollup", "percent": "limit-percent",
+    "limit_options": "limit-percent",
 }  # fmt: skip
 _JOIN_KINDS = {"", "INNER", "CROSS", "OUTER"}
 
@@ -74,10 +75,11 @@ def classify(tree: exp.Query, tables: str) -> None:
             _named_function(node)
         elif name not in _ALLOWED:
             _reject(node, name, tables)
-        _clauses(node)
+        # The rule first: it may have a better name for what `_clauses` finds.
         rule = _RULES.get(type(node))
         if rule is not None:
             rule(node)
+        _clauses(node)
 
 
 def _reject(node: exp.Expr, name: str, tables: str) -> None:
@@ -88,6 +90,8 @@ def _reject(node: exp.Expr, name: str, tables: str) -> None:
         code = "function" if isinstance(node, exp.Func) and code == "construct" else code
     if isinstance(node, exp.Placeholder | exp.Parameter):
         sql_name = "This"
+    elif isinstance(node, exp.TableColumn):
+        sql_name = node.name
     raise NotUnderstood(code, name=sql_name, tables=tables)
 
 
@@ -108,7 +112,6 @@ def _clauses(node: exp.Expr) -> None:
         if isinstance(node, kind):
             for clause, value in node.args.items():
                 if value not in (None, False, []) and clause not in allowed:
-                    # A node inside may have a better name for it.
                     code = _CLAUSE_CODES.get(clause, "construct")
                     raise NotUnderstood(code, name=clause.strip("_").upper())
 

@@ -234,8 +234,10 @@ class _Reader:
             column = projection.unalias()
             name = projection.alias_or_name
             protected = isinstance(column, exp.Column) and self._is_protected(column)
-            # Two columns of one name: the name is protected if either is.
-            self._reading.outputs[name] = protected or self._reading.outputs.get(name, False)
+            if name in self._reading.outputs and not self._reading.scope.is_root:
+                # A reader could take one for the other, a public column for the record's number.
+                raise NotUnderstood("duplicate-column", name=name)
+            self._reading.outputs[name] = protected
 
 
 def _in_filter_condition(column: exp.Column) -> bool:

@@ -15,12 +15,12 @@ from sqlglot.errors import ErrorLevel, UnsupportedError
 from auditor.sql.kinds import Kinds, Reading, own_nodes
 from auditor.sql.linear import Argument
 from auditor.sql.names import cte_of
-from auditor.sql.statement import Aggregate, Block, aggregate_name
+from auditor.sql.statement import Aggregate, Block, Function, aggregate_name
 from auditor.sql.understood import NotUnderstood
 
 Describe = Callable[[str], list[tuple[str, str]]]
 
-_FUNCTIONS = {exp.Sum: "sum", exp.Avg: "avg", exp.Max: "max", exp.Min: "min"}
+_FUNCTIONS: dict[type[exp.Expr], Function] = {exp.Sum: "sum", exp.Avg: "avg", exp.Max: "max", exp.Min: "min"}
 _NUMERIC = ("INT", "UTINYINT", "USMALLINT", "UBIGINT", "TINYINT", "SMALLINT", "BIGINT", "HUGEINT", "UHUGEINT",
             "UINTEGER", "DECIMAL", "DOUBLE", "FLOAT", "BOOLEAN")  # fmt: skip
 _MAX_EXPANSIONS = 200
@@ -76,16 +76,19 @@ class _Lowering:
         plain += [(f"_p{i}", node) for i, node in enumerate(self._public)]
         typed = self._query(plain + [(aggregate_name(i), holder) for i, (holder, _, _) in enumerate(self._protected)])
         types = self._describe(generate(typed))
-        column = len(plain)
         columns = list(plain)
         aggregates = []
+        starts: dict[tuple[str, ...], int] = {}
         for i, (holder, node, argument) in enumerate(self._protected):
             type_ = types[len(plain) + i][1]
             if not type_.startswith(_NUMERIC) or type_.endswith("]"):
                 raise NotUnderstood("type", name=type_)
-            function = _FUNCTIONS[type(node)]
-            aggregates.append(Aggregate(function, type_, argument.leaves, column + len(columns) - len(plain)))  # type: ignore[arg-type]
-            columns += [(f"_m{i}_{j}", node) for j, node in enumerate(_leaf_columns(holder, argument))]
+            leaves = list(_leaf_columns(holder, argument))
+            # SUM and AVG of one argument share their query set.
+            start = starts.setdefault(tuple(generate(leaf) for leaf in leaves), len(columns))
+            if start == len(columns):
+                columns += [(f"_m{i}_{j}", leaf) for j, leaf in enumerate(leaves)]
+            aggregates.append(Aggregate(_FUNCTIONS[type(node)], type_, argument.leaves, start))
         groups = self._query(columns)
         self._restrict(groups)
         self._replace(plain)
@@ -115,8 +118,9 @@ class _Lowering:
         if total is not None:
             groups.set("order", exp.Order(expressions=[expand(node) for node in total]))
             for clause in ("limit", "offset"):
-                if self._select.args.get(clause):
-                    groups.set(clause, self._select.args[clause].copy())
+                # The relation is cut here; cutting it again would skip OFFSET's groups twice.
+                groups.set(clause, self._select.args.get(clause))
+                self._select.set(clause, None)
         elif self._keys:
             # A position names a column even where the key is a constant.
             ordered = [exp.Ordered(this=exp.Literal.number(i + 1)) for i in range(len(self._keys))]

@@ -39,11 +39,16 @@ def qualify(tree: exp.Query, schema: Schema) -> exp.Query:
     """
     for identifier in tree.find_all(exp.Identifier):
         identifier.set("this", folded(identifier.name))
+    for call in list(tree.find_all(exp.Anonymous)):
+        _plain_name(call)
     index = {tuple(folded(part) for part in table.path): table for table in schema.tables}
     for table in list(tree.find_all(exp.Table)):
         _resolve_table(table, index, schema)
     for column in tree.find_all(exp.Column):
         column.set("db", None)
+        if column.name == "rowid":
+            # sqlglot knows DuckDB's row numbers as a pseudocolumn of every table.
+            raise NotUnderstood("unknown-column", name="rowid", near="Rows have no number here.")
         if column.args.get("catalog"):
             raise NotUnderstood("nested-type")
     try:
@@ -52,6 +57,14 @@ def qualify(tree: exp.Query, schema: Schema) -> exp.Query:
     except OptimizeError:
         # An ambiguous or unknown name; the caller asks the engine for its words.
         raise NotUnderstood("translation") from None
+
+
+def _plain_name(call: exp.Anonymous) -> None:
+    """Write DuckDB's other names of plain aggregates as sqlglot knows them."""
+    if call.name.lower() == "count_star" and not call.expressions:
+        call.replace(exp.Count(this=exp.Star()))
+    elif call.name.lower() == "mean" and len(call.expressions) == 1:
+        call.replace(exp.Avg(this=call.expressions[0]))
 
 
 @lru_cache(maxsize=16)

@@ -52,6 +52,10 @@ REASONS: dict[str, tuple[str, str]] = {
     "catalogue": ("The database's catalogue cannot be read.", "Readable tables: {tables}."),
     "unknown-table": ("There is no readable table {name}.", "{near}"),
     "unknown-column": ("There is no public column {name} here.", "{near}"),
+    "duplicate-column": (
+        "An inner query has two columns named {name}.",
+        "Name them apart with AS.",
+    ),
     "row-reference": ("{name} stands for whole rows, which are not answered.", _LIST),
     "alias-columns": (
         "Column names after a table's or WITH query's name are not understood.",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-Kind = Literal["sum", "max", "min"]
+Function = Literal["sum", "avg", "max", "min"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Leaf:
 class Aggregate:
     """One aggregate over the protected column."""
 
-    function: Literal["sum", "avg", "max", "min"]
+    function: Function
     """As the statement calls it."""
     type: str
     """DuckDB's text of the type that plain DuckDB gives it."""

@@ -61,7 +61,7 @@ CODED_NODES = {
     "Window": "window", "WindowSpec": "window", "Qualify": "window", "RowNumber": "window", "Lag": "window",
     "Lead": "window", "Rank": "window", "DenseRank": "window", "TableSample": "sample", "Pivot": "pivot",
     "Lateral": "lateral", "Rollup": "rollup", "Cube": "rollup", "GroupingSets": "rollup", "Grouping": "rollup",
-    "Lambda": "lambda", "Struct": "nested-type", "Array": "nested-type", "Bracket": "nested-type",
+    "Lambda": "lambda", "Transform": "lambda", "TableColumn": "row-reference", "Struct": "nested-type", "Array": "nested-type", "Bracket": "nested-type",
     "Dot": "nested-type", "Map": "nested-type", "Columns": "star", "Insert": "statement-inside",
     "Update": "statement-inside", "Delete": "statement-inside", "Create": "statement-inside", "Into": "into",
     "Lock": "construct", "Values": "values", "ArrayAgg": "aggregate", "GroupConcat": "aggregate",
