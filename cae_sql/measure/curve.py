@@ -159,11 +159,11 @@ def entropy_of(candidates: Distribution, steps: int) -> float:
     n = candidates.positions.size
     if steps >= candidates.spread:
         return 0.0
-    from cae_sql.measure import kernels
-
     p = candidates.probabilities
     if steps == 0:
         return math.fsum(-q * math.log2(q) for q in p.tolist() if q < 1.0)
+    from cae_sql.measure import kernels
+
     x = candidates.positions
     if x.dtype == np.int64:
         reach = np.searchsorted(x, x + steps, side="right")
