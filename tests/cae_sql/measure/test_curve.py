@@ -59,7 +59,8 @@ def test_steps_of_a_tenth_are_tenths() -> None:
 
 def test_fractions_decimals_and_large_integers_are_taken_exactly() -> None:
     third = Fraction(1, 3)
-    assert cae_entropy([0, third, 2 * third, 1], None, third) == 1
+    thirds: list[Any] = [0, third, 2 * third, 1]
+    assert cae_entropy(thirds, None, third) == 1
     assert cae_entropy([Decimal("0.1"), Decimal("0.3")], None, Decimal("0.2")) == 0  # type: ignore[arg-type]
     assert cae_entropy([2**53, 2**53 + 1, 0.5], None, 1) == pytest.approx(0.918, abs=1e-3)
     assert cae_area([2**70, 2**70 + 3]) == 3
@@ -130,11 +131,11 @@ def test_the_curve_is_drawn_on_the_given_axes() -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, ax = pyplot.subplots()
+    _, ax = pyplot.subplots()
     assert cae_curve(X, P).plot(ax) is ax
     assert ax.get_xlabel().startswith("ε")
-    pyplot.close(figure)
-    pyplot.close(cae_curve([4]).plot().figure)
+    assert cae_curve([4]).plot().get_title() == "H0 = 0 bits, area = 0"
+    pyplot.close("all")
 
 
 def test_plotting_without_matplotlib_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,7 +192,7 @@ def test_a_bad_width_is_refused(epsilon: Any) -> None:
             cae_curve(X, P).at(epsilon)
         if not isinstance(epsilon, complex):
             with pytest.raises(InvalidInput) as caught:
-                cae_curve(X, P).at([1, epsilon])
+                cae_curve(X, P).at([1.0, float(epsilon)])
             assert caught.value.position == 1
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -70,7 +72,7 @@ def test_a_kernel_compiles_where_no_cache_folder_can_be_written(monkeypatch: pyt
 
     compile_it = numba.njit
 
-    def without_cache(**options: object) -> object:
+    def without_cache(**options: Any) -> object:
         if options.get("cache"):
             raise RuntimeError("cannot cache function: no locator available")
         return compile_it(**options)
