@@ -22,6 +22,7 @@ class Atoms:
         """(p,) records in each atom."""
         self.parents: Ints = np.zeros(1, dtype=np.int64)
         """(p,) atom of the partition before the last refinement that each atom came from."""
+        self._by_atom: tuple[Ints, Ints] | None = None
 
     @property
     def count(self) -> int:
@@ -43,6 +44,7 @@ class Atoms:
             cuts = np.flatnonzero(np.diff(answer.coefficients[order])) + 1
             parts = [np.sort(part) for part in np.split(answer.members[order], cuts)]
         first = self.count
+        self._by_atom = None
         self.parents = np.arange(first)
         for part in parts:
             self._split(part)
@@ -61,10 +63,13 @@ class Atoms:
         self.sizes = np.concatenate([self.sizes, counts[cut]])
         self.parents = np.concatenate([self.parents, touched[cut]])
 
-    def members_first(self) -> tuple[Ints, Ints]:
+    @property
+    def by_atom(self) -> tuple[Ints, Ints]:
         """Records sorted by atom, and where each atom's records start: (n,) and (p + 1,)."""
-        order = np.argsort(self.labels, kind="stable")
-        return order, np.concatenate([[0], np.cumsum(self.sizes)])
+        if self._by_atom is None:
+            order = np.argsort(self.labels, kind="stable")
+            self._by_atom = order, np.concatenate([[0], np.cumsum(self.sizes)])
+        return self._by_atom
 
     def row(self, answer: Query) -> NDArray[np.int64]:
         """(p,) the coefficient that each atom's records have in the answer; 0 outside of it."""

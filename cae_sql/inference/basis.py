@@ -10,6 +10,8 @@ no ±1 are *stuck*: kept aside, exact, and left to the integer program.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +24,22 @@ LARGEST = 2**31
 """Entries beyond this make a row stuck: moves along them are useless, and products must fit 64 bits."""
 
 
-@dataclass
+class Directions(NamedTuple):
+    """The tableau by columns. Shapes: p atoms, k rows, z entries."""
+
+    basic: Ints
+    """(k,) basic atom of each row."""
+    free: NDArray[np.bool_]
+    """(p,) which atoms may be moved: neither basic nor in a stuck row."""
+    starts: Ints
+    """(p + 1,)"""
+    rows: Ints
+    """(z,)"""
+    entries: Ints
+    """(z,)"""
+
+
+@dataclass(eq=False)
 class Tableau:
     """A system of sums in reduced form. Shapes: k independent rows with a pivot, p atoms, q stuck rows."""
 
@@ -43,6 +60,17 @@ class Tableau:
     def rank(self) -> int:
         """Independent rows; stuck rows are counted as they stand (they are reduced among themselves)."""
         return len(self.basic) + len(self.stuck)
+
+    @cached_property
+    def directions(self) -> Directions:
+        """The moves that the tableau offers."""
+        count = self.entries.shape[1]
+        free = np.ones(count, dtype=np.bool_)
+        free[self.basic] = False
+        free &= ~self.stuck.any(axis=0)
+        columns, rows = np.nonzero(np.where(free, self.entries, 0).T)
+        starts = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=count))])
+        return Directions(self.basic, free, starts, rows, self.entries[rows, columns])
 
     def split(self, parents: Ints, room: NDArray[np.float64]) -> Tableau:
         """The same sums over a finer partition.

@@ -17,8 +17,7 @@ from scipy import sparse
 from cae_sql.errors import InconsistentAnswers
 from cae_sql.inference.answers import Answer, Ints, Query
 from cae_sql.inference.atoms import Atoms
-from cae_sql.inference.basis import Tableau, tableau_of
-from cae_sql.inference.moves import Directions, directions
+from cae_sql.inference.basis import Directions, Tableau, tableau_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,15 +102,15 @@ class Knowledge:
         """How many atoms there are."""
         return self.atoms.count
 
-    @cached_property
+    @property
     def directions(self) -> Directions:
         """Moves that keep every sum."""
-        return directions(self.tableau)
+        return self.tableau.directions
 
-    @cached_property
+    @property
     def members(self) -> tuple[Ints, Ints]:
         """Records sorted by atom, and where each atom's start."""
-        return self.atoms.members_first()
+        return self.atoms.by_atom
 
     @cached_property
     def components(self) -> Ints:

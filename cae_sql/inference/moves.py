@@ -7,40 +7,9 @@ Every point on the way of every kernel is a world if the first one was.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
 from cae_sql.compiled import compiled
-from cae_sql.inference.answers import Ints
-from cae_sql.inference.basis import Tableau
-
-
-class Directions(NamedTuple):
-    """The tableau by columns. Shapes: p atoms, k rows, z entries."""
-
-    basic: Ints
-    """(k,) basic atom of each row."""
-    free: NDArray[np.bool_]
-    """(p,) which atoms may be moved: neither basic nor in a stuck row."""
-    starts: Ints
-    """(p + 1,)"""
-    rows: Ints
-    """(z,)"""
-    entries: Ints
-    """(z,)"""
-
-
-def directions(tableau: Tableau) -> Directions:
-    """The moves that a tableau offers."""
-    count = tableau.entries.shape[1]
-    free = np.ones(count, dtype=np.bool_)
-    free[tableau.basic] = False
-    free &= ~tableau.stuck.any(axis=0)
-    columns, rows = np.nonzero(np.where(free, tableau.entries, 0).T)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=count))])
-    return Directions(tableau.basic, free, starts, rows, tableau.entries[rows, columns])
 
 
 @compiled

@@ -16,12 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from cae_sql.domain import Number, exact
 from cae_sql.errors import InconsistentAnswers, InvalidInput
-from cae_sql.inference.answers import Answer, Grid, Ints, Kind, extreme_answer, sum_answer
+from cae_sql.inference.answers import Answer, Grid, Ints, Kind, Query, extreme_answer, sum_answer
 from cae_sql.inference.bounds import Bounds, ByPrograms, Progress, Solved, intervals
 from cae_sql.inference.certificates import Certificate, Side, certify
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.programs import any_world
 from cae_sql.inference.runs import Runs
+from cae_sql.inference.trial import Trial
 from cae_sql.inference.worlds import Pool
 
 CHECKED_AT_ONCE = 400
@@ -77,7 +78,7 @@ class AnsweredSystem:
         self._pool: Pool | None = None
         self._learned = 0
 
-    # --- answers ---------------------------------------------------------------------------------------------
+    # --- answers
 
     def add_sum(
         self, members: ArrayLike, value: Number, coefficients: Sequence[Number] | ArrayLike | None = None
@@ -178,7 +179,7 @@ class AnsweredSystem:
         if ByPrograms(system, everything).solve({}).status == "infeasible":
             raise InconsistentAnswers("no table inside the domain agrees with all answers")
 
-    # --- intervals -------------------------------------------------------------------------------------------
+    # --- intervals
 
     def bounds(self, records: ArrayLike | None = None, progress: Progress | None = None) -> Bounds:
         """Feasibility intervals: least and greatest value of each record over all real-valued tables.
@@ -258,7 +259,7 @@ class AnsweredSystem:
         largest = max(1, *(abs(value) for value in values), self.grid.top * self.size)
         return scale if scale * largest < FINEST else max(1, int(FINEST / largest))
 
-    # --- worlds ----------------------------------------------------------------------------------------------
+    # --- worlds
 
     def worlds(self, count: int, seed: int = 0) -> NDArray[np.generic]:
         """Tables on the grid that agree with every answer, (count, size), in units of the column.
@@ -338,6 +339,42 @@ class AnsweredSystem:
         pool.mix(list(range(len(pool.values))), 3)
         self._pool, self._learned = pool, len(self.answers)
 
-    def kind_of(self, number: int) -> Kind:
-        """What kind of aggregate an answer is."""
-        return self.answers[number].kind
+    # --- decisions
+
+    def query(self, kind: Kind, members: Ints, signs: NDArray[np.integer] | None = None) -> Query:
+        """A query in the system's terms: members ascending, each once; signs 1 or −1 for a sum."""
+        coefficients = None if signs is None or (signs == 1).all() else signs.astype(np.int64)
+        return Query(kind=kind, members=members, coefficients=coefficients)
+
+    def column_value(self, query: Query, units: int) -> Fraction:
+        """An answer in units as Σ sign · value, or the extreme, in units of the column."""
+        if query.kind != "sum":
+            return self.grid.to_value(units)
+        weight = len(query.members) if query.coefficients is None else int(query.coefficients.sum())
+        return weight * self.grid.minimum + self.grid.unit * units
+
+    def units(self, query: Query, value: Fraction) -> int:
+        """The inverse of `column_value`.
+
+        Raises:
+            InconsistentAnswers: the value is not on the grid.
+        """
+        weight = 1
+        if query.kind == "sum":
+            weight = len(query.members) if query.coefficients is None else int(query.coefficients.sum())
+        units = (value - weight * self.grid.minimum) / self.grid.unit
+        if units.denominator != 1:
+            raise InconsistentAnswers(f"the answer {value} is not on the grid")
+        return int(units)
+
+    def trial(self, queries: Sequence[Query]) -> Trial:
+        """What if these were answered, together?"""
+        return Trial(self.pool(), queries)
+
+    def accept(self, answers: Sequence[Answer], pool: Pool | None = None) -> None:
+        """Take answers that are known to be true, unchecked; `pool` agrees with them, or is brought there later."""
+        behind = self._learned < len(self.answers)
+        self.answers.extend(answers)
+        self._solved = None
+        if pool is not None and not behind:
+            self._pool, self._learned = pool, len(self.answers)

@@ -220,6 +220,10 @@ class Pool:
             self.values[place], self.pinned[place] = self.values[source], self.pinned[source]
         self.mix(lost.tolist(), 6)
 
+    def totals(self) -> Ints:
+        """(w, p) the atoms' totals in each world."""
+        return self.knowledge.totals(self.values)
+
     def repin(self) -> None:
         """Let other records attain the extremes, where others can."""
         if not self.knowledge.extremes:
@@ -232,7 +236,7 @@ class Pool:
 
     def rebase(self) -> None:
         """Choose the basis anew for the room that the worlds leave."""
-        self.knowledge = self.knowledge.rebased(self.knowledge.totals(self.values))
+        self.knowledge = self.knowledge.rebased(self.totals())
 
     def mix(self, places: list[int], sweeps: int, deadline: float = float("inf")) -> None:
         """Random moves towards the uniform distribution over worlds."""

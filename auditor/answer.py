@@ -1,0 +1,104 @@
+"""The rows of an answered statement, in the types that plain DuckDB gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from auditor.decision import Decision
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PLAIN = (
+    "BOOLEAN",
+    "TINYINT",
+    "SMALLINT",
+    "INTEGER",
+    "BIGINT",
+    "DOUBLE",
+    "FLOAT",
+    "VARCHAR",
+    "DATE",
+    "DECIMAL",
+)
+"""Types whose Python values Arrow gives as DuckDB does."""
+
+
+class Answer:
+    """What was released. Like a DuckDB cursor, `fetchone` goes on where it stopped."""
+
+    def __init__(self, table: pa.Table, types: tuple[str, ...], decision: Decision) -> None:
+        """Wrap rows.
+
+        Args:
+            table: The rows.
+            types: DuckDB's type of each column, as text.
+            decision: The verdict that released them.
+        """
+        self._table, self._types = table, types
+        self.decision = decision
+        """The verdict."""
+        self._rows: list[tuple[Any, ...]] | None = None
+        self._next = 0
+
+    @property
+    def columns(self) -> list[str]:
+        """Column names."""
+        return list(self._table.column_names)
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """The rows that are left."""
+        rows = self._all()[self._next :]
+        self._next = len(self._all())
+        return rows
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        """The next row, or None."""
+        rows = self._all()
+        if self._next >= len(rows):
+            return None
+        self._next += 1
+        return rows[self._next - 1]
+
+    def df(self) -> pd.DataFrame:
+        """All rows, as plain DuckDB's `df()` gives them."""
+        return self._in_duckdb("df")
+
+    def arrow(self) -> pa.Table:
+        """All rows."""
+        return self._table
+
+    def __repr__(self) -> str:
+        return f"<Answer: {self._table.num_rows} rows of {', '.join(self.columns)}>"
+
+    def _all(self) -> list[tuple[Any, ...]]:
+        if self._rows is None:
+            if all(kind == "HUGEINT" or kind.startswith(PLAIN) for kind in self._types) and not any(
+                "[" in kind for kind in self._types
+            ):
+                columns = [
+                    [None if value is None else int(value) for value in column.to_pylist()]
+                    if kind == "HUGEINT"
+                    else column.to_pylist()
+                    for kind, column in zip(self._types, self._table.columns, strict=True)
+                ]
+                self._rows = list(zip(*columns, strict=True))
+            else:
+                self._rows = self._in_duckdb("fetchall")
+        return self._rows
+
+    def _in_duckdb(self, method: str) -> Any:
+        """Give the rows back their DuckDB types, which Arrow does not all have, in an instance of their own."""
+        import duckdb
+
+        numbered = self._table.rename_columns([f"c{place}" for place in range(self._table.num_columns)])
+        names = [name.replace('"', '""') for name in self.columns]
+        casts = ", ".join(
+            f'CAST(c{place} AS {kind}) AS "{name}"'
+            for place, (name, kind) in enumerate(zip(names, self._types, strict=True))
+        )
+        with duckdb.connect(config={"threads": 1}) as connection:
+            connection.register("released", numbered)
+            return getattr(connection.sql(f"SELECT {casts} FROM released"), method)()

@@ -1,0 +1,245 @@
+"""What each party knows: the answered systems behind the gate, and the true values in the same units.
+
+A party is everyone together, or each user where the policy says `scope = "user"`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auditor.database import Asked, Database
+from auditor.deciding import Outcome, Rules
+from auditor.errors import DatabaseError, PolicyError
+from auditor.ledger import Entry, KnownAnswer
+from auditor.policy import Policy, written
+from cae_sql.candidates import grid_candidates
+from cae_sql.inference.answers import Ints, Query
+from cae_sql.inference.system import AnsweredSystem
+from cae_sql.inference.trial import Standard, judge
+from cae_sql.risk import Limit, risk_of_run
+
+SEED = 20130527
+"""Worlds are drawn with this seed in every gate: a verdict may depend on past answers, not on luck."""
+
+
+class Knowledge:
+    """All parties' systems over one vault."""
+
+    def __init__(self, policy: Policy, database: Database) -> None:
+        """Check that the data fit the policy.
+
+        Raises:
+            PolicyError: values outside the domain or off the grid, or a limit that nothing could meet.
+            DatabaseError: too few records to protect.
+        """
+        self.policy = policy
+        if database.size < 2:
+            raise DatabaseError(
+                f"table {policy.protect.table} has {database.size} records with a {policy.protect.column}: "
+                "nothing can be asked of fewer than two without naming a person"
+            )
+        self.values = _on_grid(policy, database)
+        self.rules = _rules(policy)
+        self.seen = 0
+        """Number of the last ledger entry that was learned."""
+        self._parties: dict[str, Party] = {}
+
+    def party(self, user: str) -> str:
+        """Whose answers count together with this user's."""
+        return f"user {user}" if self.policy.ledger.scope == "user" else "everyone"
+
+    def of(self, user: str) -> Party:
+        """The party that a user belongs to."""
+        name = self.party(user)
+        if name not in self._parties:
+            self._parties[name] = Party(self)
+        return self._parties[name]
+
+    @property
+    def parties(self) -> dict[str, Party]:
+        """All parties that have asked anything; everyone where nobody has."""
+        return self._parties or {"everyone": Party(self)}
+
+    def learn(self, entry: Entry) -> None:
+        """Take in a ledger entry."""
+        if entry.answers:
+            self.of(entry.user).learn(entry.answers)
+        self.seen = max(self.seen, entry.number)
+
+    def truth(self, queries: Sequence[Query]) -> list[int]:
+        """The true answers in units; nothing else reads the vault."""
+        return [int(query.of(self.values)) for query in queries]
+
+    def new_system(self) -> AnsweredSystem:
+        """A system without answers."""
+        protect = self.policy.protect
+        return AnsweredSystem(
+            len(self.values), protect.minimum, protect.maximum, self.policy.resolution, seed=SEED
+        )
+
+
+class Party:
+    """One answered system, and the translation of what SQL asks into its terms."""
+
+    def __init__(self, knowledge: Knowledge) -> None:
+        """Know nothing yet."""
+        self._knowledge = knowledge
+        self.system = knowledge.new_system()
+        self._width: int | None = None
+
+    def queries(self, asked: Sequence[Asked]) -> list[Query]:
+        """What is asked, each once, in the order of first mention."""
+        found: dict[tuple[str, bytes, bytes], Query] = {}
+        for each in asked:
+            found.setdefault(_name(each), self._query(each))
+        return list(found.values())
+
+    def _query(self, each: Asked) -> Query:
+        signs = each.signs
+        if signs is not None and (signs == -1).all():
+            signs = None
+        return self.system.query(each.kind, each.records, signs)
+
+    def settled(self, asked: Sequence[Asked]) -> list[Fraction] | None:
+        """The values in column units where past answers settle all of them, else None."""
+        queries = self.queries(asked)
+        if not queries:
+            return []
+        if not self.system.answers:
+            return None
+        trial = self.system.trial(queries)
+        if not trial.derivable:
+            return None
+        return self.values_of(asked, queries, [value for value in trial.settled if value is not None])
+
+    def values_of(
+        self, asked: Sequence[Asked], queries: Sequence[Query], values: Sequence[int]
+    ) -> list[Fraction]:
+        """Σ signs · value, or the extreme, in column units, for each asked aggregate."""
+        known = {
+            _name_of(query): self.system.column_value(query, value)
+            for query, value in zip(queries, values, strict=True)
+        }
+        found = []
+        for each in asked:
+            value = known[_name_of(self._query(each))]
+            found.append(-value if each.signs is not None and (each.signs == -1).all() else value)
+        return found
+
+    def known_answers(self, queries: Sequence[Query], values: Sequence[int]) -> list[KnownAnswer]:
+        """As the ledger keeps them."""
+        return [
+            KnownAnswer(
+                query.kind,
+                query.members,
+                None if query.coefficients is None else query.coefficients.astype(np.int8),
+                self.system.column_value(query, value),
+            )
+            for query, value in zip(queries, values, strict=True)
+        ]
+
+    def accept(self, queries: Sequence[Query], outcome: Outcome) -> None:
+        """The answers are on record: from now on they are known."""
+        answers = [query.answered(value) for query, value in zip(queries, outcome.values, strict=True)]
+        self.system.accept(answers, outcome.pool)
+        self._width = outcome.width
+
+    def learn(self, answers: Sequence[KnownAnswer]) -> None:
+        """Take in answers from the ledger."""
+        found = []
+        for answer in answers:
+            query = self.system.query(answer.kind, answer.records, answer.signs)
+            found.append(query.answered(self.system.units(query, answer.value)))
+        self.system.accept(found)
+        self._width = None
+
+    def risk_before(self) -> float | None:
+        """Worst certified risk over the records as things stand: an upper limit of it."""
+        if self._width is None:
+            rules = self._knowledge.rules
+            pool = self.system.pool()
+            self._width = judge(pool.knowledge, pool.totals(), rules.standard, rules.deadline()).width
+        return self.risk_of(self._width)
+
+    def risk_of(self, width: int | None) -> float | None:
+        """Risk of a run of values, from its width in units."""
+        if width is None or width < 0:
+            return None
+        policy = self._knowledge.policy
+        steps = 1 + int(width * policy.resolution // policy.protect.step)
+        return risk_of_run(min(steps, policy.domain.count), policy.domain).risk
+
+
+def _name(each: Asked) -> tuple[str, bytes, bytes]:
+    signs = each.signs
+    if signs is None or (signs == -1).all() or (signs == 1).all():
+        return each.kind, each.records.tobytes(), b""
+    return each.kind, each.records.tobytes(), signs.astype(np.int64).tobytes()
+
+
+def _name_of(query: Query) -> tuple[str, bytes, bytes]:
+    signs = b"" if query.coefficients is None else query.coefficients.tobytes()
+    return query.kind, query.members.tobytes(), signs
+
+
+def _on_grid(policy: Policy, database: Database) -> NDArray[np.int64]:
+    """The true values in units of the grid.
+
+    Raises:
+        PolicyError: see `Knowledge`.
+    """
+    protect, resolution = policy.protect, policy.resolution
+    place = f"{protect.table}.{protect.column}"
+    scale = database.scale / resolution
+    offset = protect.minimum / resolution
+    common = scale.denominator * offset.denominator
+    whole, low = int(scale * common), int(offset * common)
+    largest = int(np.abs(database.integers).max(initial=0))
+    if largest * abs(whole) + abs(low) < 2**62:
+        shifted = database.integers * whole - low
+    else:
+        shifted = database.integers.astype(object) * whole - low
+    top = (protect.maximum - protect.minimum) // resolution
+    if (shifted < 0).any() or (shifted > top * common).any():
+        raise PolicyError(
+            f"protect.minimum = {written(protect.minimum)}, protect.maximum = {written(protect.maximum)}: "
+            f"some values of {place} lie outside; widen the domain so that it holds every value there may be"
+        )
+    if (shifted % common != 0).any():
+        raise PolicyError(
+            f"protect.resolution = {written(resolution)}: some values of {place} are not minimum plus a "
+            f"multiple of it; take the grid that the values are stored on, such as 0.01 for cents, and a "
+            "minimum on that grid"
+        )
+    units: NDArray[np.int64] = (shifted // common).astype(np.int64)
+    return units
+
+
+def _rules(policy: Policy) -> Rules:
+    limit: Limit = policy.limit
+    domain = policy.domain
+    least = limit.least_run(domain)
+    if least is None:
+        raise PolicyError(
+            "limit: even before any answer it is broken; take a larger risk, a smaller epsilon or "
+            "min_entropy, or a wider domain"
+        )
+    need = (least - 1) * policy.protect.step / policy.resolution
+    minimum, resolution = policy.protect.minimum, policy.resolution
+
+    def accepts(units: Ints) -> bool:
+        values = np.array([float(minimum + resolution * int(u)) for u in units])
+        return limit.keeps(*grid_candidates(values, domain), domain)
+
+    decision = policy.decision
+    return Rules(
+        Standard(int(need), accepts),
+        decision.mode == "simulatable",
+        decision.worlds,
+        decision.delta,
+        decision.timeout,
+    )

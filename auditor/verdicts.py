@@ -1,0 +1,45 @@
+"""The gate's fixed verdicts. Their texts name the policy's column and nothing else: no record, no value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from auditor.decision import Decision
+
+if TYPE_CHECKING:
+    from auditor.deciding import Outcome
+    from auditor.policy import Policy
+
+PUBLIC = Decision("answered", "public", "Only public columns are read.")
+KNOWN = Decision("answered", "known", "Earlier answers already settle it.")
+FAILED = Decision(
+    "unsupported",
+    "failed",
+    "The statement failed while it ran.",
+    "Look for a cast, a date or an overflow that some row does not allow.",
+)
+
+
+def of(outcome: Outcome, policy: Policy, before: float | None, after: float | None) -> Decision:
+    """The verdict on a decided statement."""
+    column = policy.protect.column
+    if outcome.verdict == "safe":
+        return Decision("answered", "answered", "Every record keeps the limit.", "", before, after)
+    if outcome.verdict == "time":
+        return Decision(
+            "refused",
+            "time",
+            f"It could not be shown in time that every {column} stays uncertain enough.",
+            "Ask about fewer groups at once, or about a larger group.",
+            before,
+            after,
+        )
+    return Decision(
+        "refused",
+        "risk",
+        f"Together with earlier answers this could tell too much about somebody's {column}.",
+        "Ask about a larger group: drop a condition, widen a range, group more coarsely, "
+        "or add HAVING COUNT(*) >= 10.",
+        before,
+        after,
+    )

@@ -1,0 +1,177 @@
+"""What if these queries were answered? The question a decision asks, for hypothetical answers and true ones.
+
+A trial belongs to a system and a few queries asked together. Hypothetical answers are those of worlds in the
+pool, so nothing about them comes from the true table. Each set of answers is judged alike: is every record
+shown to keep a long enough run of values, or an exactly known set that will do (`mathematics.md`, 4)?
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cae_sql.errors import InconsistentAnswers, OutOfTime
+from cae_sql.inference.answers import Answer, Ints, Query
+from cae_sql.inference.knowledge import Knowledge
+from cae_sql.inference.programs import any_world, is_world
+from cae_sql.inference.runs import Accepts, Runs
+from cae_sql.inference.ties import without_ties
+from cae_sql.inference.worlds import Pool
+
+
+@dataclass(frozen=True)
+class Standard:
+    """What every record must keep."""
+
+    need: int
+    """Width in units that a run must have: greatest minus least value."""
+    accepts: Accepts | None = None
+    """Whether an exactly known set of values (units, ascending) will do although no run is long enough."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Whether everybody keeps the standard, with some answers known."""
+
+    safe: bool
+    """Everybody was shown to."""
+    width: int
+    """The shortest run found, greatest minus least value in units; of a failed search what it had by then."""
+
+
+class Trial:
+    """Some queries, asked together of a system, before anything about their answers is known."""
+
+    def __init__(self, pool: Pool, queries: Sequence[Query]) -> None:
+        """Refine what is known by the queries' sets.
+
+        Args:
+            pool: The system's pool; not changed.
+            queries: In the order in which they would be answered.
+        """
+        self.pool = pool
+        self.queries = list(queries)
+        self.known, self.settled = self._refine()
+
+    def _refine(self) -> tuple[Knowledge, list[int | None]]:
+        """Knowledge with all sums added, and the values that are already settled."""
+        known = self.pool.knowledge
+        totals = known.totals(self.pool.values)
+        settled: list[int | None] = []
+        for query in self.queries:
+            finer = known.refined(query, known.room(totals))
+            if finer is not known:
+                known, totals = finer, finer.totals(self.pool.values)
+            if query.kind != "sum":
+                settled.append(known.forced_extreme(query))
+                continue
+            known, fresh = known.with_sum(query, known.room(totals))
+            same = not fresh and len({*query.of(self.pool.values).tolist()}) == 1
+            settled.append(int(query.of(self.pool.values[:1])[0]) if same else None)
+        return known, settled
+
+    @property
+    def derivable(self) -> bool:
+        """Whether past answers already settle every query."""
+        return all(value is not None for value in self.settled)
+
+    def hypothetical(self, count: int) -> dict[tuple[int, ...], list[int]]:
+        """The answers that the first worlds of the pool give, with the worlds that give them."""
+        worlds = self.pool.values[:count]
+        columns = [query.of(worlds) for query in self.queries]
+        found: dict[tuple[int, ...], list[int]] = {}
+        for place, values in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+            found.setdefault(tuple(values), []).append(place)
+        return found
+
+    def judge(
+        self, values: Sequence[int], worlds: Sequence[int], standard: Standard, deadline: float
+    ) -> Judgement:
+        """Judge hypothetical answers.
+
+        Args:
+            values: One answer per query, in units.
+            worlds: Worlds of the pool that give them.
+            standard: What everybody must keep.
+            deadline: `time.monotonic()` after which nothing more is tried.
+        """
+        known = self._with_extremes(values)
+        return judge(known, known.totals(self.pool.values[list(worlds)]), standard, deadline)
+
+    def _with_extremes(self, values: Sequence[int]) -> Knowledge:
+        known = self.known
+        for query, value in zip(self.queries, values, strict=True):
+            if query.kind != "sum":
+                known = known.with_extreme(query, value)
+        return known
+
+    def learn(self, values: Sequence[int], deadline: float) -> Pool:
+        """A pool that agrees with the answers too; the system's own is left as it is.
+
+        Raises:
+            InconsistentAnswers: no world agrees.
+            OutOfTime: none was found in time.
+        """
+        pool = self.pool.copy()
+        for query, value in zip(self.queries, values, strict=True):
+            pool.learn(query.answered(value), deadline)
+        pool.repin()
+        pool.rebase()
+        pool.mix(list(range(len(pool.values))), 3)
+        return pool
+
+    def answers(self, values: Sequence[int]) -> list[Answer]:
+        """The queries with their answers."""
+        return [query.answered(value) for query, value in zip(self.queries, values, strict=True)]
+
+
+def judge(known: Knowledge, totals: Ints, standard: Standard, deadline: float) -> Judgement:
+    """Whether every record keeps the standard, in all worlds and in the reading without ties.
+
+    Args:
+        known: All answers.
+        totals: (w, p) worlds that agree with them.
+        standard: What everybody must keep.
+        deadline: `time.monotonic()` after which nothing more is tried.
+    """
+    first = _judge_reading(known, totals, standard, deadline)
+    if not first.safe or not known.extremes:
+        return first
+    try:
+        for reading in without_ties(known):
+            found = _worlds_of(reading, totals, deadline)
+            if found is None:
+                continue
+            second = _judge_reading(reading, found, standard, deadline)
+            return Judgement(second.safe, min(first.width, second.width))
+    except OutOfTime:
+        return Judgement(False, 0)
+    return first
+
+
+def _judge_reading(known: Knowledge, totals: Ints, standard: Standard, deadline: float) -> Judgement:
+    if (known.high - known.low < standard.need).any() and standard.accepts is None:
+        return Judgement(False, int((known.high - known.low).min()))
+    runs = Runs(known, standard.need, deadline)
+    for world in totals:
+        runs.absorb(world)
+        if not len(runs.short):
+            break
+    safe = bool(runs.worlds) and (not len(runs.short) or runs.grow(standard.accepts))
+    return Judgement(safe, int((runs.high - runs.low).min()))
+
+
+def _worlds_of(reading: Knowledge, totals: Ints, deadline: float) -> Ints | None:
+    """Worlds of a narrower reading: those given that obey it, else one found; None where there is none."""
+    sums = reading.matrix @ totals[0]
+    obeying = [world for world in totals if is_world(reading, world, sums)]
+    if obeying:
+        return np.array(obeying)
+    found = any_world(reading, sums, min(deadline, time.monotonic() + 5.0))
+    return None if found is None else found[None]
+
+
+__all__ = ["InconsistentAnswers", "Judgement", "Standard", "Trial", "judge"]
