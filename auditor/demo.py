@@ -67,8 +67,16 @@ HONEST = (
     ),
     Question(
         "Does pay rise with age?",
-        "SELECT CASE WHEN age < 35 THEN 'under 35' WHEN age < 50 THEN '35 to 49' ELSE '50 and over' END\n"
-        "       AS band, avg(salary) AS average\nFROM staff GROUP BY band ORDER BY band DESC",
+        "SELECT CASE WHEN age < 35 THEN '20 to 34' WHEN age < 50 THEN '35 to 49' ELSE '50 and over' END\n"
+        "       AS band, avg(salary) AS average\nFROM staff GROUP BY band ORDER BY band",
+    ),
+    Question(
+        "Once more by department, women and men apart.",
+        "SELECT dept, sex, sum(salary) AS total FROM staff GROUP BY dept, sex ORDER BY dept, sex",
+    ),
+    Question(
+        "What is the highest salary in each department?",
+        "SELECT dept, max(salary) AS highest FROM staff GROUP BY dept ORDER BY dept",
     ),
 )
 
@@ -77,16 +85,24 @@ TARGET = "dept = 'Finance' AND sex = 'F' AND age = 58"
 
 ATTACK = (
     Question("The blunt way: ask for the one person.", f"SELECT sum(salary) FROM staff WHERE {TARGET}"),
-    Question("The tracker, first half: everyone.", "SELECT sum(salary) FROM staff"),
+    Question("A tracker, first half: everyone.", "SELECT sum(salary) FROM staff"),
     Question(
-        "The tracker, second half: everyone but her. The difference would be her salary.",
+        "Second half: everyone but her. The difference would be her salary.",
         f"SELECT sum(salary) FROM staff WHERE NOT ({TARGET})",
     ),
     Question(
-        "The same in small: the women of Finance, without those of 58.",
+        "The same in small. First half: the women of Finance.",
+        "SELECT sum(salary) FROM staff WHERE dept = 'Finance' AND sex = 'F'",
+    ),
+    Question(
+        "Second half: the same without those of 58.",
         "SELECT sum(salary) FROM staff WHERE dept = 'Finance' AND sex = 'F' AND age <> 58",
     ),
-    Question("Who earns most of all, named by its group?", f"SELECT max(salary) FROM staff WHERE {TARGET}"),
+    Question(
+        "With a man for cover, so that no group is of one: everyone of 58 in Finance ...",
+        "SELECT sum(salary) FROM staff WHERE dept = 'Finance' AND age = 58",
+    ),
+    Question("... and an extreme instead of a sum.", f"SELECT max(salary) FROM staff WHERE {TARGET}"),
 )
 
 
@@ -107,7 +123,7 @@ def staff() -> pd.DataFrame:
     )
     others = (frame["dept"] == "Finance") & (frame["sex"] == "F") & (frame["age"] == 58)
     frame.loc[others, "age"] = 57
-    frame.loc[41, ["name", "age", "sex", "dept", "salary"]] = ["Ada", 58, "F", "Finance", 170]
+    frame.loc[41, ["name", "age", "sex", "dept", "salary"]] = ["Ada", 58, "F", "Finance", 150]
     return frame
 
 
@@ -150,25 +166,35 @@ def _build(place: Path) -> Path:
 
 
 def _story(console: Console, gate: Gate) -> None:
-    console.rule("A staff table; salaries are confidential")
+    _heading(console, "A staff table; salaries are confidential")
     console.print(
         f"{PERSONS} persons. Everything but the salary is public: name, age, sex, department.\n"
         "Salaries lie between 20 and 250, in steps of 10. The policy: answers may take away at most half of\n"
         "what is uncertain about anyone's salary (risk 0.5, where 0 is nothing and 1 is all)."
     )
-    console.rule("Honest questions")
+    _heading(console, "Honest questions")
     for question in HONEST:
         _ask(console, gate, question)
-    honest = _worst(gate)
-    console.print(f"Highest risk of anyone after these: {honest:.2f}")
-    console.rule("A colleague is after Ada's salary")
+    before = gate.risk()
+    _heading(console, "A colleague is after Ada's salary")
     console.print("They know that she is the only woman of 58 in Finance. So:")
     for question in ATTACK:
         _ask(console, gate, question)
-    console.rule("What came of it")
+    after = gate.risk()
+    _heading(console, "What came of it")
     console.print(
-        f"Highest risk of anyone before the attack {honest:.2f}, after it {_worst(gate):.2f}; limit 0.50."
+        f"Highest risk of anyone before the attack {before['risk'].max():.2f}, after it "
+        f"{after['risk'].max():.2f}; limit 0.50."
     )
+    ada = after[after["name"] == "Ada"].iloc[0]
+    console.print(
+        f"All that can be said of Ada's salary: it lies between {ada['lower']:g} and {ada['upper']:g}."
+    )
+
+
+def _heading(console: Console, text: str) -> None:
+    console.print()
+    console.print(f"── {text} ──", style="bold blue")
 
 
 def _ask(console: Console, gate: Gate, question: Question) -> None:
@@ -180,9 +206,11 @@ def _ask(console: Console, gate: Gate, question: Question) -> None:
     try:
         answer = gate.execute(question.sql, user="demo")
     except (QueryRefused, QueryUnsupported) as error:
-        console.print(Text(f"  {error.decision.verdict}: {error.decision.message}", style="red"))
-        if error.decision.hint:
-            console.print(Text(f"  hint: {error.decision.hint}"))
+        decision = error.decision
+        console.print(Text(f"  {decision.verdict}: {decision.message}", style="red"))
+        if decision.risk_after is not None:
+            risk = f"somebody's risk could be {decision.risk_after:.2f}"
+            console.print(Text(f"  (for the administrator: with such an answer {risk})", style="dim"))
         return
     for row in answer.fetchall():
         shown = "   ".join(
@@ -190,10 +218,11 @@ def _ask(console: Console, gate: Gate, question: Question) -> None:
             for name, value in zip(answer.columns, row, strict=True)
         )
         console.print(Text(f"  {shown}", style="green"))
-
-
-def _worst(gate: Gate) -> float:
-    return float(gate.risk()["risk"].max())
+    told = answer.decision.risk_after
+    nothing = "  (follows from earlier answers: nothing new is told)"
+    console.print(
+        Text(nothing if told is None else f"  (highest risk of anyone now: {told:.2f})", style="dim")
+    )
 
 
 def _without_gate(console: Console, database: Path) -> None:
@@ -202,7 +231,7 @@ def _without_gate(console: Console, database: Path) -> None:
         every = connection.execute(ATTACK[1].sql).fetchall()[0][0]
         rest = connection.execute(ATTACK[2].sql).fetchall()[0][0]
     console.print(
-        f"Without the gate the tracker's halves are {every} and {rest}: Ada earns {every - rest}.\n"
+        f"\nWithout the gate the tracker's halves are {every} and {rest}: Ada earns {every - rest}.\n"
         "With it the second half was never answered, and the first told nothing new.\n"
         "The refusal tells nothing either: it was worked out from past answers and the question alone,\n"
         "without looking at the salaries."

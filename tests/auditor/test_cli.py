@@ -353,6 +353,76 @@ def test_help_needs_none_of_the_heavy_libraries() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+# With the real gate
+
+
+@pytest.fixture
+def owned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command beside a real database of 60 persons and its policy."""
+    monkeypatch.chdir(tmp_path)
+    frame = pd.DataFrame(
+        {"age": [20 + i % 40 for i in range(60)], "salary": [10 + i * 7 % 25 * 10 for i in range(60)]}
+    )
+    database(Path("d.duckdb"), frame)
+    Path("p.toml").write_text(POLICY)
+
+    def command(*arguments: str) -> Outcome:
+        with pytest.raises(SystemExit) as left:
+            main(arguments)
+        output = capsys.readouterr()
+        return int(left.value.code or 0), output.out, output.err
+
+    return command
+
+
+def test_the_commands_work_together(owned: Run) -> None:
+    status, out, _ = asked(owned, "SELECT sum(salary) AS total FROM staff", "--format", "json")
+    assert status == 0
+    total = json.loads(out)["rows"][0][0]
+    assert total == sum(10 + i * 7 % 25 * 10 for i in range(60))
+    assert asked(owned, "SELECT sum(salary) FROM staff WHERE age <> 45", "--user", "eve")[0] == 3
+    assert owned("check", "d.duckdb", "SELECT max(salary) FROM staff WHERE age = 45", "-p", "p.toml")[0] == 3
+    assert asked(owned, "SELECT salary FROM staff")[0] == 4
+    status, out, _ = owned("history", "d.duckdb", "-p", "p.toml", "--format", "json")
+    shown = json.loads(out)
+    verdict, user = shown["columns"].index("verdict"), shown["columns"].index("user")
+    assert [row[verdict] for row in shown["rows"]] == ["answered", "refused", "refused", "unsupported"]
+    assert shown["rows"][1][user] == "eve"
+    assert owned("risk", "d.duckdb", "-p", "p.toml", "--top", "3")[0] == 0
+    status, out, _ = owned("verify", "d.duckdb", "-p", "p.toml", "--format", "json")
+    assert status == 0
+    assert json.loads(out)["rows"] == [[4, 1, 0]]
+
+
+def test_data_that_changed_are_one_line(owned: Run) -> None:
+    assert asked(owned, "SELECT sum(salary) FROM staff")[0] == 0
+    with duckdb.connect("d.duckdb") as connection:
+        connection.execute("UPDATE staff SET salary = 10 WHERE age = 45")
+    status, out, err = asked(owned, "SELECT sum(salary) FROM staff")
+    assert (status, out) == (2, "")
+    assert "has changed since" in err
+    assert err.count("\n") == 1
+
+
+def test_the_demonstration_stops_the_attack(owned: Run) -> None:
+    status, out, err = owned("demo")
+    assert (status, err) == (0, "")
+    honest, attack = out.split("A colleague is after Ada's salary")
+    assert "refused" not in honest
+    assert attack.count("refused:") == 5
+    assert "Ada earns 150" in attack
+    assert "it lies between 20 and 170" in attack
+    assert len(max(out.splitlines(), key=len)) < 120
+
+
+def test_the_demonstration_can_be_kept_once(owned: Run) -> None:
+    assert owned("demo", "--keep", "kept")[0] == 0
+    assert owned("verify", "kept/staff.duckdb", "-p", "kept/staff.toml")[0] == 0
+    status, _, err = owned("demo", "--keep", "kept")
+    assert status == 2
+    assert "there is one already" in err
+
+
 # init
 
 

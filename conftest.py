@@ -1,0 +1,79 @@
+"""Runs the examples of README.md and docs/: Python with its output, policies, and command lines.
+
+Each document runs from top to bottom in an empty folder. A ```toml fence with a [protect] section becomes
+`policy.toml` there; in a ```console fence each `$ cae-sql` line is run, and the lines that follow it, if
+there are any, are what it must print.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import os
+import shlex
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from sybil import Example, Sybil
+from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
+
+FINE = {0, 3, 4}
+"""Statuses that an example may show: answered, refused, unsupported."""
+
+
+def write_policy(example: Example) -> None:
+    """Put a policy where the examples after it look for one."""
+    if "[protect]" in example.parsed:
+        Path("policy.toml").write_text(example.parsed, encoding="utf-8")
+
+
+def run_commands(example: Example) -> str | None:
+    """Run each `$ cae-sql` line; compare what it prints where the example shows it."""
+    from auditor.cli import main
+
+    for shown in ("\n" + example.parsed).split("\n$ ")[1:]:
+        command, _, expected = shown.partition("\n")
+        words = shlex.split(command)
+        if words[0] != "cae-sql":
+            continue
+        output = io.StringIO()
+        status: object = 0
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+            try:
+                main(words[1:])
+            except SystemExit as left:
+                status = left.code or 0
+        printed = [line.rstrip() for line in output.getvalue().strip().splitlines()]
+        if status not in FINE:
+            return f"{command}\nleft with {status}:\n" + "\n".join(printed)
+        if expected.strip() and [line.rstrip() for line in expected.strip().splitlines()] != printed:
+            return f"{command}\nprinted:\n" + "\n".join(printed)
+    return None
+
+
+def enter(namespace: dict[str, Any]) -> None:
+    """An empty folder for each document."""
+    namespace["_home"], namespace["_folder"] = Path.cwd(), tempfile.mkdtemp()
+    os.chdir(namespace["_folder"])
+
+
+def leave(namespace: dict[str, Any]) -> None:
+    """Back, and nothing left behind."""
+    os.chdir(namespace["_home"])
+    shutil.rmtree(namespace["_folder"], ignore_errors=True)
+
+
+pytest_collect_file = Sybil(
+    parsers=[
+        PythonCodeBlockParser(doctest_optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE),
+        CodeBlockParser(language="toml", evaluator=write_policy),
+        CodeBlockParser(language="console", evaluator=run_commands),
+    ],
+    patterns=["*.md"],
+    excludes=["CHANGELOG.md"],
+    setup=enter,
+    teardown=leave,
+).pytest()
