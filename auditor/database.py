@@ -1,8 +1,9 @@
 """The engine that holds the data: a public instance that runs lowered SQL, and a vault that runs none.
 
-Promises that SQL which comes from a client runs only where the protected column is replaced by record numbers, in an
-instance without files, network or settings; that rows stand there in an order that public columns decide; and
-that every error of a client's statement has one fixed text. Decides nothing: that is `auditor.gate`'s.
+Promises that SQL which comes from a client runs only where the protected column is replaced by record
+numbers, in an instance without files, network or settings; that rows stand there in an order that public
+columns decide; and that every error of a client's statement has one fixed text. Decides nothing: that is
+`auditor.gate`'s.
 """
 
 from __future__ import annotations
@@ -128,8 +129,12 @@ class Database:
         record = quoted(schema.protected_column)
         source = f"{DATA}.{quoted(table.name)} WHERE {record} IS NOT NULL"
         with self._cursor() as cursor:
-            ranks = f"SELECT {record} AS r, dense_rank() OVER (ORDER BY {names}) - 1 AS c FROM {source} ORDER BY r"
-            codes = cursor.execute(ranks).fetchnumpy()["c"].astype(np.int64)
+            rank = f"dense_rank() OVER (ORDER BY {names}) - 1 AS c"
+            codes = (
+                cursor.execute(f"SELECT {record} AS r, {rank} FROM {source} ORDER BY r")
+                .fetchnumpy()["c"]
+                .astype(np.int64)
+            )
             values = cursor.execute(f"SELECT DISTINCT {names} FROM {source} ORDER BY {names}").df()
         return codes, values
 

@@ -1,7 +1,7 @@
 """From a statement's text to lowered SQL, or to the reason why it is not understood.
 
-    text --limits--> tree --parameters, classify--> allowed tree --names--> qualified tree --shape--> names and types
-      --kinds, linear--> what reads the protected column, and how --lower--> Plan
+    text --limits--> tree --parameters, classify--> allowed tree --names--> qualified tree
+      --shape--> names and types --kinds, linear--> what reads the protected column, and how --lower--> Plan
 
 Promises that a statement becomes a `Plan` only if every node of it is understood, and that nothing but text
 generated from the classified tree is in the plan. Nothing here touches data.
@@ -22,7 +22,7 @@ from auditor.sql.parameters import bind
 from auditor.sql.schema import Column, Schema, Table
 from auditor.sql.shape import Shape, shape_of
 from auditor.sql.statement import Aggregate, Block, Leaf, Plan, Unsupported
-from auditor.sql.understood import REASONS, NotUnderstood
+from auditor.sql.understood import NotUnderstood
 
 __all__ = [
     "Aggregate",
@@ -55,8 +55,7 @@ def understand(text: str, parameters: Parameters, schema: Schema) -> Plan | Unsu
     except NotUnderstood as refusal:
         return refusal.reason
     except RecursionError:
-        message, hint = REASONS["too-large"]
-        return Unsupported("too-large", message, hint)
+        return NotUnderstood("too-large").reason
 
 
 def _plan(text: str, parameters: Parameters, schema: Schema) -> Plan:

@@ -1,10 +1,12 @@
 """The allow-list: every node of a statement's tree is one that the table names, in a form that it names.
 
-Promises that what passes contains no construct, function, operator or type outside `understood`. Does not know
-which columns are protected: that is `kinds`'s.
+Promises that what passes contains no construct, function, operator or type outside `understood`. Does not
+know which columns are protected: that is `kinds`'s.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from sqlglot import exp
 
@@ -22,32 +24,40 @@ from auditor.sql.understood import (
 )
 
 _ALLOWED = STRUCTURE | OPERATORS | FUNCTIONS | PUBLIC_AGGREGATES
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 # The clauses of each structural node; any other that is filled is unsupported.
 _CLAUSES: dict[type[exp.Expr], frozenset[str]] = {
-    exp.Select: frozenset(
-        "with_ distinct expressions from_ joins where group having order limit offset kind".split()
-    ),
-    exp.SetOperation: frozenset("with_ this expression distinct by_name order limit offset".split()),
-    exp.Subquery: frozenset("this alias with_".split()),
-    exp.Table: frozenset("this db catalog alias".split()),
+    exp.Select: _words("""
+    with_ distinct expressions from_ joins where group having order limit offset kind
+"""),
+    exp.SetOperation: _words("""
+    with_ this expression distinct by_name order limit offset
+"""),
+    exp.Subquery: frozenset(["this", "alias", "with_"]),
+    exp.Table: frozenset(["this", "db", "catalog", "alias"]),
     exp.TableAlias: frozenset({"this"}),
     exp.From: frozenset({"this"}),
-    exp.Join: frozenset("this on using side kind".split()),
+    exp.Join: frozenset(["this", "on", "using", "side", "kind"]),
     exp.With: frozenset({"expressions"}),
-    exp.CTE: frozenset("this alias materialized".split()),
+    exp.CTE: frozenset(["this", "alias", "materialized"]),
     exp.Star: frozenset(),
-    exp.Group: frozenset("expressions all".split()),
-    exp.Ordered: frozenset("this desc nulls_first".split()),
+    exp.Group: frozenset(["expressions", "all"]),
+    exp.Ordered: frozenset(["this", "desc", "nulls_first"]),
     exp.Order: frozenset({"expressions"}),
     exp.Limit: frozenset({"expression"}),
-    exp.Fetch: frozenset("direction count limit_options".split()),
+    exp.Fetch: frozenset(["direction", "count", "limit_options"]),
     exp.LimitOptions: frozenset({"rows"}),
     exp.Offset: frozenset({"expression"}),
     exp.Distinct: frozenset({"expressions"}),
-    exp.In: frozenset("this expressions query".split()),
-    exp.Cast: frozenset("this to".split()),
-    exp.DataType: frozenset("this expressions nested kind".split()),
-    exp.Interval: frozenset("this unit".split()),
+    exp.In: frozenset(["this", "expressions", "query"]),
+    exp.Cast: frozenset(["this", "to"]),
+    exp.DataType: frozenset(["this", "expressions", "nested", "kind"]),
+    exp.Interval: frozenset(["this", "unit"]),
 }
 _CLAUSE_CODES = {
     "qualify": "window", "windows": "window", "sample": "sample", "pivots": "pivot", "laterals": "lateral",
@@ -88,9 +98,7 @@ def _reject(node: exp.Expr, name: str, tables: str) -> None:
     if code is None:
         code = "aggregate" if isinstance(node, exp.AggFunc) else "construct"
         code = "function" if isinstance(node, exp.Func) and code == "construct" else code
-    if isinstance(node, exp.Placeholder | exp.Parameter):
-        sql_name = "This"
-    elif isinstance(node, exp.TableColumn):
+    if isinstance(node, exp.TableColumn):
         sql_name = node.name
     raise NotUnderstood(code, name=sql_name, tables=tables)
 
@@ -181,8 +189,8 @@ def _quantified(node: exp.Expr) -> None:
         raise NotUnderstood("nested-type")
 
 
-_RULES = {
+_RULES: dict[type[exp.Expr], Callable[..., None]] = {
     exp.DataType: _type, exp.Star: _star, exp.Table: _table, exp.Join: _join, exp.Subquery: _subquery,
-    exp.Distinct: _distinct, exp.Select: _distinct_on, exp.Max: _extreme, exp.Min: _extreme, exp.Order: _order,
-    exp.Var: _var, exp.Any: _quantified, exp.All: _quantified,
+    exp.Distinct: _distinct, exp.Select: _distinct_on, exp.Max: _extreme, exp.Min: _extreme,
+    exp.Order: _order, exp.Var: _var, exp.Any: _quantified, exp.All: _quantified,
 }  # fmt: skip

@@ -1,8 +1,8 @@
-"""Where the protected column goes: which scopes aggregate it, which pass it on, and that nothing else reads it.
+"""Where the protected column goes: which scopes aggregate it or pass it on, and that nothing else reads it.
 
 Promises, for each SELECT of a qualified tree: every reference to the protected column is a bare column of a
-derived table or WITH query, a test for NULL, or stands in the argument of SUM, AVG, MIN, MAX or COUNT; and a SELECT
-that aggregates it reads one source, which depends on public data alone.
+derived table or WITH query, a test for NULL, or stands in the argument of SUM, AVG, MIN, MAX or COUNT; and
+a SELECT that aggregates it reads one source, which depends on public data alone.
 """
 
 from __future__ import annotations

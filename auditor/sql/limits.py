@@ -6,23 +6,35 @@ at no name and no function: that is `classify`'s and `names`'s.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ParseError, TokenError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from auditor.sql.understood import NotUnderstood
 
 MAX_BYTES = 64 * 1024
 MAX_TOKENS = 20_000
-# 100 nested parentheses overflow sqlglot's stack, 1,000 conjuncts take it half a second, 5,000 eight.
+# 100 nested parentheses overflow sqlglot's stack; a chain of 1,000 operators takes it half a second, of
+# 5,000 eight.
 MAX_DEPTH = 50
-MAX_CONDITIONS = 1_000
+MAX_CHAINED = 1_000
 
 _DIALECT = DuckDB()
 _OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
 _CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
 _STARTS = {TokenType.SELECT, TokenType.FROM, TokenType.WITH, TokenType.L_PAREN}
+_CHAINED = (
+    {
+        TokenType.AND, TokenType.OR, TokenType.PLUS, TokenType.DASH, TokenType.STAR, TokenType.SLASH,
+        TokenType.DIV, TokenType.MOD, TokenType.DPIPE, TokenType.AMP, TokenType.PIPE, TokenType.CARET,
+        TokenType.DSTAR, TokenType.TILDE,
+    },
+    {TokenType.DCOLON, TokenType.IS, TokenType.LIKE, TokenType.ILIKE, TokenType.EQ, TokenType.COLLATE},
+    {TokenType.SELECT, TokenType.FROM, TokenType.UNION, TokenType.INTERSECT, TokenType.EXCEPT},
+)  # fmt: skip
 # Prefix operators nest without parentheses.
 _PREFIXES = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}
 
@@ -59,8 +71,9 @@ def _tokens(text: str) -> list[Token]:
         raise NotUnderstood("syntax") from None
     if len(tokens) > MAX_TOKENS or _depth(tokens) > MAX_DEPTH:
         raise NotUnderstood("too-large")
-    if sum(token.token_type in (TokenType.AND, TokenType.OR) for token in tokens) > MAX_CONDITIONS:
-        raise NotUnderstood("too-large")
+    for operators in _CHAINED:
+        if sum(token.token_type in operators for token in tokens) > MAX_CHAINED:
+            raise NotUnderstood("too-large")
     while tokens and tokens[0].token_type == TokenType.SEMICOLON:
         tokens = tokens[1:]
     if not tokens:
@@ -68,10 +81,12 @@ def _tokens(text: str) -> list[Token]:
     if tokens[0].token_type not in _STARTS:
         # Before parsing: sqlglot logs a warning for each command that it does not know.
         raise NotUnderstood("statement", name=tokens[0].text.upper()[:20])
-    for token, following in zip(tokens, tokens[1:], strict=False):
+    for token, following in pairwise(tokens):
         # sqlglot reads 0xff as `0 AS xff`, DuckDB as a number.
-        if token.token_type == TokenType.NUMBER and following.start == token.end + 1 and (
-            following.token_type == TokenType.VAR
+        if (
+            token.token_type == TokenType.NUMBER
+            and following.start == token.end + 1
+            and (following.token_type == TokenType.VAR)
         ):
             raise NotUnderstood("syntax")
     return tokens

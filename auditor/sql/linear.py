@@ -1,9 +1,9 @@
 """The argument of an aggregate as a linear form in the protected column.
 
 An argument is read as a choice, by public conditions, between outcomes `coefficient * value + offset` with
-constants known from the text, so that no number is computed from a protected value in SQL. Promises that what it
-returns has one magnitude of coefficients (sums) or one outcome (extremes); conditions are checked to be public by
-the caller's `is_protected`.
+constants known from the text, so that no number is computed from a protected value in SQL. Promises that
+what it returns has one magnitude of coefficients (sums) or one outcome (extremes); conditions are checked
+to be public by the caller's `is_protected`.
 """
 
 from __future__ import annotations
@@ -123,7 +123,9 @@ class Argument:
             for branch in node.args["ifs"]:
                 condition = branch.this
                 if node.this is not None:
-                    condition = exp.EQ(this=exp.paren(node.this.copy()), expression=exp.paren(condition.copy()))
+                    condition = exp.EQ(
+                        this=exp.paren(node.this.copy()), expression=exp.paren(condition.copy())
+                    )
                 branches.append((self._public(condition), self._form(branch.args["true"])))
             default = node.args.get("default")
         return Choice(tuple(branches), None if default is None else self._form(default))

@@ -1,8 +1,8 @@
 """Opening: from a DuckDB file to a locked public instance and the exact protected values.
 
-Promises that the file is attached read-only and detached again, that the public instance never stores a protected
-value, and that rows and record numbers follow the public columns; ties among publicly equal rows are broken by key,
-then value, which nothing but the fingerprint can see. Runs before any client's text.
+Promises that the file is attached read-only and detached again, that the public instance never stores a
+protected value, and that rows and record numbers follow the public columns; ties among publicly equal rows
+are broken by key, then value, which nothing but the fingerprint can see. Runs before any client's text.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ class _Loader:
         self._path = path
         rows = connection.execute(
             "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = $1 AND NOT internal "
-            "UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = $1 AND NOT internal "
-            "ORDER BY ALL",
+            "UNION ALL SELECT schema_name, view_name FROM duckdb_views() "
+            "WHERE database_name = $1 AND NOT internal ORDER BY ALL",
             [_SOURCE],
         ).fetchall()
         self._names = [name if schema == DEFAULT_SCHEMA else f"{schema}.{name}" for schema, name in rows]
@@ -191,8 +191,8 @@ class _Loader:
         order = self._order(shown, protected, key)
         self._connection.execute(
             f"CREATE TABLE {DATA}.{quoted(name)} AS SELECT {columns}"
-            f"CASE WHEN {value} IS NOT NULL THEN row_number() OVER (ORDER BY {order}) - 1 END::BIGINT AS {value} "
-            f"FROM {self._source(name)} ORDER BY {order}"
+            f"CASE WHEN {value} IS NOT NULL THEN row_number() OVER (ORDER BY {order}) - 1 END::BIGINT "
+            f"AS {value} FROM {self._source(name)} ORDER BY {order}"
         )
 
     def _fingerprint(
@@ -217,10 +217,16 @@ def _texts(
     columns = []
     for table in schema.tables:
         for column in table.columns:
-            relation = connection.sql(f"SELECT {quoted(column.name)}::VARCHAR AS c FROM {DATA}.{quoted(table.name)}")
+            relation = connection.sql(
+                f"SELECT {quoted(column.name)}::VARCHAR AS c FROM {DATA}.{quoted(table.name)}"
+            )
             columns.append(relation.to_arrow_table().column("c"))
     if keys is not None:
-        columns.append(pa.chunked_array([pa.array([None if k is None else str(k) for k in keys.to_pylist()], pa.string())]))
+        columns.append(
+            pa.chunked_array(
+                [pa.array([None if k is None else str(k) for k in keys.to_pylist()], pa.string())]
+            )
+        )
     for texts in columns:
         lengths = pc.fill_null(pc.binary_length(texts), -1)
         yield lengths.to_numpy().astype("<i8").tobytes()
@@ -231,4 +237,6 @@ def _column(columns: Sequence[Column], name: str, table: str) -> Column:
     for column in columns:
         if folded(column.name) == folded(name):
             return column
-    raise DatabaseError(f"table {table} has no column {name}. {nearest(name, [each.name for each in columns])}")
+    raise DatabaseError(
+        f"table {table} has no column {name}. {nearest(name, [each.name for each in columns])}"
+    )

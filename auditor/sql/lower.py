@@ -1,8 +1,8 @@
 """Lowering: a classified tree becomes one groups query per block and a final statement over their relations.
 
-Promises that only nodes of the classified tree and fixed SQL are put together, that a groups query reads public
-columns and record numbers alone, and that the final statement reads the relations instead of the protected column.
-Groups that a public filter removes are not in the relation, so they are never asked.
+Promises that only nodes of the classified tree and fixed SQL are put together, that a groups query reads
+public columns and record numbers alone, and that the final statement reads the relations instead of the
+protected column. Groups that a public filter removes are not in the relation, so they are never asked.
 """
 
 from __future__ import annotations
@@ -74,7 +74,9 @@ class _Lowering:
         """The block; its SELECT is rewritten to read the relation."""
         plain = [(f"_k{i}", key) for i, key in enumerate(self._keys)]
         plain += [(f"_p{i}", node) for i, node in enumerate(self._public)]
-        typed = self._query(plain + [(aggregate_name(i), holder) for i, (holder, _, _) in enumerate(self._protected)])
+        typed = self._query(
+            plain + [(aggregate_name(i), holder) for i, (holder, _, _) in enumerate(self._protected)]
+        )
         types = self._describe(generate(typed))
         columns = list(plain)
         aggregates = []
@@ -167,7 +169,11 @@ class _Lowering:
             select.set("where", exp.Where(this=having.this))
         aliases = set(select.named_selects)
         for node in own_nodes(select):
-            if isinstance(node, exp.Column) and node.table != self._name and (node.table or node.name not in aliases):
+            if (
+                isinstance(node, exp.Column)
+                and node.table != self._name
+                and (node.table or node.name not in aliases)
+            ):
                 raise NotUnderstood("ungrouped")
         relation = exp.table_(self._name, db="main", catalog="temp", quoted=True)
         relation.set("alias", exp.TableAlias(this=exp.to_identifier(self._name, quoted=True)))
@@ -195,7 +201,9 @@ def _group_keys(select: exp.Select) -> list[exp.Expr]:
     if group is None:
         return []
     if group.args.get("all"):
-        nodes = [projection.unalias() for projection in select.expressions if not projection.find(exp.AggFunc)]
+        nodes = [
+            projection.unalias() for projection in select.expressions if not projection.find(exp.AggFunc)
+        ]
     else:
         nodes = list(group.expressions)
     keys: list[exp.Expr] = []

@@ -1,7 +1,8 @@
-"""Between the groups query and the final statement: what is asked of the gate, and the relation of its answers.
+"""Between groups query and final statement: what is asked of the gate, and the relation of its answers.
 
-Pure: Arrow tables and numbers in, values out; runs no SQL. A SQL value is `(coefficient * X + offset) / divisor`
-with X the sum, maximum or minimum that the gate computes; all of it is exact until the value takes its SQL type.
+Pure: Arrow tables and numbers in, values out; runs no SQL. A SQL value is `(coefficient * X + offset) /
+divisor` with X the sum, maximum or minimum that the gate computes; all of it is exact until the value takes
+its SQL type.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -22,7 +24,7 @@ from auditor.sql.statement import Aggregate, Block, aggregate_name
 _DENSE = 1 / 50
 
 
-class Unrepresentable(Exception):  # noqa: N818
+class Unrepresentable(Exception):
     """A value that its SQL type cannot hold, or a query set that no aggregate has."""
 
 
@@ -61,14 +63,12 @@ class Groups:
     table: pa.Table
     """Keys and public aggregates, one row per group."""
     cells: tuple[tuple[int | Fraction | None, ...], ...]
-    """By group, then aggregate: position in the list of asked (int), a value known already, or None for NULL."""
+    """By group, then aggregate: position among the asked (int), a value known already, or None for NULL."""
 
 
 def read_groups(block: Block, position: int, result: pa.Table, size: int, asked: list[Asked]) -> Groups:
     """Split a groups query's result; what is to be computed is appended to `asked`."""
-    columns = [
-        list(_leaf_values(aggregate, result, size)) for aggregate in block.aggregates
-    ]
+    columns = [list(_leaf_values(aggregate, result, size)) for aggregate in block.aggregates]
     cells: list[tuple[int | Fraction | None, ...]] = []
     for group in range(result.num_rows):
         row: list[int | Fraction | None] = []
@@ -95,7 +95,7 @@ def _leaf_values(aggregate: Aggregate, result: pa.Table, size: int) -> Iterator[
             offsets = chunk.offsets.to_numpy()
             values = chunk.values.to_numpy(zero_copy_only=False)
             # A NULL list has equal offsets, so it reads as the empty query set that it is.
-            lists += [_sorted(values[a:b], size) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+            lists += [_sorted(values[a:b], size) for a, b in pairwise(offsets)]
         yield lists
 
 
@@ -111,17 +111,24 @@ def _sorted(records: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     return ordered
 
 
-def _cell(
-    aggregate: Aggregate, leaves: list[Any], place: tuple[int, int, int]
-) -> Asked | Fraction | None:
-    counts = [len(leaf) if spec.coefficient else int(leaf) for spec, leaf in zip(aggregate.leaves, leaves, strict=True)]
+def _cell(aggregate: Aggregate, leaves: list[Any], place: tuple[int, int, int]) -> Asked | Fraction | None:
+    counts = [
+        len(leaf) if spec.coefficient else int(leaf)
+        for spec, leaf in zip(aggregate.leaves, leaves, strict=True)
+    ]
     rows = sum(counts)
     if not rows:
         return None
-    parts = [(spec, leaf) for spec, leaf in zip(aggregate.leaves, leaves, strict=True) if spec.coefficient and len(leaf)]
+    parts = [
+        (spec, leaf)
+        for spec, leaf in zip(aggregate.leaves, leaves, strict=True)
+        if spec.coefficient and len(leaf)
+    ]
     if aggregate.function in ("max", "min"):
         spec, records = parts[0]
-        kind: Literal["max", "min"] = "max" if (aggregate.function == "max") == (spec.coefficient > 0) else "min"
+        kind: Literal["max", "min"] = (
+            "max" if (aggregate.function == "max") == (spec.coefficient > 0) else "min"
+        )
         return Asked(kind, records, None, *place, spec.coefficient, spec.offset, 1)
     offset = sum(
         (spec.offset * count for spec, count in zip(aggregate.leaves, counts, strict=True)), start=Fraction(0)
@@ -132,7 +139,9 @@ def _cell(
     if len({spec.coefficient > 0 for spec, _ in parts}) == 1 and len(parts) == 1:
         return Asked("sum", parts[0][1], None, *place, parts[0][0].coefficient, offset, divisor)
     records = np.concatenate([leaf for _, leaf in parts])
-    signs = np.concatenate([np.full(len(leaf), 1 if spec.coefficient > 0 else -1, np.int8) for spec, leaf in parts])
+    signs = np.concatenate(
+        [np.full(len(leaf), 1 if spec.coefficient > 0 else -1, np.int8) for spec, leaf in parts]
+    )
     order = np.argsort(records, kind="stable")
     same = len({spec.coefficient > 0 for spec, _ in parts}) == 1
     coefficient = parts[0][0].coefficient if same else abs(parts[0][0].coefficient)

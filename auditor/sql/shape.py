@@ -63,4 +63,3 @@ class Shape:
 def shape_of(schema: Schema) -> Shape:
     """The shape instance of a schema, made once."""
     return Shape(schema)
-

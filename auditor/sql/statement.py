@@ -59,7 +59,7 @@ class Block:
     name: str
     """The relation that stands for it in the final statement: one row per group."""
     groups_sql: str
-    """Runs in the public instance: one row per group with keys, public aggregates, then the leaves' columns."""
+    """Runs in the public instance: a row per group with keys, public aggregates, the leaves' columns."""
     public_columns: tuple[tuple[str, str], ...]
     """Name and type of the leading columns: keys and public aggregates."""
     aggregates: tuple[Aggregate, ...]

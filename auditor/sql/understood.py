@@ -12,10 +12,16 @@ from dataclasses import dataclass
 from auditor.sql.reasons import REASONS
 from auditor.sql.statement import Unsupported
 
+__all__ = ["CONSTRUCTS", "REASONS", "UNDERSTOOD", "Construct", "NotUnderstood", "table_markdown"]
+
 UNDERSTOOD = "understood"
 
 
-class NotUnderstood(Exception):  # noqa: N818
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+class NotUnderstood(Exception):
     """Carries the reason up to `understand`, which returns it as a value; never leaves `auditor.sql`."""
 
     def __init__(self, code: str, **names: str) -> None:
@@ -25,43 +31,46 @@ class NotUnderstood(Exception):  # noqa: N818
 
 
 # Names of sqlglot's classes. A class that is missing here is unsupported.
-STRUCTURE = frozenset(
-    "Select Union Intersect Except Subquery From Table TableAlias Alias Identifier Column Where Group Having Order "
-    "Ordered Limit Offset Fetch LimitOptions Distinct With CTE Join Star Literal RawString Null Boolean Paren Tuple "
-    "Filter Case If Cast TryCast DataType DataTypeParam Interval Var Exists In Between Is Placeholder Any All "
-    "Escape".split()
-)
-OPERATORS = frozenset(
-    "And Or Not EQ NEQ GT GTE LT LTE NullSafeEQ NullSafeNEQ Like ILike SimilarTo Glob RegexpLike Add Sub Mul Div "
-    "IntDiv Mod Neg Pow DPipe BitwiseAnd BitwiseOr BitwiseNot".split()
-)
-FUNCTIONS = frozenset(
-    "Abs Ceil Floor Round Trunc Sqrt Cbrt Exp Ln Log Sign Greatest Least Coalesce Nullif Lower Upper Length Trim "
-    "Substring Concat ConcatWs Left Right Replace StrPosition StartsWith EndsWith Contains Reverse Pad Year Month "
-    "Day Quarter Week DayOfWeek DayOfYear DayOfWeekIso Hour Minute Second Dayname Monthname Extract "
-    "TimestampTrunc DateTrunc DateDiff TimeToStr StrToTime LastDay DateFromParts RegexpReplace RegexpExtract IsNan "
-    "Sin Cos Tan Pi Degrees Radians SplitPart Ascii Unicode Chr".split()
-)
+STRUCTURE = _words("""
+    Select Union Intersect Except Subquery From Table TableAlias Alias Identifier Column Where Group
+    Having Order Ordered Limit Offset Fetch LimitOptions Distinct With CTE Join Star Literal
+    RawString Null Boolean Paren Tuple Filter Case If Cast TryCast DataType DataTypeParam Interval
+    Var Exists In Between Is Placeholder Any All Escape
+""")
+OPERATORS = _words("""
+    And Or Not EQ NEQ GT GTE LT LTE NullSafeEQ NullSafeNEQ Like ILike SimilarTo Glob RegexpLike Add
+    Sub Mul Div IntDiv Mod Neg Pow DPipe BitwiseAnd BitwiseOr BitwiseNot
+""")
+FUNCTIONS = _words("""
+    Abs Ceil Floor Round Trunc Sqrt Cbrt Exp Ln Log Sign Greatest Least Coalesce Nullif Lower Upper
+    Length Trim Substring Concat ConcatWs Left Right Replace StrPosition StartsWith EndsWith
+    Contains Reverse Pad Year Month Day Quarter Week DayOfWeek DayOfYear DayOfWeekIso Hour Minute
+    Second Dayname Monthname Extract TimestampTrunc DateTrunc DateDiff TimeToStr StrToTime LastDay
+    DateFromParts RegexpReplace RegexpExtract IsNan Sin Cos Tan Pi Degrees Radians SplitPart Ascii
+    Unicode Chr
+""")
 # Functions that sqlglot has no class for, by DuckDB's name.
-NAMED_FUNCTIONS = frozenset(
-    "strlen prefix suffix weekday date_part date_sub isfinite even round_even century mean count_star".split()
-)
+NAMED_FUNCTIONS = _words("""
+    strlen prefix suffix weekday date_part date_sub isfinite even round_even century mean count_star
+""")
 # Aggregates that the gate computes over the protected column itself.
-PROTECTED_AGGREGATES = frozenset("Sum Avg Min Max".split())
+PROTECTED_AGGREGATES = frozenset(["Sum", "Avg", "Min", "Max"])
 # Aggregates over public columns, and over aggregates.
-PUBLIC_AGGREGATES = PROTECTED_AGGREGATES | frozenset(
-    "Count CountIf Median Stddev StddevSamp StddevPop Variance VariancePop LogicalAnd LogicalOr".split()
-)
-TYPES = frozenset(
-    "TINYINT SMALLINT INT BIGINT INT128 UTINYINT USMALLINT UINT UBIGINT UINT128 FLOAT DOUBLE DECIMAL BOOLEAN "
-    "TEXT VARCHAR CHAR DATE TIME TIMESTAMP TIMESTAMPTZ INTERVAL".split()
-)
+PUBLIC_AGGREGATES = PROTECTED_AGGREGATES | _words("""
+    Count CountIf Median Stddev StddevSamp StddevPop Variance VariancePop LogicalAnd LogicalOr
+""")
+TYPES = _words("""
+    TINYINT SMALLINT INT BIGINT INT128 UTINYINT USMALLINT UINT UBIGINT UINT128 FLOAT DOUBLE DECIMAL
+    BOOLEAN TEXT VARCHAR CHAR DATE TIME TIMESTAMP TIMESTAMPTZ INTERVAL
+""")
 # Classes that get a code of their own instead of "construct".
 CODED_NODES = {
     "Window": "window", "WindowSpec": "window", "Qualify": "window", "RowNumber": "window", "Lag": "window",
     "Lead": "window", "Rank": "window", "DenseRank": "window", "TableSample": "sample", "Pivot": "pivot",
-    "Lateral": "lateral", "Rollup": "rollup", "Cube": "rollup", "GroupingSets": "rollup", "Grouping": "rollup",
-    "Lambda": "lambda", "Transform": "lambda", "TableColumn": "row-reference", "Struct": "nested-type", "Array": "nested-type", "Bracket": "nested-type",
+    "Lateral": "lateral", "Rollup": "rollup", "Cube": "rollup", "GroupingSets": "rollup",
+    "Grouping": "rollup",
+    "Lambda": "lambda", "Transform": "lambda", "TableColumn": "row-reference",
+    "Struct": "nested-type", "Array": "nested-type", "Bracket": "nested-type",
     "Dot": "nested-type", "Map": "nested-type", "Columns": "star", "Insert": "statement-inside",
     "Update": "statement-inside", "Delete": "statement-inside", "Create": "statement-inside", "Into": "into",
     "Lock": "construct", "Values": "values", "ArrayAgg": "aggregate", "GroupConcat": "aggregate",
@@ -72,21 +81,23 @@ CODED_NODES = {
     "Corr": "aggregate", "Rand": "volatile", "Uuid": "volatile", "CurrentDate": "volatile",
     "CurrentTimestamp": "volatile", "CurrentTime": "volatile", "CurrentDatetime": "volatile",
     "CurrentUser": "volatile", "CurrentVersion": "volatile", "Localtime": "volatile",
-    "Localtimestamp": "volatile", "Parameter": "parameters-syntax", "SessionParameter": "parameters-syntax",
+    "Localtimestamp": "volatile",
     "PositionalColumn": "construct", "Collate": "construct", "ByteString": "construct",
     "Explode": "table-function", "GenerateSeries": "table-function", "ReadCSV": "table-function",
 }  # fmt: skip
-VOLATILE_NAMES = frozenset(
-    "now today random setseed nextval currval getvariable current_setting txid_current get_current_timestamp "
-    "get_current_time transaction_timestamp current_localtime current_localtimestamp uuidv4 uuidv7 current_schema "
-    "current_database current_catalog in_search_path version pg_typeof getenv".split()
-)
-AGGREGATE_NAMES = frozenset(
-    "product fsum sumkahan kahan_sum favg sum_no_overflow histogram entropy any_value arbitrary first last mode "
-    "list array_agg string_agg group_concat quantile quantile_disc mad bitstring_agg approx_top_k reservoir_quantile "
-    "kurtosis kurtosis_pop regr_slope sem geometric_mean geomean weighted_avg max_by min_by arg_max_null "
-    "arg_min_null first_value last_value nth_value histogram_exact".split()
-)
+VOLATILE_NAMES = _words("""
+    now today random setseed nextval currval getvariable current_setting txid_current
+    get_current_timestamp get_current_time transaction_timestamp current_localtime
+    current_localtimestamp uuidv4 uuidv7 current_schema current_database current_catalog
+    in_search_path version pg_typeof getenv
+""")
+AGGREGATE_NAMES = _words("""
+    product fsum sumkahan kahan_sum favg sum_no_overflow histogram entropy any_value arbitrary first
+    last mode list array_agg string_agg group_concat quantile quantile_disc mad bitstring_agg
+    approx_top_k reservoir_quantile kurtosis kurtosis_pop regr_slope sem geometric_mean geomean
+    weighted_avg max_by min_by arg_max_null arg_min_null first_value last_value nth_value
+    histogram_exact
+""")
 
 
 @dataclass(frozen=True)
@@ -104,3 +115,175 @@ class Construct:
     def reason(self) -> tuple[str, str]:
         """Message and hint; empty texts if understood."""
         return ("", "") if self.code == UNDERSTOOD else REASONS[self.code]
+
+
+CONSTRUCTS: tuple[Construct, ...] = (
+    Construct(
+        "SUM, AVG, MIN, MAX, COUNT of the protected column", "SELECT SUM(salary), AVG(salary) FROM staff"
+    ),
+    Construct("conditions on public columns", "SELECT AVG(salary) FROM staff WHERE age > 30 AND sex = 'f'"),
+    Construct(
+        "IN, BETWEEN, LIKE",
+        "SELECT SUM(salary) FROM staff WHERE dept IN ('IT', 'HR') AND age BETWEEN 30 AND 40",
+    ),
+    Construct("NULLs", "SELECT COUNT(*) FROM staff WHERE salary IS NULL AND dept IS NOT NULL"),
+    Construct("dates", "SELECT SUM(salary) FROM staff WHERE hired >= DATE '2020-01-01' AND month(hired) = 5"),
+    Construct(
+        "subqueries on public columns",
+        "SELECT SUM(salary) FROM staff WHERE dept IN (SELECT dept FROM staff WHERE age > 60)",
+    ),
+    Construct("FILTER", "SELECT SUM(salary) FILTER (WHERE sex = 'f') FROM staff"),
+    Construct(
+        "CASE inside an aggregate", "SELECT SUM(CASE WHEN sex = 'f' THEN salary ELSE 0 END) FROM staff"
+    ),
+    Construct("constant multiples and offsets", "SELECT SUM(12 * salary + 100), MAX(-salary) FROM staff"),
+    Construct("GROUP BY, also ALL and positions", "SELECT dept, sex, AVG(salary) FROM staff GROUP BY ALL"),
+    Construct("HAVING", "SELECT dept, AVG(salary) FROM staff GROUP BY dept HAVING COUNT(*) >= 10"),
+    Construct(
+        "ORDER BY, LIMIT", "SELECT dept, AVG(salary) AS a FROM staff GROUP BY dept ORDER BY a DESC LIMIT 3"
+    ),
+    Construct(
+        "arithmetic and functions over aggregates", "SELECT ROUND(SUM(salary) / COUNT(*), 1) FROM staff"
+    ),
+    Construct("WITH", "WITH x AS (SELECT * FROM staff WHERE age > 30) SELECT AVG(salary) FROM x"),
+    Construct(
+        "derived tables",
+        "SELECT MAX(s) FROM (SELECT dept, SUM(salary) AS s FROM staff GROUP BY dept) WHERE dept <> 'IT'",
+    ),
+    Construct(
+        "aggregates in scalar subqueries", "SELECT id FROM staff WHERE age > (SELECT AVG(salary) FROM staff)"
+    ),
+    Construct("quoted and unicode names", 'SELECT SUM(salary) AS "Σ größer" FROM "Staff"'),
+    Construct("queries on public columns alone", "SELECT dept, COUNT(*) FROM staff GROUP BY dept"),
+    Construct("the protected column row by row", "SELECT id, salary FROM staff", "row-level"),
+    Construct("* of the protected table", "SELECT * FROM staff", "row-level"),
+    Construct(
+        "selecting by the protected column",
+        "SELECT COUNT(*) FROM staff WHERE salary > 100",
+        "protected-condition",
+    ),
+    Construct(
+        "the protected column in HAVING",
+        "SELECT dept FROM staff GROUP BY dept HAVING salary > 1",
+        "protected-having",
+    ),
+    Construct(
+        "grouping by the protected column", "SELECT COUNT(*) FROM staff GROUP BY salary", "protected-group"
+    ),
+    Construct("ordering by the protected column", "SELECT id FROM staff ORDER BY salary", "protected-order"),
+    Construct("expressions of the protected column", "SELECT salary + 1 FROM staff", "protected-expression"),
+    Construct(
+        "DISTINCT protected values",
+        "SELECT COUNT(*) FROM (SELECT DISTINCT salary FROM staff)",
+        "protected-distinct",
+    ),
+    Construct(
+        "LIMIT before aggregating",
+        "SELECT MAX(x) FROM (SELECT salary AS x FROM staff LIMIT 3)",
+        "protected-limit",
+    ),
+    Construct(
+        "COUNT(DISTINCT …) of the protected column",
+        "SELECT COUNT(DISTINCT salary) FROM staff",
+        "count-distinct",
+    ),
+    Construct("SUM(DISTINCT …)", "SELECT SUM(DISTINCT salary) FROM staff", "distinct-aggregate"),
+    Construct(
+        "MEDIAN, STDDEV of the protected column", "SELECT MEDIAN(salary) FROM staff", "protected-aggregate"
+    ),
+    Construct(
+        "lists, quantiles, ARG_MAX and other aggregates", "SELECT ARG_MAX(id, salary) FROM staff", "aggregate"
+    ),
+    Construct(
+        "several arguments, ORDER BY inside", "SELECT MAX(salary, 3) FROM staff", "aggregate-arguments"
+    ),
+    Construct("weights from a column", "SELECT SUM(salary * age) FROM staff", "nonlinear"),
+    Construct(
+        "different weights",
+        "SELECT SUM(CASE WHEN age > 30 THEN salary ELSE 2 * salary END) FROM staff",
+        "coefficients",
+    ),
+    Construct("adding a column inside", "SELECT SUM(salary + age) FROM staff", "offset"),
+    Construct(
+        "MIN and MAX with ELSE",
+        "SELECT MAX(CASE WHEN age > 30 THEN salary ELSE 0 END) FROM staff",
+        "extreme-case",
+    ),
+    Construct("other functions inside", "SELECT SUM(ABS(salary)) FROM staff", "argument"),
+    Construct("casts inside", "SELECT SUM(salary::DOUBLE) FROM staff", "protected-cast"),
+    Construct(
+        "subqueries inside",
+        "SELECT SUM(salary) FILTER (WHERE age > (SELECT AVG(age) FROM staff)) FROM staff",
+        "subquery-in-aggregate",
+    ),
+    Construct(
+        "selecting records by an aggregate of the protected column",
+        "SELECT SUM(salary) FROM staff WHERE age > (SELECT AVG(salary) FROM staff)",
+        "released-condition",
+    ),
+    Construct("joins", "SELECT SUM(a.salary) FROM staff a JOIN staff b ON a.id = b.id", "join"),
+    Construct(
+        "NATURAL, SEMI, ASOF, POSITIONAL joins",
+        "SELECT COUNT(*) FROM staff a NATURAL JOIN staff b",
+        "join-kind",
+    ),
+    Construct(
+        "set operations", "SELECT SUM(salary) FROM staff UNION SELECT AVG(age) FROM staff", "set-operation"
+    ),
+    Construct("window functions", "SELECT SUM(salary) OVER () FROM staff", "window"),
+    Construct(
+        "ROLLUP, CUBE, GROUPING SETS", "SELECT dept, SUM(salary) FROM staff GROUP BY ROLLUP (dept)", "rollup"
+    ),
+    Construct("DISTINCT ON", "SELECT DISTINCT ON (dept) id FROM staff", "distinct-on"),
+    Construct(
+        "correlated subqueries",
+        "SELECT SUM(salary) FROM staff s WHERE EXISTS (SELECT 1 FROM staff t WHERE t.id > s.id)",
+        "correlated",
+    ),
+    Construct("whole rows", "SELECT p FROM staff p", "row-reference"),
+    Construct("column aliases of tables", "SELECT MAX(b) FROM staff AS t(a, b)", "alias-columns"),
+    Construct(
+        "two inner columns of one name",
+        "SELECT SUM(x) FROM (SELECT age AS x, salary AS x FROM staff)",
+        "duplicate-column",
+    ),
+    Construct("EXCLUDE, REPLACE, COLUMNS", "SELECT * EXCLUDE (salary) FROM staff", "star"),
+    Construct("lists, structs, maps", "SELECT [id] FROM staff", "nested-type"),
+    Construct("lambda functions", "SELECT list_transform(dept, x -> x) FROM staff", "lambda"),
+    Construct(
+        "volatile functions, settings", "SELECT SUM(salary) FROM staff WHERE random() < 0.5", "volatile"
+    ),
+    Construct("other functions", "SELECT hash(id) FROM staff", "function"),
+    Construct("other types", "SELECT CAST(id AS BLOB) FROM staff", "type"),
+    Construct("other constructs", "SELECT dept COLLATE nocase FROM staff", "construct"),
+    Construct("samples", "SELECT SUM(salary) FROM staff TABLESAMPLE 10%", "sample"),
+    Construct("PIVOT", "SELECT * FROM staff PIVOT (SUM(salary) FOR sex IN ('f', 'm'))", "pivot"),
+    Construct("LATERAL", "SELECT COUNT(*) FROM staff, LATERAL (SELECT 1)", "lateral"),
+    Construct("VALUES", "SELECT * FROM (VALUES (1)) t", "values"),
+    Construct("files and table functions", "SELECT * FROM read_csv('x.csv')", "table-function"),
+    Construct("the catalogue", "SELECT * FROM information_schema.tables", "catalogue"),
+    Construct("WITH RECURSIVE", "WITH RECURSIVE t AS (SELECT 1 AS a) SELECT a FROM t", "recursive"),
+    Construct("LIMIT with a percentage", "SELECT dept FROM staff LIMIT 10%", "limit-percent"),
+    Construct("anything but a query", "DROP TABLE staff", "statement"),
+    Construct("statements inside a query", "WITH x AS (DELETE FROM staff) SELECT 1", "statement-inside"),
+    Construct("SELECT INTO", "SELECT id INTO x FROM staff", "into"),
+    Construct("several statements", "SELECT 1; SELECT 2", "several-statements"),
+    Construct("no statement", "-- nothing", "empty"),
+    Construct("text that is no SQL", "SELECT SUM(salary FROM staff", "syntax"),
+    Construct("parameters without values", "SELECT SUM(salary) FROM staff WHERE age > ?", "parameters"),
+    Construct("unknown tables", "SELECT SUM(salary) FROM staf", "unknown-table"),
+    Construct("unknown columns", "SELECT SUM(salaryy) FROM staff", "unknown-column"),
+    Construct("what DuckDB rejects", "SELECT SUM(dept) FROM staff", "engine"),
+)
+"""The table. Codes without a row are hard to show in one line: "too-large", "ungrouped", "translation"."""
+
+
+def table_markdown() -> str:
+    """The table as Markdown, for the docs."""
+    lines = ["| construct | example | |", "|---|---|---|"]
+    for row in CONSTRUCTS:
+        message, hint = row.reason
+        verdict = row.code if row.code == UNDERSTOOD else f"`{row.code}`: {message} {hint}".strip()
+        cells = (cell.replace("|", "\\|") for cell in (row.name, f"`{row.example}`", verdict))
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"

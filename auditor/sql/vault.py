@@ -1,7 +1,7 @@
 """Exact protected values as integers of one scale.
 
-Promises `value = integer * scale` for every record, exactly; for DOUBLE and FLOAT the value meant is the shortest
-decimal text that reads back as the same number. Knows no SQL.
+Promises `value = integer * scale` for every record, exactly; for DOUBLE and FLOAT the value meant is the
+shortest decimal text that reads back as the same number. Knows no SQL.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from auditor.errors import DatabaseError
 
-_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
-             "UHUGEINT")  # fmt: skip
+_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER",
+             "UBIGINT", "UHUGEINT")  # fmt: skip
 _LARGEST = 2**63 - 1
 
 
@@ -49,7 +49,9 @@ def exact(values: pa.ChunkedArray, type_: str, column: str) -> tuple[NDArray[np.
 
 
 def _too_long(column: str) -> DatabaseError:
-    return DatabaseError(f"column {column} holds numbers of more digits than 64 bits hold; round or scale them")
+    return DatabaseError(
+        f"column {column} holds numbers of more digits than 64 bits hold; round or scale them"
+    )
 
 
 def _decimals(values: pa.ChunkedArray, column: str) -> NDArray[np.int64]:

@@ -15,13 +15,15 @@ from auditor.database import Asked, Database
 from auditor.sql import Plan, Unsupported, understand
 
 FIXTURES = Path(__file__).parent / "fixtures"
+ROOT = Path(__file__).parents[3]
 
 STAFF = """
 CREATE TABLE staff (
     id INTEGER, age INTEGER, sex VARCHAR, dept VARCHAR, hired DATE, "Büro Ort" VARCHAR, bonus DECIMAL(8,2),
     active BOOLEAN, "select" SMALLINT, secret_note VARCHAR, salary DECIMAL(10,2));
 INSERT INTO staff SELECT i, 20 + i * 7 % 45, CASE WHEN i % 3 = 0 THEN 'f' WHEN i % 3 = 1 THEN 'm' END,
-    CASE WHEN i % 11 <> 0 THEN ['IT', 'HR', 'Ops', 'R&D'][1 + i % 4] END, DATE '2015-01-31' + CAST(i * 37 AS INTEGER),
+    CASE WHEN i % 11 <> 0 THEN ['IT', 'HR', 'Ops', 'R&D'][1 + i % 4] END,
+    DATE '2015-01-31' + CAST(i * 37 AS INTEGER),
     ['Köln', 'Zürich', 'O''Fallon'][1 + i % 3], (i * 13 % 100) / 4, i % 5 <> 0, i % 4, 'x' || i,
     CASE WHEN i % 9 <> 0 THEN (1000 + hash(i) % 90000) / 100 END FROM range(120) t(i);
 CREATE TABLE regions (dept VARCHAR, region VARCHAR, size INTEGER);
@@ -84,14 +86,18 @@ def failures(name: str) -> Iterator[tuple[str, str]]:
 def same_tables(left: pa.Table, right: pa.Table, ordered: bool) -> None:
     assert left.column_names == right.column_names
     assert left.schema.types == right.schema.types
-    rows = [list(zip(*(column.to_pylist() for column in table.columns), strict=True)) for table in (left, right)]
+    rows = [
+        list(zip(*(column.to_pylist() for column in table.columns), strict=True)) for table in (left, right)
+    ]
     if not ordered:
         rows = [sorted(each, key=_sort_key) for each in rows]
     assert len(rows[0]) == len(rows[1])
     for a, b in zip(*rows, strict=True):
         for x, y in zip(a, b, strict=True):
             if isinstance(x, float) and isinstance(y, float):
-                assert math.isclose(x, y, rel_tol=1e-12, abs_tol=1e-12) or (math.isnan(x) and math.isnan(y)), (a, b)
+                assert math.isclose(x, y, rel_tol=1e-12, abs_tol=1e-12) or (
+                    math.isnan(x) and math.isnan(y)
+                ), (a, b)
             else:
                 assert x == y, (a, b)
 

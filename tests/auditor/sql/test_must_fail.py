@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from pathlib import Path
 
 import pytest
 from gate_double import failures, make, open_staff
@@ -30,7 +29,6 @@ def test_every_code_has_a_statement() -> None:
         "empty",
         "too-large",
         "translation",
-        "parameters-syntax",
         "ungrouped",
     }
 

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from gate_double import answer, make, open_staff, same_tables, statements, understood
 
 from auditor.database import Database
-
-from gate_double import answer, make, open_staff, same_tables, statements, understood
 
 STATEMENTS = statements("understood.sql")
 

@@ -1,0 +1,45 @@
+"""The table of what is understood is true, complete, and the one that the docs print."""
+
+from __future__ import annotations
+
+import pytest
+from gate_double import ROOT
+
+from auditor.sql import Column, Plan, Schema, Table, Unsupported, understand
+from auditor.sql.understood import CONSTRUCTS, REASONS, UNDERSTOOD, Construct, table_markdown
+
+SCHEMA = Schema(
+    (
+        Table(
+            "staff",
+            (
+                Column("id", "INTEGER"),
+                Column("age", "INTEGER"),
+                Column("sex", "VARCHAR"),
+                Column("dept", "VARCHAR"),
+                Column("hired", "DATE"),
+            ),
+        ),
+    ),
+    "staff",
+    "salary",
+    "INTEGER",
+)
+
+
+@pytest.mark.parametrize("construct", CONSTRUCTS, ids=lambda construct: construct.name)
+def test_each_example_gets_its_verdict(construct: Construct) -> None:
+    verdict = understand(construct.example, None, SCHEMA)
+    if construct.code == UNDERSTOOD:
+        assert isinstance(verdict, Plan), verdict
+    else:
+        assert isinstance(verdict, Unsupported), verdict
+        assert verdict.code == construct.code, verdict
+
+
+def test_each_reason_has_a_row() -> None:
+    assert set(REASONS) - {"too-large", "ungrouped", "translation"} <= {row.code for row in CONSTRUCTS}
+
+
+def test_the_docs_print_the_table() -> None:
+    assert table_markdown() in (ROOT / "docs" / "sql.md").read_text("utf-8")
