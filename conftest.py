@@ -61,9 +61,10 @@ def enter(namespace: dict[str, Any]) -> None:
 
 
 def leave(namespace: dict[str, Any]) -> None:
-    """Back, and nothing left behind."""
+    """Back, and nothing left behind: a connection that lives on is complained about at exit."""
     os.chdir(namespace["_home"])
     shutil.rmtree(namespace["_folder"], ignore_errors=True)
+    namespace.clear()
 
 
 pytest_collect_file = Sybil(

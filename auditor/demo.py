@@ -123,7 +123,7 @@ def staff() -> pd.DataFrame:
     )
     others = (frame["dept"] == "Finance") & (frame["sex"] == "F") & (frame["age"] == 58)
     frame.loc[others, "age"] = 57
-    frame.loc[41, ["name", "age", "sex", "dept", "salary"]] = ["Ada", 58, "F", "Finance", 150]
+    frame.loc[41, ["name", "age", "sex", "dept", "salary"]] = ["Ada", 58, "F", "Finance", 130]
     return frame
 
 

@@ -397,7 +397,7 @@ def test_the_commands_work_together(owned: Run) -> None:
 def test_data_that_changed_are_one_line(owned: Run) -> None:
     assert asked(owned, "SELECT sum(salary) FROM staff")[0] == 0
     with duckdb.connect("d.duckdb") as connection:
-        connection.execute("UPDATE staff SET salary = 10 WHERE age = 45")
+        connection.execute("UPDATE staff SET salary = 200 WHERE age = 45")
     status, out, err = asked(owned, "SELECT sum(salary) FROM staff")
     assert (status, out) == (2, "")
     assert "has changed since" in err
@@ -410,8 +410,8 @@ def test_the_demonstration_stops_the_attack(owned: Run) -> None:
     honest, attack = out.split("A colleague is after Ada's salary")
     assert "refused" not in honest
     assert attack.count("refused:") == 5
-    assert "Ada earns 150" in attack
-    assert "it lies between 20 and 170" in attack
+    assert "Ada earns 130" in attack
+    assert "it lies between 20 and 150" in attack
     assert len(max(out.splitlines(), key=len)) < 120
 
 
