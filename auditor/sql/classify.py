@@ -7,6 +7,7 @@ know which columns are protected: that is `kinds`'s.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from sqlglot import exp
 
@@ -115,13 +116,20 @@ def _named_function(node: exp.Anonymous) -> None:
         raise NotUnderstood("function", name=name)
 
 
+@cache
+def _allowed_clauses(kind: type[exp.Expr]) -> frozenset[str] | None:
+    """The clauses that a class of nodes may have; None: any that its functions take."""
+    return next((allowed for base, allowed in _CLAUSES.items() if issubclass(kind, base)), None)
+
+
 def _clauses(node: exp.Expr) -> None:
-    for kind, allowed in _CLAUSES.items():
-        if isinstance(node, kind):
-            for clause, value in node.args.items():
-                if value not in (None, False, []) and clause not in allowed:
-                    code = _CLAUSE_CODES.get(clause, "construct")
-                    raise NotUnderstood(code, name=clause.strip("_").upper())
+    allowed = _allowed_clauses(type(node))
+    if allowed is None:
+        return
+    for clause, value in node.args.items():
+        if clause not in allowed and value is not None and value is not False and value != []:
+            code = _CLAUSE_CODES.get(clause, "construct")
+            raise NotUnderstood(code, name=clause.strip("_").upper())
 
 
 def _type(node: exp.DataType) -> None:
@@ -189,8 +197,14 @@ def _quantified(node: exp.Expr) -> None:
         raise NotUnderstood("nested-type")
 
 
+def _limit(node: exp.Limit | exp.Offset) -> None:
+    # Nothing that is read from data: the number of rows is moved about freely.
+    if node.expression.find(exp.Column, exp.Query) is not None:
+        raise NotUnderstood("construct", name="LIMIT with an expression")
+
+
 _RULES: dict[type[exp.Expr], Callable[..., None]] = {
     exp.DataType: _type, exp.Star: _star, exp.Table: _table, exp.Join: _join, exp.Subquery: _subquery,
     exp.Distinct: _distinct, exp.Select: _distinct_on, exp.Max: _extreme, exp.Min: _extreme,
-    exp.Order: _order, exp.Var: _var, exp.Any: _quantified, exp.All: _quantified,
+    exp.Limit: _limit, exp.Offset: _limit, exp.Order: _order, exp.Var: _var, exp.Any: _quantified, exp.All: _quantified,
 }  # fmt: skip

@@ -53,7 +53,11 @@ class Shape:
         bound = dict(parameters) if isinstance(parameters, Mapping) else list(parameters or ())
         with self._lock:
             try:
-                rows = self._connection.execute(f"DESCRIBE {sql}", bound or None).fetchall()
+                statements = self._connection.extract_statements(f"DESCRIBE {sql}")
+                # DuckDB must see one query too, should the two parsers disagree on where a comment ends.
+                if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+                    raise NotUnderstood("translation")
+                rows = self._connection.execute(statements[0], bound or None).fetchall()
             except duckdb.Error as error:
                 raise NotUnderstood("engine", detail=str(error).strip().split("\n")[0]) from None
         return [(str(row[0]), str(row[1])) for row in rows]

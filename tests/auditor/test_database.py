@@ -1,0 +1,272 @@
+"""Opening: exact values, an order that tells nothing, one clear error each; running: fixed errors."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+
+from auditor.database import Database, StatementFailed
+from auditor.errors import DatabaseError
+from auditor.sql import Plan, understand
+
+ROWS = """
+    SELECT i AS id, i % 4 AS age, ['a', 'b'][1 + i % 2] AS dept, (i * 37 % 100) * 10 AS salary FROM range(40) t(i)
+"""
+
+
+def build(path: Path, *statements: str) -> Path:
+    with duckdb.connect(str(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+    return path
+
+
+def opened(path: Path, **changes: object) -> Database:
+    given: dict[str, object] = {"table": "staff", "column": "salary", "public": ["age", "dept"], "key": "id"}
+    return Database.open(path, **{**given, **changes})  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return build(tmp_path / "data.duckdb", f"CREATE TABLE staff AS {ROWS}")
+
+
+@pytest.fixture
+def database(path: Path) -> Iterator[Database]:
+    with opened(path) as database:
+        yield database
+
+
+def plan(database: Database, sql: str) -> Plan:
+    found = understand(sql, None, database.schema)
+    assert isinstance(found, Plan), found
+    return found
+
+
+@pytest.mark.parametrize(
+    ("type_", "literals", "expected"),
+    [
+        ("INTEGER", ["-3", "0", "7"], [-3, 0, 7]),
+        ("BIGINT", ["-9223372036854775807", "5"], [-9223372036854775807, 5]),
+        ("HUGEINT", ["-12", "900000000000"], [-12, 900000000000]),
+        ("UBIGINT", ["3"], [3]),
+        ("DECIMAL(10,2)", ["-1.25", "3.10"], [Fraction(-5, 4), Fraction(31, 10)]),
+        ("DECIMAL(38,4)", ["-0.0001"], [Fraction(-1, 10000)]),
+        ("DOUBLE", ["0.1", "1e-3", "250"], [Fraction(1, 10), Fraction(1, 1000), 250]),
+        ("FLOAT", ["0.1", "2.5"], [Fraction(1, 10), Fraction(5, 2)]),
+        ("BOOLEAN", ["true", "false"], [0, 1]),
+    ],
+)
+def test_the_vault_is_exact(tmp_path: Path, type_: str, literals: list[str], expected: list[object]) -> None:
+    values = ", ".join(f"(1, {literal}::{type_})" for literal in literals)
+    path = build(
+        tmp_path / "t.duckdb",
+        f"CREATE TABLE staff(age INTEGER, salary {type_})",
+        f"INSERT INTO staff VALUES {values}",
+    )
+    with opened(path, public=["age"], key=None) as database:
+        exact = [int(value) * database.scale for value in database.integers]
+        assert sorted(exact) == sorted(expected)  # type: ignore[type-var]
+        assert database.keys is None
+
+
+@pytest.mark.parametrize(
+    ("type_", "literal", "words"),
+    [
+        ("DOUBLE", "'nan'", "NaN"),
+        ("DOUBLE", "'-inf'", "infinity"),
+        ("DOUBLE", "1e300", "64 bits"),
+        ("HUGEINT", "99999999999999999999", "64 bits"),
+        ("UBIGINT", "18446744073709551615", "64 bits"),
+        ("VARCHAR", "'x'", "not supported"),
+        ("DATE", "'2020-01-01'", "not supported"),
+        ("INTEGER[]", "[1]", "not supported"),
+        ("INTEGER", "NULL", "no row"),
+    ],
+)
+def test_values_that_cannot_be_protected(tmp_path: Path, type_: str, literal: str, words: str) -> None:
+    path = build(
+        tmp_path / "t.duckdb", f"CREATE TABLE staff AS SELECT 1 AS age, {literal}::{type_} AS salary"
+    )
+    with pytest.raises(DatabaseError, match=words):
+        opened(path, public=["age"], key=None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"table": "staf"}, "Did you mean staff"),
+        ({"column": "salry"}, "Did you mean salary"),
+        ({"public": ["agee"]}, "Did you mean age"),
+        ({"public": ["age", "Salary"]}, "cannot be protected and public"),
+        ({"key": "nr"}, "no column nr"),
+        ({"public_tables": ["regions"]}, "no table regions"),
+        ({"public_tables": ["STAFF"]}, "is protected"),
+    ],
+)
+def test_names_that_are_not_there(path: Path, changes: dict[str, object], words: str) -> None:
+    with pytest.raises(DatabaseError, match=words):
+        opened(path, **changes)
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(DatabaseError, match="no database file"):
+        opened(tmp_path / "none.duckdb")
+    assert not (tmp_path / "none.duckdb").exists()
+
+
+def test_a_file_that_is_no_database(tmp_path: Path) -> None:
+    (tmp_path / "x.duckdb").write_text("not a database " * 1000)
+    with pytest.raises(DatabaseError, match="not a DuckDB database"):
+        opened(tmp_path / "x.duckdb")
+
+
+def test_a_file_that_another_program_writes(path: Path) -> None:
+    code = (
+        f"import duckdb, sys; c = duckdb.connect({str(path)!r}); print('open', flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as writer:
+        assert writer.stdout is not None
+        assert writer.stdin is not None
+        writer.stdout.readline()
+        with pytest.raises(DatabaseError, match="open for writing"):
+            opened(path)
+        writer.stdin.close()
+
+
+def test_the_file_is_free_after_opening(path: Path) -> None:
+    with opened(path), duckdb.connect(str(path)) as writer:
+        writer.execute("CREATE TABLE more (a INTEGER)")
+
+
+def test_a_path_with_a_quote(tmp_path: Path) -> None:
+    path = build(tmp_path / "o'brien.duckdb", f"CREATE TABLE staff AS {ROWS}")
+    with opened(path) as database:
+        assert database.size == 40
+
+
+def test_views_and_schemas(tmp_path: Path) -> None:
+    path = build(
+        tmp_path / "t.duckdb",
+        "CREATE SCHEMA hr",
+        f"CREATE TABLE hr.staff AS {ROWS}",
+        "CREATE VIEW young AS SELECT * FROM hr.staff WHERE age < 2",
+    )
+    with opened(path, table="HR.Staff") as database:
+        assert database.schema.protected_table == "hr.staff"
+        found = plan(database, "SELECT SUM(salary) FROM hr.staff WHERE staff.age > 1")
+        assert len(database.ask(found)[0].records) == 20
+    with opened(path, table="young") as database:
+        assert database.size == 20
+
+
+def test_rows_and_numbers_follow_public_columns_only(tmp_path: Path) -> None:
+    by_value = build(tmp_path / "a.duckdb", f"CREATE TABLE staff AS {ROWS} ORDER BY salary")
+    shuffled = build(tmp_path / "b.duckdb", f"CREATE TABLE staff AS {ROWS} ORDER BY hash(i)")
+    sql = "SELECT age, dept FROM staff LIMIT 7"
+    with opened(by_value) as a, opened(shuffled) as b:
+        assert a.fingerprint == b.fingerprint
+        assert a.keys == b.keys
+        assert np.array_equal(a.integers, b.integers)
+        assert a.run_public(plan(a, sql)).equals(b.run_public(plan(b, sql)))
+        assert a.run_public(plan(a, sql)).to_pylist() == [{"age": 0, "dept": "a"}] * 7
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE staff SET salary = salary + 10 WHERE id = 3",
+        "UPDATE staff SET age = 9 WHERE id = 3",
+        "UPDATE staff SET id = 99 WHERE id = 3",
+        "UPDATE staff SET salary = NULL WHERE id = 3",
+        "ALTER TABLE staff RENAME dept TO branch",
+        "ALTER TABLE staff ALTER age TYPE SMALLINT",
+        "DELETE FROM staff WHERE id = 3",
+    ],
+)
+def test_every_change_changes_the_fingerprint(path: Path, change: str) -> None:
+    with opened(path, public="all") as database:
+        before = database.fingerprint
+    build(path, change)
+    with opened(path, public="all") as database:
+        assert database.fingerprint != before
+
+
+def test_the_fingerprint_tells_cells_apart(tmp_path: Path) -> None:
+    prints = set()
+    for number, cells in enumerate(["('ab', 'c')", "('a', 'bc')", "('abc', '')", "('abc', NULL)"]):
+        path = build(
+            tmp_path / f"{number}.duckdb",
+            "CREATE TABLE staff(age VARCHAR, dept VARCHAR, salary INTEGER DEFAULT 1)",
+            f"INSERT INTO staff(age, dept) VALUES {cells}",
+        )
+        with opened(path, key=None) as database:
+            prints.add(database.fingerprint)
+    assert len(prints) == 4
+
+
+def test_classes_are_the_public_combinations(database: Database) -> None:
+    codes, values = database.classes(["dept"])
+    assert values["dept"].tolist() == ["a", "b"]
+    assert np.bincount(codes).tolist() == [20, 20]
+    codes, values = database.classes("all")
+    assert len(values) == 4
+    assert sorted(np.bincount(codes).tolist()) == [10, 10, 10, 10]
+    codes, values = database.classes([])
+    assert set(codes.tolist()) == {0}
+    assert len(values) == 1
+
+
+def test_nothing_but_the_data_is_reachable(database: Database, tmp_path: Path) -> None:
+    target = tmp_path / "x.csv"
+    connection = database._loaded.connection
+    for sql in (
+        f"COPY (SELECT 1) TO '{target}'",
+        "SELECT * FROM read_text('/etc/hostname')",
+        "ATTACH ':memory:' AS other; ATTACH 'x.duckdb'",
+        "SET enable_external_access = true",
+        "INSTALL httpfs",
+    ):
+        with pytest.raises(duckdb.Error):
+            connection.execute(sql)
+    assert not target.exists()
+    names = [row[0] for row in connection.execute("SELECT database_name FROM duckdb_databases()").fetchall()]
+    assert "source" not in names
+
+
+def test_no_protected_value_is_in_the_public_instance(tmp_path: Path) -> None:
+    rows = "SELECT i AS id, 1 AS age, 'a' AS dept, 100000 + i AS salary FROM range(40) t(i)"
+    with opened(build(tmp_path / "t.duckdb", f"CREATE TABLE staff AS {rows}")) as database:
+        stored = database._loaded.connection.execute("SELECT * FROM data.staff").fetchall()
+    assert all(value < 1000 for row in stored for value in row if isinstance(value, int))
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT COUNT(*) FROM staff WHERE dept::INTEGER > 3",
+        "SELECT SUM(salary) FROM staff WHERE CAST(dept AS DATE) > DATE '2020-01-01'",
+        "SELECT CAST(SUM(salary) AS TINYINT) FROM staff",
+    ],
+)
+def test_runtime_errors_have_one_text(database: Database, sql: str) -> None:
+    found = plan(database, sql)
+    with pytest.raises(StatementFailed) as failure:
+        database.finish(found, [Fraction(123456) for _ in database.ask(found)])
+    assert str(failure.value) == "the statement failed while it ran"
+    assert failure.value.__cause__ is None
+    assert failure.value.__suppress_context__
+
+
+def test_a_plan_that_reads_values_is_not_run_as_public(database: Database) -> None:
+    with pytest.raises(ValueError, match="protected"):
+        database.run_public(plan(database, "SELECT SUM(salary) FROM staff"))
