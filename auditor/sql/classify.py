@@ -7,7 +7,6 @@ know which columns are protected: that is `kinds`'s.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
 from sqlglot import exp
 
@@ -56,10 +55,11 @@ _CLAUSES: dict[type[exp.Expr], frozenset[str]] = {
     exp.Offset: frozenset({"expression"}),
     exp.Distinct: frozenset({"expressions"}),
     exp.In: frozenset(["this", "expressions", "query"]),
-    exp.Cast: frozenset(["this", "to"]),
+    exp.Cast: frozenset(["this", "to", "safe"]),
     exp.DataType: frozenset(["this", "expressions", "nested", "kind"]),
     exp.Interval: frozenset(["this", "unit"]),
 }
+_BY_CLASS: dict[type[exp.Expr], frozenset[str] | None] = {}
 _CLAUSE_CODES = {
     "qualify": "window", "windows": "window", "sample": "sample", "pivots": "pivot", "laterals": "lateral",
     "into": "into", "recursive": "recursive", "columns": "alias-columns", "method": "join-kind",
@@ -116,10 +116,13 @@ def _named_function(node: exp.Anonymous) -> None:
         raise NotUnderstood("function", name=name)
 
 
-@cache
 def _allowed_clauses(kind: type[exp.Expr]) -> frozenset[str] | None:
     """The clauses that a class of nodes may have; None: any that its functions take."""
-    return next((allowed for base, allowed in _CLAUSES.items() if issubclass(kind, base)), None)
+    if kind not in _BY_CLASS:
+        _BY_CLASS[kind] = next(
+            (allowed for base, allowed in _CLAUSES.items() if issubclass(kind, base)), None
+        )
+    return _BY_CLASS[kind]
 
 
 def _clauses(node: exp.Expr) -> None:
@@ -206,5 +209,6 @@ def _limit(node: exp.Limit | exp.Offset) -> None:
 _RULES: dict[type[exp.Expr], Callable[..., None]] = {
     exp.DataType: _type, exp.Star: _star, exp.Table: _table, exp.Join: _join, exp.Subquery: _subquery,
     exp.Distinct: _distinct, exp.Select: _distinct_on, exp.Max: _extreme, exp.Min: _extreme,
-    exp.Limit: _limit, exp.Offset: _limit, exp.Order: _order, exp.Var: _var, exp.Any: _quantified, exp.All: _quantified,
+    exp.Limit: _limit, exp.Offset: _limit, exp.Order: _order, exp.Var: _var,
+    exp.Any: _quantified, exp.All: _quantified,
 }  # fmt: skip

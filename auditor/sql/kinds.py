@@ -35,6 +35,8 @@ class Reading:
     """Its columns, and whether each is the protected column passed on."""
     aggregates: dict[int, Argument] = field(default_factory=dict)
     """By id of the aggregate's node: the linear form of its argument."""
+    nested: bool = False
+    """Whether a query inside it aggregates the protected column."""
     released: bool = False
     """Whether it or anything inside it aggregates the protected column."""
 
@@ -64,13 +66,13 @@ class Kinds:
 
     def _read(self, scope: Scope) -> None:
         node = scope.expression
-        released = any(self._released[id(child.expression)] for child in _children(scope))
+        released = any(self.is_released(child) for child in _children(scope))
         if isinstance(node, exp.SetOperation):
             if released:
                 raise self._error("set-operation")
             self._outputs[id(node)] = dict.fromkeys(node.named_selects, False)
         elif isinstance(node, exp.Select):
-            reading = Reading(node, scope, released=released)
+            reading = Reading(node, scope, nested=released, released=released)
             _Reader(self, reading).read()
             self.readings.append(reading)
             released = reading.released
@@ -78,6 +80,10 @@ class Kinds:
         elif not isinstance(node, exp.Subquery):
             raise NotUnderstood("construct", name="This way of nesting queries")
         self._released[id(node)] = released
+
+    def is_released(self, scope: Scope) -> bool:
+        """Whether a scope, already read, aggregates the protected column anywhere inside."""
+        return self._released[id(scope.expression)]
 
     def source_columns(self, source: exp.Table | Scope) -> dict[str, bool]:
         """The columns of a source, and whether each is the protected one."""
@@ -145,9 +151,25 @@ class _Reader:
         if self._reads_protected and (len(self._sources) != 1 or self._select.args.get("joins")):
             raise self._error("join")
         if self._reading.aggregates:
-            if self._reading.released:
-                raise self._error("released-condition")
+            self._require_public_rows()
             self._reading.released = True
+
+    def _require_public_rows(self) -> None:
+        """Check that rows, groups and public aggregates depend on public data; what comes after may not."""
+        scope = self._reading.scope
+        for _, source in scope.selected_sources.values():
+            if isinstance(source, Scope) and self._kinds.is_released(source):
+                raise self._error("released-condition")
+        for child in scope.subquery_scopes:
+            if not self._kinds.is_released(child):
+                continue
+            node: exp.Expr = child.expression
+            while node.parent is not None and node.parent is not self._select:
+                node = node.parent
+                if isinstance(node, exp.AggFunc | exp.Filter):
+                    raise NotUnderstood("subquery-in-aggregate")
+            if node.arg_key not in ("expressions", "having", "order"):
+                raise self._error("released-condition")
 
     def _error(self, code: str, name: str = "") -> NotUnderstood:
         return NotUnderstood(code, column=self._column, name=name)
@@ -170,6 +192,17 @@ class _Reader:
         if column.name in self._sources:
             raise NotUnderstood("row-reference", name=column.name)
         ordered = column.find_ancestor(exp.Order, exp.Select)
+        matches = [name for name, columns in self._sources.items() if column.name in columns]
+        if (
+            isinstance(ordered, exp.Order)
+            and matches
+            and not isinstance(column.parent, exp.Ordered | exp.Paren)
+        ):
+            # ORDER BY reads a bare name as an alias, a name inside an expression as a column first.
+            if len(matches) > 1:
+                raise NotUnderstood("translation")
+            column.set("table", exp.to_identifier(matches[0], quoted=True))
+            return
         if not isinstance(ordered, exp.Order) or column.name not in self._select.named_selects:
             raise self._unknown(column)
 

@@ -129,6 +129,8 @@ class _Lowering:
             groups.set("order", exp.Order(expressions=ordered))
 
     def _is_public(self, node: exp.Expr) -> bool:
+        if self._reading.nested and node.find(exp.Query):
+            return False
         return not any(id(inner) in self._reading.aggregates for inner in node.walk())
 
     def _total_order(self) -> list[exp.Ordered] | None:
@@ -196,14 +198,19 @@ def _aggregates(select: exp.Select) -> list[exp.AggFunc]:
     return [node for node in own_nodes(select) if isinstance(node, exp.AggFunc)]
 
 
+def _own(root: exp.Expr, kind: type[exp.Expr]) -> bool:
+    """Whether an expression has a node of a class outside the queries inside it."""
+    return any(isinstance(node, kind) for node in own_nodes(root)) and not isinstance(root, exp.Query)
+
+
 def _group_keys(select: exp.Select) -> list[exp.Expr]:
     group = select.args.get("group")
     if group is None:
         return []
     if group.args.get("all"):
-        nodes = [
-            projection.unalias() for projection in select.expressions if not projection.find(exp.AggFunc)
-        ]
+        # As DuckDB does it, constants are no keys: without other keys there is one group, rows or not.
+        plain = [projection.unalias() for projection in select.expressions]
+        nodes = [node for node in plain if not _own(node, exp.AggFunc) and _own(node, exp.Column)]
     else:
         nodes = list(group.expressions)
     keys: list[exp.Expr] = []

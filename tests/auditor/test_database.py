@@ -17,7 +17,8 @@ from auditor.errors import DatabaseError
 from auditor.sql import Plan, understand
 
 ROWS = """
-    SELECT i AS id, i % 4 AS age, ['a', 'b'][1 + i % 2] AS dept, (i * 37 % 100) * 10 AS salary FROM range(40) t(i)
+    SELECT i AS id, i % 4 AS age, ['a', 'b'][1 + i % 2] AS dept, (i * 37 % 100) * 10 AS salary
+    FROM range(40) t(i)
 """
 
 

@@ -16,7 +16,6 @@ from gate_double import answer, make, open_staff, same_tables, statements, under
 from auditor.database import Database
 from auditor.sql import Unsupported, understand
 
-
 SUMS = "(SELECT dept AS d, SUM(salary) AS s FROM staff GROUP BY dept)"
 
 
