@@ -23,4 +23,4 @@ docs:            ## the examples in README and docs
 	$(PYTHON) -m pytest README.md docs
 
 bench:           ## time what has to be quick
-	$(PYTHON) -m pytest benchmarks --benchmark-only
+	for file in benchmarks/[a-z]*.py; do $(PYTHON) -m benchmarks.$$(basename $$file .py) || exit 1; done

@@ -92,7 +92,7 @@ def test_the_limit_is_the_one_that_risk_judges() -> None:
 def test_a_policy_cannot_be_changed() -> None:
     policy = Policy.parse(TEXT)
     with pytest.raises(ValueError, match="frozen"):
-        policy.protect.step = Fraction(1)  # type: ignore[misc]
+        policy.protect.step = Fraction(1)
 
 
 BROKEN = [
