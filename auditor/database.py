@@ -23,7 +23,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from auditor.errors import AuditorError
+from auditor.errors import AuditorError, DatabaseError
 from auditor.sql import Plan, Schema
 from auditor.sql.loading import Loaded, load
 from auditor.sql.relations import Asked, Groups, Unrepresentable, read_groups, relation, typed
@@ -118,10 +118,16 @@ class Database:
 
         Returns:
             The class of each record, and the classes' public values, one row each in the order of the codes.
+
+        Raises:
+            DatabaseError: for a column that is not public.
         """
         schema = self.schema
         table = next(each for each in schema.tables if each.name == schema.protected_table)
         spelled = {folded(each.name): each.name for each in table.columns}
+        unknown = [] if columns == "all" else [name for name in columns if folded(name) not in spelled]
+        if unknown:
+            raise DatabaseError(f"table {table.name} has no public column {unknown[0]}")
         chosen = list(spelled.values()) if columns == "all" else [spelled[folded(name)] for name in columns]
         if not chosen:
             return np.zeros(self.size, dtype=np.int64), pd.DataFrame(index=range(1))
@@ -224,9 +230,10 @@ class Database:
         try:
             with self._cursor() as cursor:
                 return work(cursor)
-        except (duckdb.Error, pa.ArrowException, Unrepresentable, RuntimeError):
-            # The cause stays behind: DuckDB's messages quote values. Interrupts come as RuntimeError.
-            raise StatementFailed from None
+        except (duckdb.Error, pa.ArrowException, Unrepresentable):
+            pass
+        # Raised out here so that the cause stays behind altogether: DuckDB's messages quote values.
+        raise StatementFailed
 
     @contextmanager
     def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:

@@ -1,6 +1,6 @@
 """Names: every table is one that may be read, every column has its table.
 
-Promises a tree in which readable tables stand as `data."name"` with an alias, stars are expanded, columns
+Promises a tree in which readable tables stand as `_data."name"` with an alias, stars are expanded, columns
 carry the alias of their table, and GROUP BY positions are written out. The rules are sqlglot's
 `qualify_tables` and `qualify_columns`; since only text generated from this tree runs, a rule that DuckDB
 sees otherwise can make an answer wrong, not unsafe.

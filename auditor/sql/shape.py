@@ -15,8 +15,8 @@ import duckdb
 from auditor.sql.schema import DEFAULT_SCHEMA, Schema, Table, quoted
 from auditor.sql.understood import NotUnderstood
 
-DATA = "data"
-"""The schema of readable tables in lowered SQL, so that no WITH query can be mistaken for one."""
+DATA = "_data"
+"""The schema of readable tables in lowered SQL: no WITH query can be mistaken for one of them."""
 
 Parameters = Sequence[object] | Mapping[str, object] | None
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 
@@ -222,6 +225,8 @@ def test_classes_are_the_public_combinations(database: Database) -> None:
     codes, values = database.classes("all")
     assert len(values) == 4
     assert sorted(np.bincount(codes).tolist()) == [10, 10, 10, 10]
+    with pytest.raises(DatabaseError, match="no public column id"):
+        database.classes(["id"])
     codes, values = database.classes([])
     assert set(codes.tolist()) == {0}
     assert len(values) == 1
@@ -247,7 +252,7 @@ def test_nothing_but_the_data_is_reachable(database: Database, tmp_path: Path) -
 def test_no_protected_value_is_in_the_public_instance(tmp_path: Path) -> None:
     rows = "SELECT i AS id, 1 AS age, 'a' AS dept, 100000 + i AS salary FROM range(40) t(i)"
     with opened(build(tmp_path / "t.duckdb", f"CREATE TABLE staff AS {rows}")) as database:
-        stored = database._loaded.connection.execute("SELECT * FROM data.staff").fetchall()
+        stored = database._loaded.connection.execute("SELECT * FROM _data.staff").fetchall()
     assert all(value < 1000 for row in stored for value in row if isinstance(value, int))
 
 
@@ -265,7 +270,35 @@ def test_runtime_errors_have_one_text(database: Database, sql: str) -> None:
         database.finish(found, [Fraction(123456) for _ in database.ask(found)])
     assert str(failure.value) == "the statement failed while it ran"
     assert failure.value.__cause__ is None
-    assert failure.value.__suppress_context__
+    assert failure.value.__context__ is None
+
+
+def test_a_running_statement_is_cancelled(tmp_path: Path) -> None:
+    rows = "SELECT range AS id, range % 40 AS age, 'a' AS dept, 1 AS salary FROM range(200000)"
+    with opened(build(tmp_path / "t.duckdb", f"CREATE TABLE staff AS {rows}")) as database:
+        slow = plan(database, "SELECT COUNT(*) FROM staff a, staff b WHERE sqrt(a.age + b.age) > 3")
+        timer = threading.Timer(0.3, database.cancel)
+        timer.start()
+        started = time.perf_counter()
+        with pytest.raises(StatementFailed):
+            database.run_public(slow)
+        assert time.perf_counter() - started < 10
+        assert database.run_public(plan(database, "SELECT 1 AS one")).to_pylist() == [{"one": 1}]
+
+
+def test_threads_do_not_mix_their_answers(database: Database) -> None:
+    def run(low: int) -> list[object]:
+        found = plan(
+            database, f"SELECT dept, SUM(salary), COUNT(*) FROM staff WHERE age >= {low} GROUP BY dept"
+        )
+        return [
+            database.finish(found, [Fraction(low) for _ in database.ask(found)]).to_pylist() for _ in range(9)
+        ]
+
+    with ThreadPoolExecutor(4) as pool:
+        for low, answers in enumerate(pool.map(run, range(4))):
+            assert all(rows == answers[0] for rows in answers)
+            assert {row["sum(salary)"] for row in answers[0]} == {low}  # type: ignore[attr-defined]
 
 
 def test_a_plan_that_reads_values_is_not_run_as_public(database: Database) -> None:
