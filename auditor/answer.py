@@ -90,7 +90,7 @@ class Answer:
         return self._rows
 
     def _in_duckdb(self, method: str) -> Any:
-        """Give the rows back their DuckDB types, which Arrow does not all have, in an instance of their own."""
+        """Give the rows back the DuckDB types that Arrow lacks, in an instance of their own."""
         import duckdb
 
         numbered = self._table.rename_columns([f"c{place}" for place in range(self._table.num_columns)])

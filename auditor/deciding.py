@@ -1,9 +1,10 @@
 """Answer or refuse: the two ways to decide, on queries in the system's terms.
 
 Simulatable (the default): hypothetical answers are drawn from worlds, each is judged as if it were the
-answer, and more than δN failures refuse. All of that comes from past answers and the query, so a refusal tells
-nothing. Only then is the true answer looked at; should it break the limit all the same, the query is refused
-as a *leak event*, counted and reported. Answer-dependent: the true answer alone decides, and refusals speak.
+answer, and more than δN failures refuse. All of that comes from past answers and the query, so a refusal
+tells nothing. Only then is the true answer looked at; should it break the limit all the same, the query is
+refused as a *leak event*, counted and reported. Answer-dependent: the true answer alone decides, and refusals
+speak.
 
 Source: `mathematics.md`, 4.
 """
@@ -17,6 +18,7 @@ from typing import Literal
 
 from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.answers import Query
+from cae_sql.inference.runs import Effort
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.inference.trial import Judgement, Standard, Trial, judge
 from cae_sql.inference.worlds import Pool
@@ -66,7 +68,9 @@ TrueValues = Callable[[Sequence[Query]], Sequence[int]]
 """Computes true answers in units; called only when the decision may look at them."""
 
 
-def decide(system: AnsweredSystem, queries: Sequence[Query], rules: Rules, truth: TrueValues) -> Outcome:
+def decide(
+    system: AnsweredSystem, queries: Sequence[Query], rules: Rules, truth: TrueValues, effort: Effort
+) -> Outcome:
     """Decide on queries that would be answered together.
 
     Args:
@@ -74,6 +78,8 @@ def decide(system: AnsweredSystem, queries: Sequence[Query], rules: Rules, truth
         queries: In the order of the answers.
         rules: The policy.
         truth: The true answers.
+        effort: Integer programs that hypothetical answers may still use. What the true answer uses is not
+            taken from it: later verdicts would depend on it.
     """
     deadline = rules.deadline()
     trial = system.trial(queries)
@@ -81,7 +87,7 @@ def decide(system: AnsweredSystem, queries: Sequence[Query], rules: Rules, truth
         return Outcome("known", tuple(value for value in trial.settled if value is not None))
     judged: dict[tuple[int, ...], Judgement] = {}
     if rules.simulatable:
-        refusal = simulate(trial, rules, deadline, judged)
+        refusal = simulate(trial, rules, deadline, effort, judged)
         if refusal is not None:
             return refusal
         deadline = time.monotonic() + TRUE_ANSWER_FACTOR * rules.seconds
@@ -101,7 +107,11 @@ def decide(system: AnsweredSystem, queries: Sequence[Query], rules: Rules, truth
 
 
 def simulate(
-    trial: Trial, rules: Rules, deadline: float, judged: dict[tuple[int, ...], Judgement] | None = None
+    trial: Trial,
+    rules: Rules,
+    deadline: float,
+    effort: Effort,
+    judged: dict[tuple[int, ...], Judgement] | None = None,
 ) -> Outcome | None:
     """The part of a decision that knows nothing of the true answer: a refusal, or None.
 
@@ -109,13 +119,14 @@ def simulate(
         trial: The queries.
         rules: The policy.
         deadline: `time.monotonic()` after which the query is refused.
+        effort: Integer programs allowed.
         judged: Filled with the judgements made.
     """
     allowed = int(rules.delta * rules.worlds + 1e-9)
     broken = 0
     judged = {} if judged is None else judged
     for values, worlds in trial.hypothetical(rules.worlds).items():
-        judgement = judged[values] = trial.judge(values, worlds, rules.standard, deadline)
+        judgement = judged[values] = trial.judge(values, worlds, rules.standard, deadline, effort)
         if not judgement.safe:
             broken += len(worlds)
             late = time.monotonic() > deadline

@@ -208,7 +208,9 @@ class Gate:
             else:
                 before = person.risk_before()
                 rules = self._knowledge.rules
-                refusal = simulate(trial, rules, rules.deadline()) if rules.simulatable else None
+                refusal = (
+                    simulate(trial, rules, rules.deadline(), person.effort) if rules.simulatable else None
+                )
                 outcome = refusal or Outcome("safe")
                 decision = verdicts.of(outcome, self.policy, before, person.risk_of(outcome.width))
             self._record(ask, decision)
@@ -243,7 +245,9 @@ class Gate:
             person = self._knowledge.of(ask.user)
             before = person.risk_before()
             queries = person.queries(asked)
-            outcome = decide(person.system, queries, self._knowledge.rules, self._knowledge.truth)
+            outcome = decide(
+                person.system, queries, self._knowledge.rules, self._knowledge.truth, person.effort
+            )
             if outcome.verdict == "known":
                 return verdicts.KNOWN, person.values_of(asked, queries, outcome.values)
             decision = verdicts.of(outcome, self.policy, before, person.risk_of(outcome.width))

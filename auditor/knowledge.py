@@ -18,6 +18,7 @@ from auditor.ledger import Entry, KnownAnswer
 from auditor.policy import Policy, written
 from cae_sql.candidates import grid_candidates
 from cae_sql.inference.answers import Ints, Query
+from cae_sql.inference.runs import Effort
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.inference.trial import Standard, judge
 from cae_sql.risk import Limit, risk_of_run
@@ -89,6 +90,8 @@ class Party:
         """Know nothing yet."""
         self._knowledge = knowledge
         self.system = knowledge.new_system()
+        self.effort = Effort()
+        """Integer programs that decisions may still use before the next answer."""
         self._width: int | None = None
 
     def queries(self, asked: Sequence[Asked]) -> list[Query]:
@@ -146,7 +149,7 @@ class Party:
         """The answers are on record: from now on they are known."""
         answers = [query.answered(value) for query, value in zip(queries, outcome.values, strict=True)]
         self.system.accept(answers, outcome.pool)
-        self._width = outcome.width
+        self._width, self.effort = outcome.width, Effort()
 
     def learn(self, answers: Sequence[KnownAnswer]) -> None:
         """Take in answers from the ledger."""
@@ -155,7 +158,7 @@ class Party:
             query = self.system.query(answer.kind, answer.records, answer.signs)
             found.append(query.answered(self.system.units(query, answer.value)))
         self.system.accept(found)
-        self._width = None
+        self._width, self.effort = None, Effort()
 
     def risk_before(self) -> float | None:
         """Worst certified risk over the records as things stand: an upper limit of it."""

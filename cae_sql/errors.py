@@ -1,9 +1,9 @@
 """Everything `cae_sql` raises on purpose.
 
-    CaeSqlError                     anything below
-    ├── InvalidInput                (also ValueError) an argument that cannot be used; `.position` where it has one
-    ├── InconsistentAnswers         no table agrees with every answer
-    └── OutOfTime                   the work allowed for a question was not enough to settle it
+CaeSqlError                     anything below
+├── InvalidInput                (also ValueError) an argument that cannot be used; may have `.position`
+├── InconsistentAnswers         no table agrees with every answer
+└── OutOfTime                   the work allowed for a question was not enough to settle it
 """
 
 from __future__ import annotations

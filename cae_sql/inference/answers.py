@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
 from math import gcd, lcm
 from typing import Literal
 
@@ -62,13 +61,12 @@ class Query:
     def of(self, values: NDArray[np.integer]) -> NDArray[np.int64]:
         """The answer in units to tables (…, n) in units."""
         picked = values[..., self.members].astype(np.int64)
-        if self.kind == "max":
-            return picked.max(axis=-1)
-        if self.kind == "min":
-            return picked.min(axis=-1)
-        weighted = picked if self.coefficients is None else picked * self.coefficients
-        total: NDArray[np.int64] = weighted.sum(axis=-1)
-        return total
+        found: NDArray[np.int64]
+        if self.kind == "sum":
+            found = (picked if self.coefficients is None else picked * self.coefficients).sum(axis=-1)
+        else:
+            found = picked.max(axis=-1) if self.kind == "max" else picked.min(axis=-1)
+        return found
 
     def answered(self, value: Fraction | int) -> Answer:
         """The query with its answer in units."""
@@ -106,19 +104,19 @@ def sum_answer(members: Ints, coefficients: list[Fraction] | None, total: Fracti
         if not len(members):
             raise InvalidInput("a sum needs at least one member")
         common = Fraction(1) if coefficients is None else coefficients[0]
-        row, factor, weight = None, 1 / common, len(members) * common
+        row, factor, whole_weight = None, 1 / common, common * len(members)
     else:
         kept = [place for place, weight in enumerate(coefficients) if weight != 0]
         if not kept:
             raise InvalidInput("a sum needs at least one member with a coefficient other than 0")
         exact = [coefficients[place] for place in kept]
-        scale = reduce(lcm, (weight.denominator for weight in exact), 1)
-        factor = Fraction(scale, reduce(gcd, (int(weight * scale) for weight in exact), 0))
+        scale = lcm(*(weight.denominator for weight in exact))
+        factor = Fraction(scale, gcd(*(int(weight * scale) for weight in exact)))
         whole = [int(weight * factor) for weight in exact]
         if max(map(abs, whole)) > 2**31:
             raise InvalidInput("coefficients must not differ by a factor of more than 2**31")
-        members, row, weight = members[kept], np.array(whole, dtype=np.int64), sum(exact, Fraction(0))
-    value = (total - weight * grid.minimum) / grid.unit * factor
+        members, row, whole_weight = members[kept], np.array(whole, dtype=np.int64), sum(exact, Fraction(0))
+    value = (total - whole_weight * grid.minimum) / grid.unit * factor
     if grid.whole:
         near = Fraction(round(value))
         if abs(near - value) > SNAP * max(factor, 1):

@@ -11,10 +11,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from cae_sql.inference.short import Moves
 
 from cae_sql.compiled import compiled
 from cae_sql.errors import InconsistentAnswers
@@ -72,6 +75,13 @@ class Tableau:
         starts = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=count))])
         return Directions(self.basic, free, starts, rows, self.entries[rows, columns])
 
+    @cached_property
+    def short_moves(self) -> Moves:
+        """Short moves; see `cae_sql.inference.short`."""
+        from cae_sql.inference.short import short_moves
+
+        return short_moves(self)
+
     def split(self, parents: Ints, room: NDArray[np.float64]) -> Tableau:
         """The same sums over a finer partition.
 
@@ -85,11 +95,11 @@ class Tableau:
         mine = np.flatnonzero(row_of[parents] >= 0)
         order = mine[np.lexsort((room[mine], row_of[parents[mine]]))]
         last = np.flatnonzero(np.diff(row_of[parents[order]], append=-1))
-        # a finer part of a basic atom moves against the part that stays basic: its column is a unit vector too
+        # the other parts of a basic atom become free: they move against the part that stays basic
         return Tableau(order[last].copy(), np.ascontiguousarray(entries), np.ascontiguousarray(stuck))
 
     def reduced(self, row: Ints) -> NDArray[np.int64] | None:
-        """The row less its basic part: all 0 where it lies in the span of the pivoted rows; None on overflow."""
+        """The row less its basic part: all 0 in the span of the pivoted rows; None on overflow."""
         weights = row[self.basic]
         used = np.flatnonzero(weights)
         if not len(used):
@@ -162,8 +172,10 @@ def independent(rows: NDArray[np.int64], row: Ints) -> bool:
     return bool(table[-1].any())
 
 
-@compiled
-def eliminate(entries, pending, room, basic):  # type: ignore[no-untyped-def]
+@compiled()
+def eliminate(
+    entries: NDArray[np.int64], pending: NDArray[np.bool_], room: NDArray[np.float64], basic: Ints
+) -> bool:
     """Gauss–Jordan with ±1 pivots, in place; the row of fewest entries first, its roomiest thin column.
 
     Args:

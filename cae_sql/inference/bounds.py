@@ -104,7 +104,7 @@ class Totals:
         return cls([Fraction(x) for x in low], [Fraction(x) for x in high])
 
     def of_records(self, known: Knowledge) -> tuple[list[Fraction], list[Fraction]]:
-        """An atom of m records with total s in [s1, s2] has values max(l, s1 − (m−1)u) to min(u, s2 − (m−1)l)."""
+        """m records with a total in [s1, s2] have values from max(l, s1 − (m−1)u) to min(u, s2 − (m−1)l)."""
         rest = (known.sizes - 1).tolist()
         low, high = known.low.tolist(), known.high.tolist()
         least = [max(Fraction(a), s - m * b) for s, m, a, b in zip(self.low, rest, low, high, strict=True)]
@@ -249,7 +249,7 @@ class ByPrograms:
         return best
 
     def proved(self, column: int, sign: int, weights: dict[int, Fraction]) -> Fraction:
-        """Σ λ b + Σ over atoms of the box end that the reduced cost e − λA points to: a bound, whatever λ is."""
+        """Σ λ b + the box ends that the reduced costs e − λA point to: a bound, whatever λ is."""
         known = self.known
         scale = lcm(*(weight.denominator for weight in weights.values())) if weights else 1
         reduced = np.zeros(len(self.atoms), dtype=object)

@@ -1,8 +1,8 @@
 """Which answers prove a bound, and how: multipliers anybody can check with pencil and paper.
 
-A certificate says Σ λ_q b_q + (boxes) <= c_i, or >=: weak duality, so it needs no trust in a solver. Where the
-bound holds only because somebody must attain a MAX or MIN no multipliers prove it; the certificate then names
-a set of answers, none of which can be spared, and a mixed integer program is the proof.
+A certificate says Σ λ_q b_q + (boxes) <= c_i, or >=: weak duality, so it needs no trust in a solver. Where
+the bound holds only because somebody must attain a MAX or MIN no multipliers prove it; the certificate then
+names a set of answers, none of which can be spared, and a mixed integer program is the proof.
 """
 
 from __future__ import annotations

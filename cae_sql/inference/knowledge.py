@@ -146,7 +146,8 @@ class Knowledge:
         """(p,) how far the atoms can move in these worlds (w, p) on average, to the nearer side."""
         up = self.sizes * self.high - totals
         down = totals - self.sizes * self.low
-        return np.maximum(np.minimum(up, down), 0).mean(axis=0)
+        room: NDArray[np.float64] = np.maximum(np.minimum(up, down), 0).mean(axis=0)
+        return room
 
     def refined(self, query: Query, room: NDArray[np.float64] | None = None) -> Knowledge:
         """The same knowledge over a partition in which the query is a set of atoms."""

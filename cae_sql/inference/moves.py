@@ -8,12 +8,26 @@ Every point on the way of every kernel is a world if the first one was.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cae_sql.compiled import compiled
+from cae_sql.inference.answers import Ints
+
+Mask = NDArray[np.bool_]
 
 
-@compiled
-def ranges(basic, free, starts, rows, entries, up, down, rise, fall):  # type: ignore[no-untyped-def]
+@compiled()
+def ranges(
+    basic: Ints,
+    free: Mask,
+    starts: Ints,
+    rows: Ints,
+    entries: Ints,
+    up: Ints,
+    down: Ints,
+    rise: Ints,
+    fall: Ints,
+) -> None:
     """How far each atom can rise and fall in single steps from one world; fills `rise` and `fall`.
 
     A free atom by its own move; a basic one by the best free atom that has ±1 in its row.
@@ -48,23 +62,24 @@ def ranges(basic, free, starts, rows, entries, up, down, rise, fall):  # type: i
                 fall[atom] = max(fall[atom], low)
 
 
-@compiled
-def reach(j, sign, basic, starts, rows, entries, up, down):  # type: ignore[no-untyped-def]
+@compiled()
+def reach(
+    j: int, sign: int, basic: Ints, starts: Ints, rows: Ints, entries: Ints, up: Ints, down: Ints
+) -> int:
     """How far free atom j can move in the direction of `sign`."""
     best = up[j] if sign > 0 else down[j]
     for place in range(starts[j], starts[j + 1]):
         if best == 0:
             return 0
         atom, weight = basic[rows[place]], entries[place] * sign
-        if weight > 0:
-            best = min(best, down[atom] // weight)
-        else:
-            best = min(best, up[atom] // -weight)
-    return best
+        best = min(best, down[atom] // weight if weight > 0 else up[atom] // -weight)
+    return int(best)
 
 
-@compiled
-def step(j, by, basic, starts, rows, entries, up, down, shift):  # type: ignore[no-untyped-def]
+@compiled()
+def step(
+    j: int, by: int, basic: Ints, starts: Ints, rows: Ints, entries: Ints, up: Ints, down: Ints, shift: Ints
+) -> None:
     """Move free atom j by a signed amount that `reach` allows."""
     up[j] -= by
     down[j] += by
@@ -76,8 +91,19 @@ def step(j, by, basic, starts, rows, entries, up, down, shift):  # type: ignore[
         shift[atom] += change
 
 
-@compiled
-def wander(basic, free, starts, rows, entries, up, down, shift, seed, sweeps):  # type: ignore[no-untyped-def]
+@compiled()
+def wander(
+    basic: Ints,
+    free: Mask,
+    starts: Ints,
+    rows: Ints,
+    entries: Ints,
+    up: Ints,
+    down: Ints,
+    shift: Ints,
+    seed: int,
+    sweeps: int,
+) -> None:
     """Random moves of the totals: each free atom in turn to a uniform place of its range."""
     np.random.seed(seed)
     for _ in range(sweeps):
@@ -92,8 +118,21 @@ def wander(basic, free, starts, rows, entries, up, down, shift, seed, sweeps):  
                     step(j, by, basic, starts, rows, entries, up, down, shift)
 
 
-@compiled
-def steer(basic, free, starts, rows, entries, gain, want, up, down, shift, seed, sweeps):  # type: ignore[no-untyped-def]
+@compiled()
+def steer(
+    basic: Ints,
+    free: Mask,
+    starts: Ints,
+    rows: Ints,
+    entries: Ints,
+    gain: Ints,
+    want: int,
+    up: Ints,
+    down: Ints,
+    shift: Ints,
+    seed: int,
+    sweeps: int,
+) -> int:
     """Move until Σ gain_j · (raise of free atom j) = want, at random among what helps.
 
     Returns:
@@ -103,7 +142,7 @@ def steer(basic, free, starts, rows, entries, gain, want, up, down, shift, seed,
     for sweep in range(sweeps):
         for j in np.random.permutation(len(free)):
             if want == 0:
-                return want
+                return int(want)
             if not free[j]:
                 continue
             weight = gain[j]
@@ -123,11 +162,25 @@ def steer(basic, free, starts, rows, entries, gain, want, up, down, shift, seed,
             if by > 0:
                 want -= weight * sign * by
                 step(j, sign * by, basic, starts, rows, entries, up, down, shift)
-    return want
+    return int(want)
 
 
-@compiled
-def push(atom, sign, amount, basic, free, starts, rows, entries, up, down, shift, seed, tries):  # type: ignore[no-untyped-def]
+@compiled()
+def push(
+    atom: int,
+    sign: int,
+    amount: int,
+    basic: Ints,
+    free: Mask,
+    starts: Ints,
+    rows: Ints,
+    entries: Ints,
+    up: Ints,
+    down: Ints,
+    shift: Ints,
+    seed: int,
+    tries: int,
+) -> int:
     """Move one atom's total by up to `amount` steps of 1 in one direction; blocked basic atoms are relaxed.
 
     Every total on the way is taken by some world: only columns that move the atom by ±1 are used.
@@ -213,25 +266,39 @@ def push(atom, sign, amount, basic, free, starts, rows, entries, up, down, shift
                     gained += gain * far
                     moved += 1
                     if gained >= amount:
-                        return gained
+                        return int(gained)
         if moved == 0:
             return gained
     return gained
 
 
-@compiled
-def pick(atom, order, firsts, pinned):  # type: ignore[no-untyped-def]
+@compiled()
+def pick(atom: int, order: Ints, firsts: Ints, pinned: Mask) -> int:
     """A random record of an atom that is not pinned, or -1."""
     size = firsts[atom + 1] - firsts[atom]
     for _ in range(4):
         record = order[firsts[atom] + np.random.randint(0, size)]
         if not pinned[record]:
-            return record
+            return int(record)
     return -1
 
 
-@compiled
-def mix(basic, free, starts, rows, entries, order, firsts, low, high, values, pinned, seed, sweeps):  # type: ignore[no-untyped-def]
+@compiled()
+def mix(
+    basic: Ints,
+    free: Mask,
+    starts: Ints,
+    rows: Ints,
+    entries: Ints,
+    order: Ints,
+    firsts: Ints,
+    low: Ints,
+    high: Ints,
+    values: Ints,
+    pinned: Mask,
+    seed: int,
+    sweeps: int,
+) -> None:
     """Random moves of one world's records, whose limit is the uniform distribution over worlds.
 
     Each step draws one record from each atom of a direction and goes to a uniform place of the range that
@@ -270,8 +337,8 @@ def mix(basic, free, starts, rows, entries, order, firsts, low, high, values, pi
         exchange(order, firsts, low, high, values, pinned)
 
 
-@compiled
-def exchange(order, firsts, low, high, values, pinned):  # type: ignore[no-untyped-def]
+@compiled()
+def exchange(order: Ints, firsts: Ints, low: Ints, high: Ints, values: Ints, pinned: Mask) -> None:
     """Random transfers between two records of an atom, as many as it has records."""
     for atom in range(len(firsts) - 1):
         size = firsts[atom + 1] - firsts[atom]
@@ -289,8 +356,10 @@ def exchange(order, firsts, low, high, values, pinned):  # type: ignore[no-untyp
             values[two] -= by
 
 
-@compiled
-def spread(order, firsts, low, high, values, pinned, shift, seed):  # type: ignore[no-untyped-def]
+@compiled()
+def spread(
+    order: Ints, firsts: Ints, low: Ints, high: Ints, values: Ints, pinned: Mask, shift: Ints, seed: int
+) -> bool:
     """Give changed totals to the records of their atoms, evenly as far as boxes allow, in random order.
 
     Returns:

@@ -23,6 +23,10 @@ TOLERANCE = 1e-6
 """Slack within which a linear program's optimum counts as whole."""
 
 
+MOST_NODES = 500
+"""Nodes after which one integer program is given up: what it would have shown then counts as not shown."""
+
+
 @dataclass
 class ComponentProgram:
     """Totals of one component's atoms, for given right-hand sides."""
@@ -45,7 +49,7 @@ class ComponentProgram:
             knowledge,
             atoms,
             world,
-            Program(matrix, row_low, row_high, lower, upper, whole),
+            Program(matrix, row_low, row_high, lower, upper, whole, MOST_NODES),
             Program(matrix, row_low, row_high, lower, upper),
         )
 

@@ -19,6 +19,7 @@ from cae_sql.inference.answers import Ints
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.moves import push, ranges, wander
 from cae_sql.inference.programs import ComponentProgram
+from cae_sql.inference.short import roam
 from cae_sql.inference.witnesses import Pins, choose_witnesses, rooms
 
 EXACT_VALUES = 64
@@ -26,8 +27,30 @@ EXACT_VALUES = 64
 WANDERS = 6
 """Random worlds tried from each given one before anything is directed at single records."""
 
+ROAMS = 8
+"""Walks by short moves, each from where an earlier one ended."""
+ROAM_STEPS = 400
+"""Moves tried in a walk, for each atom."""
+
 Accepts = Callable[[Ints], bool]
 """Whether an exactly known set of values (units, ascending) is enough although no run is."""
+
+
+@dataclass
+class Effort:
+    """Integer programs that may still be tried; shared by all judgements between two answers.
+
+    What moves do not show is hard to show, and near exhaustion everything is: without a common allowance an
+    attacker could make every decision last as long as the policy allows.
+    """
+
+    left: int = 200
+    """How many."""
+
+    def spend(self) -> bool:
+        """Take one; False where none is left."""
+        self.left -= 1
+        return self.left >= 0
 
 
 @dataclass
@@ -39,6 +62,8 @@ class Runs:
     """A run is long enough when high − low >= need; pushes and programs stop there."""
     deadline: float = float("inf")
     """`time.monotonic()` after which nothing more is tried."""
+    effort: Effort = field(default_factory=Effort)
+    """Integer programs allowed."""
     thorough: bool = False
     """Whether to go on with the other atoms once one is known to stay too short."""
     low: Ints = field(init=False)
@@ -108,25 +133,24 @@ class Runs:
         edge = np.where(pins.top > 0, known.high, known.low)
         join(self.low, self.high, np.where(stuck, edge, low), np.where(stuck, edge, high))
 
-    def grow(self, accepts: Accepts | None = None, seed: int = 0, solves: int = 1_000_000) -> bool:
+    def grow(self, accepts: Accepts | None = None, seed: int = 0) -> bool:
         """Try to give every atom a long enough run; True when all have one.
 
         Args:
             accepts: Judges exactly known small sets.
             seed: Of the random moves.
-            solves: How many integer programs may be tried in all.
         """
         self._wander(seed)
+        self._roam(seed)
         for atom in self._by_difficulty():
             if self.high[atom] - self.low[atom] < self.need and not self.accepted[atom]:
                 self._push(int(atom), seed)
-        left = [solves]
         for atom in self._by_difficulty():
             if self.high[atom] - self.low[atom] < self.need and not self.accepted[atom]:
-                if time.monotonic() > self.deadline or left[0] <= 0:
+                if time.monotonic() > self.deadline or self.effort.left <= 0:
                     return False
                 try:
-                    settled = self._solve(int(atom), accepts, left)
+                    settled = self._solve(int(atom), accepts)
                 except OutOfTime:
                     settled = False
                 if not settled and not self.thorough:
@@ -151,6 +175,25 @@ class Runs:
                 shift = np.zeros_like(up)
                 wander(*known.directions, up, down, shift, seed + 97 * turn + place, 1 + turn)
                 self.absorb(totals + shift, keep=turn >= WANDERS - 2 and place == 0)
+
+    def _roam(self, seed: int) -> None:
+        """Walk by short moves, where the system is small enough to have them."""
+        moves = self.knowledge.tableau.short_moves
+        if len(moves.starts) < 2:
+            return
+        for turn in range(ROAMS):
+            if not len(self.short) or time.monotonic() > self.deadline:
+                return
+            totals = self.worlds[turn % len(self.worlds)]
+            avoid = (self.high - self.low < self.need) & ~self.accepted
+            pins = choose_witnesses(self.knowledge, totals, avoid=avoid, seed=seed + turn)
+            if pins is None:
+                continue
+            up, down = rooms(self.knowledge, totals, pins)
+            least, most = np.zeros_like(up), np.zeros_like(up)
+            shift = roam(*moves, up, down, least, most, ROAM_STEPS * len(up), seed + turn)
+            self._extend(totals, pins, most, -least)
+            self.absorb(totals + shift, keep=turn < ROAMS - 1)
 
     def _push(self, atom: int, seed: int) -> None:
         known = self.knowledge
@@ -181,7 +224,7 @@ class Runs:
             mine[:] = old
             mine[atom] = value
 
-    def _solve(self, atom: int, accepts: Accepts | None, left: list[int]) -> bool:
+    def _solve(self, atom: int, accepts: Accepts | None) -> bool:
         """Integer programs for one atom: lengthen its run, else know its values exactly."""
         component = int(self.knowledge.components[atom])
         if component not in self.programs:
@@ -199,9 +242,8 @@ class Runs:
             target = self._next_total(atom, least, most, reachable | excluded)
             if target is None:
                 break
-            if left[0] <= 0 or len(reachable) + len(excluded) > 4 * EXACT_VALUES + self.need:
+            if len(reachable) + len(excluded) > 4 * EXACT_VALUES + self.need or not self.effort.spend():
                 return False
-            left[0] -= 1
             world = program.world_with(atom, target, target, self.deadline)
             if world is None:
                 excluded.add(target)

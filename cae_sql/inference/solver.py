@@ -7,7 +7,7 @@ rounded and checked against every answer in integers, a bound is recomputed exac
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import highspy
 import numpy as np
@@ -46,6 +46,7 @@ class Program:
         lower: Floats,
         upper: Floats,
         integer: NDArray[np.bool_] | None = None,
+        most_nodes: int | None = None,
     ) -> None:
         """State the program.
 
@@ -56,6 +57,7 @@ class Program:
             lower: (columns,) least values.
             upper: (columns,) greatest values.
             integer: (columns,) which columns are whole numbers; None for a linear program.
+            most_nodes: Search nodes after which an integer program is given up.
         """
         columns = sparse.csc_matrix(matrix)
         model = highspy.HighsLp()
@@ -70,10 +72,12 @@ class Program:
         if integer is not None and self._integer:
             kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
             model.integrality_ = [kinds[int(whole)] for whole in integer]
-        self._highs = highspy.Highs()
+        self._highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
         self._highs.setOptionValue("output_flag", False)
         self._highs.setOptionValue("threads", 1)
         self._highs.setOptionValue("mip_rel_gap", 0.0)
+        if most_nodes is not None:
+            self._highs.setOptionValue("mip_max_nodes", most_nodes)
         if not self._integer:
             self._highs.setOptionValue("presolve", "off")
             self._highs.setOptionValue("simplex_strategy", PRIMAL_SIMPLEX)

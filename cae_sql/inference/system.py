@@ -21,12 +21,12 @@ from cae_sql.inference.bounds import Bounds, ByPrograms, Progress, Solved, inter
 from cae_sql.inference.certificates import Certificate, Side, certify
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.programs import any_world
-from cae_sql.inference.runs import Runs
+from cae_sql.inference.runs import Effort, Runs
 from cae_sql.inference.trial import Trial
 from cae_sql.inference.worlds import Pool
 
 CHECKED_AT_ONCE = 400
-"""Systems of at most so many atoms are checked for contradictions as answers arrive, larger ones when asked."""
+"""Systems of at most so many atoms are checked for contradictions as answers arrive, others when asked."""
 POOL = 24
 """Worlds kept in the pool."""
 FINEST = 2**45
@@ -251,12 +251,12 @@ class AnsweredSystem:
         return answer if self._scale == 1 else answer.answered(Fraction(round(answer.value * self._scale)))
 
     def _fixed_point(self) -> int:
-        """Units in which all right-hand sides are whole: 1 on a grid; for reals the decimals they were given in."""
+        """By what reals are multiplied so that all right-hand sides are whole; 1 on a grid."""
         if self.grid.whole:
             return 1
         values = [self.grid.top, *(answer.value for answer in self.answers)]
-        scale = lcm(*(value.denominator for value in values))
-        largest = max(1, *(abs(value) for value in values), self.grid.top * self.size)
+        scale: int = lcm(*(value.denominator for value in values))
+        largest = max([Fraction(1), *(abs(value) for value in values), self.grid.top * self.size])
         return scale if scale * largest < FINEST else max(1, int(FINEST / largest))
 
     # --- worlds
@@ -285,8 +285,9 @@ class AnsweredSystem:
         low, unit = self.grid.minimum, self.grid.unit
         if low.denominator == 1 and unit.denominator == 1:
             return int(low) + int(unit) * units
-        scale = lcm(low.denominator, unit.denominator)
-        return (int(low * scale) + int(unit * scale) * units) / scale
+        scale: int = lcm(low.denominator, unit.denominator)
+        values: NDArray[np.float64] = (int(low * scale) + int(unit * scale) * units) / scale
+        return values
 
     def certified(self) -> Bounds:
         """A run of consecutive grid values for each record, each of which it takes in some world.
@@ -309,10 +310,10 @@ class AnsweredSystem:
         pool = self.pool()
         known = pool.knowledge
         whole = int((known.high - known.low).max())
-        runs = Runs(known, whole if need is None else need, time.monotonic() + seconds, thorough=True)
+        runs = Runs(known, whole if need is None else need, time.monotonic() + seconds, Effort(400), True)
         for totals in known.totals(pool.values):
             runs.absorb(totals)
-        runs.grow(solves=400)
+        runs.grow()
         return runs
 
     def pool(self) -> Pool:
@@ -372,7 +373,12 @@ class AnsweredSystem:
         return Trial(self.pool(), queries)
 
     def accept(self, answers: Sequence[Answer], pool: Pool | None = None) -> None:
-        """Take answers that are known to be true, unchecked; `pool` agrees with them, or is brought there later."""
+        """Take answers that are known to be true, unchecked.
+
+        Args:
+            answers: In units.
+            pool: Worlds that agree with them too; without it the present ones are brought there later.
+        """
         behind = self._learned < len(self.answers)
         self.answers.extend(answers)
         self._solved = None

@@ -62,7 +62,7 @@ def _overlapping(sets: list[Ints]) -> list[list[Ints]]:
 
 
 def _needed(group: list[Ints]) -> list[tuple[Ints, bool]]:
-    """Atoms of one pattern of membership that every smallest set of attainers draws from; and whether alone."""
+    """Atoms of one pattern of membership that every smallest set of attainers needs; and whether alone."""
     atoms = np.unique(np.concatenate(group))
     member = np.array([np.isin(atoms, s) for s in group])
     patterns, places = np.unique(member, axis=1, return_inverse=True)
@@ -81,7 +81,7 @@ def _hitting(patterns: NDArray[np.bool_], without: int | None) -> int:
     if without is not None:
         upper[without] = 0.0
     if not (patterns & (upper > 0)).any(axis=1).all():
-        return sets + 1
+        return int(sets) + 1
     program = Program(
         patterns.astype(np.int64),
         np.ones(sets),
@@ -93,4 +93,4 @@ def _hitting(patterns: NDArray[np.bool_], without: int | None) -> int:
     outcome = program.minimise(dict.fromkeys(range(count), 1.0), seconds=5.0)
     if outcome.status != "optimal":
         raise OutOfTime("the reading without ties was not settled in the time allowed")
-    return round(outcome.value)
+    return int(np.rint(outcome.value))

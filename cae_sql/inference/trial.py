@@ -17,9 +17,14 @@ from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.answers import Answer, Ints, Query
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.programs import any_world, is_world
-from cae_sql.inference.runs import Accepts, Runs
+from cae_sql.inference.runs import Accepts, Effort, Runs
 from cae_sql.inference.ties import without_ties
 from cae_sql.inference.worlds import Pool
+
+LARGE_ENTRY = 4
+"""Tableau entries beyond this make a new choice of pivots worth its time ..."""
+REBASE_WORK = 2 * 10**8
+"""... up to so many elementary steps."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +76,15 @@ class Trial:
             known, fresh = known.with_sum(query, known.room(totals))
             same = not fresh and len({*query.of(self.pool.values).tolist()}) == 1
             settled.append(int(query.of(self.pool.values[:1])[0]) if same else None)
-        return known, settled
+        return self._with_better_basis(known, totals), settled
+
+    def _with_better_basis(self, known: Knowledge, totals: Ints) -> Knowledge:
+        """Rows that came one by one leave large entries behind; choosing all pivots at once mends it."""
+        rows, count = known.matrix.shape
+        entries = known.tableau.entries
+        if entries.size and np.abs(entries).max() > LARGE_ENTRY and rows * rows * count < REBASE_WORK:
+            return known.rebased(totals)
+        return known
 
     @property
     def derivable(self) -> bool:
@@ -88,7 +101,12 @@ class Trial:
         return found
 
     def judge(
-        self, values: Sequence[int], worlds: Sequence[int], standard: Standard, deadline: float
+        self,
+        values: Sequence[int],
+        worlds: Sequence[int],
+        standard: Standard,
+        deadline: float,
+        effort: Effort,
     ) -> Judgement:
         """Judge hypothetical answers.
 
@@ -97,9 +115,10 @@ class Trial:
             worlds: Worlds of the pool that give them.
             standard: What everybody must keep.
             deadline: `time.monotonic()` after which nothing more is tried.
+            effort: Integer programs allowed.
         """
         known = self._with_extremes(values)
-        return judge(known, known.totals(self.pool.values[list(worlds)]), standard, deadline)
+        return judge(known, known.totals(self.pool.values[list(worlds)]), standard, deadline, effort)
 
     def _with_extremes(self, values: Sequence[int]) -> Knowledge:
         known = self.known
@@ -128,7 +147,9 @@ class Trial:
         return [query.answered(value) for query, value in zip(self.queries, values, strict=True)]
 
 
-def judge(known: Knowledge, totals: Ints, standard: Standard, deadline: float) -> Judgement:
+def judge(
+    known: Knowledge, totals: Ints, standard: Standard, deadline: float, effort: Effort | None = None
+) -> Judgement:
     """Whether every record keeps the standard, in all worlds and in the reading without ties.
 
     Args:
@@ -136,8 +157,10 @@ def judge(known: Knowledge, totals: Ints, standard: Standard, deadline: float) -
         totals: (w, p) worlds that agree with them.
         standard: What everybody must keep.
         deadline: `time.monotonic()` after which nothing more is tried.
+        effort: Integer programs allowed; an allowance of its own where none is given.
     """
-    first = _judge_reading(known, totals, standard, deadline)
+    effort = Effort() if effort is None else effort
+    first = _judge_reading(known, totals, standard, deadline, effort)
     if not first.safe or not known.extremes:
         return first
     try:
@@ -145,17 +168,19 @@ def judge(known: Knowledge, totals: Ints, standard: Standard, deadline: float) -
             found = _worlds_of(reading, totals, deadline)
             if found is None:
                 continue
-            second = _judge_reading(reading, found, standard, deadline)
+            second = _judge_reading(reading, found, standard, deadline, effort)
             return Judgement(second.safe, min(first.width, second.width))
     except OutOfTime:
         return Judgement(False, 0)
     return first
 
 
-def _judge_reading(known: Knowledge, totals: Ints, standard: Standard, deadline: float) -> Judgement:
+def _judge_reading(
+    known: Knowledge, totals: Ints, standard: Standard, deadline: float, effort: Effort
+) -> Judgement:
     if (known.high - known.low < standard.need).any() and standard.accepts is None:
         return Judgement(False, int((known.high - known.low).min()))
-    runs = Runs(known, standard.need, deadline)
+    runs = Runs(known, standard.need, deadline, effort)
     for world in totals:
         runs.absorb(world)
         if not len(runs.short):

@@ -1,8 +1,8 @@
 """Who attains an answered MAX or MIN in a world, and what room that leaves the others.
 
-In a world, one record that has the value of each extreme is *pinned*: as long as it stays, everybody else may
-move inside the boxes. At the level of atoms: an atom can attain its upper bound u at total s if one record
-can take u and the rest still fit, s − u >= (m − 1) l. One pin serves every extreme of that value over the atom.
+In a world, one record that has the value of each extreme is *pinned*: as long as it stays, everybody else
+may move inside the boxes. At the level of atoms: an atom can attain its upper bound u at total s if one
+record can take u and the rest still fit, s − u >= (m − 1) l. One pin serves every extreme of that value.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ def choose_witnesses(
 def able(knowledge: Knowledge, extreme: Extreme) -> Ints:
     """The atoms of an extreme whose box reaches its value."""
     edge = knowledge.high if extreme.top else knowledge.low
-    return extreme.atoms[edge[extreme.atoms] == extreme.value]
+    atoms: Ints = extreme.atoms[edge[extreme.atoms] == extreme.value]
+    return atoms
 
 
 def _witness(

@@ -21,31 +21,17 @@ input.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from cae_sql.compiled import compiled
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 TABLE_LIMIT = 4096
 """Up to this many values all block weights are tabulated: (n + 1)² floats, 134 MB at the limit."""
-
-
-def compiled(**options: Any) -> Callable[[Function], Function]:
-    """numba's `njit` without the GIL, cached on disk where there is a folder to write to."""
-
-    def decorate(function: Function) -> Function:
-        try:
-            return cast(Function, numba.njit(cache=True, nogil=True, **options)(function))
-        except RuntimeError:  # numba finds no writable cache folder: compile once per process instead
-            return cast(Function, numba.njit(nogil=True, **options)(function))
-
-    return decorate
 
 
 @compiled()
