@@ -9,10 +9,10 @@ from cae_sql.risk import Limit, risk_of
 
 def main() -> None:
     print("Two colleagues' salaries, in thousands. An intruder has narrowed each down to two values:")
-    for name, values in {"Ann": [50, 107], "Bob": [77, 80]}.items():
+    for name, pair in {"Ann": [50, 107], "Bob": [77, 80]}.items():
         print(
-            f"  {name}: {values[0]} or {values[1]}   entropy {cae_entropy(values):.1f} bit, "
-            f"within 5 thousand {cae_entropy(values, epsilon=5):.1f} bit, area {cae_area(values):.0f}"
+            f"  {name}: {pair[0]} or {pair[1]}   entropy {cae_entropy(pair):.1f} bit, "
+            f"within 5 thousand {cae_entropy(pair, epsilon=5):.1f} bit, area {cae_area(pair):.0f}"
         )
     print("Entropy takes both for equally secret. The area sees that Bob's salary is as good as known.")
 

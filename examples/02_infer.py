@@ -32,8 +32,9 @@ def main() -> None:
     show(system)
 
     print("\nWhy?")
-    for person, side in ((2, "lower"), (3, "lower"), (0, "upper")):
-        print(f"  {NAMES[person]}: {system.explain(person, side)}")
+    for person in (2, 3):
+        print(f"  {NAMES[person]}: {system.explain(person, 'lower')}")
+    print(f"  {NAMES[0]}: {system.explain(0, 'upper')}")
 
     print("\nFour tables that agree with every answer:")
     for world in system.worlds(4, seed=7):
