@@ -100,6 +100,7 @@ def sum_answer(members: Ints, coefficients: list[Fraction] | None, total: Fracti
         InvalidInput: no member, or no coefficient other than 0.
         InconsistentAnswers: no table on the grid has this sum.
     """
+    whole_weight: Fraction
     if coefficients is None or (len({*coefficients}) == 1 and coefficients[0] != 0):
         if not len(members):
             raise InvalidInput("a sum needs at least one member")
@@ -115,11 +116,11 @@ def sum_answer(members: Ints, coefficients: list[Fraction] | None, total: Fracti
         whole = [int(weight * factor) for weight in exact]
         if max(map(abs, whole)) > 2**31:
             raise InvalidInput("coefficients must not differ by a factor of more than 2**31")
-        members, row, whole_weight = members[kept], np.array(whole, dtype=np.int64), sum(exact, Fraction(0))
+        members, row, whole_weight = members[kept], np.array(whole, dtype=np.int64), Fraction(sum(exact))
     value = (total - whole_weight * grid.minimum) / grid.unit * factor
     if grid.whole:
         near = Fraction(round(value))
-        if abs(near - value) > SNAP * max(factor, 1):
+        if abs(near - value) > SNAP * max(factor, Fraction(1)):
             raise InconsistentAnswers(f"no table on the grid of resolution {grid.unit} has the sum {total}")
         value = near
     return Answer(kind="sum", members=members, coefficients=row, value=value, factor=factor)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,25 +151,39 @@ def choose_pivot(row: Ints, entries: NDArray[np.int64], room: NDArray[np.float64
 
 
 def independent(rows: NDArray[np.int64], row: Ints) -> bool:
-    """Whether an integer row lies outside the rational span of some others; exact, fraction-free.
+    """Whether an integer row lies outside the rational span of some others; exact."""
+    return bool(remainder(rows, row)[:-1].any())
 
-    Columns that are equal in all rows are one, which keeps this small.
+
+def remainder(rows: NDArray[np.int64], row: Ints, values: Ints | None = None, value: int = 0) -> NDArray[Any]:
+    """What fraction-free elimination by some rows leaves of another one, right-hand side last.
+
+    The rows are independent. Columns that are equal in all rows are taken as one, which keeps this small.
+
+    Args:
+        rows: (k, p) integers.
+        row: (p,) integers.
+        values: (k,) right-hand sides; 0 where there are none.
+        value: That of `row`.
     """
-    table = np.unique(np.vstack([rows, row[None]]), axis=1).astype(object)
-    done = 0
+    table = np.unique(np.vstack([rows, row[None]]), axis=1)
+    sides = np.append(np.zeros(len(rows), dtype=np.int64) if values is None else values, value)
+    work = np.column_stack([table, sides]).astype(object)
+    done, last = 0, len(rows)
     for place in range(table.shape[1]):
-        rest = [i for i in range(done, len(table) - 1) if table[i, place]]
+        rest = [i for i in range(done, last) if work[i, place]]
         if not rest:
-            if table[-1, place]:
-                return True
+            if work[last, place]:
+                break
             continue
-        table[[done, rest[0]]] = table[[rest[0], done]]
-        pivot = table[done]
-        for i in range(done + 1, len(table)):
-            if table[i, place]:
-                table[i] = table[i] * pivot[place] - pivot * table[i, place]
+        work[[done, rest[0]]] = work[[rest[0], done]]
+        pivot = work[done]
+        for i in range(done + 1, last + 1):
+            if work[i, place]:
+                work[i] = work[i] * pivot[place] - pivot * work[i, place]
         done += 1
-    return bool(table[-1].any())
+    left: NDArray[Any] = work[last]
+    return left
 
 
 @compiled()
@@ -247,7 +261,7 @@ def eliminate(
 
 
 def tableau_of(
-    matrix: NDArray[np.int64], values: Ints, room: NDArray[np.float64]
+    matrix: NDArray[np.int64], values: Ints, room: NDArray[np.float64], slack: int = 0
 ) -> tuple[Tableau, Ints, Ints] | None:
     """Reduce a whole system at once, the pivots chosen over all of it.
 
@@ -255,6 +269,7 @@ def tableau_of(
         matrix: (k, p) the sums over the atoms.
         values: (k,) their right-hand sides.
         room: (p,) how far each atom can move.
+        slack: How far the right-hand side of a row that vanishes may be from 0.
 
     Returns:
         The tableau, the right-hand sides of its pivoted rows, and which of the given rows are independent;
@@ -269,14 +284,19 @@ def tableau_of(
     if rows and not eliminate(entries, pending, room, basic):
         return None
     vanished = pending & ~entries[:, :-1].any(axis=1)
-    if entries[vanished, -1].any():
+    if (np.abs(entries[vanished, -1]) > slack).any():
         raise InconsistentAnswers("an answer contradicts the ones before it")
     kept = ~pending
     stuck = np.zeros((0, matrix.shape[1]), dtype=np.int64)
+    sides: Ints = np.zeros(0, dtype=np.int64)
     chosen = kept.copy()
     for place in np.flatnonzero(pending & ~vanished):
-        row = entries[place, :-1]
-        if not len(stuck) or independent(stuck, row):
-            stuck, chosen[place] = np.vstack([stuck, row[None]]), True
+        row, value = entries[place, :-1], int(entries[place, -1])
+        left = remainder(stuck, row, sides, value)
+        if left[:-1].any():
+            stuck, sides = np.vstack([stuck, row[None]]), np.append(sides, value)
+            chosen[place] = True
+        elif left[-1] and not slack:
+            raise InconsistentAnswers("an answer contradicts the ones before it")
     tableau = Tableau(basic[kept], np.ascontiguousarray(entries[kept, :-1]), stuck)
     return tableau, entries[kept, -1].copy(), np.flatnonzero(chosen)

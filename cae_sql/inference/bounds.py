@@ -234,10 +234,14 @@ class ByPrograms:
     def multipliers(self, column: int, sign: int, outcome: Outcome) -> Multipliers:
         """Rational multipliers near the duals, and exactly what they prove; the best of a few roundings."""
         duals = outcome.duals[: len(self.rows)] * sign
+        # a multiplier is as fine as its row's coefficients are large
+        scales = np.abs(self.known.matrix[np.ix_(self.rows, self.atoms)]).max(axis=1, initial=1)
         best: Multipliers | None = None
         for largest in (64, 10_000, 10**7):
             weights = {
-                int(r): rational(d, largest) for r, d in zip(self.rows, duals, strict=True) if abs(d) > 1e-9
+                int(row): rational(dual * scale, largest) / int(scale)
+                for row, dual, scale in zip(self.rows, duals, scales, strict=True)
+                if abs(dual * scale) > 1e-9
             }
             bound = self.proved(column, sign, weights)
             found = Multipliers(tuple(weights), tuple(weights.values()), bound)

@@ -57,8 +57,16 @@ class Knowledge:
         return cls(Atoms(size), low, high, Tableau.empty(1), none)
 
     @classmethod
-    def of(cls, size: int, top: int, answers: Sequence[Answer]) -> tuple[Knowledge, Ints, Ints]:
+    def of(
+        cls, size: int, top: int, answers: Sequence[Answer], slack: int = 0
+    ) -> tuple[Knowledge, Ints, Ints]:
         """Everything at once.
+
+        Args:
+            size: Number of records.
+            top: Greatest value, in units.
+            answers: Right-hand sides whole.
+            slack: How far a sum may differ from what others say it is.
 
         Returns:
             The knowledge, the right-hand sides (k,) of its independent sums, and those of its reduced rows.
@@ -81,7 +89,7 @@ class Knowledge:
         matrix = np.array([atoms.row(answer) for answer in sums], dtype=np.int64).reshape(-1, atoms.count)
         values = np.array([int(answer.value) for answer in sums], dtype=np.int64)
         room = (known.sizes * (known.high - known.low)).astype(np.float64)
-        found = tableau_of(matrix, values, room)
+        found = tableau_of(matrix, values, room, slack)
         if found is None:
             none = Tableau.empty(atoms.count)
             return (
@@ -128,6 +136,20 @@ class Knowledge:
         )
         return labels
 
+    @cached_property
+    def able_atoms(self) -> dict[int, Ints]:
+        """The atoms of each extreme whose box reaches its value, by the extreme's identity."""
+        found = {}
+        for extreme in self.extremes:
+            edge = self.high if extreme.top else self.low
+            found[id(extreme)] = extreme.atoms[edge[extreme.atoms] == extreme.value]
+        return found
+
+    @cached_property
+    def hardest_first(self) -> list[Extreme]:
+        """The extremes, those that few atoms can attain first."""
+        return sorted(self.extremes, key=lambda extreme: len(self.able_atoms[id(extreme)]))
+
     def totals(self, values: NDArray[np.integer]) -> Ints:
         """(w, p) the atoms' totals in worlds (w, n)."""
         labels = self.atoms.labels
@@ -149,11 +171,13 @@ class Knowledge:
         room: NDArray[np.float64] = np.maximum(np.minimum(up, down), 0).mean(axis=0)
         return room
 
-    def refined(self, query: Query, room: NDArray[np.float64] | None = None) -> Knowledge:
-        """The same knowledge over a partition in which the query is a set of atoms."""
+    def refined(self, queries: Sequence[Query], room: NDArray[np.float64] | None = None) -> Knowledge:
+        """The same knowledge over a partition in which each query is a set of atoms."""
         atoms = self.atoms.copy()
-        atoms.refine(query)
-        parents = atoms.parents
+        parents = np.arange(self.count)
+        for query in queries:
+            atoms.refine(query)
+            parents = parents[atoms.parents]
         if atoms.count == self.count:
             return self
         share = atoms.sizes / self.sizes[parents]

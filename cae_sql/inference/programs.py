@@ -7,7 +7,7 @@ integers against every sum, box and extreme before anybody calls it a world.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ TOLERANCE = 1e-6
 """Slack within which a linear program's optimum counts as whole."""
 
 
+LARGE_COMPONENT = 1_500
+"""Of components of more atoms than this only a part around the record is searched."""
 MOST_NODES = 500
 """Nodes after which one integer program is given up: what it would have shown then counts as not shown."""
 
@@ -36,30 +38,55 @@ class ComponentProgram:
     """(c,) the component's atoms, ascending."""
     world: Ints
     """(p,) totals of a world; what lies outside the component stays as it is here."""
+    whole: bool
+    """Whether all of the component is stated, so that finding nothing proves that there is nothing."""
     integer: Program
     linear: Program
 
     @classmethod
     def around(cls, knowledge: Knowledge, atom: int, world: Ints) -> ComponentProgram:
-        """The component that an atom is in. `world` (p,) satisfies the sums; it gives their values."""
+        """The component that an atom is in, or a part of it where it is large.
+
+        A world that differs from a given one in some atoms only is a world; but that there is none among
+        those proves nothing.
+
+        Args:
+            knowledge: The answers.
+            atom: The atom.
+            world: (p,) totals that satisfy the sums; they give their values.
+        """
         atoms = np.flatnonzero(knowledge.components == knowledge.components[atom])
-        matrix, row_low, row_high, lower, upper = constraints(knowledge, atoms, knowledge.matrix @ world)
-        whole = np.ones(matrix.shape[1], dtype=np.bool_)
+        whole = len(atoms) <= LARGE_COMPONENT
+        if not whole:
+            room = knowledge.room(world[None]) * np.random.default_rng(atom).random(knowledge.count)
+            chosen = atoms[np.argsort(-room[atoms], kind="stable")[:LARGE_COMPONENT]]
+            atoms = np.union1d(chosen, np.append(knowledge.tableau.basic, atom))
+        sums = knowledge.matrix @ world
+        if not whole:
+            outside = np.ones(knowledge.count, dtype=np.bool_)
+            outside[atoms] = False
+            sums = sums - knowledge.matrix[:, outside] @ world[outside]
+        stated = replace(knowledge, extremes=()) if not whole else knowledge
+        matrix, row_low, row_high, lower, upper = constraints(stated, atoms, sums)
+        integer = np.ones(matrix.shape[1], dtype=np.bool_)
         return cls(
             knowledge,
             atoms,
             world,
-            Program(matrix, row_low, row_high, lower, upper, whole, MOST_NODES),
+            whole,
+            Program(matrix, row_low, row_high, lower, upper, integer, MOST_NODES),
             Program(matrix, row_low, row_high, lower, upper),
         )
 
-    def interval(self, atom: int) -> tuple[int, int]:
+    def interval(self, atom: int, deadline: float = float("inf")) -> tuple[int, int]:
         """Whole numbers between which the atom's total lies in every world, by linear relaxation."""
         column = int(np.searchsorted(self.atoms, atom))
         low, high = self.knowledge.low[atom], self.knowledge.high[atom]
         ends = [int(self.knowledge.sizes[atom] * low), int(self.knowledge.sizes[atom] * high)]
+        if not self.whole:
+            return ends[0], ends[1]
         for side, sign in enumerate((1.0, -1.0)):
-            outcome = self.linear.minimise({column: sign})
+            outcome = self.linear.minimise({column: sign}, seconds=deadline - time.monotonic())
             if outcome.status == "optimal":
                 value = outcome.value * sign
                 ends[side] = int(np.ceil(value - TOLERANCE) if side == 0 else np.floor(value + TOLERANCE))

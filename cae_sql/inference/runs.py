@@ -8,22 +8,19 @@ that are still too short. Nothing is ever assumed: each value in a run is taken 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cae_sql.errors import OutOfTime
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.moves import push, ranges, wander
-from cae_sql.inference.programs import ComponentProgram
+from cae_sql.inference.programs import LARGE_COMPONENT, ComponentProgram
+from cae_sql.inference.search import Accepts, search
 from cae_sql.inference.short import roam
 from cae_sql.inference.witnesses import Pins, choose_witnesses, rooms
 
-EXACT_VALUES = 64
-"""Sets of possible values up to this size are enumerated where no run is long enough."""
 WANDERS = 6
 """Random worlds tried from each given one before anything is directed at single records."""
 
@@ -31,9 +28,6 @@ ROAMS = 8
 """Walks by short moves, each from where an earlier one ended."""
 ROAM_STEPS = 400
 """Moves tried in a walk, for each atom."""
-
-Accepts = Callable[[Ints], bool]
-"""Whether an exactly known set of values (units, ascending) is enough although no run is."""
 
 
 @dataclass
@@ -77,6 +71,8 @@ class Runs:
     """(p,) totals of worlds absorbed; only these are starting points."""
     programs: dict[int, ComponentProgram] = field(init=False, default_factory=dict)
     """Integer programs stated so far, by component."""
+    usual_pins: dict[int, Pins | None] = field(init=False, default_factory=dict)
+    """Who attains the extremes, for the worlds that pushes start from."""
     accepted: NDArray[np.bool_] = field(init=False)
     """(p,) atoms whose exactly known values are enough although their run is not."""
 
@@ -131,7 +127,18 @@ class Runs:
         low = np.where((pins.bottom > 0) & (low <= known.low + 1), known.low, low)
         stuck = loose == 0
         edge = np.where(pins.top > 0, known.high, known.low)
-        join(self.low, self.high, np.where(stuck, edge, low), np.where(stuck, edge, high))
+        both = stuck & (pins.top > 0) & (pins.bottom > 0) & (known.high - known.low == 1)
+        join(self.low, self.high, np.where(stuck & ~both, edge, low), np.where(stuck & ~both, edge, high))
+
+    def program_around(self, atom: int) -> ComponentProgram:
+        """The integer program of the atom's component; one that states only a part belongs to the atom."""
+        component = int(self.knowledge.components[atom])
+        if component not in self.programs:
+            program = ComponentProgram.around(self.knowledge, atom, self.worlds[0])
+            if not program.whole:
+                return program
+            self.programs[component] = program
+        return self.programs[component]
 
     def grow(self, accepts: Accepts | None = None, seed: int = 0) -> bool:
         """Try to give every atom a long enough run; True when all have one.
@@ -143,16 +150,15 @@ class Runs:
         self._wander(seed)
         self._roam(seed)
         for atom in self._by_difficulty():
+            if time.monotonic() > self.deadline:
+                return False
             if self.high[atom] - self.low[atom] < self.need and not self.accepted[atom]:
                 self._push(int(atom), seed)
         for atom in self._by_difficulty():
             if self.high[atom] - self.low[atom] < self.need and not self.accepted[atom]:
                 if time.monotonic() > self.deadline or self.effort.left <= 0:
                     return False
-                try:
-                    settled = self._solve(int(atom), accepts)
-                except OutOfTime:
-                    settled = False
+                settled = search(self, int(atom), accepts)
                 if not settled and not self.thorough:
                     return False
         return not len(self.short)
@@ -164,17 +170,18 @@ class Runs:
 
     def _wander(self, seed: int) -> None:
         known = self.knowledge
-        for turn in range(WANDERS):
+        few = known.count > LARGE_COMPONENT
+        for turn in range(WANDERS // 2 if few else WANDERS):
             if not len(self.short) or time.monotonic() > self.deadline:
                 return
-            for place, totals in enumerate(self.worlds[:2]):
+            for place, totals in enumerate(self.worlds[: 1 if few else 2]):
                 pins = choose_witnesses(known, totals, seed=seed + 31 * turn + place)
                 if pins is None:
                     continue
                 up, down = rooms(known, totals, pins)
                 shift = np.zeros_like(up)
                 wander(*known.directions, up, down, shift, seed + 97 * turn + place, 1 + turn)
-                self.absorb(totals + shift, keep=turn >= WANDERS - 2 and place == 0)
+                self.absorb(totals + shift, keep=turn % 3 == 2 and place == 0)
 
     def _roam(self, seed: int) -> None:
         """Walk by short moves, where the system is small enough to have them."""
@@ -197,8 +204,8 @@ class Runs:
 
     def _push(self, atom: int, seed: int) -> None:
         known = self.knowledge
-        for totals in self.worlds[:3]:
-            pins = choose_witnesses(known, totals, avoid=only(atom, known.count), seed=seed)
+        for place, totals in enumerate(self.worlds[:3]):
+            pins = self._pins_leaving(atom, place, seed)
             if pins is None:
                 continue
             for sign in (1, -1):
@@ -207,70 +214,36 @@ class Runs:
                 amount = int(max(self.need, 1) * min(known.sizes[atom], 2))
                 gained = push(atom, sign, amount, *known.directions, up, down, shift, seed, 40)
                 if gained > 0:
-                    zero = np.zeros(known.count, dtype=np.int64)
-                    rise, fall = zero.copy(), zero.copy()
-                    (fall if sign > 0 else rise)[atom] = gained
-                    self._extend_one(atom, totals + shift, pins, rise, fall)
+                    self._note_push(atom, int((totals + shift)[atom]), pins, sign * gained)
                     self.absorb(totals + shift, keep=False)
                 if self.high[atom] - self.low[atom] >= self.need:
                     return
 
-    def _extend_one(self, atom: int, totals: Ints, pins: Pins, rise: Ints, fall: Ints) -> None:
-        """Use the totals that a push went through; only this atom's, the others moved in larger steps."""
-        before = self.low.copy(), self.high.copy(), self.total_low.copy(), self.total_high.copy()
-        self._extend(totals, pins, rise, fall)
-        for mine, old in zip((self.low, self.high, self.total_low, self.total_high), before, strict=True):
-            value = mine[atom]
-            mine[:] = old
-            mine[atom] = value
+    def _pins_leaving(self, atom: int, place: int, seed: int) -> Pins | None:
+        """Witnesses in a world, none of them in this atom where that can be avoided."""
+        if place not in self.usual_pins:
+            self.usual_pins[place] = choose_witnesses(self.knowledge, self.worlds[place], seed=seed)
+        pins = self.usual_pins[place]
+        if pins is None or pins.count[atom] == 0:
+            return pins
+        return choose_witnesses(
+            self.knowledge, self.worlds[place], avoid=only(atom, self.knowledge.count), seed=seed
+        )
 
-    def _solve(self, atom: int, accepts: Accepts | None) -> bool:
-        """Integer programs for one atom: lengthen its run, else know its values exactly."""
-        component = int(self.knowledge.components[atom])
-        if component not in self.programs:
-            self.programs[component] = ComponentProgram.around(self.knowledge, atom, self.worlds[0])
-        program = self.programs[component]
-        least, most = program.interval(atom)
-        size = self.knowledge.sizes[atom]
-        low = max(int(self.knowledge.low[atom]), least - int((size - 1) * self.knowledge.high[atom]))
-        high = min(int(self.knowledge.high[atom]), most - int((size - 1) * self.knowledge.low[atom]))
-        if high == low or (high - low < self.need and accepts is None and not self.thorough):
-            return False
-        reachable = {*range(int(self.total_low[atom]), int(self.total_high[atom]) + 1)}
-        excluded: set[int] = set()
-        while self.high[atom] - self.low[atom] < self.need:
-            target = self._next_total(atom, least, most, reachable | excluded)
-            if target is None:
-                break
-            if len(reachable) + len(excluded) > 4 * EXACT_VALUES + self.need or not self.effort.spend():
-                return False
-            world = program.world_with(atom, target, target, self.deadline)
-            if world is None:
-                excluded.add(target)
-                continue
-            reachable.add(target)
-            self.absorb(world, keep=False)
-            reachable |= {*range(int(self.total_low[atom]), int(self.total_high[atom]) + 1)}
-        if self.high[atom] - self.low[atom] >= self.need:
-            return True
-        if accepts is None or size > 1 or not reachable or most - least > 4 * EXACT_VALUES:
-            return False
-        values = np.array(sorted(reachable), dtype=np.int64)
-        if len(values) <= EXACT_VALUES and accepts(values):
-            self.accepted[atom] = True
-            return True
-        return False
-
-    def _next_total(self, atom: int, least: int, most: int, settled: set[int]) -> int | None:
-        """The nearest total to the present run that is neither known to be possible nor impossible."""
-        up, down = int(self.total_high[atom]) + 1, int(self.total_low[atom]) - 1
-        while up <= most or down >= least:
-            if up <= most and up not in settled:
-                return up
-            if down >= least and down not in settled:
-                return down
-            up, down = up + 1, down - 1
-        return None
+    def _note_push(self, atom: int, total: int, pins: Pins, by: int) -> None:
+        """Use the totals that a push of one atom went through, from total − by to total."""
+        known, here = self.knowledge, slice(atom, atom + 1)
+        first, last = sorted((total - by, total))
+        join(self.total_low[here], self.total_high[here], np.array([first]), np.array([last]))
+        top, bottom = int(pins.top[atom]), int(pins.bottom[atom])
+        loose = int(known.sizes[atom]) - top - bottom
+        if loose < 1:
+            return
+        low, high = int(known.low[atom]), int(known.high[atom])
+        held = top * high + bottom * low
+        least = max(low, first - held - (loose - 1) * high)
+        most = min(high, last - held - (loose - 1) * low)
+        join(self.low[here], self.high[here], np.array([least]), np.array([most]))
 
 
 def only(atom: int, count: int) -> NDArray[np.bool_]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cae_sql.domain import Number, exact
-from cae_sql.errors import InconsistentAnswers, InvalidInput
+from cae_sql.errors import InconsistentAnswers, InvalidInput, OutOfTime
 from cae_sql.inference.answers import Answer, Grid, Ints, Kind, Query, extreme_answer, sum_answer
 from cae_sql.inference.bounds import Bounds, ByPrograms, Progress, Solved, intervals
 from cae_sql.inference.certificates import Certificate, Side, certify
@@ -29,8 +29,14 @@ CHECKED_AT_ONCE = 400
 """Systems of at most so many atoms are checked for contradictions as answers arrive, others when asked."""
 POOL = 24
 """Worlds kept in the pool."""
+REAL_TOLERANCE = Fraction(1, 10**9)
+"""Relative difference within which sums of reals do not contradict each other."""
 FINEST = 2**45
 """Real-valued right-hand sides are kept as fixed-point numbers up to about this size."""
+
+
+LARGEST_TOTAL = 2**61
+"""Sums in units must stay below this, so that they and their differences fit 64 bits."""
 
 
 class AnsweredSystem:
@@ -70,6 +76,11 @@ class AnsweredSystem:
             if unit <= 0:
                 raise InvalidInput(f"resolution must be greater than 0, not {resolution}")
             self.grid = Grid(low, unit, Fraction((high - low) // unit), whole=True)
+            if self.grid.top * self.size > LARGEST_TOTAL:
+                raise InvalidInput(
+                    f"{size} records of up to {self.grid.top + 1} values: sums must stay below 2**61 steps "
+                    "of the resolution; take a coarser resolution or a narrower domain"
+                )
         self.answers: list[Answer] = []
         """What has been answered, in order."""
         self.seed = seed
@@ -121,7 +132,10 @@ class AnsweredSystem:
 
     def _members(self, members: ArrayLike) -> tuple[Ints, Ints]:
         """Members ascending, and where each was given."""
-        given = np.asarray(members)
+        try:
+            given = np.asarray(members)
+        except ValueError as error:
+            raise InvalidInput("members must be a list of record numbers or a boolean mask") from error
         if given.ndim != 1:
             raise InvalidInput("members must be a list of record numbers or a boolean mask")
         if given.dtype == np.bool_:
@@ -172,7 +186,11 @@ class AnsweredSystem:
 
     def _check_all(self, system: Solved) -> None:
         if self.grid.whole:
-            if any_world(system.known, system.sums, time.monotonic() + 5.0) is None:
+            try:
+                found = any_world(system.known, system.sums, time.monotonic() + 5.0)
+            except OutOfTime:
+                return  # neither shown nor excluded: whoever asks for worlds will see
+            if found is None:
                 raise InconsistentAnswers("no table on the grid agrees with all answers")
             return
         everything = np.arange(system.known.count)
@@ -245,7 +263,14 @@ class AnsweredSystem:
     def _part(self, numbers: list[int]) -> Solved:
         """The system of some answers alone, in units of 1 / scale."""
         scaled = [self._scaled(self.answers[number]) for number in numbers]
-        return Solved(*Knowledge.of(self.size, int(self.grid.top * self._scale), scaled))
+        slack = 0
+        if not self.grid.whole:
+            # reals arrive rounded, means above all: what differs in the last digits is no contradiction
+            largest = max([self.grid.top, *(abs(answer.value) for answer in self.answers)])
+            slack = int(largest * self._scale * REAL_TOLERANCE)
+            if any((answer.value * self._scale).denominator != 1 for answer in self.answers):
+                slack += 2 * len(numbers)
+        return Solved(*Knowledge.of(self.size, int(self.grid.top * self._scale), scaled, slack))
 
     def _scaled(self, answer: Answer) -> Answer:
         return answer if self._scale == 1 else answer.answered(Fraction(round(answer.value * self._scale)))
@@ -271,8 +296,8 @@ class AnsweredSystem:
             InvalidInput: no resolution, so no grid; a count less than 1.
             InconsistentAnswers: no table agrees.
         """
-        if count < 1:
-            raise InvalidInput(f"count must be at least 1, not {count}")
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+            raise InvalidInput(f"count must be a whole number of at least 1, not {count!r}")
         pool = self.pool().copy()
         places = np.arange(count) % len(pool.values)
         wanted = Pool(pool.knowledge, pool.values[places], pool.pinned[places], seed + 1)
@@ -333,8 +358,7 @@ class AnsweredSystem:
         return self._pool
 
     def _learn(self, pool: Pool, answers: Sequence[Answer]) -> None:
-        for answer in answers:
-            pool.learn(answer)
+        pool.learn(answers)
         pool.repin()
         pool.rebase()
         pool.mix(list(range(len(pool.values))), 3)

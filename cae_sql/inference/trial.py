@@ -17,7 +17,8 @@ from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.answers import Answer, Ints, Query
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.programs import any_world, is_world
-from cae_sql.inference.runs import Accepts, Effort, Runs
+from cae_sql.inference.runs import Effort, Runs
+from cae_sql.inference.search import Accepts
 from cae_sql.inference.ties import without_ties
 from cae_sql.inference.worlds import Pool
 
@@ -63,19 +64,20 @@ class Trial:
 
     def _refine(self) -> tuple[Knowledge, list[int | None]]:
         """Knowledge with all sums added, and the values that are already settled."""
-        known = self.pool.knowledge
+        coarse = self.pool.knowledge
+        # what is settled is asked before the partition is refined: an answer about fewer records is new
+        settled: list[int | None] = [
+            None if query.kind == "sum" else coarse.forced_extreme(query) for query in self.queries
+        ]
+        known = coarse.refined(self.queries, coarse.room(coarse.totals(self.pool.values)))
         totals = known.totals(self.pool.values)
-        settled: list[int | None] = []
-        for query in self.queries:
-            finer = known.refined(query, known.room(totals))
-            if finer is not known:
-                known, totals = finer, finer.totals(self.pool.values)
-            if query.kind != "sum":
-                settled.append(known.forced_extreme(query))
-                continue
-            known, fresh = known.with_sum(query, known.room(totals))
-            same = not fresh and len({*query.of(self.pool.values).tolist()}) == 1
-            settled.append(int(query.of(self.pool.values[:1])[0]) if same else None)
+        room = known.room(totals)
+        for place, query in enumerate(self.queries):
+            if query.kind == "sum":
+                known, fresh = known.with_sum(query, room)
+                values = query.of(self.pool.values)
+                if not fresh and (values == values[0]).all():
+                    settled[place] = int(values[0])
         return self._with_better_basis(known, totals), settled
 
     def _with_better_basis(self, known: Knowledge, totals: Ints) -> Knowledge:
@@ -135,8 +137,7 @@ class Trial:
             OutOfTime: none was found in time.
         """
         pool = self.pool.copy()
-        for query, value in zip(self.queries, values, strict=True):
-            pool.learn(query.answered(value), deadline)
+        pool.learn(self.answers(values), deadline)
         pool.repin()
         pool.rebase()
         pool.mix(list(range(len(pool.values))), 3)

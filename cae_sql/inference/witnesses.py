@@ -53,7 +53,7 @@ def choose_witnesses(
     pins = Pins(np.zeros(knowledge.count, dtype=np.int64), np.zeros(knowledge.count, dtype=np.int64))
     chance = np.random.default_rng(seed).random(knowledge.count)
     # few candidates first: they have no choice
-    for extreme in sorted(knowledge.extremes, key=lambda e: len(able(knowledge, e))):
+    for extreme in knowledge.hardest_first:
         atom = _witness(knowledge, totals, extreme, pins, avoid, chance)
         if atom is None:
             return None
@@ -64,9 +64,7 @@ def choose_witnesses(
 
 def able(knowledge: Knowledge, extreme: Extreme) -> Ints:
     """The atoms of an extreme whose box reaches its value."""
-    edge = knowledge.high if extreme.top else knowledge.low
-    atoms: Ints = extreme.atoms[edge[extreme.atoms] == extreme.value]
-    return atoms
+    return knowledge.able_atoms[id(extreme)]
 
 
 def _witness(

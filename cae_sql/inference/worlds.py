@@ -8,6 +8,7 @@ A world that cannot be moved is replaced: by an integer program, or by a mixed c
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,20 +49,20 @@ class Pool:
         """An independent copy."""
         return Pool(self.knowledge, self.values.copy(), self.pinned.copy(), self.seed, self.moved)
 
-    def learn(self, answer: Answer, deadline: float = float("inf")) -> None:
-        """Take in one more answer.
+    def learn(self, answers: Sequence[Answer], deadline: float = float("inf")) -> None:
+        """Take in more answers, in their order.
 
         Raises:
             InconsistentAnswers: no world agrees.
             OutOfTime: none was found, and none excluded, before the deadline.
         """
-        room = self.knowledge.room(self.knowledge.totals(self.values))
-        known = self.knowledge.refined(answer, room)
-        value = int(answer.value)
-        if answer.kind == "sum":
-            self._learn_sum(known, answer, value, deadline)
-        else:
-            self._learn_extreme(known, answer, value, deadline)
+        room = self.knowledge.room(self.totals())
+        self.knowledge = self.knowledge.refined(answers, room)
+        for answer in answers:
+            if answer.kind == "sum":
+                self._learn_sum(self.knowledge, answer, int(answer.value), deadline)
+            else:
+                self._learn_extreme(self.knowledge, answer, int(answer.value), deadline)
 
     def _learn_sum(self, known: Knowledge, answer: Answer, value: int, deadline: float) -> None:
         totals = known.totals(self.values)
@@ -71,7 +72,6 @@ class Pool:
         if not fresh:
             if (totals @ row != value).any():
                 raise InconsistentAnswers("an answer contradicts the ones before it")
-            self.knowledge = known
             return
         sums = np.append(known.matrix @ totals[0], value)
         moved = np.zeros(len(self.values), dtype=np.bool_)

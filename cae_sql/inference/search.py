@@ -1,0 +1,108 @@
+"""Integer programs for one atom: what moves did not find, or the proof that it is not there.
+
+First its run of totals is lengthened, value by value. Where that ends too early, and few values are in
+question, the values that a record takes are found out one by one: an exactly known set.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cae_sql.errors import OutOfTime
+from cae_sql.inference.answers import Ints, Query
+from cae_sql.inference.programs import ComponentProgram, is_world
+
+if TYPE_CHECKING:
+    from cae_sql.inference.knowledge import Knowledge
+    from cae_sql.inference.runs import Runs
+
+EXACT_VALUES = 64
+"""Sets of possible values are found out where at most so many are in question."""
+
+Accepts = Callable[[Ints], bool]
+"""Whether an exactly known set of values (units, ascending) is enough although no run is."""
+
+
+def search(runs: Runs, atom: int, accepts: Accepts | None) -> bool:
+    """Whether the atom's records get a long enough run, or an exactly known set that will do.
+
+    Args:
+        runs: What is certified so far; learns from every world found.
+        atom: The atom.
+        accepts: Judges exactly known sets; None where no set will do.
+    """
+    known = runs.knowledge
+    try:
+        program = runs.program_around(atom)
+        least, most = program.interval(atom, runs.deadline)
+        rest = int(known.sizes[atom]) - 1
+        low = max(int(known.low[atom]), least - rest * int(known.high[atom]))
+        high = min(int(known.high[atom]), most - rest * int(known.low[atom]))
+        if high - low >= runs.need or runs.thorough:
+            _lengthen(runs, atom, program, least, most)
+        if runs.high[atom] - runs.low[atom] >= runs.need:
+            return True
+        if accepts is None or not program.whole or not 0 < high - low < EXACT_VALUES:
+            return False
+        # sets rarely keep what neither all values nor the two ends do: then the search is spared
+        if not accepts(np.arange(low, high + 1)) and not accepts(np.array([low, high])):
+            return False
+        values = _values(runs, atom, low, high)
+    except OutOfTime:
+        return False
+    runs.accepted[atom] = values is not None and accepts(values)
+    return bool(runs.accepted[atom])
+
+
+def _lengthen(runs: Runs, atom: int, program: ComponentProgram, least: int, most: int) -> None:
+    """Add totals just above and below the run until it is long enough or ends on both sides."""
+    excluded: set[int] = set()
+    while runs.high[atom] - runs.low[atom] < runs.need:
+        near = [int(runs.total_high[atom]) + 1, int(runs.total_low[atom]) - 1]
+        open_ends = [total for total in near if least <= total <= most and total not in excluded]
+        if not open_ends or not runs.effort.spend():
+            return
+        world = program.world_with(atom, open_ends[0], open_ends[0], runs.deadline)
+        if world is None:
+            if not program.whole:
+                return
+            excluded.add(open_ends[0])
+        else:
+            runs.absorb(world, keep=False)
+
+
+def _values(runs: Runs, atom: int, low: int, high: int) -> Ints | None:
+    """All values between two that one record of the atom takes in some world, or None where effort ends."""
+    known = runs.knowledge
+    record = int(known.members[0][known.members[1][atom]])
+    alone = known.refined([Query(kind="sum", members=np.array([record]))])
+    label = int(alone.atoms.labels[record])
+    world = _with_record_alone(runs, atom, alone)
+    if world is None:
+        return None
+    program = ComponentProgram.around(alone, label, world)
+    found = []
+    for value in range(low, high + 1):
+        if time.monotonic() > runs.deadline or not runs.effort.spend():
+            return None
+        if program.world_with(label, value, value, runs.deadline) is not None:
+            found.append(value)
+    return np.array(found, dtype=np.int64) if found else None
+
+
+def _with_record_alone(runs: Runs, atom: int, alone: Knowledge) -> Ints | None:
+    """Totals of a world in which one record of the atom is an atom of its own, the last one."""
+    known, totals = runs.knowledge, runs.worlds[0]
+    if alone.count == known.count:
+        return totals
+    sums = known.matrix @ totals
+    for value in range(int(known.low[atom]), int(known.high[atom]) + 1):
+        split = np.append(totals, value)
+        split[atom] -= value
+        if is_world(alone, split, sums):
+            return split
+    return None
