@@ -128,7 +128,9 @@ class Runs:
         stuck = loose == 0
         edge = np.where(pins.top > 0, known.high, known.low)
         both = stuck & (pins.top > 0) & (pins.bottom > 0) & (known.high - known.low == 1)
-        join(self.low, self.high, np.where(stuck & ~both, edge, low), np.where(stuck & ~both, edge, high))
+        low = np.where(both, known.low, np.where(stuck, edge, low))
+        high = np.where(both, known.high, np.where(stuck, edge, high))
+        join(self.low, self.high, low, high)
 
     def program_around(self, atom: int) -> ComponentProgram:
         """The integer program of the atom's component; one that states only a part belongs to the atom."""

@@ -125,9 +125,6 @@ def test_certified_runs_are_the_longest_there_are_for_nearly_all_records() -> No
     assert best >= 0.95 * records
 
 
-@pytest.mark.xfail(
-    strict=True, reason="an atom of two records that hold MAX and MIN is certified at MAX only"
-)
 def test_two_records_of_which_one_is_greatest_and_one_is_least_take_both_values() -> None:
     system = AnsweredSystem(2, 0, 4, 1)
     system.add_max([0, 1], 4)
