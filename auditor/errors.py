@@ -1,12 +1,12 @@
 """Everything `auditor` raises on purpose.
 
-    AuditorError
-    ├── PolicyError                 a policy that cannot be used; names key, value and what would do
-    ├── DatabaseError               the database cannot be opened or read
-    ├── LedgerError                 the ledger cannot be trusted, read or written
-    │   └── DataChanged             the data are not those the ledger's first entry was bound to
-    ├── QueryRefused                the limit would be passed; `.decision`
-    └── QueryUnsupported            the statement is not understood; `.decision`
+AuditorError
+├── PolicyError                 a policy that cannot be used; names key, value and what would do
+├── DatabaseError               the database cannot be opened or read
+├── LedgerError                 the ledger cannot be trusted, read or written
+│   └── DataChanged             the data are not those the ledger's first entry was bound to
+├── QueryRefused                the limit would be passed; `.decision`
+└── QueryUnsupported            the statement is not understood; `.decision`
 """
 
 from __future__ import annotations
