@@ -1,0 +1,93 @@
+"""The real reconstruction attack (Cohen & Nissim 2020) against the gate: 73 loans, their secret status.
+
+What the attacked system answered with noise, this gate answers exactly, as long as it may; afterwards an
+integer program that shares no code with it shows both values possible for every record.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas as pd
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from auditor import Gate, Policy, QueryRefused
+
+POLICY = """
+[protect]
+table = "loans"
+column = "good"
+minimum = 0
+maximum = 1
+step = 1
+public = ["client_id"]
+[limit]
+risk = 0.5
+"""
+QUERIES = 1_000
+
+
+def both_values_possible(matrix: np.ndarray, sums: np.ndarray) -> list[tuple[int, int]]:
+    """(record, value) pairs that no 0/1 table agreeing with the sums has."""
+    count = matrix.shape[1]
+    seen: set[tuple[int, int]] = set()
+    impossible = []
+    for record in range(count):
+        for value in (0, 1):
+            if (record, value) in seen:
+                continue
+            low, high = np.zeros(count), np.ones(count)
+            low[record] = high[record] = value
+            found = milp(
+                np.zeros(count),
+                constraints=LinearConstraint(matrix, sums, sums),
+                integrality=np.ones(count),
+                bounds=Bounds(low, high),
+                options={"time_limit": 60},
+            )
+            if found.status != 0:
+                impossible.append((record, value))
+                continue
+            table = np.rint(found.x).astype(int)
+            assert (matrix @ table == sums).all()
+            seen.update((place, int(x)) for place, x in enumerate(table))
+    return impossible
+
+
+def test_after_a_thousand_queries_of_the_real_attack_everybody_may_still_have_either_value(
+    shared_data: Path, tmp_path: Path
+) -> None:
+    loans = pd.read_csv(shared_data / "attack" / "loans_2000_3000.csv.gz")
+    queries = pd.read_csv(shared_data / "attack" / "queries_2000_3000.csv.gz")["sum_sql"][:QUERIES]
+    database = tmp_path / "loans.duckdb"
+    with duckdb.connect(str(database)) as connection:
+        connection.execute("CREATE TABLE loans AS SELECT client_id, good FROM loans")
+    answered, truth = 0, loans.set_index("client_id")["good"]
+    with Gate.open(database, Policy.parse(POLICY)) as gate:
+        for sql in queries:
+            try:
+                released = gate.execute(sql).fetchall()[0][0]
+            except QueryRefused:
+                continue
+            answered += 1
+            if answered == 1:
+                with duckdb.connect(str(database), read_only=True) as plain:
+                    assert plain.execute(sql).fetchall()[0][0] == released
+        entries = list(gate._ledger.entries())
+        ids = gate._database
+        members = [(answer.records, int(answer.value)) for entry in entries for answer in entry.answers]
+        values = ids.integers
+        history = gate.history()
+    matrix = np.zeros((len(members), len(truth)))
+    for row, (records, _) in enumerate(members):
+        matrix[row, records] = 1
+    sums = np.array([value for _, value in members], dtype=float)
+    print(
+        f"{answered} of {len(queries)} answered, {len(members)} new sums of rank "
+        f"{np.linalg.matrix_rank(matrix)}, {int(history['leak'].sum())} leak events"
+    )
+    assert answered >= 10, "a gate that answers nothing protects, but serves nobody"
+    assert (matrix @ values == sums).all(), "what was released is exact"
+    assert both_values_possible(matrix, sums) == []
