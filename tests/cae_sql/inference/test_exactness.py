@@ -101,7 +101,7 @@ def test_multiplied_rows_determine_intervals(multiplier: int) -> None:
         assert system.bounds().lower.tolist() == system.bounds().upper.tolist() == truth
 
 
-TINY = "multipliers below 1e-9, or with denominators above 10**7, are dropped"
+TINY = "multipliers are rounded to denominators that such coefficients exceed: the ends are off by 10**-8"
 
 
 @pytest.mark.xfail(strict=True, raises=AssertionError, reason=TINY)

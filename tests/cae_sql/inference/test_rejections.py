@@ -137,6 +137,19 @@ def test_a_contradiction_within_an_odd_circle_of_pairs_is_refused(
             system.add_sum([1, 2], total)
 
 
+@pytest.mark.parametrize("coefficients", [[2, 3], [2, 3, 4], [6, 10, 15], [24, 25]])
+def test_a_contradiction_among_sums_without_a_coefficient_of_one_is_refused(coefficients: list[int]) -> None:
+    members = list(range(len(coefficients)))
+    total = 4 * sum(coefficients)
+    for start in (staff, reals):
+        system = start()
+        system.add_sum(members, total, coefficients)
+        assert system.add_sum(members, total, coefficients) == 1, "again, as it was"
+        for wrong in (total - 1, total + 1, 2 * total):
+            with pytest.raises(InconsistentAnswers):
+                system.add_sum(members, wrong, coefficients)
+
+
 def test_halves_may_satisfy_reals_where_the_grid_has_nothing() -> None:
     system = reals()
     system.add_sum([0, 1], 1, [1, -1])
