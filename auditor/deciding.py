@@ -58,8 +58,8 @@ class Outcome:
     """The answers in units; empty where refused."""
     pool: Pool | None = None
     """Worlds that agree with the answers too."""
-    width: int | None = None
-    """Shortest certified run with the answers known, in units."""
+    judgement: Judgement | None = None
+    """How everybody fares with the answers known, where that may be told."""
     leak: bool = False
     """The true answer broke the limit after the hypothetical ones had passed."""
 
@@ -102,8 +102,9 @@ def decide(
         judgement = judge(pool.knowledge, pool.totals(), rules.standard, deadline)
     if not judgement.safe:
         # in simulatable mode no figure that the true answer had a part in may leave with the refusal
-        return Outcome("risk", width=None if rules.simulatable else judgement.width, leak=rules.simulatable)
-    return Outcome("safe", values, pool, judgement.width)
+        shown = None if rules.simulatable else judgement
+        return Outcome("risk", judgement=shown, leak=rules.simulatable)
+    return Outcome("safe", values, pool, judgement)
 
 
 def simulate(
@@ -122,14 +123,16 @@ def simulate(
         effort: Integer programs allowed.
         judged: Filled with the judgements made.
     """
-    allowed = int(rules.delta * rules.worlds + 1e-9)
+    hypothetical = trial.hypothetical(rules.worlds)
+    drawn = sum(len(worlds) for worlds in hypothetical.values())
+    allowed = int(rules.delta * drawn + 1e-9)
     broken = 0
     judged = {} if judged is None else judged
-    for values, worlds in trial.hypothetical(rules.worlds).items():
+    for values, worlds in hypothetical.items():
         judgement = judged[values] = trial.judge(values, worlds, rules.standard, deadline, effort)
         if not judgement.safe:
             broken += len(worlds)
             late = time.monotonic() > deadline
             if broken > allowed or late:
-                return Outcome("time" if late else "risk", width=judgement.width)
+                return Outcome("time" if late else "risk", judgement=judgement)
     return None

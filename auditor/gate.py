@@ -165,6 +165,8 @@ class Gate:
         if ask.plan.public:
             return self._release(ask, verdicts.PUBLIC, [])
         asked = self._asked(ask)
+        if not asked:
+            return self._release(ask, verdicts.PUBLIC, [])
         with self._deciding:
             values = self._known_values(ask, asked)
             decision = verdicts.KNOWN
@@ -212,7 +214,7 @@ class Gate:
                     simulate(trial, rules, rules.deadline(), person.effort) if rules.simulatable else None
                 )
                 outcome = refusal or Outcome("safe")
-                decision = verdicts.of(outcome, self.policy, before, person.risk_of(outcome.width))
+                decision = verdicts.of(outcome, self.policy, before, person.risk_of(outcome.judgement))
             self._record(ask, decision)
         return decision
 
@@ -250,7 +252,7 @@ class Gate:
             )
             if outcome.verdict == "known":
                 return verdicts.KNOWN, person.values_of(asked, queries, outcome.values)
-            decision = verdicts.of(outcome, self.policy, before, person.risk_of(outcome.width))
+            decision = verdicts.of(outcome, self.policy, before, person.risk_of(outcome.judgement))
             if outcome.verdict != "safe":
                 self._record(ask, decision, leak=outcome.leak)
                 raise QueryRefused(decision)

@@ -19,9 +19,9 @@ from auditor.policy import Policy, written
 from cae_sql.candidates import grid_candidates
 from cae_sql.inference.answers import Ints, Query
 from cae_sql.inference.runs import Effort
-from cae_sql.inference.system import AnsweredSystem
-from cae_sql.inference.trial import Standard, judge
-from cae_sql.risk import Limit, risk_of_run
+from cae_sql.inference.system import POOL, AnsweredSystem
+from cae_sql.inference.trial import Judgement, Standard, judge
+from cae_sql.risk import Limit, risk_of, risk_of_run
 
 SEED = 20130527
 """Worlds are drawn with this seed in every gate: a verdict may depend on past answers, not on luck."""
@@ -79,7 +79,12 @@ class Knowledge:
         """A system without answers."""
         protect = self.policy.protect
         return AnsweredSystem(
-            len(self.values), protect.minimum, protect.maximum, self.policy.resolution, seed=SEED
+            len(self.values),
+            protect.minimum,
+            protect.maximum,
+            self.policy.resolution,
+            seed=SEED,
+            pool=max(POOL, self.policy.decision.worlds),
         )
 
 
@@ -92,7 +97,7 @@ class Party:
         self.system = knowledge.new_system()
         self.effort = Effort()
         """Integer programs that decisions may still use before the next answer."""
-        self._width: int | None = None
+        self._judgement: Judgement | None = None
 
     def queries(self, asked: Sequence[Asked]) -> list[Query]:
         """What is asked, each once, in the order of first mention."""
@@ -149,7 +154,7 @@ class Party:
         """The answers are on record: from now on they are known."""
         answers = [query.answered(value) for query, value in zip(queries, outcome.values, strict=True)]
         self.system.accept(answers, outcome.pool)
-        self._width, self.effort = outcome.width, Effort()
+        self._judgement, self.effort = outcome.judgement, Effort()
 
     def learn(self, answers: Sequence[KnownAnswer]) -> None:
         """Take in answers from the ledger."""
@@ -158,23 +163,27 @@ class Party:
             query = self.system.query(answer.kind, answer.records, answer.signs)
             found.append(query.answered(self.system.units(query, answer.value)))
         self.system.accept(found)
-        self._width, self.effort = None, Effort()
+        self._judgement, self.effort = None, Effort()
 
     def risk_before(self) -> float | None:
         """Worst certified risk over the records as things stand: an upper limit of it."""
-        if self._width is None:
+        if self._judgement is None:
             rules = self._knowledge.rules
             pool = self.system.pool()
-            self._width = judge(pool.knowledge, pool.totals(), rules.standard, rules.deadline()).width
-        return self.risk_of(self._width)
+            self._judgement = judge(pool.knowledge, pool.totals(), rules.standard, rules.deadline())
+        return self.risk_of(self._judgement)
 
-    def risk_of(self, width: int | None) -> float | None:
-        """Risk of a run of values, from its width in units."""
-        if width is None or width < 0:
+    def risk_of(self, judgement: Judgement | None) -> float | None:
+        """Worst risk that a judgement leaves possible; None where it found nothing."""
+        if judgement is None or judgement.width < 0:
             return None
         policy = self._knowledge.policy
-        steps = 1 + int(width * policy.resolution // policy.protect.step)
-        return risk_of_run(min(steps, policy.domain.count), policy.domain).risk
+        steps = 1 + int(judgement.width * policy.resolution // policy.protect.step)
+        risks = [risk_of_run(min(steps, policy.domain.count), policy.domain).risk]
+        for units in judgement.sets:
+            values = np.array([float(self.system.grid.to_value(u)) for u in units])
+            risks.append(risk_of(*grid_candidates(values, policy.domain), policy.domain).risk)
+        return max(risks)
 
 
 def _name(each: Asked) -> tuple[str, bytes, bytes]:

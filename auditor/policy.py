@@ -173,7 +173,7 @@ class DecisionRules(_Section):
 
     mode: Literal["simulatable", "answer-dependent"] = "simulatable"
     """whether refusals may tell something: mode = "simulatable" (they tell nothing) or "answer-dependent\""""
-    worlds: Whole = Field(default=20, ge=1, le=100_000)
+    worlds: Whole = Field(default=20, ge=1, le=1_000)
     """how many hypothetical answers are judged per decision, 1 or more: worlds = 20"""
     delta: Real = Field(default=0.05, ge=0, lt=1)
     """the fraction of them that may break the limit, from 0 to below 1: delta = 0.05"""

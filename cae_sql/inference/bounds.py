@@ -28,6 +28,8 @@ from cae_sql.inference.witnesses import able
 TOLERANCE = 1e-7
 """Relative slack within which a solver's float counts as reaching a bound."""
 
+Exact = int | Fraction
+"""Most bounds are whole, and whole numbers are quicker."""
 Progress = Callable[[int, int], None]
 """Called with (done, of)."""
 
@@ -64,7 +66,7 @@ class Solved:
 
 def intervals(
     system: Solved, wanted: NDArray[np.bool_] | None = None, progress: Progress | None = None
-) -> tuple[list[Fraction], list[Fraction]]:
+) -> tuple[list[Exact], list[Exact]]:
     """Least and greatest value of a record of each atom, (p,) each, exact.
 
     Args:
@@ -94,21 +96,20 @@ def intervals(
 class Totals:
     """Exact bounds of the atoms' totals, filled component by component."""
 
-    low: list[Fraction]
-    high: list[Fraction]
+    low: list[Exact]
+    high: list[Exact]
 
     @classmethod
     def start(cls, known: Knowledge) -> Totals:
         """What the boxes say."""
-        low, high = (known.sizes * known.low).tolist(), (known.sizes * known.high).tolist()
-        return cls([Fraction(x) for x in low], [Fraction(x) for x in high])
+        return cls((known.sizes * known.low).tolist(), (known.sizes * known.high).tolist())
 
-    def of_records(self, known: Knowledge) -> tuple[list[Fraction], list[Fraction]]:
+    def of_records(self, known: Knowledge) -> tuple[list[Exact], list[Exact]]:
         """m records with a total in [s1, s2] have values from max(l, s1 − (m−1)u) to min(u, s2 − (m−1)l)."""
         rest = (known.sizes - 1).tolist()
         low, high = known.low.tolist(), known.high.tolist()
-        least = [max(Fraction(a), s - m * b) for s, m, a, b in zip(self.low, rest, low, high, strict=True)]
-        most = [min(Fraction(b), s - m * a) for s, m, a, b in zip(self.high, rest, low, high, strict=True)]
+        least = [max(a, s - m * b) for s, m, a, b in zip(self.low, rest, low, high, strict=True)]
+        most = [min(b, s - m * a) for s, m, a, b in zip(self.high, rest, low, high, strict=True)]
         return least, most
 
 
@@ -146,12 +147,12 @@ def _closed_form(system: Solved, mine: Ints, free: Ints, totals: Totals) -> None
     if low > high or outside.any():
         raise InconsistentAnswers("no table inside the domain agrees with the sums")
     if len(free):
-        totals.low[free[0]], totals.high[free[0]] = Fraction(low, scale), Fraction(high, scale)
+        totals.low[free[0]], totals.high[free[0]] = over(low, scale), over(high, scale)
     for place in still.tolist():
-        totals.low[basic[place]] = totals.high[basic[place]] = Fraction(int(beta[place]))
+        totals.low[basic[place]] = totals.high[basic[place]] = int(beta[place])
     ends = np.sort([beta[moving] * scale - column[moving] * end for end in (low, high)], axis=0)
     for place, below, above in zip(basic[moving].tolist(), *ends.tolist(), strict=True):
-        totals.low[place], totals.high[place] = Fraction(below, scale), Fraction(above, scale)
+        totals.low[place], totals.high[place] = over(below, scale), over(above, scale)
 
 
 class ByPrograms:
@@ -272,6 +273,11 @@ class ByPrograms:
             edge = known.low if (cost > 0) == (sign > 0) else known.high
             total += cost * int(sizes[place]) * int(edge[self.atoms[place]])
         return Fraction(total, scale)
+
+
+def over(number: int, scale: int) -> Exact:
+    """A quotient, whole where it is."""
+    return number if scale == 1 else Fraction(number, scale)
 
 
 def rational(number: float, largest: int = 10**6) -> Fraction:

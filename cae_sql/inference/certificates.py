@@ -112,7 +112,7 @@ def end_of(system: Solved, record: int, side: Side) -> Fraction:
     atom = int(system.known.atoms.labels[record])
     wanted = np.zeros(system.known.count, dtype=np.bool_)
     wanted[atom] = True
-    return intervals(system, wanted)[0 if side == "lower" else 1][atom]
+    return Fraction(intervals(system, wanted)[0 if side == "lower" else 1][atom])
 
 
 def _multipliers(

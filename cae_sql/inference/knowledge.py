@@ -58,7 +58,7 @@ class Knowledge:
 
     @classmethod
     def of(
-        cls, size: int, top: int, answers: Sequence[Answer], slack: int = 0
+        cls, size: int, top: int, answers: Sequence[Answer], slack: int = 0, atoms: Atoms | None = None
     ) -> tuple[Knowledge, Ints, Ints]:
         """Everything at once.
 
@@ -67,6 +67,7 @@ class Knowledge:
             top: Greatest value, in units.
             answers: Right-hand sides whole.
             slack: How far a sum may differ from what others say it is.
+            atoms: The partition that the answers make, where it is known already.
 
         Returns:
             The knowledge, the right-hand sides (k,) of its independent sums, and those of its reduced rows.
@@ -74,10 +75,10 @@ class Knowledge:
         Raises:
             InconsistentAnswers: a sum contradicts others, or boxes are empty.
         """
-        known = cls.nothing(size, top)
-        atoms = known.atoms
-        for answer in answers:
-            atoms.refine(answer)
+        if atoms is None:
+            atoms = Atoms(size)
+            for answer in answers:
+                atoms.refine(answer)
         sums = [answer for answer in answers if answer.kind == "sum"]
         low, high = np.zeros(atoms.count, dtype=np.int64), np.full(atoms.count, top, dtype=np.int64)
         known = cls(atoms, low, high, Tableau.empty(atoms.count), np.zeros((0, atoms.count), np.int64))

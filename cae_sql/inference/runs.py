@@ -71,6 +71,8 @@ class Runs:
     """(p,) totals of worlds absorbed; only these are starting points."""
     programs: dict[int, ComponentProgram] = field(init=False, default_factory=dict)
     """Integer programs stated so far, by component."""
+    exact: dict[int, Ints] = field(init=False, default_factory=dict)
+    """All values that a record of an accepted atom takes."""
     usual_pins: dict[int, Pins | None] = field(init=False, default_factory=dict)
     """Who attains the extremes, for the worlds that pushes start from."""
     accepted: NDArray[np.bool_] = field(init=False)
@@ -86,11 +88,6 @@ class Runs:
     def short(self) -> Ints:
         """The atoms that still lack a long enough run."""
         return np.flatnonzero((self.high - self.low < self.need) & ~self.accepted)
-
-    @property
-    def hopeless(self) -> bool:
-        """Whether some box alone is narrower than what is needed (two ends of it may still be accepted)."""
-        return bool((self.knowledge.high - self.knowledge.low < self.need).any())
 
     def absorb(self, totals: Ints, keep: bool = True) -> bool:
         """Learn from a world (p,); False where at these totals an extreme is attained by nobody."""

@@ -54,8 +54,10 @@ def search(runs: Runs, atom: int, accepts: Accepts | None) -> bool:
         values = _values(runs, atom, low, high)
     except OutOfTime:
         return False
-    runs.accepted[atom] = values is not None and accepts(values)
-    return bool(runs.accepted[atom])
+    if values is None or not accepts(values):
+        return False
+    runs.accepted[atom], runs.exact[atom] = True, values
+    return True
 
 
 def _lengthen(runs: Runs, atom: int, program: ComponentProgram, least: int, most: int) -> None:

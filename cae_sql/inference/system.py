@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from cae_sql.domain import Number, exact
 from cae_sql.errors import InconsistentAnswers, InvalidInput, OutOfTime
 from cae_sql.inference.answers import Answer, Grid, Ints, Kind, Query, extreme_answer, sum_answer
-from cae_sql.inference.bounds import Bounds, ByPrograms, Progress, Solved, intervals
+from cae_sql.inference.atoms import Atoms
+from cae_sql.inference.bounds import Bounds, ByPrograms, Exact, Progress, Solved, intervals
 from cae_sql.inference.certificates import Certificate, Side, certify
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.programs import any_world
@@ -25,7 +26,7 @@ from cae_sql.inference.runs import Effort, Runs
 from cae_sql.inference.trial import Trial
 from cae_sql.inference.worlds import Pool
 
-CHECKED_AT_ONCE = 400
+CHECKED_AT_ONCE = 64
 """Systems of at most so many atoms are checked for contradictions as answers arrive, others when asked."""
 POOL = 24
 """Worlds kept in the pool."""
@@ -49,7 +50,14 @@ class AnsweredSystem:
     """
 
     def __init__(
-        self, size: int, minimum: Number, maximum: Number, resolution: Number | None = None, *, seed: int = 0
+        self,
+        size: int,
+        minimum: Number,
+        maximum: Number,
+        resolution: Number | None = None,
+        *,
+        seed: int = 0,
+        pool: int = POOL,
     ) -> None:
         """Start with no answers.
 
@@ -59,6 +67,7 @@ class AnsweredSystem:
             maximum: Greatest possible value.
             resolution: Grid of the values, in units of the column; None for reals.
             seed: Of the worlds that are drawn.
+            pool: How many worlds are kept.
 
         Raises:
             InvalidInput: no record, an empty or infinite domain, a resolution <= 0.
@@ -84,6 +93,8 @@ class AnsweredSystem:
         self.answers: list[Answer] = []
         """What has been answered, in order."""
         self.seed = seed
+        self._pool_size = pool
+        self._atoms: Atoms | None = None
         self._solved: Solved | None = None
         self._scale = 1
         self._pool: Pool | None = None
@@ -167,6 +178,7 @@ class AnsweredSystem:
         except InconsistentAnswers:
             self.answers.pop()
             self._solved, self._scale = before
+            self._atoms = None  # refined by an answer that is not kept
             raise
         return len(self.answers) - 1
 
@@ -179,10 +191,14 @@ class AnsweredSystem:
             least = int(signs[signs < 0].sum()) * count * self.grid.top
             if not least <= answer.value <= most:
                 raise InconsistentAnswers("an answer lies outside what the domain allows")
-        if min(len(self.answers), 60) * 40 <= CHECKED_AT_ONCE * 6 and self.size <= 5_000:
-            system = self._system()
-            if system.known.count <= CHECKED_AT_ONCE and len(system.sums) <= CHECKED_AT_ONCE:
-                self._check_all(system)
+        if self._atoms is None:
+            self._atoms = Atoms(self.size)
+            for earlier in self.answers:
+                self._atoms.refine(earlier)
+        else:
+            self._atoms.refine(answer)
+        if self._atoms.count <= CHECKED_AT_ONCE:
+            self._check_all(self._system())
 
     def _check_all(self, system: Solved) -> None:
         if self.grid.whole:
@@ -215,9 +231,13 @@ class AnsweredSystem:
         wanted = np.zeros(system.known.count, dtype=np.bool_)
         wanted[labels] = True
         least, most = intervals(system, wanted, progress)
-        lower = np.array([float(self.grid.to_value(x / self._scale)) for x in least])
-        upper = np.array([float(self.grid.to_value(x / self._scale)) for x in most])
-        return Bounds(lower[labels], upper[labels])
+        return Bounds(self._as_floats(least)[labels], self._as_floats(most)[labels])
+
+    def _as_floats(self, units: Sequence[Exact]) -> NDArray[np.float64]:
+        """Exact units as the nearest floats in units of the column."""
+        if self._scale == 1 and all(isinstance(x, int) for x in units):
+            return self.in_column_units(np.array(units, dtype=np.int64)).astype(np.float64)
+        return np.array([float(self.grid.to_value(Fraction(x) / self._scale)) for x in units])
 
     def explain(self, record: int, side: Side) -> Certificate:
         """Which answers prove an end of a record's interval, and with which multipliers.
@@ -237,7 +257,7 @@ class AnsweredSystem:
         wanted = np.zeros(system.known.count, dtype=np.bool_)
         atom = int(system.known.atoms.labels[number])
         wanted[atom] = True
-        value = intervals(system, wanted)[0 if side == "lower" else 1][atom]
+        value = Fraction(intervals(system, wanted)[0 if side == "lower" else 1][atom])
         fine = Grid(self.grid.minimum, self.grid.unit / self._scale, self.grid.top * self._scale, True)
         return certify(self._part, self.answers, fine, number, side, value)
 
@@ -257,11 +277,11 @@ class AnsweredSystem:
     def _system(self) -> Solved:
         if self._solved is None:
             self._scale = self._fixed_point()
-            self._solved = self._part(list(range(len(self.answers))))
+            self._solved = self._part(list(range(len(self.answers))), self._atoms)
         return self._solved
 
-    def _part(self, numbers: list[int]) -> Solved:
-        """The system of some answers alone, in units of 1 / scale."""
+    def _part(self, numbers: list[int], atoms: Atoms | None = None) -> Solved:
+        """The system of some answers alone, in units of 1 / scale; `atoms` their partition, where known."""
         scaled = [self._scaled(self.answers[number]) for number in numbers]
         slack = 0
         if not self.grid.whole:
@@ -270,7 +290,9 @@ class AnsweredSystem:
             slack = int(largest * self._scale * REAL_TOLERANCE)
             if any((answer.value * self._scale).denominator != 1 for answer in self.answers):
                 slack += 2 * len(numbers)
-        return Solved(*Knowledge.of(self.size, int(self.grid.top * self._scale), scaled, slack))
+        return Solved(
+            *Knowledge.of(self.size, int(self.grid.top * self._scale), scaled, slack, atoms and atoms.copy())
+        )
 
     def _scaled(self, answer: Answer) -> Answer:
         return answer if self._scale == 1 else answer.answered(Fraction(round(answer.value * self._scale)))
@@ -352,7 +374,7 @@ class AnsweredSystem:
             raise InvalidInput("worlds need a grid: give the system a resolution")
         if self._pool is None:
             top = int(self.grid.top)
-            self._pool = Pool.draw(Knowledge.nothing(self.size, top), POOL, self.seed)
+            self._pool = Pool.draw(Knowledge.nothing(self.size, top), self._pool_size, self.seed)
         if self._learned < len(self.answers):
             self._learn(self._pool.copy(), self.answers[self._learned :])
         return self._pool
@@ -405,6 +427,6 @@ class AnsweredSystem:
         """
         behind = self._learned < len(self.answers)
         self.answers.extend(answers)
-        self._solved = None
+        self._solved = self._atoms = None
         if pool is not None and not behind:
             self._pool, self._learned = pool, len(self.answers)

@@ -46,6 +46,8 @@ class Judgement:
     """Everybody was shown to."""
     width: int
     """The shortest run found, greatest minus least value in units; of a failed search what it had by then."""
+    sets: tuple[tuple[int, ...], ...] = ()
+    """Exactly known sets (units) of those who keep the standard by them, whom `width` leaves out."""
 
 
 class Trial:
@@ -170,7 +172,8 @@ def judge(
             if found is None:
                 continue
             second = _judge_reading(reading, found, standard, deadline, effort)
-            return Judgement(second.safe, min(first.width, second.width))
+            # the strictest reading that some table agrees with is the one an intruder takes
+            return Judgement(second.safe, min(first.width, second.width), first.sets + second.sets)
     except OutOfTime:
         return Judgement(False, 0)
     return first
@@ -187,7 +190,9 @@ def _judge_reading(
         if not len(runs.short):
             break
     safe = bool(runs.worlds) and (not len(runs.short) or runs.grow(standard.accepts))
-    return Judgement(safe, int((runs.high - runs.low).min()))
+    widths = (runs.high - runs.low)[~runs.accepted]
+    sets = {tuple(values.tolist()) for values in runs.exact.values()}
+    return Judgement(safe, int(widths.min()) if len(widths) else standard.need, tuple(sets))
 
 
 def _worlds_of(reading: Knowledge, totals: Ints, deadline: float) -> Ints | None:
