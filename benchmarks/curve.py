@@ -8,6 +8,7 @@ so that what is timed is also right.
 
 from __future__ import annotations
 
+import argparse
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks._data import shown
 from cae_sql.domain import exact
 from cae_sql.measure import EntropyCurve, cae_curve, reference
 
@@ -98,13 +100,6 @@ def compare(kind: str, n: int, make: Callable[[int, np.random.Generator], NDArra
     return Row(kind, n, len(widths), curve.epsilon.size, seconds, plain, len(found), worst)
 
 
-def shown(seconds: float) -> str:
-    for limit, unit, factor in ((1e-3, "µs", 1e6), (1.0, "ms", 1e3), (300.0, "s", 1.0), (3e4, "min", 1 / 60)):
-        if seconds < limit:
-            return f"{seconds * factor:,.3g} {unit}"
-    return f"{seconds / 3600:,.3g} h"
-
-
 def add(table: Table, row: Row) -> None:
     how = "in full" if row.sampled == row.breakpoints else f"sample of {row.sampled:,}, extrapolated"
     ratio, worst = f"{row.ratio:,.0f}", f"{row.worst:.0e}"
@@ -112,7 +107,10 @@ def add(table: Table, row: Row) -> None:
     table.add_row(row.kind, *counts, shown(row.curve_seconds), shown(row.plain_seconds), how, ratio, worst)
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.curve", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="25 values only, to see that it runs")
+    options = parser.parse_args(arguments)
     start = time.perf_counter()
     cae_curve([0, 1, 2.5])
     cae_curve([0, 1, 1000])
@@ -122,7 +120,7 @@ def main() -> None:
         table.add_column(name, justify="left" if name in ("values", "how timed") else "right")
     kinds = {"equally spaced": equally_spaced, "irregular": irregular, "random floats": random_floats}
     for kind, make in kinds.items():
-        for n in SIZES:
+        for n in SIZES[: 1 if options.quick else None]:
             add(table, compare(kind, n, make))
     console = Console(width=150)
     console.print(table)

@@ -1,0 +1,246 @@
+"""A day of honest analysis through the gate: how much is answered, how long it takes, whether it holds.
+
+Run as `python -m benchmarks.honest`. The statements in `benchmarks/statements/` are what an analyst of each
+data set would write; they were written before any was tried. Each data set is asked under three limits and
+in both modes of decision, every run with a gate and an empty ledger of its own, in the order of the file.
+The rival is a connection without a gate, which answers every statement: what is lost to protection stands
+in the columns *risk*, *time* and *unsupported*.
+
+Every run on the small data set is then checked from outside, see `benchmarks/_outside.py`: for the records
+with the narrowest intervals, and some at random, integer programs over what the ledger holds look for
+tables in which the record takes one value or another, until the values found keep the limit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import duckdb
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from auditor import Gate, Policy, QueryRefused, QueryUnsupported
+from benchmarks._data import ACS, ADULT, peak_megabytes, shown, timed
+from benchmarks._outside import Checked, check
+from cae_sql import Domain
+
+RISKS = (0.25, 0.5, 0.75)
+MODES = ("simulatable", "answer-dependent")
+STATEMENTS = Path(__file__).parent / "statements"
+COLUMNS = (
+    *("data", "mode", "limit", "asked", "answered", "risk", "time", "unsupported", "leaks"),
+    *("median", "worst", "opening", "peak MB"),
+)
+
+
+CHECK_COLUMNS = ("mode", "limit", "answers", "record", "interval", "values", "undecided", "risk", "keeps")
+
+
+@dataclass(frozen=True)
+class Study:
+    """One data set and what is asked of it."""
+
+    name: str
+    source: Path
+    table: str
+    column: str
+    public: tuple[str, ...]
+    domain: tuple[int, int, int]
+    """Minimum, maximum, step."""
+    check: bool
+    """Small enough to be checked by integer programs."""
+
+    def statements(self) -> list[str]:
+        """In the order of the file."""
+        lines = (STATEMENTS / f"{self.name}.sql").read_text(encoding="utf-8").splitlines()
+        text = "\n".join(line for line in lines if not line.startswith("--"))
+        return [statement.strip() for statement in text.split(";") if statement.strip()]
+
+    def policy(self, risk: float, mode: str) -> Policy:
+        """The policy of a run."""
+        low, high, step = self.domain
+        return Policy.parse(
+            f'[protect]\ntable = "{self.table}"\ncolumn = "{self.column}"\nminimum = {low}\n'
+            f"maximum = {high}\nstep = {step}\npublic = {json.dumps(self.public)}\n"
+            f'[limit]\nrisk = {risk}\n[decision]\nmode = "{mode}"\n'
+        )
+
+    def build(self, path: Path, rows: int | None) -> None:
+        """A DuckDB file with the table; `rows`: only so many."""
+        order = f"LIMIT {rows}" if rows is not None else ""
+        with duckdb.connect(str(path)) as connection:
+            connection.execute(
+                f"CREATE TABLE {self.table} AS SELECT * FROM read_csv('{self.source}') {order}"
+            )
+
+
+STUDIES = (
+    Study(
+        *("acs", ACS, "person", "salary"),
+        ("age", "sex", "education", "industry", "occupation", "travel_time"),
+        (10, 250, 10),
+        check=True,
+    ),
+    Study(
+        *("adult", ADULT, "adult", "hours_per_week"),
+        (
+            *("age", "workclass", "education", "education_num", "marital_status", "occupation"),
+            *("relationship", "race", "sex", "capital_gain", "capital_loss", "native_country", "income"),
+        ),
+        (1, 99, 1),
+        check=False,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One statement and what became of it."""
+
+    sql: str
+    verdict: str
+    code: str
+    message: str
+    seconds: float
+    risk_after: float | None
+
+
+@dataclass
+class Run:
+    """One day under one policy."""
+
+    study: str
+    mode: str
+    limit: float
+    opening: float = 0.0
+    asked: list[Asked] = field(default_factory=list)
+    leaks: int = 0
+    answers: int = 0
+    """Aggregates released that taught something."""
+    peak_megabytes: float = 0.0
+    checked: list[Checked] = field(default_factory=list)
+
+    def counted(self, verdict: str, code: str | None = None) -> int:
+        """Statements with a verdict, and a code."""
+        return sum(each.verdict == verdict and code in (None, each.code) for each in self.asked)
+
+    @property
+    def seconds(self) -> list[float]:
+        """Of each statement."""
+        return [each.seconds for each in self.asked]
+
+
+def day(study: Study, database: Path, risk: float, mode: str, statements: Sequence[str]) -> Run:
+    """Ask everything; check what was released."""
+    run = Run(study.name, mode, risk)
+    policy = study.policy(risk, mode)
+    ledger = database.with_suffix(f".{mode}.{risk}.ledger")
+    with timed() as opening:
+        gate = Gate.open(database, policy, ledger)
+    run.opening = opening.seconds
+    with gate:
+        for sql in statements:
+            with timed() as watch:
+                try:
+                    decision = gate.execute(sql).decision
+                except (QueryRefused, QueryUnsupported) as error:
+                    decision = error.decision
+            message = f"{decision.message} {decision.hint}".strip()
+            run.asked.append(
+                Asked(sql, decision.verdict, decision.code, message, watch.seconds, decision.risk_after)
+            )
+        history = gate.history()
+        run.leaks = int(history["leak"].sum())
+        run.peak_megabytes = peak_megabytes()
+        released = [answer for entry in gate._ledger.entries() for answer in entry.answers]
+        run.answers = len(released)
+        if study.check:
+            size = gate._database.size
+            run.checked = check(released, size, Domain(*study.domain), risk)
+    return run
+
+
+def add(table: Table, run: Run) -> None:
+    seconds = np.array(run.seconds)
+    counts = (
+        *(len(run.asked), run.counted("answered"), run.counted("refused", "risk")),
+        *(run.counted("refused", "time"), run.counted("unsupported"), run.leaks),
+    )
+    times = shown(float(np.median(seconds))), shown(float(seconds.max())), shown(run.opening)
+    name = f"{run.limit:g}"
+    table.add_row(run.study, run.mode, name, *map(str, counts), *times, f"{run.peak_megabytes:,.0f}")
+
+
+def tell(console: Console, runs: Sequence[Run]) -> None:
+    """What was not answered, and what the check found."""
+    for study in dict.fromkeys(run.study for run in runs):
+        mine = [run for run in runs if run.study == study]
+        console.print(f"\n[bold]{study}: not understood[/bold] (of {len(mine[0].asked)})")
+        for each in mine[0].asked:
+            if each.verdict == "unsupported":
+                console.print(f"  {' '.join(each.sql.split())}\n    [dim]{each.code}: {each.message}[/dim]")
+        console.print(f"[bold]{study}: refused[/bold] (in how many of the {len(mine)} runs)")
+        refused = Counter(each.sql for run in mine for each in run.asked if each.verdict == "refused")
+        for sql, times in refused.most_common():
+            console.print(f"  {times}  {' '.join(sql.split())}", highlight=False)
+    checked = [(run, each) for run in runs for each in run.checked]
+    if checked:
+        table = Table(title="Checked from outside, by integer programs over the ledger's answers")
+        for name in CHECK_COLUMNS:
+            table.add_column(name, justify="left" if name in ("mode", "keeps") else "right")
+        for run, each in checked:
+            interval = f"{each.lower:g} … {each.upper:g}"
+            told = run.mode, f"{run.limit:g}", str(run.answers), str(each.record), interval
+            figures = str(each.values), str(each.undecided), f"{each.risk:.3f}"
+            doubt = "?" if each.undecided else "[red]NO[/red]"
+            table.add_row(*told, *figures, "yes" if each.keeps else doubt)
+        console.print(table)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.honest", description=__doc__)
+    parser.add_argument("--studies", nargs="+", choices=[study.name for study in STUDIES])
+    parser.add_argument("--risks", type=float, nargs="+", default=list(RISKS))
+    parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
+    parser.add_argument("--json", type=Path, help="write every statement's verdict and time here too")
+    parser.add_argument("--quick", action="store_true", help="a few statements over 300 records")
+    options = parser.parse_args(arguments)
+    console = Console(width=140)
+    table = Table(title="A day of honest analysis")
+    for name in COLUMNS:
+        table.add_column(name, justify="left" if name in ("data", "mode") else "right")
+    runs = []
+    with tempfile.TemporaryDirectory() as folder:
+        for study in STUDIES:
+            if options.studies and study.name not in options.studies:
+                continue
+            if not study.source.is_file():
+                console.print(f"{study.name}: the data are not beside the project (../shared/data)")
+                continue
+            database = Path(folder) / f"{study.name}.duckdb"
+            study.build(database, 300 if options.quick else None)
+            statements = study.statements()[: 4 if options.quick else None]
+            for mode in options.modes[: 1 if options.quick else None]:
+                for risk in options.risks[: 1 if options.quick else None]:
+                    start = time.perf_counter()
+                    runs.append(run := day(study, database, risk, mode, statements))
+                    add(table, run)
+                    console.print(
+                        f"{study.name}, {mode}, {risk:g}: {time.perf_counter() - start:.0f} s", style="dim"
+                    )
+                    if options.json:  # after each run: a long day may be cut short
+                        options.json.write_text(json.dumps([asdict(each) for each in runs], indent=1))
+    console.print(table)
+    tell(console, runs)
+
+
+if __name__ == "__main__":
+    main()
