@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from auditor.decision import Decision
 
 
+class CoarserGridWarning(UserWarning):
+    """The data lie on a coarser grid than the policy says: who guesses that knows more than it assumes."""
+
+
 class AuditorError(Exception):
     """Base of every error that `auditor` raises on purpose."""
 

@@ -5,6 +5,7 @@ A party is everyone together, or each user where the policy says `scope = "user"
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -13,12 +14,13 @@ from numpy.typing import NDArray
 
 from auditor.database import Asked, Database
 from auditor.deciding import Outcome, Rules
-from auditor.errors import DatabaseError, PolicyError
+from auditor.errors import CoarserGridWarning, DatabaseError, PolicyError
 from auditor.ledger import Entry, KnownAnswer
 from auditor.policy import Policy, written
 from cae_sql.candidates import grid_candidates
 from cae_sql.inference.answers import Ints, Query
-from cae_sql.inference.runs import Effort
+from cae_sql.inference.runs import Effort, Runs
+from cae_sql.inference.search import search
 from cae_sql.inference.system import POOL, AnsweredSystem
 from cae_sql.inference.trial import Judgement, Standard, judge
 from cae_sql.risk import Limit, risk_of, risk_of_run
@@ -173,6 +175,15 @@ class Party:
             self._judgement = judge(pool.knowledge, pool.totals(), rules.standard, rules.deadline())
         return self.risk_of(self._judgement)
 
+    def certified_runs(self) -> Runs:
+        """Runs as long as they are found, and exactly known sets for those whose run is not long enough."""
+        runs = self.system.runs()
+        standard = self._knowledge.rules.standard
+        runs.need = standard.need
+        for atom in runs.short.tolist():
+            search(runs, atom, standard.accepts)
+        return runs
+
     def risk_of(self, judgement: Judgement | None) -> float | None:
         """Worst risk that a judgement leaves possible; None where it found nothing."""
         if judgement is None or judgement.width < 0:
@@ -228,6 +239,15 @@ def _on_grid(policy: Policy, database: Database) -> NDArray[np.int64]:
             "minimum on that grid"
         )
     units: NDArray[np.int64] = (shifted // common).astype(np.int64)
+    coarser = int(np.gcd.reduce(units - units[0]))
+    if coarser > 1 and len(np.unique(units)) > 2:
+        warnings.warn(
+            f"all values of {place} lie on a grid of {written(coarser * resolution)}, coarser than "
+            f"protect.resolution = {written(resolution)}: an intruder who guesses that can exclude more than "
+            "the gate assumes; set resolution to the data's own grid",
+            CoarserGridWarning,
+            stacklevel=2,
+        )
     return units
 
 

@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from cae_sql.candidates import grid_candidates
 from cae_sql.inference.answers import Query
-from cae_sql.risk import class_risks
+from cae_sql.risk import Risk, class_risks, risk_of
 
 if TYPE_CHECKING:
     from auditor.database import Database
     from auditor.knowledge import Knowledge, Party
     from auditor.ledger import Ledger
     from auditor.policy import Policy
+    from cae_sql.inference.runs import Runs
 
 
 @dataclass(frozen=True)
@@ -42,18 +45,19 @@ def risk_of_classes(knowledge: Knowledge, database: Database, policy: Policy) ->
     return pd.concat(frames, ignore_index=True)
 
 
-def _figures(party: Party, codes: np.ndarray, policy: Policy) -> pd.DataFrame:
-    limit = policy.limit
+def _figures(party: Party, codes: NDArray[np.int64], policy: Policy) -> pd.DataFrame:
     bounds = party.system.bounds()
-    runs = party.system.certified()
+    runs = party.certified_runs()
+    labels = runs.knowledge.atoms.labels
+    low, high = (party.system.in_column_units(ends).astype(float)[labels] for ends in (runs.low, runs.high))
     epsilon = policy.limits.epsilon
-    found = class_risks(codes, runs.lower, runs.upper, policy.domain, epsilon)
+    found = class_risks(codes, low, high, policy.domain, epsilon)
     count = int(codes.max()) + 1
     lower, upper = np.full(count, np.inf), np.full(count, -np.inf)
     np.minimum.at(lower, codes, bounds.lower)
     np.maximum.at(upper, codes, bounds.upper)
-    at_epsilon = found.entropy_at_epsilon if limit.epsilon is not None else np.full(count, np.nan)
-    return pd.DataFrame(
+    at_epsilon = np.full(count, np.nan) if found.entropy_at_epsilon is None else found.entropy_at_epsilon
+    frame = pd.DataFrame(
         {
             "records": found.records,
             "lower": lower,
@@ -64,6 +68,26 @@ def _figures(party: Party, codes: np.ndarray, policy: Policy) -> pd.DataFrame:
             "risk": found.risk,
         }
     )
+    by_sets = np.isin(labels, list(runs.exact))
+    for code in np.unique(codes[by_sets]).tolist():
+        figures = _with_sets(party, runs, np.flatnonzero(codes == code), policy)
+        at = np.nan if figures.entropy_at_epsilon is None else figures.entropy_at_epsilon
+        frame.loc[code, ["initial_entropy", "entropy_at_epsilon", "area", "risk"]] = [
+            figures.initial_entropy, at, figures.area, figures.risk,
+        ]  # fmt: skip
+    return frame
+
+
+def _with_sets(party: Party, runs: Runs, records: NDArray[np.int64], policy: Policy) -> Risk:
+    """The figures of a class some of whose records have an exactly known set instead of a run."""
+    mixture: dict[float, float] = {}
+    for record in records.tolist():
+        atom = int(runs.knowledge.atoms.labels[record])
+        units = runs.exact.get(atom, np.arange(runs.low[atom], runs.high[atom] + 1))
+        values, weights = grid_candidates(party.system.in_column_units(units), policy.domain)
+        for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
+            mixture[value] = mixture.get(value, 0.0) + weight / len(records)
+    return risk_of(list(mixture), list(mixture.values()), policy.domain, policy.limits.epsilon)
 
 
 def history(ledger: Ledger) -> pd.DataFrame:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from auditor.deciding import Outcome
     from auditor.policy import Policy
 
-PUBLIC = Decision("answered", "public", "Only public columns are read.")
+PUBLIC = Decision("answered", "public", "No protected value is read.")
 KNOWN = Decision("answered", "known", "Earlier answers already settle it.")
 FAILED = Decision(
     "unsupported",

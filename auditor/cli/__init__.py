@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 
-from auditor.errors import AuditorError
+from auditor.errors import AuditorError, CoarserGridWarning
 from cae_sql.errors import CaeSqlError
 
 
@@ -26,6 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     from auditor.cli.app import app
 
+    warnings.showwarning = _warn
     try:
         app(args=None if arguments is None else list(arguments), prog_name="cae-sql")
     except BrokenPipeError:
@@ -36,6 +38,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _fail(str(error), 2)
     except Exception as error:  # noqa: BLE001 -- the outermost catch: a person gets a line, not a traceback
         _fail(f"internal error ({type(error).__name__}); set CAE_SQL_DEBUG=1 to see more", 1)
+
+
+def _warn(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+    """Our own warnings are for the person at the keyboard; those of libraries are not."""
+    if issubclass(category, CoarserGridWarning):
+        print(f"cae-sql: warning: {message}", file=sys.stderr)
 
 
 def _fail(message: str, status: int) -> None:

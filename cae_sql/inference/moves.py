@@ -273,14 +273,36 @@ def push(
 
 
 @compiled()
-def pick(atom: int, order: Ints, firsts: Ints, pinned: Mask) -> int:
-    """A random record of an atom that is not pinned, or -1."""
-    size = firsts[atom + 1] - firsts[atom]
-    for _ in range(4):
-        record = order[firsts[atom] + np.random.randint(0, size)]
-        if not pinned[record]:
-            return int(record)
-    return -1
+def pick(atom: int, order: Ints, firsts: Ints) -> int:
+    """A random record of an atom."""
+    return int(order[firsts[atom] + np.random.randint(0, firsts[atom + 1] - firsts[atom])])
+
+
+@compiled()
+def change(
+    record: int,
+    by: int,
+    atom: int,
+    values: Ints,
+    low: Ints,
+    high: Ints,
+    top_starts: Ints,
+    tops: Ints,
+    bottom_starts: Ints,
+    bottoms: Ints,
+    attainers: Ints,
+) -> None:
+    """Change one record's value, and count who attains each extreme."""
+    for step_of in (0, 1):
+        sign = -1 if step_of == 0 else 1
+        if values[record] == high[atom]:
+            for place in range(top_starts[atom], top_starts[atom + 1]):
+                attainers[tops[place]] += sign
+        if values[record] == low[atom]:
+            for place in range(bottom_starts[atom], bottom_starts[atom + 1]):
+                attainers[bottoms[place]] += sign
+        if step_of == 0:
+            values[record] += by
 
 
 @compiled()
@@ -294,33 +316,34 @@ def mix(
     firsts: Ints,
     low: Ints,
     high: Ints,
+    top_starts: Ints,
+    tops: Ints,
+    bottom_starts: Ints,
+    bottoms: Ints,
+    attainers: Ints,
     values: Ints,
-    pinned: Mask,
     seed: int,
     sweeps: int,
 ) -> None:
     """Random moves of one world's records, whose limit is the uniform distribution over worlds.
 
     Each step draws one record from each atom of a direction and goes to a uniform place of the range that
-    these records allow; then pairs inside atoms exchange. `values` (n,) changes in place; pinned ones stay.
+    these records allow; then pairs inside atoms exchange. A move after which some extreme is attained by
+    nobody is taken back. Proposals are symmetric, so the uniform distribution stays. `values` (n,) and
+    `attainers` (extremes,) change in place.
     """
     np.random.seed(seed)
     count = len(free)
-    picks = np.zeros(len(basic), np.int64)
+    picks = np.zeros(len(basic) + 1, np.int64)
     for _ in range(sweeps):
         for j in np.random.permutation(count):
             if not free[j]:
                 continue
-            first = pick(j, order, firsts, pinned)
-            if first < 0:
-                continue
+            first = pick(j, order, firsts)
             top, bottom = high[j] - values[first], values[first] - low[j]
             for place in range(starts[j], starts[j + 1]):
                 atom, weight = basic[rows[place]], entries[place]
-                record = pick(atom, order, firsts, pinned)
-                if record < 0:
-                    top, bottom = 0, 0
-                    break
+                record = pick(atom, order, firsts)
                 picks[place - starts[j]] = record
                 above, below = high[atom] - values[record], values[record] - low[atom]
                 if weight > 0:
@@ -329,31 +352,43 @@ def mix(
                     top, bottom = min(top, above // -weight), min(bottom, below // -weight)
                 if top == 0 and bottom == 0:
                     break
-            if top + bottom > 0:
-                by = np.random.randint(-bottom, top + 1)
-                values[first] += by
-                for place in range(starts[j], starts[j + 1]):
-                    values[picks[place - starts[j]]] -= entries[place] * by
-        exchange(order, firsts, low, high, values, pinned)
-
-
-@compiled()
-def exchange(order: Ints, firsts: Ints, low: Ints, high: Ints, values: Ints, pinned: Mask) -> None:
-    """Random transfers between two records of an atom, as many as it has records."""
-    for atom in range(len(firsts) - 1):
-        size = firsts[atom + 1] - firsts[atom]
-        if size < 2:
-            continue
-        for _ in range(size):
-            one = order[firsts[atom] + np.random.randint(0, size)]
-            two = order[firsts[atom] + np.random.randint(0, size)]
-            if one == two or pinned[one] or pinned[two]:
+            if top + bottom == 0:
                 continue
-            top = min(high[atom] - values[one], values[two] - low[atom])
-            bottom = min(values[one] - low[atom], high[atom] - values[two])
             by = np.random.randint(-bottom, top + 1)
-            values[one] += by
-            values[two] -= by
+            for way in (1, -1):
+                change(
+                    first, way * by, j, values, low, high,
+                    top_starts, tops, bottom_starts, bottoms, attainers,
+                )  # fmt: skip
+                for place in range(starts[j], starts[j + 1]):
+                    change(
+                        picks[place - starts[j]], -way * entries[place] * by, basic[rows[place]], values,
+                        low, high, top_starts, tops, bottom_starts, bottoms, attainers,
+                    )  # fmt: skip
+                if len(attainers) == 0 or attainers.min() > 0:
+                    break
+        for atom in range(len(firsts) - 1):
+            size = firsts[atom + 1] - firsts[atom]
+            if size < 2:
+                continue
+            for _again in range(size):
+                one, two = pick(atom, order, firsts), pick(atom, order, firsts)
+                if one == two:
+                    continue
+                top = min(high[atom] - values[one], values[two] - low[atom])
+                bottom = min(values[one] - low[atom], high[atom] - values[two])
+                by = np.random.randint(-bottom, top + 1)
+                for way in (1, -1):
+                    change(
+                        one, way * by, atom, values, low, high,
+                        top_starts, tops, bottom_starts, bottoms, attainers,
+                    )  # fmt: skip
+                    change(
+                        two, -way * by, atom, values, low, high,
+                        top_starts, tops, bottom_starts, bottoms, attainers,
+                    )  # fmt: skip
+                    if len(attainers) == 0 or attainers.min() > 0:
+                        break
 
 
 @compiled()

@@ -18,6 +18,10 @@ from cae_sql.inference.basis import Tableau
 
 MOST_ATOMS = 128
 """Beyond this many atoms reduction costs more than it gains: directions are sparse there."""
+STUCK_WEIGHT = 1 << 12
+"""How much longer a vector counts for each unit by which it changes a stuck row."""
+LARGEST_START = 1 << 26
+"""Entries beyond this would make the Gram matrix overflow."""
 MOST_VECTORS = 6_000
 """Vectors kept."""
 
@@ -36,15 +40,21 @@ def short_moves(tableau: Tableau) -> Moves:
     Empty for systems of more than `MOST_ATOMS` atoms.
     """
     count = tableau.entries.shape[1]
-    free = np.flatnonzero(tableau.directions.free)
+    free = np.setdiff1d(np.arange(count), tableau.basic)
     if count > MOST_ATOMS or not len(free):
         return _sparse(np.zeros((0, count), dtype=np.int64))
-    vectors = np.zeros((len(free), count), dtype=np.int64)
+    # behind each vector, weighted, what it does to the stuck rows: reduction drives that to 0 first
+    vectors = np.zeros((len(free), count + len(tableau.stuck)), dtype=np.int64)
     vectors[np.arange(len(free)), free] = 1
     vectors[:, tableau.basic] = -tableau.entries[:, free].T
-    order = np.argsort(np.abs(vectors).sum(axis=1), kind="stable")
-    vectors = np.ascontiguousarray(vectors[order])
+    vectors[:, count:] = STUCK_WEIGHT * tableau.stuck[:, free].T
+    vectors = np.ascontiguousarray(vectors[np.argsort(np.abs(vectors).sum(axis=1), kind="stable")])
+    if np.abs(vectors).max() > LARGEST_START:
+        return _sparse(np.zeros((0, count), dtype=np.int64))
     reduce_lattice(vectors, 0.99)
+    vectors = vectors[~vectors[:, count:].any(axis=1), :count]
+    if not len(vectors):
+        return _sparse(vectors)
     gram = vectors @ vectors.T
     norms = np.diag(gram)
     longest = int(np.sort(norms)[-1])

@@ -322,8 +322,7 @@ class AnsweredSystem:
             raise InvalidInput(f"count must be a whole number of at least 1, not {count!r}")
         pool = self.pool().copy()
         places = np.arange(count) % len(pool.values)
-        wanted = Pool(pool.knowledge, pool.values[places], pool.pinned[places], seed + 1)
-        wanted.repin()
+        wanted = Pool(pool.knowledge, pool.values[places], seed + 1)
         wanted.mix(list(range(count)), 4)
         return self.in_column_units(wanted.values)
 
@@ -381,7 +380,6 @@ class AnsweredSystem:
 
     def _learn(self, pool: Pool, answers: Sequence[Answer]) -> None:
         pool.learn(answers)
-        pool.repin()
         pool.rebase()
         pool.mix(list(range(len(pool.values))), 3)
         self._pool, self._learned = pool, len(self.answers)

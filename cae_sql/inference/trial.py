@@ -140,7 +140,6 @@ class Trial:
         """
         pool = self.pool.copy()
         pool.learn(self.answers(values), deadline)
-        pool.repin()
         pool.rebase()
         pool.mix(list(range(len(pool.values))), 3)
         return pool

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.answers import Answer, Ints
 from cae_sql.inference.knowledge import Extreme, Knowledge
-from cae_sql.inference.moves import exchange, mix, push, spread, steer
+from cae_sql.inference.moves import mix, push, spread, steer
 from cae_sql.inference.programs import any_world
+from cae_sql.inference.short import roam
 from cae_sql.inference.witnesses import Pins, able, choose_witnesses, rooms
 
 STEER_SWEEPS = 12
@@ -32,8 +33,6 @@ class Pool:
     knowledge: Knowledge
     values: NDArray[np.int64]
     """(w, n) units."""
-    pinned: NDArray[np.bool_]
-    """(w, n) records that attain an answered extreme and therefore stay."""
     seed: int
     moved: int = 0
     """Counts random moves, so that no two are alike."""
@@ -43,11 +42,11 @@ class Pool:
         """Uniform draws from the domain, before any answer."""
         size, top = len(knowledge.atoms.labels), int(knowledge.high[0])
         values = np.random.default_rng(seed).integers(0, top + 1, (count, size))
-        return cls(knowledge, values, np.zeros((count, size), dtype=np.bool_), seed)
+        return cls(knowledge, values, seed)
 
     def copy(self) -> Pool:
         """An independent copy."""
-        return Pool(self.knowledge, self.values.copy(), self.pinned.copy(), self.seed, self.moved)
+        return Pool(self.knowledge, self.values.copy(), self.seed, self.moved)
 
     def learn(self, answers: Sequence[Answer], deadline: float = float("inf")) -> None:
         """Take in more answers, in their order.
@@ -84,12 +83,14 @@ class Pool:
         self._refill(moved, sums, deadline)
 
     def _steer(self, known: Knowledge, place: int, totals: Ints, gain: Ints, want: int) -> bool:
-        pins = self._pins(known, place)
+        pins = choose_witnesses(known, totals, seed=self._chance())
+        if pins is None:
+            return False
         up, down = rooms(known, totals, pins)
         shift = np.zeros_like(up)
         if steer(*known.directions, gain, want, up, down, shift, self._chance(), STEER_SWEEPS) != 0:
             return False
-        return self._spread(known, place, shift)
+        return self._realise(known, place, self.values[place], totals + shift, pins)
 
     def _learn_extreme(self, known: Knowledge, answer: Answer, value: int, deadline: float) -> None:
         finer = known.with_extreme(answer, value)
@@ -176,29 +177,8 @@ class Pool:
         shift = totals - known.totals(values[None])[0]
         if not spread(order, firsts, known.low, known.high, values, pinned, shift, self._chance()):
             return False
-        self.values[place], self.pinned[place] = values, pinned
-        return True
-
-    def _spread(self, known: Knowledge, place: int, shift: Ints) -> bool:
-        order, firsts = known.members
-        values = self.values[place].copy()
-        if not spread(
-            order, firsts, known.low, known.high, values, self.pinned[place], shift, self._chance()
-        ):
-            return False
         self.values[place] = values
         return True
-
-    def _pins(self, known: Knowledge, place: int) -> Pins:
-        """The pinned records of a world, counted by atom."""
-        held = np.flatnonzero(self.pinned[place])
-        atoms = known.atoms.labels[held]
-        top = self.values[place, held] == known.high[atoms]
-        none = np.zeros(known.count, dtype=np.int64)
-        pins = Pins(none, none.copy())
-        pins.top[atoms[top]] = 1
-        pins.bottom[atoms[~top]] = 1
-        return pins
 
     def _refill(self, moved: NDArray[np.bool_], sums: Ints, deadline: float) -> None:
         """Replace the worlds that could not be moved."""
@@ -217,22 +197,12 @@ class Pool:
         kept = np.flatnonzero(moved)
         for turn, place in enumerate(lost):
             source = kept[turn % len(kept)]
-            self.values[place], self.pinned[place] = self.values[source], self.pinned[source]
+            self.values[place] = self.values[source]
         self.mix(lost.tolist(), 6)
 
     def totals(self) -> Ints:
         """(w, p) the atoms' totals in each world."""
         return self.knowledge.totals(self.values)
-
-    def repin(self) -> None:
-        """Let other records attain the extremes, where others can."""
-        if not self.knowledge.extremes:
-            return
-        totals = self.knowledge.totals(self.values)
-        for place in range(len(self.values)):
-            pins = choose_witnesses(self.knowledge, totals[place], seed=self._chance())
-            if pins is not None:
-                self._realise(self.knowledge, place, self.values[place], totals[place], pins)
 
     def rebase(self) -> None:
         """Choose the basis anew for the room that the worlds leave."""
@@ -245,19 +215,45 @@ class Pool:
         for place in places:
             if time.monotonic() > deadline:
                 return
-            values, pinned = self.values[place], self.pinned[place]
+            if len(known.tableau.stuck):
+                self._roam(place)
+            values = self.values[place]
             mix(
                 *known.directions,
                 order,
                 firsts,
                 known.low,
                 known.high,
+                *known.attainable,
+                self._attainers(values),
                 values,
-                pinned,
                 self._chance(),
                 sweeps,
             )
-            exchange(order, firsts, known.low, known.high, values, pinned)
+
+    def _attainers(self, values: NDArray[np.int64]) -> Ints:
+        """(extremes,) how many records attain each extreme in a world."""
+        labels = self.knowledge.atoms.labels
+        counts = []
+        for extreme in self.knowledge.extremes:
+            covered = np.zeros(self.knowledge.count, dtype=np.bool_)
+            covered[extreme.atoms] = True
+            counts.append(int((covered[labels] & (values == extreme.value)).sum()))
+        return np.array(counts, dtype=np.int64)
+
+    def _roam(self, place: int) -> None:
+        """Where rows without a ±1 leave atoms without directions, short moves of the lattice reach them."""
+        known = self.knowledge
+        moves = known.tableau.short_moves
+        if len(moves.starts) < 2:
+            return
+        totals = known.totals(self.values[place][None])[0]
+        pins = choose_witnesses(known, totals, seed=self._chance())
+        if pins is None:
+            return
+        up, down = rooms(known, totals, pins)
+        shift = roam(*moves, up, down, np.zeros_like(up), np.zeros_like(up), 20 * len(up), self._chance())
+        self._realise(known, place, self.values[place], totals + shift, pins)
 
     def _chance(self) -> int:
         self.moved += 1

@@ -55,12 +55,6 @@ def test_a_record_of_many_is_drawn_as_its_exact_distribution_says() -> None:
     assert np.abs(found - exact).sum() < 0.03
 
 
-UNEVEN = [
-    ("max", "who attains an extreme is chosen unevenly, and holds it while the others mix"),
-    ("weighted", "atoms in sums without a coefficient of 1 are not mixed"),
-]
-
-
 def uneven(kind: str) -> AnsweredSystem:
     if kind == "max":
         system = AnsweredSystem(3, 0, 4, 1)
@@ -77,7 +71,16 @@ def test_all_worlds_are_drawn_sooner_or_later(kind: str, worlds: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", [pytest.param(kind, marks=pytest.mark.xfail(strict=True, reason=why)) for kind, why in UNEVEN]
+    "kind",
+    [
+        "max",
+        pytest.param(
+            "weighted",
+            marks=pytest.mark.xfail(
+                strict=True, reason="only steps of 1 move what no coefficient of 1 reaches"
+            ),
+        ),
+    ],
 )
 def test_worlds_are_drawn_alike(kind: str) -> None:
     counts = drawn(uneven(kind), 6000)
