@@ -130,9 +130,8 @@ def simulate(
     judged = {} if judged is None else judged
     for values, worlds in hypothetical.items():
         judgement = judged[values] = trial.judge(values, worlds, rules.standard, deadline, effort)
-        if not judgement.safe:
-            broken += len(worlds)
-            late = time.monotonic() > deadline
-            if broken > allowed or late:
-                return Outcome("time" if late else "risk", judgement=judgement)
+        late = time.monotonic() > deadline
+        broken += 0 if judgement.safe else len(worlds)
+        if late or broken > allowed:
+            return Outcome("time" if late else "risk", judgement=judgement)
     return None

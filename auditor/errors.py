@@ -5,6 +5,7 @@ AuditorError
 ├── DatabaseError               the database cannot be opened or read
 ├── LedgerError                 the ledger cannot be trusted, read or written
 │   └── DataChanged             the data are not those the ledger's first entry was bound to
+├── StatementError              the statement or the user is not text
 ├── QueryRefused                the limit would be passed; `.decision`
 └── QueryUnsupported            the statement is not understood; `.decision`
 """
@@ -39,6 +40,10 @@ class LedgerError(AuditorError):
 
 class DataChanged(LedgerError):
     """The protected table differs from the one that the ledger's answers were computed on."""
+
+
+class StatementError(AuditorError):
+    """What was asked cannot even be put on record: the statement or the user is not text."""
 
 
 class QueryRefused(AuditorError):

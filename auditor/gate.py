@@ -26,7 +26,7 @@ from auditor.answer import Answer
 from auditor.database import Asked, Database, StatementFailed
 from auditor.deciding import Outcome, decide, simulate
 from auditor.decision import Decision
-from auditor.errors import LedgerError, PolicyError, QueryRefused, QueryUnsupported
+from auditor.errors import LedgerError, PolicyError, QueryRefused, QueryUnsupported, StatementError
 from auditor.knowledge import Knowledge
 from auditor.ledger import Binding, Entry, KnownAnswer, Ledger
 from auditor.policy import Policy
@@ -41,6 +41,8 @@ Parameters = Sequence[object] | Mapping[str, object] | None
 
 REMEMBERED = 256
 """Answered statements kept in memory, so that a repeated one costs a look-up and a ledger entry."""
+PLAIN = frozenset({type(None), bool, int, float, str})
+"""Types of parameters under whose text an answer is remembered."""
 LARGEST_KEPT = 1 << 20
 """Bytes of a result beyond which it is not kept; it is computed again from the ledger's answers."""
 
@@ -63,7 +65,12 @@ class _Ask:
 
     @property
     def written_parameters(self) -> str:
-        return "" if self.parameters is None else json.dumps(self.parameters, default=str, ensure_ascii=False)
+        if self.parameters is None:
+            return ""
+        try:
+            return json.dumps(self.parameters, default=str, ensure_ascii=False)
+        except (TypeError, ValueError):
+            return "(parameters that cannot be written down)"
 
 
 class Gate:
@@ -154,12 +161,13 @@ class Gate:
             QueryUnsupported: the statement is not understood, or failed while it ran.
             LedgerError: the ledger cannot be trusted or written; nothing was released.
         """
-        ask = _Ask(sql, parameters, user)
+        ask = _checked(_Ask(sql, parameters, user))
         remembered = self._recall(ask)
         if remembered is not None:
             ask = replace(ask, plan=remembered.plan)
-            self._record(ask, verdicts.KNOWN)
-            return Answer(remembered.table, remembered.plan.types, verdicts.KNOWN)
+            decision = verdicts.PUBLIC if remembered.plan.public else verdicts.KNOWN
+            self._record(ask, decision)
+            return Answer(remembered.table, remembered.plan.types, decision)
         ask = self._understood(ask)
         assert ask.plan is not None
         if ask.plan.public:
@@ -189,7 +197,7 @@ class Gate:
                 "verdict is itself an answer"
             )
         try:
-            ask = self._understood(_Ask(sql, parameters, user, check=True))
+            ask = self._understood(_checked(_Ask(sql, parameters, user, check=True)))
         except QueryUnsupported as error:
             return error.decision
         assert ask.plan is not None
@@ -207,6 +215,8 @@ class Gate:
             trial = person.system.trial(queries)
             if trial.derivable:
                 decision = verdicts.KNOWN
+            elif self._knowledge.closed(user):
+                decision = verdicts.LEAKS
             else:
                 before = person.risk_before()
                 rules = self._knowledge.rules
@@ -245,6 +255,9 @@ class Gate:
         with self._ledger.deciding():
             self._catch_up()
             person = self._knowledge.of(ask.user)
+            if self._knowledge.closed(ask.user):
+                self._record(ask, verdicts.LEAKS)
+                raise QueryRefused(verdicts.LEAKS)
             before = person.risk_before()
             queries = person.queries(asked)
             outcome = decide(
@@ -307,6 +320,8 @@ class Gate:
         return Answer(table, ask.plan.types, decision)
 
     def _recall(self, ask: _Ask) -> _Remembered | None:
+        if not _plain(ask.parameters):
+            return None
         with self._remembering:
             found = self._answers.get(self._name_of(ask))
             if found is not None:
@@ -315,7 +330,7 @@ class Gate:
 
     def _remember(self, ask: _Ask, table: pa.Table) -> None:
         assert ask.plan is not None
-        if table.nbytes > LARGEST_KEPT:
+        if table.nbytes > LARGEST_KEPT or not _plain(ask.parameters):
             return
         with self._remembering:
             self._answers[self._name_of(ask)] = _Remembered(ask.plan, table)
@@ -353,6 +368,37 @@ class Gate:
         from auditor.reports import verify
 
         return verify(self._ledger, self._knowledge)
+
+
+def _checked(ask: _Ask) -> _Ask:
+    """Refuse what could not even be put on record.
+
+    Raises:
+        StatementError: the statement or the user is not text.
+    """
+    for name, value in (("sql", ask.sql), ("user", ask.user)):
+        if not isinstance(value, str) or not _encodable(value):
+            raise StatementError(f"{name} must be Unicode text, not {type(value).__name__} {value!r:.40}")
+    if not ask.user:
+        raise StatementError("user must not be empty: every statement is recorded with who asked it")
+    return ask
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _plain(parameters: Parameters) -> bool:
+    """Whether parameters are of types whose text says all: others are not remembered by it."""
+    if parameters is None:
+        return True
+    if isinstance(parameters, Mapping):
+        return type(parameters) is dict and all(type(v) in PLAIN for v in parameters.values())
+    return type(parameters) in (list, tuple) and all(type(value) in PLAIN for value in parameters)
 
 
 __all__ = ["Answer", "Gate", "LedgerError"]

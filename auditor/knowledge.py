@@ -6,6 +6,7 @@ A party is everyone together, or each user where the policy says `scope = "user"
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -50,6 +51,8 @@ class Knowledge:
         self.seen = 0
         """Number of the last ledger entry that was learned."""
         self._parties: dict[str, Party] = {}
+        self._leaks: Counter[str] = Counter()
+        _check_known(policy, database)
 
     def party(self, user: str) -> str:
         """Whose answers count together with this user's."""
@@ -69,9 +72,19 @@ class Knowledge:
 
     def learn(self, entry: Entry) -> None:
         """Take in a ledger entry."""
+        if entry.number <= self.seen:
+            return
+        self._leaks[self.party(entry.user)] += entry.leak
         if entry.answers:
             self.of(entry.user).learn(entry.answers)
-        self.seen = max(self.seen, entry.number)
+        self.seen = entry.number
+
+    def closed(self, user: str) -> bool:
+        """Whether so many refusals have told this user's party something that nothing new is answered.
+
+        One leak event is a residue; many add up, and nothing else counts them.
+        """
+        return self._leaks[self.party(user)] > self.policy.decision.leaks
 
     def truth(self, queries: Sequence[Query]) -> list[int]:
         """The true answers in units; nothing else reads the vault."""
@@ -207,6 +220,21 @@ def _name(each: Asked) -> tuple[str, bytes, bytes]:
 def _name_of(query: Query) -> tuple[str, bytes, bytes]:
     signs = b"" if query.coefficients is None else query.coefficients.tobytes()
     return query.kind, query.members.tobytes(), signs
+
+
+def _check_known(policy: Policy, database: Database) -> None:
+    """Every column that the intruder is said to know must be there."""
+    if policy.intruder.knows == "all":
+        return
+    schema = database.schema
+    table = next(each for each in schema.tables if each.name == schema.protected_table)
+    there = {column.name.casefold() for column in table.columns}
+    for name in policy.intruder.knows:
+        if name.casefold() not in there:
+            raise PolicyError(
+                f'intruder.knows = "{name}": {policy.protect.table} has no such public column; '
+                f"there are {', '.join(column.name for column in table.columns)}"
+            )
 
 
 def _on_grid(policy: Policy, database: Database) -> NDArray[np.int64]:

@@ -12,6 +12,12 @@ if TYPE_CHECKING:
 
 PUBLIC = Decision("answered", "public", "No protected value is read.")
 KNOWN = Decision("answered", "known", "Earlier answers already settle it.")
+LEAKS = Decision(
+    "refused",
+    "leaks",
+    "Too many refusals have told something: nothing new is answered until the administrator has looked.",
+    "Ask again what was answered before, or ask the administrator.",
+)
 FAILED = Decision(
     "unsupported",
     "failed",

@@ -10,9 +10,15 @@ import math
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
+import numpy as np
 from sqlglot import exp
 
 from auditor.sql.understood import NotUnderstood
+
+BOUND = frozenset(
+    {type(None), bool, int, float, Decimal, str, datetime.datetime, datetime.date, datetime.time}
+)
+"""Types whose values are bound; no subclasses."""
 
 
 def bind(tree: exp.Query, parameters: Sequence[object] | Mapping[str, object] | None) -> None:
@@ -21,11 +27,15 @@ def bind(tree: exp.Query, parameters: Sequence[object] | Mapping[str, object] | 
     Raises:
         NotUnderstood: code "parameters": one is missing, left over, or of a type that is not bound.
     """
-    given: dict[str, object] = (
-        {str(name): value for name, value in parameters.items()}
-        if isinstance(parameters, Mapping)
-        else {str(number): value for number, value in enumerate(parameters or (), 1)}
-    )
+    given: dict[str, object]
+    if isinstance(parameters, Mapping):
+        if not all(isinstance(name, str) for name in parameters):
+            raise NotUnderstood("parameters", detail="names of parameters must be text")
+        given = dict(parameters)
+    elif parameters is None or (isinstance(parameters, Sequence) and not isinstance(parameters, str | bytes)):
+        given = {str(number): value for number, value in enumerate(parameters or (), 1)}
+    else:
+        raise NotUnderstood("parameters", detail="parameters must be a list or a mapping")
     used: set[str] = set()
     for holder in list(tree.find_all(exp.Placeholder)):
         name = str(holder.args.get("this") or "")
@@ -43,6 +53,11 @@ def literal(value: object) -> exp.Expr:
     Raises:
         NotUnderstood: code "parameters", for a type that has no literal.
     """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if type(value) not in BOUND:
+        # a subclass may write itself in ways of its own
+        raise NotUnderstood("parameters", detail=f"a value of type {type(value).__name__} cannot be bound")
     if value is None:
         return exp.null()
     if isinstance(value, bool):
@@ -54,7 +69,7 @@ def literal(value: object) -> exp.Expr:
         text = repr(value) if math.isfinite(value) else str(value)
         return _typed(text, "DOUBLE")
     if isinstance(value, Decimal) and value.is_finite():
-        return _signed(format(abs(value), "f"), value < 0)
+        return _decimal(value)
     if isinstance(value, str):
         return exp.Literal.string(value)
     if isinstance(value, datetime.datetime):
@@ -64,6 +79,15 @@ def literal(value: object) -> exp.Expr:
     if isinstance(value, datetime.time) and value.tzinfo is None:
         return _typed(value.isoformat(), "TIME")
     raise NotUnderstood("parameters", detail=f"a value of type {type(value).__name__} cannot be bound")
+
+
+def _decimal(value: Decimal) -> exp.Expr:
+    text = format(value, "f")
+    whole, _, fraction = text.lstrip("-").partition(".")
+    width = max(len(whole.lstrip("0")) + len(fraction), len(fraction) + 1)
+    if width > 38:
+        raise NotUnderstood("parameters", detail="a decimal of more than 38 digits cannot be bound")
+    return _typed(text, f"DECIMAL({width}, {len(fraction)})")
 
 
 def _typed(text: str, type_: str) -> exp.Expr:

@@ -60,8 +60,9 @@ class Pool:
         for answer in answers:
             if answer.kind == "sum":
                 self._learn_sum(self.knowledge, answer, int(answer.value), deadline)
-            else:
-                self._learn_extreme(self.knowledge, answer, int(answer.value), deadline)
+        extremes = [answer for answer in answers if answer.kind != "sum"]
+        if extremes:
+            self._learn_extremes(extremes, deadline)
 
     def _learn_sum(self, known: Knowledge, answer: Answer, value: int, deadline: float) -> None:
         totals = known.totals(self.values)
@@ -74,6 +75,7 @@ class Pool:
             return
         sums = np.append(known.matrix @ totals[0], value)
         moved = np.zeros(len(self.values), dtype=np.bool_)
+        in_time(deadline)
         for place in range(len(self.values)):
             want = value - int(totals[place] @ row)
             moved[place] = want == 0 or (
@@ -92,14 +94,17 @@ class Pool:
             return False
         return self._realise(known, place, self.values[place], totals + shift, pins)
 
-    def _learn_extreme(self, known: Knowledge, answer: Answer, value: int, deadline: float) -> None:
-        finer = known.with_extreme(answer, value)
+    def _learn_extremes(self, answers: Sequence[Answer], deadline: float) -> None:
+        known = self.knowledge
         sums = known.matrix @ known.totals(self.values[:1])[0]
+        for answer in answers:
+            known = known.with_extreme(answer, int(answer.value))
         moved = np.zeros(len(self.values), dtype=np.bool_)
-        if (finer.low <= finer.high).all():
+        if (known.low <= known.high).all():
             for place in range(len(self.values)):
-                moved[place] = self._fit(finer, place)
-        self.knowledge = finer
+                in_time(deadline)
+                moved[place] = self._fit(known, place)
+        self.knowledge = known
         self._refill(moved, sums, deadline)
 
     def _fit(self, known: Knowledge, place: int) -> bool:
@@ -258,3 +263,13 @@ class Pool:
     def _chance(self) -> int:
         self.moved += 1
         return (self.seed * 1_000_003 + self.moved * 7919) % 2**31
+
+
+def in_time(deadline: float) -> None:
+    """Go on only before a deadline.
+
+    Raises:
+        OutOfTime: it has passed.
+    """
+    if time.monotonic() > deadline:
+        raise OutOfTime("no world was found in the time allowed")

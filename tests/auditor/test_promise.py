@@ -214,7 +214,6 @@ def test_what_cannot_be_shown_in_time_is_refused(database: Path) -> None:
         assert entries(gate)[-1].answers == ()
 
 
-@pytest.mark.xfail(strict=True, reason="the time is looked at only where a search goes on")
 def test_a_decision_that_takes_longer_than_its_time_is_a_refusal(database: Path) -> None:
     with Gate.open(database, policy("[decision]\ntimeout = 1e-9")) as gate:
         assert verdict(gate, "SELECT id // 20 AS k, max(salary) FROM staff GROUP BY k").verdict == "refused"
