@@ -318,10 +318,7 @@ def through_the_command_line(
     return printed.err
 
 
-    list(CASES),
-        *CASES,
-    ],
-)
+@pytest.mark.parametrize("name", CASES)
 def test_what_is_wrong_is_one_error(name: str, place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     spoil, kind, text = CASES[name]
     spoil(place)
