@@ -23,7 +23,7 @@ from cae_sql.inference.system import AnsweredSystem
 from cae_sql.inference.trial import Judgement, Standard, Trial, judge
 from cae_sql.inference.worlds import Pool
 
-TRUE_ANSWER_FACTOR = 3.0
+TRUE_ANSWER_FACTOR = 2.0
 """The true answer is judged with this many times the time that was allowed for hypothetical ones: its
 timing must not decide where theirs was enough."""
 
@@ -123,6 +123,7 @@ def simulate(
         effort: Integer programs allowed.
         judged: Filled with the judgements made.
     """
+    effort.regain()
     hypothetical = trial.hypothetical(rules.worlds)
     drawn = sum(len(worlds) for worlds in hypothetical.values())
     allowed = int(rules.delta * drawn + 1e-9)

@@ -215,7 +215,7 @@ class Gate:
             trial = person.system.trial(queries)
             if trial.derivable:
                 decision = verdicts.KNOWN
-            elif self._knowledge.closed(user):
+            elif self._knowledge.closed(user) or person.spent_on(queries):
                 decision = verdicts.LEAKS
             else:
                 before = person.risk_before()
@@ -255,11 +255,12 @@ class Gate:
         with self._ledger.deciding():
             self._catch_up()
             person = self._knowledge.of(ask.user)
-            if self._knowledge.closed(ask.user):
+            queries = person.queries(asked)
+            shut = self._knowledge.closed(ask.user) or person.spent_on(queries)
+            if shut and person.settled(asked) is None:
                 self._record(ask, verdicts.LEAKS)
                 raise QueryRefused(verdicts.LEAKS)
             before = person.risk_before()
-            queries = person.queries(asked)
             outcome = decide(
                 person.system, queries, self._knowledge.rules, self._knowledge.truth, person.effort
             )
@@ -267,7 +268,8 @@ class Gate:
                 return verdicts.KNOWN, person.values_of(asked, queries, outcome.values)
             decision = verdicts.of(outcome, self.policy, before, person.risk_of(outcome.judgement))
             if outcome.verdict != "safe":
-                self._record(ask, decision, leak=outcome.leak)
+                told = person.told_by_refusal(queries) if outcome.leak else []
+                self._record(ask, decision, leak=outcome.leak, answers=told)
                 raise QueryRefused(decision)
             answers = person.known_answers(queries, outcome.values)
             entry = self._record(ask, decision, answers=answers)

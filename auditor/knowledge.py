@@ -5,6 +5,7 @@ A party is everyone together, or each user where the policy says `scope = "user"
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections import Counter
 from collections.abc import Sequence
@@ -28,6 +29,10 @@ from cae_sql.risk import Limit, risk_of, risk_of_run
 
 SEED = 20130527
 """Worlds are drawn with this seed in every gate: a verdict may depend on past answers, not on luck."""
+
+
+REPORT_SECONDS = 2.0
+"""Time for a figure that decides nothing."""
 
 
 class Knowledge:
@@ -112,6 +117,8 @@ class Party:
         self.system = knowledge.new_system()
         self.effort = Effort()
         """Integer programs that decisions may still use before the next answer."""
+        self.spent: NDArray[np.bool_] = np.zeros(len(knowledge.values), dtype=np.bool_)
+        """(n,) records about which a leak event has told something: nothing new is answered over them."""
         self._judgement: Judgement | None = None
 
     def queries(self, asked: Sequence[Asked]) -> list[Query]:
@@ -175,17 +182,34 @@ class Party:
         """Take in answers from the ledger."""
         found = []
         for answer in answers:
+            if answer.kind == "leak":
+                self.spent[answer.records] = True
+                continue
             query = self.system.query(answer.kind, answer.records, answer.signs)
             found.append(query.answered(self.system.units(query, answer.value)))
-        self.system.accept(found)
-        self._judgement, self.effort = None, Effort()
+        if found:
+            self.system.accept(found)
+            self._judgement, self.effort = None, Effort()
+
+    def told_by_refusal(self, queries: Sequence[Query]) -> list[KnownAnswer]:
+        """A leak event, as the ledger keeps it: the records it was about."""
+        records = np.unique(np.concatenate([query.members for query in queries]))
+        return [KnownAnswer("leak", records, None, Fraction(0))]
+
+    def spent_on(self, queries: Sequence[Query]) -> bool:
+        """Whether a leak event has told something about a record that is asked about.
+
+        What it told is not among the answers; together with a further answer it could locate the record.
+        """
+        return any(self.spent[query.members].any() for query in queries)
 
     def risk_before(self) -> float | None:
         """Worst certified risk over the records as things stand: an upper limit of it."""
         if self._judgement is None:
             rules = self._knowledge.rules
             pool = self.system.pool()
-            self._judgement = judge(pool.knowledge, pool.totals(), rules.standard, rules.deadline())
+            quick = time.monotonic() + min(rules.seconds, REPORT_SECONDS)
+            self._judgement = judge(pool.knowledge, pool.totals(), rules.standard, quick, Effort(0))
         return self.risk_of(self._judgement)
 
     def certified_runs(self) -> Runs:

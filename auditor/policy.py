@@ -177,8 +177,8 @@ class DecisionRules(_Section):
     """how many hypothetical answers are judged per decision, 1 or more: worlds = 20"""
     delta: Real = Field(default=0.05, ge=0, lt=1)
     """the fraction of them that may break the limit, from 0 to below 1: delta = 0.05"""
-    leaks: Whole = Field(default=5, ge=0)
-    """how many leak events may happen; after one more nothing new is answered, 0 or more: leaks = 5"""
+    leaks: Whole = Field(default=3, ge=0)
+    """how many leak events may happen; after one more nothing new is answered, 0 or more: leaks = 3"""
     timeout: Real = Field(default=10.0, gt=0, allow_inf_nan=False)
     """seconds after which a query is refused, above 0: timeout = 10"""
     partial: str = "refuse"

@@ -75,6 +75,11 @@ def _figures(party: Party, codes: NDArray[np.int64], policy: Policy) -> pd.DataF
         frame.loc[code, ["initial_entropy", "entropy_at_epsilon", "area", "risk"]] = [
             figures.initial_entropy, at, figures.area, figures.risk,
         ]  # fmt: skip
+    # what a refusal told is not among the answers: nothing is claimed for those it was about
+    lost = np.unique(codes[party.spent])
+    frame.loc[lost, ["initial_entropy", "area", "risk"]] = [0.0, 0.0, 1.0]
+    if epsilon is not None:
+        frame.loc[lost, "entropy_at_epsilon"] = 0.0
     return frame
 
 
@@ -116,6 +121,8 @@ def verify(ledger: Ledger, knowledge: Knowledge) -> Verification:
     if not problems:
         for entry in ledger.entries():
             for place, answer in enumerate(entry.answers):
+                if answer.kind == "leak":
+                    continue
                 query: Query = system.query(answer.kind, answer.records, answer.signs)
                 true = system.column_value(query, knowledge.truth([query])[0])
                 if true != answer.value:

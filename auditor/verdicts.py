@@ -15,8 +15,8 @@ KNOWN = Decision("answered", "known", "Earlier answers already settle it.")
 LEAKS = Decision(
     "refused",
     "leaks",
-    "Too many refusals have told something: nothing new is answered until the administrator has looked.",
-    "Ask again what was answered before, or ask the administrator.",
+    "An earlier refusal has told something about records that this asks about: nothing new is answered here.",
+    "Ask about other records, or again what was answered before; the administrator can see why.",
 )
 FAILED = Decision(
     "unsupported",

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Kind = Literal["sum", "max", "min"]
+Kind = Literal["sum", "max", "min", "leak"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,7 +18,8 @@ class KnownAnswer:
     """One released aggregate that taught something, exactly."""
 
     kind: Kind
-    """Sum (averages too, as the sum that they stand for), maximum or minimum."""
+    """Sum (averages too, as the sum that they stand for), maximum or minimum; "leak": a refusal told
+    something about these records, and `value` is 0."""
     records: NDArray[np.int64]
     """Numbers of the records it covers, ascending, each once."""
     signs: NDArray[np.int8] | None

@@ -339,34 +339,36 @@ def mix(
         for j in np.random.permutation(count):
             if not free[j]:
                 continue
-            first = pick(j, order, firsts)
-            top, bottom = high[j] - values[first], values[first] - low[j]
-            for place in range(starts[j], starts[j + 1]):
-                atom, weight = basic[rows[place]], entries[place]
-                record = pick(atom, order, firsts)
-                picks[place - starts[j]] = record
-                above, below = high[atom] - values[record], values[record] - low[atom]
-                if weight > 0:
-                    top, bottom = min(top, below // weight), min(bottom, above // weight)
-                else:
-                    top, bottom = min(top, above // -weight), min(bottom, below // -weight)
-                if top == 0 and bottom == 0:
-                    break
-            if top + bottom == 0:
-                continue
-            by = np.random.randint(-bottom, top + 1)
-            for way in (1, -1):
-                change(
-                    first, way * by, j, values, low, high,
-                    top_starts, tops, bottom_starts, bottoms, attainers,
-                )  # fmt: skip
+            # a step moves one record: totals of large atoms need as many to get anywhere
+            for _step in range(1 + min((firsts[j + 1] - firsts[j]) // 2, 2_000)):
+                first = pick(j, order, firsts)
+                top, bottom = high[j] - values[first], values[first] - low[j]
                 for place in range(starts[j], starts[j + 1]):
+                    atom, weight = basic[rows[place]], entries[place]
+                    record = pick(atom, order, firsts)
+                    picks[place - starts[j]] = record
+                    above, below = high[atom] - values[record], values[record] - low[atom]
+                    if weight > 0:
+                        top, bottom = min(top, below // weight), min(bottom, above // weight)
+                    else:
+                        top, bottom = min(top, above // -weight), min(bottom, below // -weight)
+                    if top == 0 and bottom == 0:
+                        break
+                if top + bottom == 0:
+                    continue
+                by = np.random.randint(-bottom, top + 1)
+                for way in (1, -1):
                     change(
-                        picks[place - starts[j]], -way * entries[place] * by, basic[rows[place]], values,
-                        low, high, top_starts, tops, bottom_starts, bottoms, attainers,
+                        first, way * by, j, values, low, high,
+                        top_starts, tops, bottom_starts, bottoms, attainers,
                     )  # fmt: skip
-                if len(attainers) == 0 or attainers.min() > 0:
-                    break
+                    for place in range(starts[j], starts[j + 1]):
+                        change(
+                            picks[place - starts[j]], -way * entries[place] * by, basic[rows[place]], values,
+                            low, high, top_starts, tops, bottom_starts, bottoms, attainers,
+                        )  # fmt: skip
+                    if len(attainers) == 0 or attainers.min() > 0:
+                        break
         for atom in range(len(firsts) - 1):
             size = firsts[atom + 1] - firsts[atom]
             if size < 2:

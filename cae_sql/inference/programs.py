@@ -23,9 +23,9 @@ TOLERANCE = 1e-6
 """Slack within which a linear program's optimum counts as whole."""
 
 
-LARGE_COMPONENT = 1_500
+LARGE_COMPONENT = 400
 """Of components of more atoms than this only a part around the record is searched."""
-MOST_NODES = 500
+MOST_NODES = 300
 """Nodes after which one integer program is given up: what it would have shown then counts as not shown."""
 
 
@@ -58,9 +58,7 @@ class ComponentProgram:
         atoms = np.flatnonzero(knowledge.components == knowledge.components[atom])
         whole = len(atoms) <= LARGE_COMPONENT
         if not whole:
-            room = knowledge.room(world[None]) * np.random.default_rng(atom).random(knowledge.count)
-            chosen = atoms[np.argsort(-room[atoms], kind="stable")[:LARGE_COMPONENT]]
-            atoms = np.union1d(chosen, np.append(knowledge.tableau.basic, atom))
+            atoms = _neighbourhood(knowledge, atom, world, atoms)
         sums = knowledge.matrix @ world
         if not whole:
             outside = np.ones(knowledge.count, dtype=np.bool_)
@@ -111,9 +109,28 @@ class ComponentProgram:
             raise OutOfTime("no world was found in the time allowed")
         totals = self.world.copy()
         totals[self.atoms] = np.rint(outcome.solution[: len(self.atoms)]).astype(np.int64)
-        if not is_world(self.knowledge, totals, self.knowledge.matrix @ self.world):
+        there = low <= totals[atom] <= high
+        if not there or not is_world(self.knowledge, totals, self.knowledge.matrix @ self.world):
             raise OutOfTime("the solver's rounding did not give a world")
         return totals
+
+
+def _neighbourhood(knowledge: Knowledge, atom: int, world: Ints, component: Ints) -> Ints:
+    """The atoms that matter most for one: its smallest sums' members, the basic ones, and roomy others."""
+    rows = np.flatnonzero(knowledge.matrix[:, atom])
+    lengths = np.count_nonzero(knowledge.matrix[rows], axis=1)
+    chosen = [np.array([atom]), knowledge.tableau.basic]
+    left = LARGE_COMPONENT // 2
+    for row in rows[np.argsort(lengths, kind="stable")]:
+        members = np.flatnonzero(knowledge.matrix[row])
+        if len(members) > left:
+            break
+        chosen.append(members)
+        left -= len(members)
+    room = knowledge.room(world[None])[component] * np.random.default_rng(atom).random(len(component))
+    chosen.append(component[np.argsort(-room, kind="stable")[: LARGE_COMPONENT // 2]])
+    atoms: Ints = np.unique(np.concatenate(chosen))
+    return atoms
 
 
 def is_world(knowledge: Knowledge, totals: Ints, sums: Ints) -> bool:

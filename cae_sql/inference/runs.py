@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.moves import push, ranges, wander
-from cae_sql.inference.programs import LARGE_COMPONENT, ComponentProgram
+from cae_sql.inference.programs import ComponentProgram
 from cae_sql.inference.search import Accepts, search
 from cae_sql.inference.short import roam
-from cae_sql.inference.witnesses import Pins, choose_witnesses, rooms
+from cae_sql.inference.witnesses import Pins, choose_witnesses, only, rooms
 
+MANY_ATOMS = 1_500
+"""Beyond this many atoms a random world costs milliseconds, and half as many are tried."""
 WANDERS = 6
 """Random worlds tried from each given one before anything is directed at single records."""
 
@@ -40,6 +42,10 @@ class Effort:
 
     left: int = 200
     """How many."""
+
+    def regain(self) -> None:
+        """A decision begins: a little is always left, so that nobody can use it up for good."""
+        self.left = max(self.left, 0) + 1
 
     def spend(self) -> bool:
         """Take one; False where none is left."""
@@ -169,7 +175,7 @@ class Runs:
 
     def _wander(self, seed: int) -> None:
         known = self.knowledge
-        few = known.count > LARGE_COMPONENT
+        few = known.count > MANY_ATOMS
         for turn in range(WANDERS // 2 if few else WANDERS):
             if not len(self.short) or time.monotonic() > self.deadline:
                 return
@@ -202,21 +208,25 @@ class Runs:
             self.absorb(totals + shift, keep=turn < ROAMS - 1)
 
     def _push(self, atom: int, seed: int) -> None:
-        known = self.knowledge
-        for place, totals in enumerate(self.worlds[:3]):
+        for place in range(min(3, len(self.worlds))):
             pins = self._pins_leaving(atom, place, seed)
-            if pins is None:
-                continue
-            for sign in (1, -1):
-                up, down = rooms(known, totals, pins)
-                shift = np.zeros_like(up)
-                amount = int(max(self.need, 1) * min(known.sizes[atom], 2))
-                gained = push(atom, sign, amount, *known.directions, up, down, shift, seed, 40)
-                if gained > 0:
-                    self._note_push(atom, int((totals + shift)[atom]), pins, sign * gained)
-                    self.absorb(totals + shift, keep=False)
-                if self.high[atom] - self.low[atom] >= self.need:
-                    return
+            if pins is not None and self.push_from(atom, self.worlds[place], pins, seed):
+                return
+
+    def push_from(self, atom: int, totals: Ints, pins: Pins, seed: int = 0) -> bool:
+        """Push one atom up and down from a world; whether its run is long enough then."""
+        known = self.knowledge
+        for sign in (1, -1):
+            up, down = rooms(known, totals, pins)
+            shift = np.zeros_like(up)
+            amount = int(max(self.need, 1) * min(known.sizes[atom], 2))
+            gained = push(atom, sign, amount, *known.directions, up, down, shift, seed, 40)
+            if gained > 0:
+                self._note_push(atom, int((totals + shift)[atom]), pins, sign * gained)
+                self.absorb(totals + shift, keep=False)
+            if self.high[atom] - self.low[atom] >= self.need:
+                return True
+        return False
 
     def _pins_leaving(self, atom: int, place: int, seed: int) -> Pins | None:
         """Witnesses in a world, none of them in this atom where that can be avoided."""
@@ -243,13 +253,6 @@ class Runs:
         least = max(low, first - held - (loose - 1) * high)
         most = min(high, last - held - (loose - 1) * low)
         join(self.low[here], self.high[here], np.array([least]), np.array([most]))
-
-
-def only(atom: int, count: int) -> NDArray[np.bool_]:
-    """(count,) True at one place."""
-    mask = np.zeros(count, dtype=np.bool_)
-    mask[atom] = True
-    return mask
 
 
 def join(low: Ints, high: Ints, new_low: Ints, new_high: Ints) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.answers import Ints, Query
 from cae_sql.inference.programs import ComponentProgram, is_world
+from cae_sql.inference.witnesses import choose_witnesses, only
 
 if TYPE_CHECKING:
     from cae_sql.inference.knowledge import Knowledge
@@ -61,7 +62,20 @@ def search(runs: Runs, atom: int, accepts: Accepts | None) -> bool:
 
 
 def _lengthen(runs: Runs, atom: int, program: ComponentProgram, least: int, most: int) -> None:
-    """Add totals just above and below the run until it is long enough or ends on both sides."""
+    """Lengthen the run: from a world far out moves often lead back, value by value; else add neighbours."""
+    for side in (1, -1):
+        missing = runs.need - int(runs.high[atom] - runs.low[atom])
+        if missing <= 1:
+            break
+        end = int(runs.total_high[atom]) + missing if side > 0 else int(runs.total_low[atom]) - missing
+        end = min(max(end, least), most)
+        if runs.total_low[atom] <= end <= runs.total_high[atom] or not runs.effort.spend():
+            continue
+        world = program.world_with(atom, end, end, runs.deadline)
+        if world is not None and runs.absorb(world, keep=False):
+            pins = choose_witnesses(runs.knowledge, world, avoid=only(atom, runs.knowledge.count))
+            if pins is not None and runs.push_from(atom, world, pins):
+                return
     excluded: set[int] = set()
     while runs.high[atom] - runs.low[atom] < runs.need:
         near = [int(runs.total_high[atom]) + 1, int(runs.total_low[atom]) - 1]

@@ -96,3 +96,10 @@ def _witness(
     if avoid is not None:
         score = score - 1000.0 * avoid[candidates]
     return int(candidates[np.argmax(score)])
+
+
+def only(atom: int, count: int) -> NDArray[np.bool_]:
+    """(count,) True at one place."""
+    mask = np.zeros(count, dtype=np.bool_)
+    mask[atom] = True
+    return mask
