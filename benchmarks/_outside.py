@@ -89,6 +89,7 @@ class Outside:
     """Everything released, and the classes of records that it leaves alike."""
 
     def __init__(self, answers: Sequence[KnownAnswer], size: int, domain: Domain) -> None:
+        answers = [answer for answer in answers if answer.kind != "leak"]
         self.domain, self.answers = domain, answers
         marks = np.zeros((size, len(answers) + 1), dtype=np.int8)
         exposure = np.full(size, size)

@@ -22,6 +22,8 @@ def exact(number: object, name: str = "value") -> Fraction:
     """
     if isinstance(number, Fraction):
         return number
+    if type(number) is int:
+        return Fraction(number)
     try:
         return Fraction(str(number))
     except (ValueError, ZeroDivisionError) as error:

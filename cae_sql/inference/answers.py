@@ -101,6 +101,10 @@ def sum_answer(members: Ints, coefficients: list[Fraction] | None, total: Fracti
         InconsistentAnswers: no table on the grid has this sum.
     """
     whole_weight: Fraction
+    if coefficients is None and len(members):
+        quick = _whole_sum(len(members), total, grid)
+        if quick is not None:
+            return Answer(kind="sum", members=members, value=quick)
     if coefficients is None or (len({*coefficients}) == 1 and coefficients[0] != 0):
         if not len(members):
             raise InvalidInput("a sum needs at least one member")
@@ -124,6 +128,14 @@ def sum_answer(members: Ints, coefficients: list[Fraction] | None, total: Fracti
             raise InconsistentAnswers(f"no table on the grid of resolution {grid.unit} has the sum {total}")
         value = near
     return Answer(kind="sum", members=members, coefficients=row, value=value, factor=factor)
+
+
+def _whole_sum(count: int, total: Fraction, grid: Grid) -> Fraction | None:
+    """A plain sum in units where everything is whole, without arithmetic on fractions."""
+    if not (total.denominator == grid.minimum.denominator == grid.unit.denominator == 1):
+        return None
+    units, rest = divmod(total.numerator - count * grid.minimum.numerator, grid.unit.numerator)
+    return None if rest else Fraction(units)
 
 
 def extreme_answer(kind: Kind, members: Ints, extreme: Fraction, grid: Grid) -> Answer:

@@ -18,21 +18,27 @@ class Atoms:
     def __init__(self, size: int) -> None:
         self.labels: Ints = np.zeros(size, dtype=np.int64)
         """(n,) atom of each record."""
-        self.sizes: Ints = np.array([size], dtype=np.int64)
-        """(p,) records in each atom."""
-        self.parents: Ints = np.zeros(1, dtype=np.int64)
-        """(p,) atom of the partition before the last refinement that each atom came from."""
+        self._sizes: Ints = np.full(8, size, dtype=np.int64)
+        self._parents: Ints = np.zeros(8, dtype=np.int64)
+        self.count = 1
+        """How many atoms there are."""
         self._by_atom: tuple[Ints, Ints] | None = None
 
     @property
-    def count(self) -> int:
-        """How many atoms there are."""
-        return len(self.sizes)
+    def sizes(self) -> Ints:
+        """(p,) records in each atom."""
+        return self._sizes[: self.count]
+
+    @property
+    def parents(self) -> Ints:
+        """(p,) atom of the partition before the last refinement that each atom came from."""
+        return self._parents[: self.count]
 
     def copy(self) -> Atoms:
         """An independent copy."""
         twin = Atoms(0)
-        twin.labels, twin.sizes, twin.parents = self.labels.copy(), self.sizes.copy(), self.parents.copy()
+        twin.labels, twin.count = self.labels.copy(), self.count
+        twin._sizes, twin._parents = self._sizes.copy(), self._parents.copy()
         return twin
 
     def refine(self, answer: Query) -> None:
@@ -45,23 +51,37 @@ class Atoms:
             parts = [np.sort(part) for part in np.split(answer.members[order], cuts)]
         first = self.count
         self._by_atom = None
-        self.parents = np.arange(first)
+        self._parents[:first] = np.arange(first)
         for part in parts:
             self._split(part)
-        # a part may split an atom that an earlier part of the same answer made
-        parents = self.parents
-        while (parents >= first).any():
-            parents = np.where(parents >= first, parents[np.minimum(parents, len(parents) - 1)], parents)
-        self.parents = parents
+        if len(parts) > 1:
+            # a part may split an atom that an earlier part of the same answer made
+            while (self.parents >= first).any():
+                parents = self.parents
+                self._parents[: self.count] = np.where(parents >= first, parents[parents], parents)
 
     def _split(self, members: Ints) -> None:
-        touched, places, counts = np.unique(self.labels[members], return_inverse=True, return_counts=True)
-        cut = counts < self.sizes[touched]
-        fresh = np.where(cut, self.count + np.cumsum(cut) - 1, touched)
-        self.labels[members] = fresh[places]
-        self.sizes[touched[cut]] -= counts[cut]
-        self.sizes = np.concatenate([self.sizes, counts[cut]])
-        self.parents = np.concatenate([self.parents, touched[cut]])
+        touched, counts = np.unique(self.labels[members], return_counts=True)
+        cut = counts < self._sizes[touched]
+        split, left = touched[cut], counts[cut]
+        fresh = np.arange(self.count, self.count + len(split))
+        self._reserve(self.count + len(split))
+        if len(split) == len(touched) == 1:
+            self.labels[members] = fresh[0]
+        elif len(split):
+            names = touched.copy()
+            names[cut] = fresh
+            self.labels[members] = names[np.searchsorted(touched, self.labels[members])]
+        self._sizes[split] -= left
+        self._sizes[fresh] = left
+        self._parents[fresh] = split
+        self.count += len(split)
+
+    def _reserve(self, count: int) -> None:
+        if count > len(self._sizes):
+            more = np.zeros(max(count, 2 * len(self._sizes)) - len(self._sizes), dtype=np.int64)
+            self._sizes = np.concatenate([self._sizes, more])
+            self._parents = np.concatenate([self._parents, more])
 
     @property
     def by_atom(self) -> tuple[Ints, Ints]:
@@ -74,5 +94,9 @@ class Atoms:
     def row(self, answer: Query) -> NDArray[np.int64]:
         """(p,) the coefficient that each atom's records have in the answer; 0 outside of it."""
         row = np.zeros(self.count, dtype=np.int64)
-        row[self.labels[answer.members]] = 1 if answer.coefficients is None else answer.coefficients
+        self.fill_row(answer, row)
         return row
+
+    def fill_row(self, answer: Query, row: NDArray[np.int64]) -> None:
+        """As `row`, into zeros that are there already."""
+        row[self.labels[answer.members]] = 1 if answer.coefficients is None else answer.coefficients

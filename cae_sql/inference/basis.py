@@ -279,7 +279,8 @@ def tableau_of(
         InconsistentAnswers: a row that vanishes has a right-hand side that does not.
     """
     rows = len(matrix)
-    entries = np.ascontiguousarray(np.column_stack([matrix, values]).astype(np.int64))
+    entries = np.empty((rows, matrix.shape[1] + 1), dtype=np.int64)
+    entries[:, :-1], entries[:, -1] = matrix, values
     pending, basic = np.ones(rows, dtype=np.bool_), np.full(rows, -1, dtype=np.int64)
     if rows and not eliminate(entries, pending, room, basic):
         return None
@@ -298,5 +299,7 @@ def tableau_of(
             chosen[place] = True
         elif left[-1] and not slack:
             raise InconsistentAnswers("an answer contradicts the ones before it")
-    tableau = Tableau(basic[kept], np.ascontiguousarray(entries[kept, :-1]), stuck)
-    return tableau, entries[kept, -1].copy(), np.flatnonzero(chosen)
+    if not kept.all():
+        entries, basic = entries[kept], basic[kept]
+    tableau = Tableau(basic, entries[:, :-1], stuck)
+    return tableau, entries[:, -1].copy(), np.flatnonzero(chosen)

@@ -118,7 +118,8 @@ def _component(system: Solved, atoms: Ints, wanted: NDArray[np.bool_], totals: T
     if any(np.isin(extreme.atoms[0], atoms) for extreme in known.extremes):
         ByPrograms(system, atoms).fill(wanted, totals)
         return
-    rows = np.count_nonzero(known.matrix[:, atoms].any(axis=1))
+    everything = len(atoms) == known.count
+    rows = np.count_nonzero((known.matrix if everything else known.matrix[:, atoms]).any(axis=1))
     if not rows:
         return
     free = np.setdiff1d(atoms, known.tableau.basic)

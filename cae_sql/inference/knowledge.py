@@ -87,7 +87,9 @@ class Knowledge:
                 known = known.with_extreme(answer, int(answer.value))
         if (known.low > known.high).any():
             raise InconsistentAnswers("a maximum is less than a minimum over some of the same records")
-        matrix = np.array([atoms.row(answer) for answer in sums], dtype=np.int64).reshape(-1, atoms.count)
+        matrix = np.zeros((len(sums), atoms.count), dtype=np.int64)
+        for place, answer in enumerate(sums):
+            atoms.fill_row(answer, matrix[place])
         values = np.array([int(answer.value) for answer in sums], dtype=np.int64)
         room = (known.sizes * (known.high - known.low)).astype(np.float64)
         found = tableau_of(matrix, values, room, slack)
@@ -99,7 +101,11 @@ class Knowledge:
                 values[:0],
             )
         tableau, beta, rows = found
-        return replace(known, tableau=tableau, matrix=matrix[rows]), values[rows], beta
+        return (
+            replace(known, tableau=tableau, matrix=matrix if len(rows) == len(matrix) else matrix[rows]),
+            values[rows],
+            beta,
+        )
 
     @property
     def sizes(self) -> Ints:

@@ -28,7 +28,9 @@ WANDERS = 6
 
 ROAMS = 8
 """Walks by short moves, each from where an earlier one ended."""
-ROAM_STEPS = 400
+STALLED = 2
+"""Walks in a row that help nobody, after which no more are tried."""
+ROAM_STEPS = 200
 """Moves tried in a walk, for each atom."""
 
 
@@ -193,8 +195,11 @@ class Runs:
         moves = self.knowledge.tableau.short_moves
         if len(moves.starts) < 2:
             return
+        left, stalled = len(self.short), 0
         for turn in range(ROAMS):
-            if not len(self.short) or time.monotonic() > self.deadline:
+            stalled = stalled + 1 if len(self.short) == left and turn else 0
+            left = len(self.short)
+            if not left or stalled == STALLED or time.monotonic() > self.deadline:
                 return
             totals = self.worlds[turn % len(self.worlds)]
             avoid = (self.high - self.low < self.need) & ~self.accepted

@@ -158,10 +158,11 @@ class AnsweredSystem:
         if not len(given):
             raise InvalidInput("an answer needs at least one member")
         numbers = given.astype(np.int64)
-        wrong = np.flatnonzero((numbers < 0) | (numbers >= self.size))
-        if len(wrong):
-            place = int(wrong[0])
+        if numbers.min() < 0 or numbers.max() >= self.size:
+            place = int(np.flatnonzero((numbers < 0) | (numbers >= self.size))[0])
             raise InvalidInput(f"no record {numbers[place]}: records are 0 to {self.size - 1}", place)
+        if (numbers[1:] > numbers[:-1]).all():
+            return numbers, np.arange(len(numbers))
         order = np.argsort(numbers, kind="stable")
         twice = np.flatnonzero(np.diff(numbers[order]) == 0)
         if len(twice):
@@ -185,10 +186,11 @@ class AnsweredSystem:
     def _check(self, answer: Answer) -> None:
         """Cheap for large systems (one sum against the domain), thorough for small ones."""
         if answer.kind == "sum":
-            signs = np.ones(1) if answer.coefficients is None else answer.coefficients
-            count = len(answer.members) if answer.coefficients is None else 1
-            most = int(signs[signs > 0].sum()) * count * self.grid.top
-            least = int(signs[signs < 0].sum()) * count * self.grid.top
+            up, down = len(answer.members), 0
+            if answer.coefficients is not None:
+                up = int(answer.coefficients[answer.coefficients > 0].sum())
+                down = int(answer.coefficients[answer.coefficients < 0].sum())
+            most, least = up * self.grid.top, down * self.grid.top
             if not least <= answer.value <= most:
                 raise InconsistentAnswers("an answer lies outside what the domain allows")
         if self._atoms is None:

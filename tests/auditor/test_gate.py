@@ -333,19 +333,21 @@ def test_a_leak_event_is_refused_like_any_other_query_and_flagged_for_the_admini
     with Gate.open(surprising(tmp_path), policy()) as gate:
         assert gate.check("SELECT max(salary) FROM staff").verdict == "answered"
         leaked = refusals(gate, "SELECT max(salary) FROM staff")
-        simulated = refusals(gate, "SELECT max(salary) FROM staff WHERE id = 17")
-        assert leaked == simulated
         history = gate.history()
-        assert history["leak"].tolist() == [False, True, False]
-        assert [len(e.answers) for e in entries(gate)] == [0, 0, 0]
+        assert history["leak"].tolist() == [False, True]
+        told = [answer for entry in entries(gate) for answer in entry.answers]
+        assert [answer.kind for answer in told] == ["leak"]
+    with Gate.open(tmp_path / "odd.duckdb", policy(), tmp_path / "other.ledger") as gate:
+        assert leaked == refusals(gate, "SELECT max(salary) FROM staff WHERE id = 17")
+        assert not gate.history()["leak"].any()
 
 
-def test_a_leak_event_leaves_no_trace_in_later_verdicts(tmp_path: Path) -> None:
-    """Only what was answered counts: the gate behaves as if the query had never been asked."""
+def test_a_leak_event_leaves_no_trace_in_verdicts_about_others(tmp_path: Path) -> None:
+    """Over records that it was about nothing new is answered; elsewhere it might never have been asked."""
     later = ["SELECT sum(salary) FROM staff WHERE age < 40", "SELECT max(salary) FROM staff WHERE age < 30",
-             "SELECT min(salary) FROM staff WHERE dept = 'a'"]  # fmt: skip
+             "SELECT min(salary) FROM staff WHERE age < 40 AND dept = 'a'"]  # fmt: skip
     database, found = surprising(tmp_path), []
-    for number, before in enumerate(([], ["SELECT max(salary) FROM staff"] * 3)):
+    for number, before in enumerate(([], ["SELECT max(salary) FROM staff WHERE age >= 40"] * 3)):
         with Gate.open(database, policy(), tmp_path / f"{number}.ledger") as gate:
             for sql in before:
                 assert verdict(gate, sql).verdict == "refused"
@@ -561,3 +563,25 @@ def test_after_more_leak_events_than_the_policy_allows_nothing_new_is_answered(t
         assert gate.execute("SELECT avg(salary) FROM staff WHERE age < 40").decision.code == "known"
     with Gate.open(database, policy("[decision]\nleaks = 0"), ledger=None) as gate:
         assert verdict(gate, "SELECT min(salary) FROM staff").code == "leaks", "a restart forgets nothing"
+
+
+def test_nothing_new_is_answered_over_records_that_a_leak_event_was_about(tmp_path: Path) -> None:
+    """Two refused maxima and one sum once gave four exact values away (all at 130, sum 520)."""
+    persons: list[Person] = [(i, 30 + i % 20, "fm"[i % 2], "abc"[i % 3], 130) for i in range(60)]
+    database = build(tmp_path / "pairs.duckdb", persons)
+    groups = ("id < 20", "id BETWEEN 20 AND 39")
+    together = "SELECT sum(salary) FROM staff WHERE id < 40"
+    with Gate.open(database, policy()) as gate:
+        for group in groups:
+            assert gate.check(f"SELECT max(salary) FROM staff WHERE {group}").verdict == "answered"
+            assert verdict(gate, f"SELECT max(salary) FROM staff WHERE {group}").code == "risk"
+        assert gate.history()["leak"].sum() == 2
+        assert verdict(gate, together).code == "leaks"
+        assert gate.check(together).code == "leaks"
+        assert verdict(gate, "SELECT sum(salary) FROM staff WHERE id >= 40").verdict == "answered"
+        risks = gate.risk()
+        assert (risks.loc[risks["id"] < 40, "risk"] == 1).all()
+        assert (risks.loc[risks["id"] >= 40, "risk"] < 0.5).all()
+        assert gate.verify().problems == ()
+    with Gate.open(database, policy()) as gate:
+        assert verdict(gate, together).code == "leaks", "a restart forgets nothing"

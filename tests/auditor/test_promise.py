@@ -71,6 +71,8 @@ def test_true_values_are_among_what_is_possible(gate: Gate) -> None:
         rows_or_none(gate, f"SELECT avg(salary), max(salary) FROM staff WHERE id >= {low}")
     for entry in entries(gate):
         for answer in entry.answers:
+            if answer.kind == "leak":
+                continue
             true = [int(str(PERSONS[i][-1])) for i in answer.records]
             assert answer.value == {"sum": sum, "max": max, "min": min}[answer.kind](true)  # type: ignore[operator]
 

@@ -87,3 +87,41 @@ def test_worlds_are_drawn_alike(kind: str) -> None:
     even = 6000 / len(counts)
     assert min(counts.values()) > even / 2
     assert max(counts.values()) < even * 2
+
+
+@pytest.mark.parametrize(("size", "share"), [(30, 0.5), (150, 0.8), (600, 0.3)])
+def test_totals_of_large_atoms_are_drawn_as_the_worlds_have_them(size: int, share: float) -> None:
+    """Two overlapping sums make three atoms; convolution gives the posterior of the middle one's total."""
+    third, top = size // 3, 24
+    truth = np.random.default_rng(1).binomial(top, share, size)
+    system = AnsweredSystem(size, 0, top, 1)
+    for members in (np.arange(2 * third), np.arange(third, size)):
+        system.add_sum(members, int(truth[members].sum()))
+    ways = np.ones(1)
+    for _ in range(third):
+        ways = np.convolve(ways, np.ones(top + 1) / (top + 1))
+    log = np.log(np.maximum(ways, 1e-300))
+    middle = np.arange(third * top + 1)
+    left, right = truth[: 2 * third].sum() - middle, truth[third:].sum() - middle
+    possible = (left >= 0) & (left < len(log)) & (right >= 0) & (right < len(log))
+    weight = np.where(possible, 0.0, -np.inf)
+    weight[possible] = log[middle[possible]] + log[left[possible]] + log[right[possible]]
+    weight = np.exp(weight - weight.max())
+    weight /= weight.sum()
+    mean = (weight * middle).sum()
+    spread = np.sqrt((weight * (middle - mean) ** 2).sum())
+    drawn_totals = np.asarray(system.worlds(24))[:, third : 2 * third].sum(axis=1)
+    assert np.abs((drawn_totals - mean) / spread).max() < 6
+    assert abs(drawn_totals.mean() - mean) / spread < 3
+
+
+def test_sums_beyond_what_floats_hold_are_kept_exactly() -> None:
+    size, top = 12_001, 10**12
+    system = AnsweredSystem(size, 0, top, 1)
+    values = np.random.default_rng(3).integers(top - 10**6, top, size)
+    one, two = np.arange(6_000), np.arange(6_000, size)
+    for members in (one, two, np.arange(size)):
+        system.add_sum(members, int(values[members].sum()))
+    worlds = np.asarray(system.worlds(2))
+    assert (worlds[:, one].sum(axis=1) == values[one].sum()).all()
+    assert (worlds[:, two].sum(axis=1) == values[two].sum()).all()
