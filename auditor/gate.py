@@ -7,11 +7,10 @@ messages and hints depend on past answers and the statement alone.
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -23,10 +22,11 @@ import pyarrow as pa
 
 from auditor import verdicts
 from auditor.answer import Answer
+from auditor.asking import Ask, Parameters, checked, plain
 from auditor.database import Asked, Database, StatementFailed
 from auditor.deciding import Outcome, decide, simulate
 from auditor.decision import Decision
-from auditor.errors import LedgerError, PolicyError, QueryRefused, QueryUnsupported, StatementError
+from auditor.errors import LedgerError, PolicyError, QueryRefused, QueryUnsupported
 from auditor.knowledge import Knowledge
 from auditor.ledger import Binding, Entry, KnownAnswer, Ledger
 from auditor.policy import Policy
@@ -37,12 +37,9 @@ if TYPE_CHECKING:
 
     from auditor.reports import Verification
 
-Parameters = Sequence[object] | Mapping[str, object] | None
 
 REMEMBERED = 256
 """Answered statements kept in memory, so that a repeated one costs a look-up and a ledger entry."""
-PLAIN = frozenset({type(None), bool, int, float, str})
-"""Types of parameters under whose text an answer is remembered."""
 LARGEST_KEPT = 1 << 20
 """Bytes of a result beyond which it is not kept; it is computed again from the ledger's answers."""
 
@@ -51,26 +48,6 @@ LARGEST_KEPT = 1 << 20
 class _Remembered:
     plan: Plan
     table: pa.Table
-
-
-@dataclass(frozen=True)
-class _Ask:
-    """One statement on its way."""
-
-    sql: str
-    parameters: Parameters
-    user: str
-    plan: Plan | None = None
-    check: bool = False
-
-    @property
-    def written_parameters(self) -> str:
-        if self.parameters is None:
-            return ""
-        try:
-            return json.dumps(self.parameters, default=str, ensure_ascii=False)
-        except (TypeError, ValueError):
-            return "(parameters that cannot be written down)"
 
 
 class Gate:
@@ -161,7 +138,7 @@ class Gate:
             QueryUnsupported: the statement is not understood, or failed while it ran.
             LedgerError: the ledger cannot be trusted or written; nothing was released.
         """
-        ask = _checked(_Ask(sql, parameters, user))
+        ask = checked(Ask(sql, parameters, user))
         remembered = self._recall(ask)
         if remembered is not None:
             ask = replace(ask, plan=remembered.plan)
@@ -197,7 +174,7 @@ class Gate:
                 "verdict is itself an answer"
             )
         try:
-            ask = self._understood(_checked(_Ask(sql, parameters, user, check=True)))
+            ask = self._understood(checked(Ask(sql, parameters, user, check=True)))
         except QueryUnsupported as error:
             return error.decision
         assert ask.plan is not None
@@ -228,7 +205,7 @@ class Gate:
             self._record(ask, decision)
         return decision
 
-    def _understood(self, ask: _Ask) -> _Ask:
+    def _understood(self, ask: Ask) -> Ask:
         found = understand(ask.sql, ask.parameters, self._database.schema)
         if isinstance(found, Unsupported):
             decision = Decision("unsupported", found.code, found.message, found.hint)
@@ -236,7 +213,7 @@ class Gate:
             raise QueryUnsupported(decision)
         return replace(ask, plan=found)
 
-    def _asked(self, ask: _Ask) -> list[Asked]:
+    def _asked(self, ask: Ask) -> list[Asked]:
         assert ask.plan is not None
         try:
             return self._database.ask(ask.plan)
@@ -246,11 +223,11 @@ class Gate:
 
     # --- deciding
 
-    def _known_values(self, ask: _Ask, asked: list[Asked]) -> list[Fraction] | None:
+    def _known_values(self, ask: Ask, asked: list[Asked]) -> list[Fraction] | None:
         """What past answers settle needs no turn: it teaches nothing."""
         return self._knowledge.of(ask.user).settled(asked)
 
-    def _decide(self, ask: _Ask, asked: list[Asked]) -> tuple[Decision, list[Fraction]]:
+    def _decide(self, ask: Ask, asked: list[Asked]) -> tuple[Decision, list[Fraction]]:
         """Decide and record, one decision at a time; what others recorded meanwhile is learned first."""
         with self._ledger.deciding():
             self._catch_up()
@@ -285,7 +262,7 @@ class Gate:
     # --- recording and releasing
 
     def _record(
-        self, ask: _Ask, decision: Decision, leak: bool = False, answers: Sequence[KnownAnswer] = ()
+        self, ask: Ask, decision: Decision, leak: bool = False, answers: Sequence[KnownAnswer] = ()
     ) -> Entry:
         """Put a statement on record; nothing may be released before this returns."""
         return self._ledger.append(
@@ -304,7 +281,7 @@ class Gate:
         )
 
     def _release(
-        self, ask: _Ask, decision: Decision, values: Sequence[Fraction], record: bool = True
+        self, ask: Ask, decision: Decision, values: Sequence[Fraction], record: bool = True
     ) -> Answer:
         """Run the rest of the statement over what is now on record."""
         assert ask.plan is not None
@@ -321,8 +298,8 @@ class Gate:
         self._remember(ask, table)
         return Answer(table, ask.plan.types, decision)
 
-    def _recall(self, ask: _Ask) -> _Remembered | None:
-        if not _plain(ask.parameters):
+    def _recall(self, ask: Ask) -> _Remembered | None:
+        if not plain(ask.parameters):
             return None
         with self._remembering:
             found = self._answers.get(self._name_of(ask))
@@ -330,16 +307,16 @@ class Gate:
                 self._answers.move_to_end(self._name_of(ask))
             return found
 
-    def _remember(self, ask: _Ask, table: pa.Table) -> None:
+    def _remember(self, ask: Ask, table: pa.Table) -> None:
         assert ask.plan is not None
-        if table.nbytes > LARGEST_KEPT or not _plain(ask.parameters):
+        if table.nbytes > LARGEST_KEPT or not plain(ask.parameters):
             return
         with self._remembering:
             self._answers[self._name_of(ask)] = _Remembered(ask.plan, table)
             while len(self._answers) > REMEMBERED:
                 self._answers.popitem(last=False)
 
-    def _name_of(self, ask: _Ask) -> tuple[str, str, str]:
+    def _name_of(self, ask: Ask) -> tuple[str, str, str]:
         """The statement, for whoever shares knowledge: types of parameters matter as much as their text."""
         parameters = "" if ask.parameters is None else repr(ask.parameters)
         return self._knowledge.party(ask.user), ask.sql, parameters
@@ -370,37 +347,6 @@ class Gate:
         from auditor.reports import verify
 
         return verify(self._ledger, self._knowledge)
-
-
-def _checked(ask: _Ask) -> _Ask:
-    """Refuse what could not even be put on record.
-
-    Raises:
-        StatementError: the statement or the user is not text.
-    """
-    for name, value in (("sql", ask.sql), ("user", ask.user)):
-        if not isinstance(value, str) or not _encodable(value):
-            raise StatementError(f"{name} must be Unicode text, not {type(value).__name__} {value!r:.40}")
-    if not ask.user:
-        raise StatementError("user must not be empty: every statement is recorded with who asked it")
-    return ask
-
-
-def _encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _plain(parameters: Parameters) -> bool:
-    """Whether parameters are of types whose text says all: others are not remembered by it."""
-    if parameters is None:
-        return True
-    if isinstance(parameters, Mapping):
-        return type(parameters) is dict and all(type(v) in PLAIN for v in parameters.values())
-    return type(parameters) in (list, tuple) and all(type(value) in PLAIN for value in parameters)
 
 
 __all__ = ["Answer", "Gate", "LedgerError"]

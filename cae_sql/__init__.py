@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+# at once, and not late as the others: importing the module of this name first would hide the function
+from cae_sql.candidates import candidates
 from cae_sql.domain import Domain
 from cae_sql.errors import CaeSqlError, InconsistentAnswers, InvalidInput, OutOfTime
 
 if TYPE_CHECKING:
-    from cae_sql.candidates import candidates
     from cae_sql.inference.bounds import Bounds
     from cae_sql.inference.certificates import Certificate
     from cae_sql.inference.system import AnsweredSystem
@@ -43,7 +44,6 @@ _HOMES = {
     "cae_area": "cae_sql.measure",
     "cae_curve": "cae_sql.measure",
     "cae_entropy": "cae_sql.measure",
-    "candidates": "cae_sql.candidates",
 }
 
 
@@ -54,6 +54,5 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     value = getattr(import_module(_HOMES[name]), name)
-    # a submodule of the same name (`candidates`) must not shadow the function
     globals()[name] = value
     return value

@@ -3,31 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.errors import InvalidInput
-
-Number = int | float | Fraction
-
-
-def exact(number: object, name: str = "value") -> Fraction:
-    """The number as people write it: 0.1 is one tenth, not the float nearest to it.
-
-    Raises:
-        InvalidInput: not a finite number.
-    """
-    if isinstance(number, Fraction):
-        return number
-    if type(number) is int:
-        return Fraction(number)
-    try:
-        return Fraction(str(number))
-    except (ValueError, ZeroDivisionError) as error:
-        raise InvalidInput(f"{name} must be a finite number, not {number!r}") from error
+from cae_sql.numbers import Number, exact
 
 
 @dataclass(frozen=True)
@@ -69,3 +51,6 @@ class Domain:
         from cae_sql.measure import uniform_area
 
         return uniform_area(self.count, float(exact(self.step)))
+
+
+__all__ = ["Domain", "Number", "exact"]

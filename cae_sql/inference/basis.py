@@ -11,13 +11,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from cae_sql.inference.short import Moves
 
 from cae_sql.compiled import compiled
 from cae_sql.errors import InconsistentAnswers
@@ -74,13 +71,6 @@ class Tableau:
         columns, rows = np.nonzero(np.where(free, self.entries, 0).T)
         starts = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=count))])
         return Directions(self.basic, free, starts, rows, self.entries[rows, columns])
-
-    @cached_property
-    def short_moves(self) -> Moves:
-        """Short moves; see `cae_sql.inference.short`."""
-        from cae_sql.inference.short import short_moves
-
-        return short_moves(self)
 
     def split(self, parents: Ints, room: NDArray[np.float64]) -> Tableau:
         """The same sums over a finer partition.

@@ -17,8 +17,7 @@ from cae_sql.inference.answers import Ints
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.moves import push, ranges, wander
 from cae_sql.inference.programs import ComponentProgram
-from cae_sql.inference.search import Accepts, search
-from cae_sql.inference.short import roam
+from cae_sql.inference.short import roam, short_moves
 from cae_sql.inference.witnesses import Pins, choose_witnesses, only, rooms
 
 MANY_ATOMS = 1_500
@@ -147,30 +146,22 @@ class Runs:
             self.programs[component] = program
         return self.programs[component]
 
-    def grow(self, accepts: Accepts | None = None, seed: int = 0) -> bool:
-        """Try to give every atom a long enough run; True when all have one.
-
-        Args:
-            accepts: Judges exactly known small sets.
-            seed: Of the random moves.
-        """
+    def by_moves(self, seed: int = 0) -> bool:
+        """Try to give every atom a long enough run by moves alone; True when all have one."""
         self._wander(seed)
         self._roam(seed)
-        for atom in self._by_difficulty():
+        for atom in self.by_difficulty():
             if time.monotonic() > self.deadline:
                 return False
-            if self.high[atom] - self.low[atom] < self.need and not self.accepted[atom]:
+            if self.lacks(atom):
                 self._push(int(atom), seed)
-        for atom in self._by_difficulty():
-            if self.high[atom] - self.low[atom] < self.need and not self.accepted[atom]:
-                if time.monotonic() > self.deadline or self.effort.left <= 0:
-                    return False
-                settled = search(self, int(atom), accepts)
-                if not settled and not self.thorough:
-                    return False
         return not len(self.short)
 
-    def _by_difficulty(self) -> Ints:
+    def lacks(self, atom: int) -> bool:
+        """Whether the atom still needs something."""
+        return bool(self.high[atom] - self.low[atom] < self.need and not self.accepted[atom])
+
+    def by_difficulty(self) -> Ints:
         """Atoms still short, the shortest run first: what fails, fails early."""
         short = self.short
         return short[np.argsort((self.high - self.low)[short], kind="stable")]
@@ -192,7 +183,7 @@ class Runs:
 
     def _roam(self, seed: int) -> None:
         """Walk by short moves, where the system is small enough to have them."""
-        moves = self.knowledge.tableau.short_moves
+        moves = short_moves(self.knowledge.tableau)
         if len(moves.starts) < 2:
             return
         left, stalled = len(self.short), 0

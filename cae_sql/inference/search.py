@@ -8,24 +8,40 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.answers import Ints, Query
+from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.programs import ComponentProgram, is_world
+from cae_sql.inference.runs import Runs
 from cae_sql.inference.witnesses import choose_witnesses, only
-
-if TYPE_CHECKING:
-    from cae_sql.inference.knowledge import Knowledge
-    from cae_sql.inference.runs import Runs
 
 EXACT_VALUES = 64
 """Sets of possible values are found out where at most so many are in question."""
 
 Accepts = Callable[[Ints], bool]
 """Whether an exactly known set of values (units, ascending) is enough although no run is."""
+
+
+def grow(runs: Runs, accepts: Accepts | None = None, seed: int = 0) -> bool:
+    """Give every atom a long enough run, by moves first; True when all have one, or a set that will do.
+
+    Args:
+        runs: What is certified so far; it has absorbed a world.
+        accepts: Judges exactly known small sets.
+        seed: Of the random moves.
+    """
+    runs.by_moves(seed)
+    for atom in runs.by_difficulty().tolist():
+        if not runs.lacks(atom):
+            continue
+        if time.monotonic() > runs.deadline or runs.effort.left <= 0:
+            return False
+        if not search(runs, atom, accepts) and not runs.thorough:
+            return False
+    return not len(runs.short)
 
 
 def search(runs: Runs, atom: int, accepts: Accepts | None) -> bool:

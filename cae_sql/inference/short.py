@@ -8,6 +8,7 @@ short ones fit into narrow boxes. Exact: integer combinations of integer vectors
 from __future__ import annotations
 
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,17 @@ class Moves(NamedTuple):
     signs: Ints
 
 
+_FOUND: WeakKeyDictionary[Tableau, Moves] = WeakKeyDictionary()
+
+
 def short_moves(tableau: Tableau) -> Moves:
+    """The short moves of a tableau, found once; see `find_moves`."""
+    if tableau not in _FOUND:
+        _FOUND[tableau] = find_moves(tableau)
+    return _FOUND[tableau]
+
+
+def find_moves(tableau: Tableau) -> Moves:
     """The shortest ±1 combinations of the tableau's directions that lattice reduction finds.
 
     Empty for systems of more than `MOST_ATOMS` atoms.

@@ -21,8 +21,10 @@ from cae_sql.inference.atoms import Atoms
 from cae_sql.inference.bounds import Bounds, ByPrograms, Exact, Progress, Solved, intervals
 from cae_sql.inference.certificates import Certificate, Side, certify
 from cae_sql.inference.knowledge import Knowledge
+from cae_sql.inference.members import members_of, records_of
 from cae_sql.inference.programs import any_world
 from cae_sql.inference.runs import Effort, Runs
+from cae_sql.inference.search import grow
 from cae_sql.inference.trial import Trial
 from cae_sql.inference.worlds import Pool
 
@@ -119,7 +121,7 @@ class AnsweredSystem:
             InvalidInput: members or coefficients that cannot be used.
             InconsistentAnswers: no table agrees with all answers; the answer is not kept.
         """
-        records, order = self._members(members)
+        records, order = members_of(members, self.size)
         weights: list[Fraction] | None = None
         if coefficients is not None:
             given = list(np.asarray(coefficients, dtype=object).ravel())
@@ -130,45 +132,16 @@ class AnsweredSystem:
 
     def add_mean(self, members: ArrayLike, value: Number) -> int:
         """Add that the members' mean is value; on a grid the nearest possible sum is meant. As `add_sum`."""
-        records, _ = self._members(members)
+        records, _ = members_of(members, self.size)
         return self._add(sum_answer(records, None, exact(value) * len(records), self.grid))
 
     def add_max(self, members: ArrayLike, value: Number) -> int:
         """Add that the greatest value among the members is value. As `add_sum`."""
-        return self._add(extreme_answer("max", self._members(members)[0], exact(value), self.grid))
+        return self._add(extreme_answer("max", members_of(members, self.size)[0], exact(value), self.grid))
 
     def add_min(self, members: ArrayLike, value: Number) -> int:
         """Add that the least value among the members is value. As `add_sum`."""
-        return self._add(extreme_answer("min", self._members(members)[0], exact(value), self.grid))
-
-    def _members(self, members: ArrayLike) -> tuple[Ints, Ints]:
-        """Members ascending, and where each was given."""
-        try:
-            given = np.asarray(members)
-        except ValueError as error:
-            raise InvalidInput("members must be a list of record numbers or a boolean mask") from error
-        if given.ndim != 1:
-            raise InvalidInput("members must be a list of record numbers or a boolean mask")
-        if given.dtype == np.bool_:
-            if len(given) != self.size:
-                raise InvalidInput(f"a mask must have {self.size} entries, not {len(given)}")
-            given = np.flatnonzero(given)
-        elif len(given) and given.dtype.kind not in "iu":
-            raise InvalidInput("members must be whole numbers or a boolean mask")
-        if not len(given):
-            raise InvalidInput("an answer needs at least one member")
-        numbers = given.astype(np.int64)
-        if numbers.min() < 0 or numbers.max() >= self.size:
-            place = int(np.flatnonzero((numbers < 0) | (numbers >= self.size))[0])
-            raise InvalidInput(f"no record {numbers[place]}: records are 0 to {self.size - 1}", place)
-        if (numbers[1:] > numbers[:-1]).all():
-            return numbers, np.arange(len(numbers))
-        order = np.argsort(numbers, kind="stable")
-        twice = np.flatnonzero(np.diff(numbers[order]) == 0)
-        if len(twice):
-            place = int(order[twice[0] + 1])
-            raise InvalidInput(f"record {numbers[place]} is a member twice", place)
-        return numbers[order], order
+        return self._add(extreme_answer("min", members_of(members, self.size)[0], exact(value), self.grid))
 
     def _add(self, answer: Answer) -> int:
         before = self._solved, self._scale
@@ -228,7 +201,7 @@ class AnsweredSystem:
             InconsistentAnswers: no table agrees with all answers.
         """
         system = self._system()
-        chosen = np.arange(self.size) if records is None else self._chosen(records)
+        chosen = np.arange(self.size) if records is None else records_of(records, self.size)
         labels = system.known.atoms.labels[chosen]
         wanted = np.zeros(system.known.count, dtype=np.bool_)
         wanted[labels] = True
@@ -254,7 +227,7 @@ class AnsweredSystem:
         """
         if side not in ("lower", "upper"):
             raise InvalidInput(f'side must be "lower" or "upper", not {side!r}')
-        number = int(self._chosen([record])[0])
+        number = int(records_of([record], self.size)[0])
         system = self._system()
         wanted = np.zeros(system.known.count, dtype=np.bool_)
         atom = int(system.known.atoms.labels[number])
@@ -262,19 +235,6 @@ class AnsweredSystem:
         value = Fraction(intervals(system, wanted)[0 if side == "lower" else 1][atom])
         fine = Grid(self.grid.minimum, self.grid.unit / self._scale, self.grid.top * self._scale, True)
         return certify(self._part, self.answers, fine, number, side, value)
-
-    def _chosen(self, records: ArrayLike) -> Ints:
-        given = np.asarray(records)
-        if given.dtype == np.bool_ and len(given) == self.size:
-            return np.flatnonzero(given)
-        if given.ndim != 1 or (len(given) and given.dtype.kind not in "iu"):
-            raise InvalidInput("records must be whole numbers or a boolean mask")
-        wrong = np.flatnonzero((given < 0) | (given >= self.size))
-        if len(wrong):
-            raise InvalidInput(
-                f"no record {given[wrong[0]]}: records are 0 to {self.size - 1}", int(wrong[0])
-            )
-        return given.astype(np.int64)
 
     def _system(self) -> Solved:
         if self._solved is None:
@@ -361,7 +321,7 @@ class AnsweredSystem:
         runs = Runs(known, whole if need is None else need, time.monotonic() + seconds, Effort(400), True)
         for totals in known.totals(pool.values):
             runs.absorb(totals)
-        runs.grow()
+        grow(runs)
         return runs
 
     def pool(self) -> Pool:

@@ -18,7 +18,7 @@ from cae_sql.inference.answers import Answer, Ints, Query
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.programs import any_world, is_world
 from cae_sql.inference.runs import Effort, Runs
-from cae_sql.inference.search import Accepts
+from cae_sql.inference.search import Accepts, grow
 from cae_sql.inference.ties import without_ties
 from cae_sql.inference.worlds import Pool
 
@@ -188,7 +188,7 @@ def _judge_reading(
         runs.absorb(world)
         if not len(runs.short):
             break
-    safe = bool(runs.worlds) and (not len(runs.short) or runs.grow(standard.accepts))
+    safe = bool(runs.worlds) and (not len(runs.short) or grow(runs, standard.accepts))
     widths = (runs.high - runs.low)[~runs.accepted]
     sets = {tuple(values.tolist()) for values in runs.exact.values()}
     return Judgement(safe, int(widths.min()) if len(widths) else standard.need, tuple(sets))

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.answers import Answer, Ints
 from cae_sql.inference.knowledge import Extreme, Knowledge
-from cae_sql.inference.moves import mix, push, spread, steer
+from cae_sql.inference.mixing import mix, spread
+from cae_sql.inference.moves import push, steer
 from cae_sql.inference.programs import any_world
-from cae_sql.inference.short import roam
+from cae_sql.inference.short import roam, short_moves
 from cae_sql.inference.witnesses import Pins, able, choose_witnesses, rooms
 
 STEER_SWEEPS = 12
@@ -249,7 +250,7 @@ class Pool:
     def _roam(self, place: int) -> None:
         """Where rows without a ±1 leave atoms without directions, short moves of the lattice reach them."""
         known = self.knowledge
-        moves = known.tableau.short_moves
+        moves = short_moves(known.tableau)
         if len(moves.starts) < 2:
             return
         totals = known.totals(self.values[place][None])[0]

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cae_sql.domain import exact
 from cae_sql.errors import InvalidInput
+from cae_sql.numbers import exact
 
 _LARGEST = 2**62
 _EXACT_FLOAT = 2**53

@@ -16,9 +16,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from cae_sql.domain import exact
 from cae_sql.errors import InvalidInput
 from cae_sql.measure.distribution import is_number, non_negative
+from cae_sql.numbers import exact
 
 _CHUNK = 1 << 20
 """Window widths handled at a time: a domain of 10⁷ values must not need 10⁷ floats several times over."""
