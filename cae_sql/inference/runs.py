@@ -29,6 +29,8 @@ ROAMS = 8
 """Walks by short moves, each from where an earlier one ended."""
 STALLED = 2
 """Walks in a row that help nobody, after which no more are tried."""
+ROAMED_ENOUGH = 10
+"""Atoms left after such walks, for each integer program allowed, that make going on useless."""
 ROAM_STEPS = 200
 """Moves tried in a walk, for each atom."""
 
@@ -147,15 +149,20 @@ class Runs:
         return self.programs[component]
 
     def by_moves(self, seed: int = 0) -> bool:
-        """Try to give every atom a long enough run by moves alone; True when all have one."""
+        """Try to give every atom a long enough run by moves alone; False where going on is useless."""
         self._wander(seed)
-        self._roam(seed)
+        if (
+            self._roam(seed)
+            and len(self.short) > ROAMED_ENOUGH * (2 + self.effort.left)
+            and not self.thorough
+        ):
+            return False  # where short moves leave so many behind, the programs allowed will not be enough
         for atom in self.by_difficulty():
             if time.monotonic() > self.deadline:
                 return False
             if self.lacks(atom):
                 self._push(int(atom), seed)
-        return not len(self.short)
+        return True
 
     def lacks(self, atom: int) -> bool:
         """Whether the atom still needs something."""
@@ -181,17 +188,17 @@ class Runs:
                 wander(*known.directions, up, down, shift, seed + 97 * turn + place, 1 + turn)
                 self.absorb(totals + shift, keep=turn % 3 == 2 and place == 0)
 
-    def _roam(self, seed: int) -> None:
-        """Walk by short moves, where the system is small enough to have them."""
+    def _roam(self, seed: int) -> bool:
+        """Walk by short moves; False where the system is too large to have them."""
         moves = short_moves(self.knowledge.tableau)
         if len(moves.starts) < 2:
-            return
+            return False
         left, stalled = len(self.short), 0
         for turn in range(ROAMS):
             stalled = stalled + 1 if len(self.short) == left and turn else 0
             left = len(self.short)
             if not left or stalled == STALLED or time.monotonic() > self.deadline:
-                return
+                break
             totals = self.worlds[turn % len(self.worlds)]
             avoid = (self.high - self.low < self.need) & ~self.accepted
             pins = choose_witnesses(self.knowledge, totals, avoid=avoid, seed=seed + turn)
@@ -202,6 +209,7 @@ class Runs:
             shift = roam(*moves, up, down, least, most, ROAM_STEPS * len(up), seed + turn)
             self._extend(totals, pins, most, -least)
             self.absorb(totals + shift, keep=turn < ROAMS - 1)
+        return True
 
     def _push(self, atom: int, seed: int) -> None:
         for place in range(min(3, len(self.worlds))):

@@ -33,7 +33,8 @@ def grow(runs: Runs, accepts: Accepts | None = None, seed: int = 0) -> bool:
         accepts: Judges exactly known small sets.
         seed: Of the random moves.
     """
-    runs.by_moves(seed)
+    if not runs.by_moves(seed):
+        return False
     for atom in runs.by_difficulty().tolist():
         if not runs.lacks(atom):
             continue
