@@ -16,13 +16,17 @@ from scipy import sparse
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.knowledge import Knowledge
-from cae_sql.inference.solver import Floats, Program
+from cae_sql.inference.solver import Floats, Outcome, Program
 from cae_sql.inference.witnesses import able, choose_witnesses
 
 TOLERANCE = 1e-6
 """Slack within which a linear program's optimum counts as whole."""
 
 
+VERTICES = 8
+"""Vertices of the linear program that are looked at before an integer program is tried."""
+QUICK_SECONDS = 0.5
+"""Time for one linear program."""
 LARGE_COMPONENT = 400
 """Of components of more atoms than this only a part around the record is searched."""
 MOST_NODES = 300
@@ -44,7 +48,9 @@ class ComponentProgram:
     linear: Program
 
     @classmethod
-    def around(cls, knowledge: Knowledge, atom: int, world: Ints) -> ComponentProgram:
+    def around(
+        cls, knowledge: Knowledge, atom: int, world: Ints, most: int = LARGE_COMPONENT
+    ) -> ComponentProgram:
         """The component that an atom is in, or a part of it where it is large.
 
         A world that differs from a given one in some atoms only is a world; but that there is none among
@@ -54,11 +60,12 @@ class ComponentProgram:
             knowledge: The answers.
             atom: The atom.
             world: (p,) totals that satisfy the sums; they give their values.
+            most: Of a component of more atoms than this only a part is stated.
         """
         atoms = np.flatnonzero(knowledge.components == knowledge.components[atom])
-        whole = len(atoms) <= LARGE_COMPONENT
+        whole = len(atoms) <= most
         if not whole:
-            atoms = _neighbourhood(knowledge, atom, world, atoms)
+            atoms = _neighbourhood(knowledge, atom, world, atoms, most)
         sums = knowledge.matrix @ world
         if not whole:
             outside = np.ones(knowledge.count, dtype=np.bool_)
@@ -90,37 +97,66 @@ class ComponentProgram:
                 ends[side] = int(np.ceil(value - TOLERANCE) if side == 0 else np.floor(value + TOLERANCE))
         return ends[0], ends[1]
 
+    def quick_world(self, atom: int, low: int, high: int) -> Ints | None:
+        """A world (p,) in which the atom's total lies between two values, from vertices of a linear program.
+
+        With pivots of ±1 many vertices are whole, and each takes a millisecond or two. None proves nothing.
+        """
+        chance = np.random.default_rng(atom)
+        for turn in range(VERTICES):
+            costs = chance.integers(-9, 10, len(self.atoms)) if turn else np.zeros(len(self.atoms), np.int64)
+            outcome = self._solved(self.linear, atom, low, high, QUICK_SECONDS, costs)
+            if not len(outcome.solution):
+                return None
+            near = outcome.solution[: len(self.atoms)]
+            if np.abs(near - np.rint(near)).max() <= TOLERANCE:
+                totals = self._checked(outcome, atom, low, high)
+                if totals is not None:
+                    return totals
+        return None
+
     def world_with(self, atom: int, low: int, high: int, deadline: float) -> Ints | None:
         """A world (p,) in which the atom's total lies between two values, or None where there is none.
 
         Raises:
             OutOfTime: neither found nor excluded before the deadline.
         """
-        column = int(np.searchsorted(self.atoms, atom))
-        size = self.knowledge.sizes[atom]
-        self.integer.bound(column, low, high)
-        try:
-            outcome = self.integer.minimise({}, seconds=deadline - time.monotonic(), first=True)
-        finally:
-            self.integer.bound(column, size * self.knowledge.low[atom], size * self.knowledge.high[atom])
+        outcome = self._solved(self.integer, atom, low, high, deadline - time.monotonic())
         if outcome.status == "infeasible":
             return None
-        if not len(outcome.solution):
-            raise OutOfTime("no world was found in the time allowed")
-        totals = self.world.copy()
-        totals[self.atoms] = np.rint(outcome.solution[: len(self.atoms)]).astype(np.int64)
-        there = low <= totals[atom] <= high
-        if not there or not is_world(self.knowledge, totals, self.knowledge.matrix @ self.world):
-            raise OutOfTime("the solver's rounding did not give a world")
+        totals = self._checked(outcome, atom, low, high) if len(outcome.solution) else None
+        if totals is None:
+            raise OutOfTime("no world was found in the time allowed, or only one that rounding spoils")
         return totals
 
+    def _solved(
+        self, program: Program, atom: int, low: int, high: int, seconds: float, costs: Ints | None = None
+    ) -> Outcome:
+        """A solution with the atom's total between two values: any, or the cheapest."""
+        price = {} if costs is None else {int(j): float(costs[j]) for j in np.flatnonzero(costs)}
+        column = int(np.searchsorted(self.atoms, atom))
+        size = self.knowledge.sizes[atom]
+        program.bound(column, low, high)
+        try:
+            return program.minimise(price, seconds=seconds, first=True)
+        finally:
+            program.bound(column, size * self.knowledge.low[atom], size * self.knowledge.high[atom])
 
-def _neighbourhood(knowledge: Knowledge, atom: int, world: Ints, component: Ints) -> Ints:
+    def _checked(self, outcome: Outcome, atom: int, low: int, high: int) -> Ints | None:
+        """A solution as totals, where in whole numbers it is the world that was asked for."""
+        totals = self.world.copy()
+        totals[self.atoms] = np.rint(outcome.solution[: len(self.atoms)]).astype(np.int64)
+        if not low <= totals[atom] <= high:
+            return None
+        return totals if is_world(self.knowledge, totals, self.knowledge.matrix @ self.world) else None
+
+
+def _neighbourhood(knowledge: Knowledge, atom: int, world: Ints, component: Ints, most: int) -> Ints:
     """The atoms that matter most for one: its smallest sums' members, the basic ones, and roomy others."""
     rows = np.flatnonzero(knowledge.matrix[:, atom])
     lengths = np.count_nonzero(knowledge.matrix[rows], axis=1)
     chosen = [np.array([atom]), knowledge.tableau.basic]
-    left = LARGE_COMPONENT // 2
+    left = most // 2
     for row in rows[np.argsort(lengths, kind="stable")]:
         members = np.flatnonzero(knowledge.matrix[row])
         if len(members) > left:
@@ -128,7 +164,7 @@ def _neighbourhood(knowledge: Knowledge, atom: int, world: Ints, component: Ints
         chosen.append(members)
         left -= len(members)
     room = knowledge.room(world[None])[component] * np.random.default_rng(atom).random(len(component))
-    chosen.append(component[np.argsort(-room, kind="stable")[: LARGE_COMPONENT // 2]])
+    chosen.append(component[np.argsort(-room, kind="stable")[: most // 2]])
     atoms: Ints = np.unique(np.concatenate(chosen))
     return atoms
 

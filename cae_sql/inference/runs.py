@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.moves import push, ranges, wander
-from cae_sql.inference.programs import ComponentProgram
+from cae_sql.inference.programs import LARGE_COMPONENT, ComponentProgram
 from cae_sql.inference.short import roam, short_moves
 from cae_sql.inference.witnesses import Pins, choose_witnesses, only, rooms
 
@@ -43,7 +43,7 @@ class Effort:
     attacker could make every decision last as long as the policy allows.
     """
 
-    left: int = 200
+    left: int = 400
     """How many."""
 
     def regain(self) -> None:
@@ -138,11 +138,15 @@ class Runs:
         high = np.where(both, known.high, np.where(stuck, edge, high))
         join(self.low, self.high, low, high)
 
-    def program_around(self, atom: int) -> ComponentProgram:
-        """The integer program of the atom's component; one that states only a part belongs to the atom."""
+    def program_around(self, atom: int, attempt: int = 0) -> ComponentProgram:
+        """The integer program of the atom's component; one that states only a part belongs to the atom.
+
+        Later attempts start from other worlds, and state twice as much each.
+        """
         component = int(self.knowledge.components[atom])
         if component not in self.programs:
-            program = ComponentProgram.around(self.knowledge, atom, self.worlds[0])
+            world = self.worlds[attempt % len(self.worlds)]
+            program = ComponentProgram.around(self.knowledge, atom, world, LARGE_COMPONENT << attempt)
             if not program.whole:
                 return program
             self.programs[component] = program
@@ -231,6 +235,17 @@ class Runs:
             if self.high[atom] - self.low[atom] >= self.need:
                 return True
         return False
+
+    def shaken(self, atom: int, totals: Ints, pins: Pins, seed: int) -> Ints:
+        """Another world: all that can move without one atom moves at random."""
+        known = self.knowledge
+        moves = known.directions
+        row = np.flatnonzero(known.tableau.basic == atom)
+        still = known.tableau.entries[row[0]] != 0 if len(row) else only(atom, known.count)
+        up, down = rooms(known, totals, pins)
+        shift = np.zeros_like(up)
+        wander(*moves._replace(free=moves.free & ~still), up, down, shift, seed, 2)
+        return totals + shift
 
     def _pins_leaving(self, atom: int, place: int, seed: int) -> Pins | None:
         """Witnesses in a world, none of them in this atom where that can be avoided."""

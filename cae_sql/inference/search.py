@@ -18,6 +18,10 @@ from cae_sql.inference.programs import ComponentProgram, is_world
 from cae_sql.inference.runs import Runs
 from cae_sql.inference.witnesses import choose_witnesses, only
 
+SHAKES = 4
+"""Tries to come back from a world far out; between them the others move at random, away from corners."""
+ATTEMPTS = 3
+"""Programs tried where a component is too large to be stated whole: each larger, from another world."""
 EXACT_VALUES = 64
 """Sets of possible values are found out where at most so many are in question."""
 
@@ -54,24 +58,26 @@ def search(runs: Runs, atom: int, accepts: Accepts | None) -> bool:
         accepts: Judges exactly known sets; None where no set will do.
     """
     known = runs.knowledge
-    try:
-        program = runs.program_around(atom)
+    rest = int(known.sizes[atom]) - 1
+    for attempt in range(ATTEMPTS):
+        if time.monotonic() > runs.deadline:
+            return False
+        program = runs.program_around(atom, attempt)
         least, most = program.interval(atom, runs.deadline)
-        rest = int(known.sizes[atom]) - 1
         low = max(int(known.low[atom]), least - rest * int(known.high[atom]))
         high = min(int(known.high[atom]), most - rest * int(known.low[atom]))
         if high - low >= runs.need or runs.thorough:
             _lengthen(runs, atom, program, least, most)
         if runs.high[atom] - runs.low[atom] >= runs.need:
             return True
-        if accepts is None or not program.whole or not 0 < high - low < EXACT_VALUES:
-            return False
-        # sets rarely keep what neither all values nor the two ends do: then the search is spared
-        if not accepts(np.arange(low, high + 1)) and not accepts(np.array([low, high])):
-            return False
-        values = _values(runs, atom, low, high)
-    except OutOfTime:
+        if program.whole:
+            break
+    if accepts is None or not program.whole or not 0 < high - low < EXACT_VALUES:
         return False
+    # sets rarely keep what neither all values nor the two ends do: then the search is spared
+    if not accepts(np.arange(low, high + 1)) and not accepts(np.array([low, high])):
+        return False
+    values = _values(runs, atom, low, high)
     if values is None or not accepts(values):
         return False
     runs.accepted[atom], runs.exact[atom] = True, values
@@ -82,30 +88,46 @@ def _lengthen(runs: Runs, atom: int, program: ComponentProgram, least: int, most
     """Lengthen the run: from a world far out moves often lead back, value by value; else add neighbours."""
     for side in (1, -1):
         missing = runs.need - int(runs.high[atom] - runs.low[atom])
-        if missing <= 1:
-            break
         end = int(runs.total_high[atom]) + missing if side > 0 else int(runs.total_low[atom]) - missing
         end = min(max(end, least), most)
-        if runs.total_low[atom] <= end <= runs.total_high[atom] or not runs.effort.spend():
+        if missing <= 0 or runs.total_low[atom] <= end <= runs.total_high[atom]:
             continue
-        world = program.world_with(atom, end, end, runs.deadline)
+        world, _ = _world(runs, program, atom, end, missing > 1)
         if world is not None and runs.absorb(world, keep=False):
-            pins = choose_witnesses(runs.knowledge, world, avoid=only(atom, runs.knowledge.count))
-            if pins is not None and runs.push_from(atom, world, pins):
-                return
+            for turn in range(SHAKES):
+                pins = choose_witnesses(runs.knowledge, world, only(atom, runs.knowledge.count), turn)
+                if pins is None:
+                    break
+                if runs.push_from(atom, world, pins, turn):
+                    return
+                world = runs.shaken(atom, world, pins, turn)
     excluded: set[int] = set()
     while runs.high[atom] - runs.low[atom] < runs.need:
         near = [int(runs.total_high[atom]) + 1, int(runs.total_low[atom]) - 1]
         open_ends = [total for total in near if least <= total <= most and total not in excluded]
-        if not open_ends or not runs.effort.spend():
+        if not open_ends:
             return
-        world = program.world_with(atom, open_ends[0], open_ends[0], runs.deadline)
-        if world is None:
-            if not program.whole:
-                return
+        world, impossible = _world(runs, program, atom, open_ends[0], True)
+        if world is not None:
+            runs.absorb(world, keep=False)
+        elif impossible:
             excluded.add(open_ends[0])
         else:
-            runs.absorb(world, keep=False)
+            return
+
+
+def _world(
+    runs: Runs, program: ComponentProgram, atom: int, total: int, thoroughly: bool
+) -> tuple[Ints | None, bool]:
+    """A world with this total, and, where there is none to be had, whether that is proved."""
+    world = program.quick_world(atom, total, total)
+    if world is not None or not thoroughly or not runs.effort.spend():
+        return world, False
+    try:
+        world = program.world_with(atom, total, total, runs.deadline)
+    except OutOfTime:
+        return None, False
+    return world, world is None and program.whole
 
 
 def _values(runs: Runs, atom: int, low: int, high: int) -> Ints | None:
@@ -122,8 +144,11 @@ def _values(runs: Runs, atom: int, low: int, high: int) -> Ints | None:
     for value in range(low, high + 1):
         if time.monotonic() > runs.deadline or not runs.effort.spend():
             return None
-        if program.world_with(label, value, value, runs.deadline) is not None:
-            found.append(value)
+        try:
+            if program.world_with(label, value, value, runs.deadline) is not None:
+                found.append(value)
+        except OutOfTime:
+            return None
     return np.array(found, dtype=np.int64) if found else None
 
 
