@@ -201,6 +201,8 @@ class Party:
 
         What it told is not among the answers; together with a further answer it could locate the record.
         """
+        if self._knowledge.policy.decision.after_leak == "continue":
+            return False
         return any(self.spent[query.members].any() for query in queries)
 
     def risk_before(self) -> float | None:

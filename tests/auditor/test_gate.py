@@ -585,3 +585,13 @@ def test_nothing_new_is_answered_over_records_that_a_leak_event_was_about(tmp_pa
         assert gate.verify().problems == ()
     with Gate.open(database, policy()) as gate:
         assert verdict(gate, together).code == "leaks", "a restart forgets nothing"
+
+
+def test_an_administrator_may_go_on_after_a_leak_event(tmp_path: Path) -> None:
+    persons: list[Person] = [(i, 30 + i % 20, "fm"[i % 2], "abc"[i % 3], 130) for i in range(60)]
+    database = build(tmp_path / "on.duckdb", persons)
+    with Gate.open(database, policy()) as gate:
+        assert verdict(gate, "SELECT max(salary) FROM staff").code == "risk"
+        assert verdict(gate, "SELECT sum(salary) FROM staff").code == "leaks"
+    with Gate.open(database, policy('[decision]\nafter_leak = "continue"')) as gate:
+        assert verdict(gate, "SELECT sum(salary) FROM staff").verdict == "answered"
