@@ -180,7 +180,7 @@ class DecisionRules(_Section):
     leaks: Whole = Field(default=3, ge=0)
     """how many leak events may happen; after one more nothing new is answered, 0 or more: leaks = 3"""
     after_leak: Literal["refuse", "continue"] = "refuse"
-    """what becomes of records that a leak event was about: after_leak = "refuse" (nothing new), or "continue\""""
+    """records that a leak event was about: after_leak = "refuse" (nothing new), or "continue\""""
     timeout: Real = Field(default=10.0, gt=0, allow_inf_nan=False)
     """seconds after which a query is refused, above 0: timeout = 10"""
     partial: str = "refuse"
