@@ -241,7 +241,7 @@ def push(
             side = down[blocked] if weight > 0 else up[blocked]
             if side >= abs(weight) * (amount - gained) or blocked == atom:
                 continue
-            relief, helper, helper_way = 0, -1, 0
+            relief, ally, ally_way = 0, -1, 0
             for j in range(len(free)):
                 if not free[j] or j == target or abs(gains[j]) > 1:
                     continue
@@ -254,15 +254,15 @@ def push(
                         far = reach(j, direction, basic, starts, rows, entries, up, down)
                         value = far * abs(entries[other])
                         if far > 0 and value + np.random.randint(0, 1 + value // 4) > relief:
-                            relief, helper, helper_way = value, j, direction
+                            relief, ally, ally_way = value, j, direction
                         break
-            if helper >= 0:
-                far = reach(helper, helper_way, basic, starts, rows, entries, up, down)
-                gain = gains[helper] * helper_way * sign
+            if ally >= 0:
+                far = reach(ally, ally_way, basic, starts, rows, entries, up, down)
+                gain = gains[ally] * ally_way * sign
                 if gain == 1:
                     far = min(far, amount - gained)
                 if far > 0:
-                    step(helper, helper_way * far, basic, starts, rows, entries, up, down, shift)
+                    step(ally, ally_way * far, basic, starts, rows, entries, up, down, shift)
                     gained += gain * far
                     moved += 1
                     if gained >= amount:
