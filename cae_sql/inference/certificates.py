@@ -30,7 +30,7 @@ class Certificate:
     """Which end of its interval."""
     bound: float
     """The bound, in units of the column."""
-    terms: tuple[tuple[int, Fraction], ...]
+    terms: list[tuple[int, Fraction]]
     """(answer number from 0, multiplier of its sum; a mean's sum is mean × count)."""
     boxes: tuple[int, ...] = ()
     """Answers (MAX, MIN) whose limits on single records are used beside the domain's."""
@@ -77,15 +77,15 @@ def certify(
     bound = float(grid.to_value(value))
     edge = Fraction(0) if side == "lower" else grid.top
     if value == edge:
-        return Certificate(record, side, bound, ())
+        return Certificate(record, side, bound, [])
     kept = spare(rebuild, list(range(len(answers))), record, side, value)
     system = rebuild(kept)
     found = _multipliers(system, answers, kept, record, side)
     extremes = tuple(number for number in kept if answers[number].kind != "sum")
     if found is not None and found[1] == value:
         terms = found[0]
-        return Certificate(record, side, bound, tuple(terms), extremes)
-    sums = tuple((number, Fraction(0)) for number in kept if answers[number].kind == "sum")
+        return Certificate(record, side, bound, terms, extremes)
+    sums = [(number, Fraction(0)) for number in kept if answers[number].kind == "sum"]
     return Certificate(record, side, bound, sums, extremes, "attained")
 
 
