@@ -218,7 +218,7 @@ def test_an_individual_tracker_tells_a_student(examples: dict[str, dict[str, Any
     (davis,) = set(women) - set(others)
     found = system.explain(davis, "lower")
     assert (people[davis]["name"], found.bound) == ("Davis", 800)
-    assert found.terms == ((0, Fraction(1)), (1, Fraction(-1)))
+    assert found.terms == [(0, Fraction(1)), (1, Fraction(-1))]
     assert sorted(np.flatnonzero(system.bounds().lower == system.bounds().upper)) == [davis]
 
 

@@ -208,7 +208,7 @@ def test_the_difference_of_two_sums_is_named_as_such() -> None:
     system.add_max([0, 1], 20)
     system.add_mean([1, 2, 3], 13)
     found = system.explain(0, "upper")
-    assert (found.bound, found.terms, found.boxes) == (11, ((0, Fraction(1)), (2, Fraction(-1))), ())
+    assert (found.bound, found.terms, found.boxes) == (11, [(0, Fraction(1)), (2, Fraction(-1))], ())
     assert "A0 - A2" in str(found)
 
 
