@@ -197,10 +197,7 @@ class Gate:
             else:
                 before = person.risk_before()
                 rules = self._knowledge.rules
-                refusal = (
-                    simulate(trial, rules, rules.deadline(), person.effort) if rules.simulatable else None
-                )
-                outcome = refusal or Outcome("safe")
+                outcome = simulate(trial, rules, rules.deadline(), person.effort) or Outcome("safe")
                 decision = verdicts.of(outcome, self.policy, before, person.risk_of(outcome.judgement))
             self._record(ask, decision)
         return decision

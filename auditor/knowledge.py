@@ -125,7 +125,8 @@ class Party:
         """What is asked, each once, in the order of first mention."""
         found: dict[tuple[str, bytes, bytes], Query] = {}
         for each in asked:
-            found.setdefault(_name(each), self._query(each))
+            query = self._query(each)
+            found.setdefault(query.name, query)
         return list(found.values())
 
     def _query(self, each: Asked) -> Query:
@@ -151,12 +152,12 @@ class Party:
     ) -> list[Fraction]:
         """Σ signs · value, or the extreme, in column units, for each asked aggregate."""
         known = {
-            _name_of(query): self.system.column_value(query, value)
+            query.name: self.system.column_value(query, value)
             for query, value in zip(queries, values, strict=True)
         }
         found = []
         for each in asked:
-            value = known[_name_of(self._query(each))]
+            value = known[self._query(each).name]
             found.append(-value if each.signs is not None and (each.signs == -1).all() else value)
         return found
 
@@ -234,18 +235,6 @@ class Party:
             values = np.array([float(self.system.grid.to_value(u)) for u in units])
             risks.append(risk_of(*grid_candidates(values, policy.domain), policy.domain).risk)
         return max(risks)
-
-
-def _name(each: Asked) -> tuple[str, bytes, bytes]:
-    signs = each.signs
-    if signs is None or (signs == -1).all() or (signs == 1).all():
-        return each.kind, each.records.tobytes(), b""
-    return each.kind, each.records.tobytes(), signs.astype(np.int64).tobytes()
-
-
-def _name_of(query: Query) -> tuple[str, bytes, bytes]:
-    signs = b"" if query.coefficients is None else query.coefficients.tobytes()
-    return query.kind, query.members.tobytes(), signs
 
 
 def _check_known(policy: Policy, database: Database) -> None:

@@ -58,6 +58,12 @@ class Query:
     factor: Fraction = Fraction(1)
     """The coefficients above are those of the asked sum times this factor."""
 
+    @property
+    def name(self) -> tuple[str, bytes, bytes]:
+        """Equal for queries that ask the same."""
+        coefficients = b"" if self.coefficients is None else self.coefficients.tobytes()
+        return self.kind, self.members.tobytes(), coefficients
+
     def of(self, values: NDArray[np.integer]) -> NDArray[np.int64]:
         """The answer in units to tables (…, n) in units."""
         picked = values[..., self.members].astype(np.int64)

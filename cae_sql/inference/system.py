@@ -100,6 +100,7 @@ class AnsweredSystem:
         self._solved: Solved | None = None
         self._scale = 1
         self._pool: Pool | None = None
+        self._trial: Trial | None = None
         self._learned = 0
 
     # --- answers
@@ -375,8 +376,12 @@ class AnsweredSystem:
         return int(units)
 
     def trial(self, queries: Sequence[Query]) -> Trial:
-        """What if these were answered, together?"""
-        return Trial(self.pool(), queries)
+        """What if these were answered, together? The last one asked for is kept: gates ask twice."""
+        pool, names = self.pool(), [query.name for query in queries]
+        last = self._trial
+        if last is None or last.pool is not pool or [query.name for query in last.queries] != names:
+            last = self._trial = Trial(pool, queries)
+        return last
 
     def accept(self, answers: Sequence[Answer], pool: Pool | None = None) -> None:
         """Take answers that are known to be true, unchecked.

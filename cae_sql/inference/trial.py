@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cae_sql.errors import InconsistentAnswers, OutOfTime
+from cae_sql.errors import OutOfTime
 from cae_sql.inference.answers import Answer, Ints, Query
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.programs import any_world, is_world
@@ -202,6 +202,3 @@ def _worlds_of(reading: Knowledge, totals: Ints, deadline: float) -> Ints | None
         return np.array(obeying)
     found = any_world(reading, sums, min(deadline, time.monotonic() + 5.0))
     return None if found is None else found[None]
-
-
-__all__ = ["InconsistentAnswers", "Judgement", "Standard", "Trial", "judge"]
