@@ -7,6 +7,7 @@ processes may append at once; one at a time decides.
 
 from __future__ import annotations
 
+import errno
 import threading
 import uuid
 from collections.abc import Iterator, Sequence
@@ -84,6 +85,7 @@ class Ledger:
                 text = f"is missing, and its anchor {anchor} says there was one; restore it from a copy"
                 raise LedgerError(f"ledger {file}: {text}")
             _begin(file, binding)
+        _check_name(file)
         engine = connect(file)
         try:
             with explained(file):
@@ -208,12 +210,20 @@ class Ledger:
             text = f"others have been deciding for {timeout:g} seconds; ask again"
             raise LedgerError(f"ledger {self._file}: {text}") from error
         except OSError as error:
-            text = f"its lock file cannot be used: {error.strerror or error}"
-            raise LedgerError(f"ledger {self._file}: {text}") from error
+            text = f"cannot be used: {error.strerror or error}; it and its folder must be writable"
+            raise LedgerError(f"ledger {self._file}: its lock file {self._lock.lock_file} {text}") from error
+        except BaseException:
+            # interrupted, perhaps between taking the lock and saying so
+            self._lock.release(force=True)
+            raise
         try:
             yield
         finally:
-            self._lock.release()
+            try:
+                self._lock.release()
+            except BaseException:
+                self._lock.release(force=True)  # whoever interrupts one does not keep all others waiting
+                raise
 
     def verify(self) -> LedgerReport:
         """Go through the whole chain, and report rather than raise."""
@@ -323,7 +333,21 @@ def _begin(file: Path, binding: Binding) -> None:
     except Timeout as error:
         raise LedgerError(f"ledger {file}: another process has been creating it for 30 seconds") from error
     except OSError as error:
-        raise LedgerError(f"ledger {file}: cannot be created: {error.strerror or error}") from error
+        text = f"cannot be created: {error.strerror or error}"
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            text += "; name one in a folder that can be written (path under [ledger] in the policy)"
+        raise LedgerError(f"ledger {file}: {text}") from error
+
+
+def _check_name(file: Path) -> None:
+    """One ledger, one name: what is new lies beside the name (-wal), and so does the lock."""
+    try:
+        linked = file.is_file() and file.stat().st_nlink > 1
+    except OSError as error:
+        raise LedgerError(f"ledger {file}: cannot be opened: {error.strerror or error}") from error
+    if linked:
+        text = "has another name too (a hard link), whose users would not see its answers; remove one of them"
+        raise LedgerError(f"ledger {file}: {text}")
 
 
 def _read_binding(file: Path, engine: Engine) -> rows.StoredBinding:

@@ -30,6 +30,7 @@ from sqlalchemy import (
     make_url,
 )
 from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import QueuePool
 
 from auditor.errors import LedgerError
@@ -116,6 +117,8 @@ def explained(place: object) -> Iterator[None]:
         name = getattr(original, "sqlite_errorname", "")
         known = next((text for start, text in FAULTS.items() if name.startswith(start)), None)
         raise LedgerError(f"ledger {place}: {known or original}") from error
+    except PoolTimeout as error:
+        raise LedgerError(f"ledger {place}: {FAULTS['SQLITE_BUSY']}") from error
     except UnicodeEncodeError as error:
         raise LedgerError(
             f"ledger {place}: the statement is not valid Unicode; nothing was released"
@@ -184,9 +187,10 @@ def writing(engine: Engine, durable: bool) -> Iterator[Connection]:
 
 def create(file: Path, binding: Mapping[str, object]) -> None:
     """Put a new ledger in place, whole: built beside, synced, then renamed."""
-    new = file.with_name(f"{file.name}.{os.getpid()}.new")
+    new = file.with_name(f"{file.name}.new")  # one name, because who creates holds the lock
     engine = connect(new, "rwc")
     try:
+        _remove(new)  # what somebody left who was killed here must not become a part of it
         with engine.connect() as connection:
             raw = connection.connection.driver_connection
             assert isinstance(raw, sqlite3.Connection)
@@ -203,6 +207,10 @@ def create(file: Path, binding: Mapping[str, object]) -> None:
         raise LedgerError(f"ledger {file}: cannot be created: {error.strerror or error}") from error
     finally:
         engine.dispose()
-        for suffix in ("", "-wal", "-shm"):
-            with suppress(OSError):
-                Path(f"{new}{suffix}").unlink(missing_ok=True)
+        with suppress(OSError):
+            _remove(new)
+
+
+def _remove(file: Path) -> None:
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{file}{suffix}").unlink(missing_ok=True)
