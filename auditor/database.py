@@ -24,10 +24,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from auditor.errors import AuditorError, DatabaseError
-from auditor.sql import Plan, Schema
-from auditor.sql.loading import Loaded, load
-from auditor.sql.relations import Asked, Groups, Unrepresentable, read_groups, relation, typed
-from auditor.sql.schema import folded, quoted
+from auditor.sql import Plan, Schema, Unsupported, understand
+from auditor.sql.loading import Loaded, Protection, Vault, load
+from auditor.sql.relations import Asked, Groups, Uneven, Unrepresentable, read_groups, relation, typed
+from auditor.sql.schema import View, folded, quoted
 from auditor.sql.shape import DATA
 
 __all__ = ["Asked", "Database", "StatementFailed"]
@@ -36,11 +36,32 @@ _REMEMBERED = 4
 _Result = TypeVar("_Result")
 
 
+def _require_readable(view: View, schema: Schema) -> None:
+    try:
+        found = understand(f"SELECT COUNT(*) FROM {'.'.join(map(quoted, view.path))}", None, schema)
+    except duckdb.Error as error:
+        reason = str(error).splitlines()[0]
+        raise DatabaseError(
+            f"view {view.name} reads what is not public: {reason}; list it as public, or leave the view out"
+        ) from None
+    if isinstance(found, Unsupported):
+        raise DatabaseError(f"view {view.name} cannot be read through the gate: {found.message} {found.hint}")
+
+
 class StatementFailed(AuditorError):
     """A client's statement failed while it ran. One text for every cause, so that it carries no value."""
 
+    code = "failed"
+    """The code of the verdict that it makes."""
+
     def __init__(self) -> None:
         super().__init__("the statement failed while it ran")
+
+
+class UnevenWeights(StatementFailed):
+    """A join repeats some records more often than others: public data say so, no value does."""
+
+    code = "uneven"
 
 
 class Database:
@@ -56,29 +77,32 @@ class Database:
     def open(
         cls,
         path: str | os.PathLike[str],
+        protects: Sequence[Protection],
         *,
-        table: str,
-        column: str,
-        public: Sequence[str] | Literal["all"],
-        key: str | None = None,
         public_tables: Sequence[str] = (),
+        views: Sequence[str] = (),
         memory_limit: str = "2GB",
     ) -> Database:
         """Copy what is needed from a DuckDB file; the file is free again afterwards.
 
         Args:
             path: The DuckDB file.
-            table: The protected table or view, `name` or `schema.name`.
-            column: The protected column.
-            public: Its public columns; "all": every other column.
-            key: A column that names records in the owner's findings.
+            protects: The protected columns, each with its table, public columns and key.
             public_tables: Further tables that may be read whole.
+            views: Stored queries that may be read like tables.
             memory_limit: DuckDB's limit for the public instance.
 
         Raises:
             DatabaseError: with what is wrong and, for names, what is there.
         """
-        return cls(load(os.fspath(path), table, column, public, key, public_tables, memory_limit))
+        loaded = load(os.fspath(path), protects, public_tables, views, memory_limit)
+        try:
+            for view in loaded.schema.views:
+                _require_readable(view, loaded.schema)
+        except DatabaseError:
+            loaded.connection.close()
+            raise
+        return cls(loaded)
 
     @property
     def schema(self) -> Schema:
@@ -86,35 +110,23 @@ class Database:
         return self._loaded.schema
 
     @property
-    def size(self) -> int:
-        """Number of records: rows whose protected value is not NULL, numbered from 0."""
-        return len(self._loaded.integers)
-
-    @property
-    def integers(self) -> NDArray[np.int64]:
-        """The vault: protected values by record number, in units of `scale`."""
-        return self._loaded.integers
-
-    @property
-    def scale(self) -> Fraction:
-        """What one unit of `integers` is worth, exactly."""
-        return self._loaded.scale
-
-    @property
-    def keys(self) -> list[object] | None:
-        """Key values by record number, for the owner's findings; None without a key."""
-        return self._loaded.keys
+    def vaults(self) -> tuple[Vault, ...]:
+        """The values of each protected column; nothing else holds them."""
+        return self._loaded.vaults
 
     @property
     def fingerprint(self) -> str:
         """Hash of the content, whatever the order of the rows in the file."""
         return self._loaded.fingerprint
 
-    def classes(self, columns: Sequence[str] | Literal["all"]) -> tuple[NDArray[np.int64], pd.DataFrame]:
+    def classes(
+        self, columns: Sequence[str] | Literal["all"], protected: int = 0
+    ) -> tuple[NDArray[np.int64], pd.DataFrame]:
         """The classes of records that agree on public columns.
 
         Args:
-            columns: Public columns of the protected table; "all": all of them.
+            columns: Public columns of a protected table; "all": all of them.
+            protected: Position of the protected column whose records are meant.
 
         Returns:
             The class of each record, and the classes' public values, one row each in the order of the codes.
@@ -122,22 +134,22 @@ class Database:
         Raises:
             DatabaseError: for a column that is not public.
         """
-        schema = self.schema
-        table = next(each for each in schema.tables if each.name == schema.protected_table)
+        record = self.schema.protected[protected]
+        table = next(each for each in self.schema.tables if each.name == record.table)
         spelled = {folded(each.name): each.name for each in table.columns}
         unknown = [] if columns == "all" else [name for name in columns if folded(name) not in spelled]
         if unknown:
             raise DatabaseError(f"table {table.name} has no public column {unknown[0]}")
         chosen = list(spelled.values()) if columns == "all" else [spelled[folded(name)] for name in columns]
         if not chosen:
-            return np.zeros(self.size, dtype=np.int64), pd.DataFrame(index=range(1))
+            return np.zeros(self.vaults[protected].size, dtype=np.int64), pd.DataFrame(index=range(1))
         names = ", ".join(quoted(name) for name in chosen)
-        record = quoted(schema.protected_column)
-        source = f"{DATA}.{quoted(table.name)} WHERE {record} IS NOT NULL"
+        number = quoted(record.column)
+        source = f"{DATA}.{quoted(table.name)} WHERE {number} IS NOT NULL"
         with self._cursor() as cursor:
             rank = f"dense_rank() OVER (ORDER BY {names}) - 1 AS c"
             codes = (
-                cursor.execute(f"SELECT {record} AS r, {rank} FROM {source} ORDER BY r")
+                cursor.execute(f"SELECT {number} AS r, {rank} FROM {source} ORDER BY r")
                 .fetchnumpy()["c"]
                 .astype(np.int64)
             )
@@ -211,11 +223,12 @@ class Database:
                 self._groups.move_to_end(plan)
                 return self._groups[plan]
         asked: list[Asked] = []
+        sizes = [each.size for each in self.vaults]
 
         def run(cursor: duckdb.DuckDBPyConnection) -> list[Groups]:
             asked.clear()
             return [
-                read_groups(block, number, cursor.sql(block.groups_sql).to_arrow_table(), self.size, asked)
+                read_groups(block, number, cursor.sql(block.groups_sql).to_arrow_table(), sizes, asked)
                 for number, block in enumerate(plan.blocks)
             ]
 
@@ -230,6 +243,8 @@ class Database:
         try:
             with self._cursor() as cursor:
                 return work(cursor)
+        except Uneven:
+            raise UnevenWeights from None
         except (duckdb.Error, pa.ArrowException, Unrepresentable):
             pass
         # Raised out here so that the cause stays behind altogether: DuckDB's messages quote values.

@@ -86,19 +86,14 @@ class Gate:
         with ExitStack() as opened:
             data = opened.enter_context(
                 Database.open(
-                    database,
-                    table=protect.table,
-                    column=protect.column,
-                    public=protect.public,
-                    key=protect.key,
-                    public_tables=rules.tables.public,
+                    database, [protect], public_tables=rules.tables.public, views=rules.tables.views
                 )
             )
             knowledge = Knowledge(rules, data)
             binding = Binding(
                 rules.protect_digest,
                 data.fingerprint,
-                data.size,
+                data.vaults[0].size,
                 protect.table,
                 protect.column,
                 rules.protect_canonical,

@@ -46,9 +46,9 @@ class Knowledge:
             DatabaseError: too few records to protect.
         """
         self.policy = policy
-        if database.size < 2:
+        if database.vaults[0].size < 2:
             raise DatabaseError(
-                f"table {policy.protect.table} has {database.size} records with a {policy.protect.column}: "
+                f"table {policy.protect.table} has {database.vaults[0].size} records with a {policy.protect.column}: "
                 "nothing can be asked of fewer than two without naming a person"
             )
         self.values = _on_grid(policy, database)
@@ -242,7 +242,7 @@ def _check_known(policy: Policy, database: Database) -> None:
     if policy.intruder.knows == "all":
         return
     schema = database.schema
-    table = next(each for each in schema.tables if each.name == schema.protected_table)
+    table = next(each for each in schema.tables if each.name == schema.protected[0].table)
     there = {column.name.casefold() for column in table.columns}
     for name in policy.intruder.knows:
         if name.casefold() not in there:
@@ -260,15 +260,15 @@ def _on_grid(policy: Policy, database: Database) -> NDArray[np.int64]:
     """
     protect, resolution = policy.protect, policy.resolution
     place = f"{protect.table}.{protect.column}"
-    scale = database.scale / resolution
+    scale = database.vaults[0].scale / resolution
     offset = protect.minimum / resolution
     common = scale.denominator * offset.denominator
     whole, low = int(scale * common), int(offset * common)
-    largest = int(np.abs(database.integers).max(initial=0))
+    largest = int(np.abs(database.vaults[0].integers).max(initial=0))
     if largest * abs(whole) + abs(low) < 2**62:
-        shifted = database.integers * whole - low
+        shifted = database.vaults[0].integers * whole - low
     else:
-        shifted = database.integers.astype(object) * whole - low
+        shifted = database.vaults[0].integers.astype(object) * whole - low
     top = (protect.maximum - protect.minimum) // resolution
     if (shifted < 0).any() or (shifted > top * common).any():
         raise PolicyError(

@@ -135,6 +135,8 @@ class Tables(_Section):
 
     public: tuple[Name, ...] = ()
     """further tables that may be read and joined: public = ["regions"]"""
+    views: tuple[Name, ...] = ()
+    """stored queries that may be read like tables, judged as if written out: views = ["adults"]"""
 
 
 class Intruder(_Section):

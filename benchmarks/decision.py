@@ -154,7 +154,7 @@ def without_gate(database: Path, policy: Policy, risk: float, earlier: int, meas
     """The decision alone, on random subsets."""
     rng = np.random.default_rng(SEED + 2)
     verdicts, seconds = [], []
-    with Database.open(database, table="staff", column="salary", public="all") as data:
+    with Database.open(database, [policy.protect]) as data:
         knowledge = Knowledge(policy, data)
         party = knowledge.of("analyst")
         for _ in range(earlier + measured):

@@ -14,12 +14,13 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from auditor.sql.classify import classify
+from auditor.sql.columns import write_out
 from auditor.sql.kinds import Kinds
 from auditor.sql.limits import parse
 from auditor.sql.lower import generate, lower
 from auditor.sql.names import qualify, readable
 from auditor.sql.parameters import bind
-from auditor.sql.schema import Column, Schema, Table
+from auditor.sql.schema import Column, Protected, Schema, Table, View
 from auditor.sql.shape import Shape, shape_of
 from auditor.sql.statement import Aggregate, Block, Leaf, Plan, Unsupported
 from auditor.sql.understood import NotUnderstood
@@ -30,9 +31,11 @@ __all__ = [
     "Column",
     "Leaf",
     "Plan",
+    "Protected",
     "Schema",
     "Table",
     "Unsupported",
+    "View",
     "understand",
 ]
 
@@ -65,6 +68,7 @@ def _plan(text: str, parameters: Parameters, schema: Schema) -> Plan:
     while isinstance(tree, exp.Subquery):
         tree = tree.this
     shape = shape_of(schema)
+    write_out(tree, shape.describe)
     try:
         tree = qualify(tree, schema)
     except NotUnderstood as refusal:

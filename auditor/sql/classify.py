@@ -20,10 +20,12 @@ from auditor.sql.understood import (
     STRUCTURE,
     TYPES,
     VOLATILE_NAMES,
+    WINDOW_FUNCTIONS,
     NotUnderstood,
 )
+from auditor.sql.windows import is_windowed
 
-_ALLOWED = STRUCTURE | OPERATORS | FUNCTIONS | PUBLIC_AGGREGATES
+_ALLOWED = STRUCTURE | OPERATORS | FUNCTIONS | PUBLIC_AGGREGATES | WINDOW_FUNCTIONS
 
 
 def _words(text: str) -> frozenset[str]:
@@ -33,7 +35,7 @@ def _words(text: str) -> frozenset[str]:
 # The clauses of each structural node; any other that is filled is unsupported.
 _CLAUSES: dict[type[exp.Expr], frozenset[str]] = {
     exp.Select: _words("""
-    with_ distinct expressions from_ joins where group having order limit offset kind
+    with_ distinct expressions from_ joins where group having qualify windows order limit offset kind
 """),
     exp.SetOperation: _words("""
     with_ this expression distinct by_name order limit offset
@@ -42,10 +44,13 @@ _CLAUSES: dict[type[exp.Expr], frozenset[str]] = {
     exp.Table: frozenset(["this", "db", "catalog", "alias"]),
     exp.TableAlias: frozenset({"this"}),
     exp.From: frozenset({"this"}),
-    exp.Join: frozenset(["this", "on", "using", "side", "kind"]),
+    exp.Join: frozenset(["this", "on", "using", "side", "kind", "method"]),
     exp.With: frozenset({"expressions"}),
     exp.CTE: frozenset(["this", "alias", "materialized"]),
-    exp.Star: frozenset(),
+    exp.Star: frozenset(["except_", "replace", "rename"]),
+    exp.Columns: frozenset({"this"}),
+    exp.Window: frozenset(["this", "partition_by", "order", "spec", "alias", "over"]),
+    exp.WindowSpec: frozenset(["kind", "start", "start_side", "end", "end_side", "exclude"]),
     exp.Group: frozenset(["expressions", "all"]),
     exp.Ordered: frozenset(["this", "desc", "nulls_first"]),
     exp.Order: frozenset({"expressions"}),
@@ -53,7 +58,7 @@ _CLAUSES: dict[type[exp.Expr], frozenset[str]] = {
     exp.Fetch: frozenset(["direction", "count", "limit_options"]),
     exp.LimitOptions: frozenset({"rows"}),
     exp.Offset: frozenset({"expression"}),
-    exp.Distinct: frozenset({"expressions"}),
+    exp.Distinct: frozenset(["expressions", "on"]),
     exp.In: frozenset(["this", "expressions", "query"]),
     exp.Cast: frozenset(["this", "to", "safe"]),
     exp.DataType: frozenset(["this", "expressions", "nested", "kind"]),
@@ -61,13 +66,12 @@ _CLAUSES: dict[type[exp.Expr], frozenset[str]] = {
 }
 _BY_CLASS: dict[type[exp.Expr], frozenset[str] | None] = {}
 _CLAUSE_CODES = {
-    "qualify": "window", "windows": "window", "sample": "sample", "pivots": "pivot", "laterals": "lateral",
-    "into": "into", "recursive": "recursive", "columns": "alias-columns", "method": "join-kind",
-    "except_": "star", "replace": "star", "rename": "star", "cube": "rollup", "rollup": "rollup",
-    "grouping_sets": "rollup", "percent": "limit-percent",
+    "sample": "sample", "pivots": "pivot", "laterals": "lateral",
+    "into": "into", "recursive": "recursive", "columns": "alias-columns", "percent": "limit-percent",
     "limit_options": "limit-percent",
 }  # fmt: skip
-_JOIN_KINDS = {"", "INNER", "CROSS", "OUTER"}
+_JOIN_KINDS = {"", "INNER", "CROSS", "OUTER", "SEMI", "ANTI"}
+_JOIN_METHODS = {"", "NATURAL"}
 
 
 def classify(tree: exp.Query, tables: str) -> None:
@@ -146,7 +150,8 @@ def _star(node: exp.Star) -> None:
     parent = node.parent
     counted = isinstance(parent, exp.Count)
     of_table = isinstance(parent, exp.Column) and isinstance(parent.parent, exp.Select)
-    if not (counted or of_table or (isinstance(parent, exp.Select) and node.arg_key == "expressions")):
+    chosen = isinstance(parent, exp.Columns)
+    if not (counted or of_table or chosen or (isinstance(parent, exp.Select) and node.arg_key == "expressions")):
         raise NotUnderstood("star")
 
 
@@ -156,7 +161,8 @@ def _table(node: exp.Table) -> None:
 
 
 def _join(node: exp.Join) -> None:
-    if str(node.args.get("kind") or "").upper() not in _JOIN_KINDS:
+    kind, method = (str(node.args.get(name) or "").upper() for name in ("kind", "method"))
+    if kind not in _JOIN_KINDS or method not in _JOIN_METHODS:
         raise NotUnderstood("join-kind")
 
 
@@ -170,10 +176,7 @@ def _distinct(node: exp.Distinct) -> None:
         raise NotUnderstood("aggregate-arguments", name=node.parent.sql_name())
 
 
-def _distinct_on(node: exp.Select) -> None:
-    distinct = node.args.get("distinct")
-    if distinct is not None and (distinct.args.get("on") or distinct.expressions):
-        raise NotUnderstood("distinct-on")
+def _select(node: exp.Select) -> None:
     if node.args.get("kind"):
         raise NotUnderstood("construct", name=str(node.args["kind"]))
 
@@ -184,9 +187,25 @@ def _extreme(node: exp.Max | exp.Min) -> None:
 
 
 def _order(node: exp.Order) -> None:
-    if not isinstance(node.parent, exp.Select | exp.SetOperation):
+    if not isinstance(node.parent, exp.Select | exp.SetOperation | exp.Window):
         name = node.parent.sql_name() if isinstance(node.parent, exp.Func) else "This"
         raise NotUnderstood("aggregate-arguments", name=name)
+
+
+def _columns(node: exp.Columns) -> None:
+    argument = node.this
+    if not (isinstance(argument, exp.Star) or (isinstance(argument, exp.Literal) and argument.is_string)):
+        raise NotUnderstood("star")
+
+
+def _nulls(node: exp.Expr) -> None:
+    if not isinstance(node.parent, exp.Window):
+        raise NotUnderstood("aggregate-arguments", name="An aggregate")
+
+
+def _window_function(node: exp.Expr) -> None:
+    if not is_windowed(node):
+        raise NotUnderstood("aggregate", name=node.sql_name())
 
 
 def _var(node: exp.Var) -> None:
@@ -208,7 +227,8 @@ def _limit(node: exp.Limit | exp.Offset) -> None:
 
 _RULES: dict[type[exp.Expr], Callable[..., None]] = {
     exp.DataType: _type, exp.Star: _star, exp.Table: _table, exp.Join: _join, exp.Subquery: _subquery,
-    exp.Distinct: _distinct, exp.Select: _distinct_on, exp.Max: _extreme, exp.Min: _extreme,
+    exp.Distinct: _distinct, exp.Select: _select, exp.Max: _extreme, exp.Min: _extreme,
     exp.Limit: _limit, exp.Offset: _limit, exp.Order: _order, exp.Var: _var,
-    exp.Any: _quantified, exp.All: _quantified,
+    exp.Any: _quantified, exp.All: _quantified, exp.Columns: _columns, exp.IgnoreNulls: _nulls,
+    exp.RespectNulls: _nulls, **{getattr(exp, name): _window_function for name in WINDOW_FUNCTIONS},
 }  # fmt: skip

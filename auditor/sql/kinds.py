@@ -1,8 +1,8 @@
-"""Where the protected column goes: which scopes aggregate it or pass it on, and that nothing else reads it.
+"""Where the protected columns go: which scopes aggregate one or pass it on, and that nothing else reads it.
 
-Promises, for each SELECT of a qualified tree: every reference to the protected column is a bare column of a
+Promises, for each SELECT of a qualified tree: every reference to a protected column is a bare column of a
 derived table or WITH query, a test for NULL, or stands in the argument of SUM, AVG, MIN, MAX or COUNT; and
-a SELECT that aggregates it reads one source, which depends on public data alone.
+the rows and groups of a SELECT that aggregates one depend on public data alone.
 """
 
 from __future__ import annotations
@@ -18,9 +18,17 @@ from auditor.sql.names import nearest
 from auditor.sql.schema import Schema, folded
 from auditor.sql.shape import DATA
 from auditor.sql.understood import NotUnderstood
+from auditor.sql.windows import breaks_ties, is_windowed
+
+Kind = int | None
+"""What a column is: the position of a protected column in the schema, or None: public."""
 
 _SUMMED = (exp.Sum, exp.Avg)
 _EXTREMES = (exp.Max, exp.Min)
+_CLAUSE_CODES = {
+    "where": "protected-condition", "having": "protected-having", "group": "protected-group",
+    "order": "protected-order", "joins": "protected-join", "qualify": "protected-condition",
+}  # fmt: skip
 
 
 @dataclass
@@ -31,14 +39,16 @@ class Reading:
     """The SELECT."""
     scope: Scope
     """Its scope."""
-    outputs: dict[str, bool] = field(default_factory=dict)
-    """Its columns, and whether each is the protected column passed on."""
+    outputs: dict[str, Kind] = field(default_factory=dict)
+    """Its columns, and whether each is a protected column passed on."""
     aggregates: dict[int, Argument] = field(default_factory=dict)
     """By id of the aggregate's node: the linear form of its argument."""
     nested: bool = False
-    """Whether a query inside it aggregates the protected column."""
+    """Whether a query inside it aggregates a protected column."""
     released: bool = False
-    """Whether it or anything inside it aggregates the protected column."""
+    """Whether it or anything inside it aggregates a protected column."""
+    read_inside: set[int] = field(default_factory=set)
+    """Ids of the columns of its sources that queries inside it refer to."""
 
 
 class Kinds:
@@ -46,9 +56,10 @@ class Kinds:
 
     def __init__(self, tree: exp.Query, schema: Schema) -> None:
         self._schema = schema
-        self._column = schema.protected_column
-        self._outputs: dict[int, dict[str, bool]] = {}
+        self._outputs: dict[int, dict[str, Kind]] = {}
         self._released: dict[int, bool] = {}
+        self._dependent: set[int] = set()
+        self._inside: dict[int, set[int]] = {}
         self.readings: list[Reading] = []
         for scope in traverse_scope(tree):
             self._read(scope)
@@ -58,54 +69,119 @@ class Kinds:
 
     @property
     def blocks(self) -> list[Reading]:
-        """The SELECTs that aggregate the protected column."""
+        """The SELECTs that aggregate a protected column."""
         return [reading for reading in self.readings if reading.aggregates]
 
-    def _error(self, code: str, name: str = "") -> NotUnderstood:
-        return NotUnderstood(code, column=self._column, name=name)
+    def name(self, kind: int) -> str:
+        """The name of a protected column."""
+        return self._schema.protected[kind].column
 
     def _read(self, scope: Scope) -> None:
         node = scope.expression
         released = any(self.is_released(child) for child in _children(scope))
         if isinstance(node, exp.SetOperation):
-            if released:
-                raise self._error("set-operation")
-            self._outputs[id(node)] = dict.fromkeys(node.named_selects, False)
+            self._outputs[id(node)] = self._combined(scope)
         elif isinstance(node, exp.Select):
-            reading = Reading(node, scope, nested=released, released=released)
+            inside = self._inside.setdefault(id(node), set())
+            reading = Reading(node, scope, nested=released, released=released, read_inside=inside)
             _Reader(self, reading).read()
             self.readings.append(reading)
             released = reading.released
             self._outputs[id(node)] = reading.outputs
         elif not isinstance(node, exp.Subquery):
             raise NotUnderstood("construct", name="This way of nesting queries")
+        if released and id(node) in self._dependent:
+            raise NotUnderstood("correlated")
         self._released[id(node)] = released
 
+    def _combined(self, scope: Scope) -> dict[str, Kind]:
+        """The columns of a set operation; a protected column must stand in one place on both sides."""
+        sides = [list(self._outputs[id(side.expression)].values()) for side in scope.set_operation_scopes]
+        node = scope.expression
+        if len({len(side) for side in sides}) != 1:
+            # a BY NAME operation, or columns that DuckDB would not match either
+            if any(kind is not None for side in sides for kind in side):
+                raise NotUnderstood("set-operation", column=self._schema.protected[0].column)
+            return dict.fromkeys(node.named_selects, None)
+        outputs: dict[str, Kind] = {}
+        for name, kinds in zip(node.named_selects, zip(*sides, strict=True), strict=False):
+            if len(set(kinds)) != 1:
+                raise NotUnderstood(
+                    "set-operation", column=self.name(next(kind for kind in kinds if kind is not None))
+                )
+            outputs[name] = kinds[0]
+        return outputs
+
     def is_released(self, scope: Scope) -> bool:
-        """Whether a scope, already read, aggregates the protected column anywhere inside."""
+        """Whether a scope, already read, aggregates a protected column anywhere inside."""
         return self._released[id(scope.expression)]
 
-    def source_columns(self, source: exp.Table | Scope) -> dict[str, bool]:
-        """The columns of a source, and whether each is the protected one."""
+    def source_columns(self, source: exp.Table | Scope) -> dict[str, Kind]:
+        """The columns of a source, and what each is."""
         if isinstance(source, Scope):
             return self._outputs[id(source.expression)]
         if source.db != DATA:
             raise NotUnderstood("construct", name="This source")
         for table in self._schema.tables:
             if folded(table.name) == source.name:
-                columns = {folded(column.name): False for column in table.columns}
-                if table.name == self._schema.protected_table:
-                    columns[folded(self._column)] = True
+                columns: dict[str, Kind] = {folded(column.name): None for column in table.columns}
+                for position, each in self._schema.protected_of(table):
+                    columns[folded(each.column)] = position
                 return columns
         raise NotUnderstood("unknown-table", name=source.name, near="")
+
+    def unique_columns(self, source: exp.Table | Scope) -> set[str]:
+        """The columns of a table that tell all its rows apart."""
+        if isinstance(source, Scope):
+            return set()
+        return {
+            folded(column.name)
+            for table in self._schema.tables
+            if folded(table.name) == source.name
+            for column in table.columns
+            if column.unique
+        }
+
+    def refer_outside(self, column: exp.Column, scope: Scope) -> Kind:
+        """Note that a query refers to a source of a query around it; what that column is.
+
+        Raises:
+            NotUnderstood: no query around it has that source.
+        """
+        inner: Scope = scope
+        while inner.parent is not None:
+            if inner.is_derived_table or inner.is_cte:
+                # DuckDB lets a derived table read its neighbours
+                raise NotUnderstood("lateral")
+            self._dependent.add(id(inner.expression))
+            outer = inner.parent
+            if column.table in outer.selected_sources and isinstance(outer.expression, exp.Select):
+                columns = self.source_columns(outer.selected_sources[column.table][1])
+                if column.name not in columns:
+                    break
+                self._inside.setdefault(id(outer.expression), set()).add(id(column))
+                return columns[column.name]
+            inner = outer
+        raise NotUnderstood("unknown-column", name=column.name, near="")
 
 
 def _children(scope: Scope) -> Iterator[Scope]:
     yield from scope.subquery_scopes
     yield from scope.set_operation_scopes
-    for _, source in scope.selected_sources.values():
+    for _, source in _sources(scope):
         if isinstance(source, Scope):
             yield source
+
+
+def _sources(scope: Scope) -> Iterator[tuple[str, exp.Table | Scope]]:
+    """What a SELECT reads, by alias; tables of semi-joins, whose columns only ON can name, as well."""
+    for name, (_, source) in scope.selected_sources.items():
+        yield name, source
+    if isinstance(scope.expression, exp.Select):
+        for join in scope.expression.args.get("joins") or []:
+            name = join.alias_or_name
+            if name not in scope.selected_sources and name in scope.sources:
+                yield name, scope.sources[name]
 
 
 def own_nodes(root: exp.Expr) -> Iterator[exp.Expr]:
@@ -118,7 +194,7 @@ def own_nodes(root: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def aggregate_around(column: exp.Expr, select: exp.Select) -> exp.AggFunc | None:
-    """The aggregate whose argument a node belongs to, or None."""
+    """The innermost aggregate or window function whose argument a node belongs to, or None."""
     node: exp.Expr | None = column
     while node is not None and node is not select:
         if isinstance(node, exp.AggFunc):
@@ -134,48 +210,64 @@ class _Reader:
         self._kinds = kinds
         self._reading = reading
         self._select = reading.select
-        self._column = kinds._column
-        self._sources = {
-            name: kinds.source_columns(source) for name, (_, source) in reading.scope.selected_sources.items()
-        }
-        self._reads_protected = False
+        self._sources = {name: kinds.source_columns(source) for name, source in _sources(reading.scope)}
+        self._passes = False
 
     def read(self) -> None:
         for node in own_nodes(self._select):
             if isinstance(node, exp.Column):
                 self._resolve(node)
         for node in own_nodes(self._select):
-            if isinstance(node, exp.Column) and self._is_protected(node) and not tests_null(node):
-                self._check(node)
+            if isinstance(node, exp.Column) and not tests_null(node):
+                kind = self._kind(node)
+                if kind is not None:
+                    self._check(node, kind)
         self._outputs()
-        if self._reads_protected and (len(self._sources) != 1 or self._select.args.get("joins")):
-            raise self._error("join")
+        if self._passes:
+            self._require_fixed_rows()
         if self._reading.aggregates:
             self._require_public_rows()
             self._reading.released = True
 
+    def _require_fixed_rows(self) -> None:
+        """Check that which rows pass a protected value on does not hang on the order of equal rows."""
+        joined = bool(self._select.args.get("joins"))
+        unique = {
+            (name, column)
+            for name, source in _sources(self._reading.scope)
+            for column in self._kinds.unique_columns(source)
+            if not joined
+        }
+        for node in own_nodes(self._select):
+            if isinstance(node, exp.Window) and breaks_ties(node, self._select, unique):
+                raise NotUnderstood("window-ties")
+
     def _require_public_rows(self) -> None:
         """Check that rows, groups and public aggregates depend on public data; what comes after may not."""
         scope = self._reading.scope
-        for _, source in scope.selected_sources.values():
+        for _, source in _sources(scope):
             if isinstance(source, Scope) and self._kinds.is_released(source):
-                raise self._error("released-condition")
+                raise self._released()
         for child in scope.subquery_scopes:
             if not self._kinds.is_released(child):
                 continue
             node: exp.Expr = child.expression
             while node.parent is not None and node.parent is not self._select:
                 node = node.parent
-                if isinstance(node, exp.AggFunc | exp.Filter):
+                if isinstance(node, exp.AggFunc | exp.Filter) and not is_windowed(node):
                     raise NotUnderstood("subquery-in-aggregate")
-            if node.arg_key not in ("expressions", "having", "order"):
-                raise self._error("released-condition")
+            if node.arg_key not in ("expressions", "having", "order", "qualify", "windows"):
+                raise self._released()
 
-    def _error(self, code: str, name: str = "") -> NotUnderstood:
-        return NotUnderstood(code, column=self._column, name=name)
+    def _released(self) -> NotUnderstood:
+        kind = next(iter(self._reading.aggregates.values())).kind
+        return self._error("released-condition", kind)
 
-    def _is_protected(self, column: exp.Column) -> bool:
-        return self._sources.get(column.table, {}).get(column.name, False)
+    def _error(self, code: str, kind: int, name: str = "") -> NotUnderstood:
+        return NotUnderstood(code, column=self._kinds.name(kind), name=name)
+
+    def _kind(self, column: exp.Column) -> Kind:
+        return self._sources.get(column.table, {}).get(column.name)
 
     def _resolve(self, column: exp.Column) -> None:
         if column.table in self._sources:
@@ -183,12 +275,10 @@ class _Reader:
                 return
             raise self._unknown(column)
         if column.table:
-            outer = self._reading.scope.parent
-            while outer is not None:
-                if column.table in outer.selected_sources:
-                    raise NotUnderstood("correlated")
-                outer = outer.parent
-            raise self._unknown(column)
+            kind = self._kinds.refer_outside(column, self._reading.scope)
+            if kind is not None and not tests_null(column):
+                raise self._error("protected-correlated", kind)
+            return
         if column.name in self._sources:
             raise NotUnderstood("row-reference", name=column.name)
         ordered = column.find_ancestor(exp.Order, exp.Select)
@@ -210,49 +300,56 @@ class _Reader:
         known = [name for columns in self._sources.values() for name in columns]
         return NotUnderstood("unknown-column", name=column.name, near=nearest(column.name, known))
 
-    def _check(self, column: exp.Column) -> None:
+    def _check(self, column: exp.Column, kind: int) -> None:
         if column.find_ancestor(exp.Filter, exp.Select) and _in_filter_condition(column):
-            raise self._error("protected-condition")
+            raise self._error("protected-condition", kind)
+        if _in_window(column, self._select):
+            raise self._error("protected-window", kind)
         aggregate = aggregate_around(column, self._select)
         if aggregate is not None:
-            self._reads_protected = self._reads_protected or not isinstance(aggregate, exp.Count)
-            self._aggregate(aggregate)
+            self._aggregate(aggregate, kind)
             return
         clause: exp.Expr = column
         while clause.parent is not self._select and clause.parent is not None:
             clause = clause.parent
-        codes = {"where": "protected-condition", "having": "protected-having", "group": "protected-group",
-                 "order": "protected-order", "joins": "join"}  # fmt: skip
         if clause.arg_key != "expressions":
-            raise self._error(codes.get(str(clause.arg_key), "protected-expression"))
+            raise self._error(_CLAUSE_CODES.get(str(clause.arg_key), "protected-expression"), kind)
         if clause.unalias() is not column:
-            raise self._error("protected-expression")
-        self._passed_on()
+            raise self._error("protected-expression", kind)
+        self._passed_on(kind)
 
-    def _passed_on(self) -> None:
+    def _passed_on(self, kind: int) -> None:
         scope = self._reading.scope
-        if scope.is_set_operation:
-            raise self._error("set-operation")
+        while scope.is_set_operation and scope.parent is not None:
+            scope = scope.parent
+            operation = scope.expression
+            if not isinstance(operation, exp.Union) or operation.args.get("distinct") is not False:
+                raise self._error("set-operation", kind)
+            if operation.args.get("by_name"):
+                raise self._error("set-operation", kind)
+            if operation.args.get("limit") or operation.args.get("offset"):
+                raise self._error("protected-limit", kind)
         if not (scope.is_derived_table or scope.is_cte):
-            raise self._error("row-level")
+            raise self._error("row-level", kind)
         if self._select.args.get("distinct"):
-            raise self._error("protected-distinct")
+            raise self._error("protected-distinct", kind)
         if self._select.args.get("limit") or self._select.args.get("offset"):
-            raise self._error("protected-limit")
-        self._reads_protected = True
+            raise self._error("protected-limit", kind)
+        self._passes = True
 
-    def _aggregate(self, aggregate: exp.AggFunc) -> None:
+    def _aggregate(self, aggregate: exp.AggFunc, kind: int) -> None:
         if id(aggregate) in self._reading.aggregates:
             return
         name = aggregate.sql_name()
         if isinstance(aggregate.this, exp.Distinct):
-            raise self._error("count-distinct" if isinstance(aggregate, exp.Count) else "distinct-aggregate")
+            code = "count-distinct" if isinstance(aggregate, exp.Count) else "distinct-aggregate"
+            raise self._error(code, kind)
         if not isinstance(aggregate, (*_SUMMED, *_EXTREMES, exp.Count)):
-            raise self._error("protected-aggregate", name=name)
+            raise self._error("protected-aggregate", kind, name=name)
         holder = aggregate.parent if isinstance(aggregate.parent, exp.Filter) else aggregate
         if holder.find(exp.Query):
             raise NotUnderstood("subquery-in-aggregate")
-        argument = Argument(aggregate.this, self._is_protected, self._column)
+        argument = Argument(aggregate.this, self._kind, kind, self._kinds.name)
         if isinstance(aggregate, _SUMMED):
             argument.require_sum()
         elif isinstance(aggregate, _EXTREMES):
@@ -266,11 +363,23 @@ class _Reader:
         for projection in self._select.expressions:
             column = projection.unalias()
             name = projection.alias_or_name
-            protected = isinstance(column, exp.Column) and self._is_protected(column)
+            kind = self._kind(column) if isinstance(column, exp.Column) else None
             if name in self._reading.outputs and not self._reading.scope.is_root:
                 # A reader could take one for the other, a public column for the record's number.
                 raise NotUnderstood("duplicate-column", name=name)
-            self._reading.outputs[name] = protected
+            self._reading.outputs[name] = kind
+
+
+def _in_window(column: exp.Column, select: exp.Select) -> bool:
+    """Whether a window function reads a column row by row: no aggregate stands between the two."""
+    node: exp.Expr | None = column
+    while node is not None and node is not select:
+        if isinstance(node, exp.Window):
+            return True
+        if isinstance(node, exp.AggFunc) and not is_windowed(node):
+            return False
+        node = node.parent
+    return False
 
 
 def _in_filter_condition(column: exp.Column) -> bool:

@@ -1,9 +1,9 @@
-"""The argument of an aggregate as a linear form in the protected column.
+"""The argument of an aggregate as a linear form in a protected column.
 
 An argument is read as a choice, by public conditions, between outcomes `coefficient * value + offset` with
 constants known from the text, so that no number is computed from a protected value in SQL. Promises that
-what it returns has one magnitude of coefficients (sums) or one outcome (extremes); conditions are checked
-to be public by the caller's `is_protected`.
+what it returns has one magnitude of coefficients (sums) or one outcome (extremes); which columns are
+protected is the caller's to say.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from sqlglot import exp
 from auditor.sql.statement import Leaf
 from auditor.sql.understood import NotUnderstood
 
-IsProtected = Callable[[exp.Column], bool]
+KindOf = Callable[[exp.Column], int | None]
+"""The position of the protected column that a column is, or None."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,13 @@ Form = Leaf | Choice | None
 class Argument:
     """The linear form of one aggregate's argument."""
 
-    def __init__(self, argument: exp.Expr, is_protected: IsProtected, column: str) -> None:
-        self._is_protected = is_protected
-        self._column = column
+    def __init__(
+        self, argument: exp.Expr, kind_of: KindOf, kind: int, name_of: Callable[[int], str]
+    ) -> None:
+        self._kind_of = kind_of
+        self.kind = kind
+        """Position of the protected column in the schema."""
+        self._column = name_of(kind)
         self.record: exp.Column | None = None
         """The reference to the protected column."""
         self.form = self._form(argument)
@@ -86,7 +91,7 @@ class Argument:
             return self._form(node.this)
         if isinstance(node, exp.Column) and self._is_protected(node):
             if self.record is not None and self.record != node:
-                raise self._error("argument")
+                raise self._error("argument" if self._kind_of(node) == self.kind else "two-columns")
             self.record = node
             return Leaf(Fraction(1), Fraction(0))
         if isinstance(node, exp.Null):
@@ -110,6 +115,9 @@ class Argument:
         if isinstance(node, exp.Pow):
             return "nonlinear"
         return "argument" if self._reads(node) else "offset"
+
+    def _is_protected(self, column: exp.Column) -> bool:
+        return self._kind_of(column) is not None
 
     def _reads(self, node: exp.Expr) -> bool:
         return any(self._is_protected(column) for column in node.find_all(exp.Column))

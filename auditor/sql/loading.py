@@ -1,18 +1,19 @@
 """Opening: from a DuckDB file to a locked public instance and the exact protected values.
 
 Promises that the file is attached read-only and detached again, that the public instance never stores a
-protected value, and that rows and record numbers follow the public columns; ties among publicly equal rows
-are broken by key, then value, which nothing but the fingerprint can see. Runs before any client's text.
+protected value, that no view shows a protected column under another name, and that rows and record numbers
+follow the public columns; ties among publicly equal rows are broken by key, then by a digest of the value,
+which nothing but the fingerprint can see. Runs before any client's text.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, Protocol
 
 import duckdb
 import numpy as np
@@ -23,10 +24,48 @@ from numpy.typing import NDArray
 from auditor.errors import DatabaseError
 from auditor.sql import vault
 from auditor.sql.names import nearest
-from auditor.sql.schema import DEFAULT_SCHEMA, Column, Schema, Table, folded, quoted
+from auditor.sql.schema import DEFAULT_SCHEMA, Column, Protected, Schema, Table, View, folded, quoted
 from auditor.sql.shape import DATA
+from auditor.sql.views import Definition, definition, reads
 
 _SOURCE = "source"
+
+
+class Protection(Protocol):
+    """What a policy says of one protected column."""
+
+    @property
+    def table(self) -> str:
+        """Its table or view, `name` or `schema.name`."""
+
+    @property
+    def column(self) -> str:
+        """Its name."""
+
+    @property
+    def public(self) -> Sequence[str] | Literal["all"]:
+        """The table's public columns; "all": every column that is not protected."""
+
+    @property
+    def key(self) -> str | None:
+        """A column that names records in the owner's findings."""
+
+
+@dataclass(frozen=True, eq=False)
+class Vault:
+    """The values of one protected column: rows where it is not NULL are records, numbered from 0."""
+
+    integers: NDArray[np.int64]
+    """By record, in units of `scale`."""
+    scale: Fraction
+    """What one unit is worth, exactly."""
+    keys: list[object] | None
+    """Key values by record, for the owner's findings; None without a key."""
+
+    @property
+    def size(self) -> int:
+        """Number of records."""
+        return len(self.integers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,30 +76,24 @@ class Loaded:
     """The public instance, locked."""
     schema: Schema
     """What statements may name."""
-    integers: NDArray[np.int64]
-    """Protected values by record, in units of `scale`."""
-    scale: Fraction
-    """What one unit is worth."""
-    keys: list[object] | None
-    """Key values by record."""
+    vaults: tuple[Vault, ...]
+    """By protected column, in the order of the schema's."""
     fingerprint: str
     """Hash of the content."""
 
 
 def load(
     path: str,
-    table: str,
-    column: str,
-    public: Sequence[str] | Literal["all"],
-    key: str | None,
+    protects: Sequence[Protection],
     public_tables: Sequence[str],
+    views: Sequence[str],
     memory_limit: str,
 ) -> Loaded:
     """Open a file. Arguments and errors as for `Database.open`."""
     connection = duckdb.connect(":memory:", config={"memory_limit": memory_limit})
     try:
         _attach(connection, path)
-        loaded = _Loader(connection, path).load(table, column, public, key, public_tables)
+        loaded = _Loader(connection, path).load(protects, public_tables, views)
         connection.execute(f"DETACH {_SOURCE}")
         # In this order: without external access the next settings could no longer be made.
         connection.execute(
@@ -89,63 +122,139 @@ def _attach(connection: duckdb.DuckDBPyConnection, path: str) -> None:
         raise DatabaseError(f"{path} is not a DuckDB database that this version can read") from None
 
 
+@dataclass(frozen=True)
+class _Confidential:
+    """A table with protected columns, as found in the file."""
+
+    name: str
+    shown: tuple[Column, ...]
+    protected: tuple[Column, ...]
+    key: Column | None
+
+
 class _Loader:
     """Reads tables of the attached file into the public instance."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, path: str) -> None:
         self._connection = connection
         self._path = path
-        rows = connection.execute(
+        names = connection.execute(
             "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = $1 AND NOT internal "
             "UNION ALL SELECT schema_name, view_name FROM duckdb_views() "
             "WHERE database_name = $1 AND NOT internal ORDER BY ALL",
             [_SOURCE],
         ).fetchall()
-        self._names = [name if schema == DEFAULT_SCHEMA else f"{schema}.{name}" for schema, name in rows]
+        self._names = [_full(*each) for each in names]
+        views = connection.execute(
+            "SELECT schema_name, view_name, sql FROM duckdb_views() "
+            "WHERE database_name = $1 AND NOT internal ORDER BY ALL",
+            [_SOURCE],
+        ).fetchall()
+        self._views = {_full(schema, name): str(sql) for schema, name, sql in views}
         connection.execute(f"CREATE SCHEMA {DATA}")
 
     def load(
-        self,
-        table: str,
-        column: str,
-        public: Sequence[str] | Literal["all"],
-        key: str | None,
-        public_tables: Sequence[str],
+        self, protects: Sequence[Protection], public_tables: Sequence[str], views: Sequence[str]
     ) -> Loaded:
-        """Copy the tables and read the vault."""
-        name = self._table(table)
-        columns = self._columns(name)
-        protected = _column(columns, column, name)
-        others = [each for each in columns if each is not protected]
-        if public == "all":
-            shown = others
-        else:
-            wanted = {id(_column(columns, each, name)) for each in public}
-            if id(protected) in wanted:
-                raise DatabaseError(f"column {protected.name} cannot be protected and public")
-            shown = [each for each in others if id(each) in wanted]
-        if not vault.supported(protected.type):
-            raise DatabaseError(
-                f"column {protected.name} has type {protected.type}, which is not supported: "
-                "integers, DECIMAL, DOUBLE, FLOAT and BOOLEAN are"
-            )
-        key_column = None if key is None else _column(columns, key, name)
-        tables = [Table(name, tuple(shown))]
-        integers, scale, keys = self._vault(name, shown, protected, key_column)
-        self._copy_protected(name, shown, protected, key_column)
+        """Copy the tables and read the vaults."""
+        held = self._confidential(protects)
+        self._require_apart(held)
+        tables, protected, vaults = [], list[Protected](), list[Vault]()
+        keys: list[pa.ChunkedArray] = []
+        for each in held:
+            tables.append(Table(each.name, self._marked(each)))
+            for column in each.protected:
+                vault_, named = self._vault(each, column)
+                protected.append(Protected(each.name, column.name, column.type))
+                vaults.append(vault_)
+                keys += [] if named is None else [named]
+            self._copy_protected(each)
+        confidential = {each.name for each in held}
         for other in dict.fromkeys(self._table(each) for each in public_tables):
-            if other == name:
-                raise DatabaseError(f"table {name} is protected and cannot be public as well")
+            if other in confidential:
+                raise DatabaseError(f"table {other} is protected and cannot be public as well")
+            self._require_public(other, confidential)
             tables.append(Table(other, tuple(self._columns(other))))
             self._connection.execute(
                 f"CREATE TABLE {DATA}.{quoted(other)} AS SELECT * FROM {self._source(other)} ORDER BY ALL"
             )
-        schema = Schema(tuple(tables), name, protected.name, protected.type)
-        fingerprint = self._fingerprint(schema, key_column, (integers, scale, keys))
-        listed = None if keys is None else keys.to_pylist()
-        return Loaded(self._connection, schema, integers, scale, listed, fingerprint)
+        # in the policy's order, whatever tables the columns are of
+        order = self._positions(protects, protected)
+        schema = Schema(tuple(tables), tuple(protected[i] for i in order), self._stored(views))
+        ordered = tuple(vaults[i] for i in order)
+        fingerprint = _fingerprint(self._connection, schema, ordered, keys)
+        return Loaded(self._connection, schema, ordered, fingerprint)
+
+    def _confidential(self, protects: Sequence[Protection]) -> list[_Confidential]:
+        """The tables that hold protected columns, each once."""
+        by_table: dict[str, list[Protection]] = {}
+        for protect in protects:
+            by_table.setdefault(self._table(protect.table), []).append(protect)
+        return [self._one(name, group) for name, group in by_table.items()]
+
+    def _one(self, name: str, group: Sequence[Protection]) -> _Confidential:
+        columns = self._columns(name)
+        protected = [_column(columns, protect.column, name) for protect in group]
+        if len({each.name for each in protected}) < len(protected):
+            raise DatabaseError(f"column {protected[0].name} of table {name} is protected twice")
+        shown = {self._shown(columns, protected, protect.public, name) for protect in group}
+        if len(shown) > 1:
+            raise DatabaseError(
+                f"table {name} is given different public columns by its protected columns; list the same"
+            )
+        for each in protected:
+            if not vault.supported(each.type):
+                raise DatabaseError(
+                    f"column {each.name} has type {each.type}, which is not supported: "
+                    "integers, DECIMAL, DOUBLE, FLOAT and BOOLEAN are"
+                )
+        named = {_column(columns, protect.key, name) for protect in group if protect.key is not None}
+        if len(named) > 1:
+            raise DatabaseError(f"table {name} is given different keys; name one")
+        return _Confidential(name, shown.pop(), tuple(protected), next(iter(named), None))
+
+    def _shown(
+        self,
+        columns: Sequence[Column],
+        protected: Sequence[Column],
+        public: Sequence[str] | Literal["all"],
+        name: str,
+    ) -> tuple[Column, ...]:
+        if public == "all":
+            return tuple(each for each in columns if each not in protected)
+        wanted = {_column(columns, each, name) for each in public}
+        for each in protected:
+            if each in wanted:
+                raise DatabaseError(f"column {each.name} cannot be protected and public")
+        return tuple(each for each in columns if each in wanted)
+
+    def _marked(self, table: _Confidential) -> tuple[Column, ...]:
+        """The public columns, those that tell all rows apart marked."""
+        if not table.shown:
+            return ()
+        source = self._source(table.name)
+        guesses = ", ".join(f"approx_count_distinct({quoted(each.name)})" for each in table.shown)
+        (rows, *about) = self._only(f"SELECT count(*), {guesses} FROM {source}")
+        # the guess spares the exact count of columns that are far from it
+        likely = [each for each, n in zip(table.shown, about, strict=True) if n >= 0.8 * rows]
+        if not likely:
+            return table.shown
+        counts = self._only(
+            f"SELECT {', '.join(f'count(DISTINCT {quoted(each.name)})' for each in likely)} FROM {source}"
+        )
+        unique = {each for each, n in zip(likely, counts, strict=True) if n == rows}
+        return tuple(replace(each, unique=each in unique) for each in table.shown)
+
+    def _only(self, sql: str) -> tuple[int, ...]:
+        (row,) = self._connection.execute(sql).fetchall()
+        return tuple(row)
+
+    def _positions(self, protects: Sequence[Protection], protected: Sequence[Protected]) -> list[int]:
+        places = {(each.table, folded(each.column)): i for i, each in enumerate(protected)}
+        return [places[self._table(protect.table), folded(protect.column)] for protect in protects]
 
     def _table(self, name: str) -> str:
+        """A table or view as the file spells it."""
         spelled = {folded(each): each for each in self._names}
         wanted = folded(name)
         found = spelled.get(wanted) or spelled.get(wanted.removeprefix(DEFAULT_SCHEMA + "."))
@@ -162,57 +271,112 @@ class _Loader:
         rows = self._connection.execute(f"DESCRIBE SELECT * FROM {self._source(name)}").fetchall()
         return [Column(str(row[0]), str(row[1])) for row in rows]
 
-    def _order(self, shown: Sequence[Column], protected: Column, key: Column | None) -> str:
-        value = quoted(protected.name)
-        # Key before value, so that a unique key leaves nothing to the values; and a digest of the value, so
-        # that the numbers of records that are alike in all else do not rank them.
-        ties = [quoted(each.name) for each in (*shown, *([key] if key else []))]
-        return ", ".join([f"{value} IS NULL", *ties, f"md5(CAST({value} AS VARCHAR))"])
+    # --- views
 
-    def _vault(
-        self, name: str, shown: Sequence[Column], protected: Column, key: Column | None
-    ) -> tuple[NDArray[np.int64], Fraction, pa.ChunkedArray | None]:
-        value = quoted(protected.name)
-        keyed = f", {quoted(key.name)} AS k" if key else ""
-        result = self._connection.sql(
-            f"SELECT {value} AS v{keyed} FROM {self._source(name)} WHERE {value} IS NOT NULL "
-            f"ORDER BY {self._order(shown, protected, key)}"
-        ).to_arrow_table()
-        if not result.num_rows:
-            raise DatabaseError(f"table {name} has no row with a value in {protected.name}")
-        integers, scale = vault.exact(result.column("v"), protected.type, protected.name)
-        integers.flags.writeable = False
-        return integers, scale, result.column("k") if key else None
+    def _definition(self, name: str) -> Definition:
+        return definition(name, self._views[name])
 
-    def _copy_protected(
-        self, name: str, shown: Sequence[Column], protected: Column, key: Column | None
-    ) -> None:
-        value = quoted(protected.name)
-        columns = "".join(f"{quoted(each.name)}, " for each in shown)
-        order = self._order(shown, protected, key)
-        self._connection.execute(
-            f"CREATE TABLE {DATA}.{quoted(name)} AS SELECT {columns}"
-            f"CASE WHEN {value} IS NOT NULL THEN row_number() OVER (ORDER BY {order}) - 1 END::BIGINT "
-            f"AS {value} FROM {self._source(name)} ORDER BY {order}"
+    def _read_by(self, name: str, seen: frozenset[str] = frozenset()) -> Iterator[str]:
+        """The tables and views that a view reads, also through other views."""
+        if name not in self._views or name in seen:
+            return
+        spelled = {folded(each): each for each in self._names}
+        for schema, table in reads(self._definition(name)):
+            found = spelled.get(folded(_full(schema, table)))
+            if found is None:
+                continue  # a WITH query of the view
+            yield found
+            yield from self._read_by(found, seen | {name})
+
+    def _require_apart(self, held: Sequence[_Confidential]) -> None:
+        names = {each.name for each in held}
+        for each in held:
+            for read in self._read_by(each.name):
+                if read in names:
+                    raise DatabaseError(
+                        f"view {each.name} reads the protected table {read}: answers about the two would not "
+                        "be counted together; protect the table alone, and name the view in tables.views"
+                    )
+
+    def _require_public(self, name: str, confidential: set[str]) -> None:
+        for read in self._read_by(name):
+            if read in confidential:
+                raise DatabaseError(
+                    f"view {name} reads the protected table {read}, so it cannot be public as a whole; "
+                    "name it in tables.views instead"
+                )
+
+    def _stored(self, names: Sequence[str]) -> tuple[View, ...]:
+        """The views that may be read, those that others read first."""
+        wanted = list(dict.fromkeys(self._table(each) for each in names))
+        for name in wanted:
+            if name not in self._views:
+                raise DatabaseError(f"{name} is not a view; public tables belong in tables.public")
+        # a view that another reads through comes before it
+        wanted.sort(key=lambda name: len(set(self._read_by(name)) & set(wanted)))
+        return tuple(
+            View(name, found.query, found.columns) for name in wanted for found in [self._definition(name)]
         )
 
-    def _fingerprint(
-        self,
-        schema: Schema,
-        key: Column | None,
-        records: tuple[NDArray[np.int64], Fraction, pa.ChunkedArray | None],
-    ) -> str:
-        integers, scale, keys = records
-        digest = hashlib.blake2b(digest_size=32)
-        digest.update(repr((schema, key, scale)).encode())
-        digest.update(integers.astype("<i8").tobytes())
-        for part in _texts(self._connection, schema, keys):
-            digest.update(part)
-        return digest.hexdigest()
+    # --- protected tables
+
+    def _order(self, table: _Confidential, protected: Sequence[Column]) -> str:
+        # Key before value, so that a unique key leaves nothing to the values; and a digest of the value, so
+        # that the numbers of records that are alike in all else do not rank them.
+        ties = [quoted(each.name) for each in (*table.shown, *([table.key] if table.key else []))]
+        missing = [f"{quoted(each.name)} IS NULL" for each in protected]
+        digests = [f"md5(CAST({quoted(each.name)} AS VARCHAR))" for each in protected]
+        return ", ".join([*missing, *ties, *digests])
+
+    def _vault(self, table: _Confidential, column: Column) -> tuple[Vault, pa.ChunkedArray | None]:
+        value = quoted(column.name)
+        keyed = f", {quoted(table.key.name)} AS k" if table.key else ""
+        result = self._connection.sql(
+            f"SELECT {value} AS v{keyed} FROM {self._source(table.name)} WHERE {value} IS NOT NULL "
+            f"ORDER BY {self._order(table, [column])}"
+        ).to_arrow_table()
+        if not result.num_rows:
+            raise DatabaseError(f"table {table.name} has no row with a value in {column.name}")
+        integers, scale = vault.exact(result.column("v"), column.type, column.name)
+        integers.flags.writeable = False
+        keys = result.column("k") if table.key else None
+        return Vault(integers, scale, None if keys is None else keys.to_pylist()), keys
+
+    def _copy_protected(self, table: _Confidential) -> None:
+        columns = "".join(f"{quoted(each.name)}, " for each in table.shown)
+        numbers = ", ".join(
+            f"CASE WHEN {quoted(each.name)} IS NOT NULL "
+            f"THEN row_number() OVER (ORDER BY {self._order(table, [each])}) - 1 END::BIGINT "
+            f"AS {quoted(each.name)}"
+            for each in table.protected
+        )
+        self._connection.execute(
+            f"CREATE TABLE {DATA}.{quoted(table.name)} AS SELECT {columns}{numbers} "
+            f"FROM {self._source(table.name)} ORDER BY {self._order(table, table.protected)}"
+        )
+
+
+def _full(schema: str, name: str) -> str:
+    return name if schema == DEFAULT_SCHEMA else f"{schema}.{name}"
+
+
+def _fingerprint(
+    connection: duckdb.DuckDBPyConnection,
+    schema: Schema,
+    vaults: Sequence[Vault],
+    keys: Sequence[pa.ChunkedArray],
+) -> str:
+    digest = hashlib.blake2b(digest_size=32)
+    digest.update(repr((schema, [each.scale for each in vaults])).encode())
+    for each in vaults:
+        digest.update(each.integers.astype("<i8").tobytes())
+    for part in _texts(connection, schema, keys):
+        digest.update(part)
+    return digest.hexdigest()
 
 
 def _texts(
-    connection: duckdb.DuckDBPyConnection, schema: Schema, keys: pa.ChunkedArray | None
+    connection: duckdb.DuckDBPyConnection, schema: Schema, keys: Sequence[pa.ChunkedArray]
 ) -> Iterable[bytes]:
     """Every public cell and key as text, by column, with lengths so that no two contents look alike."""
     columns = []
@@ -222,12 +386,9 @@ def _texts(
                 f"SELECT {quoted(column.name)}::VARCHAR AS c FROM {DATA}.{quoted(table.name)}"
             )
             columns.append(relation.to_arrow_table().column("c"))
-    if keys is not None:
-        columns.append(
-            pa.chunked_array(
-                [pa.array([None if k is None else str(k) for k in keys.to_pylist()], pa.string())]
-            )
-        )
+    for named in keys:
+        texts = [None if key is None else str(key) for key in named.to_pylist()]
+        columns.append(pa.chunked_array([pa.array(texts, pa.string())]))
     for texts in columns:
         lengths = pc.fill_null(pc.binary_length(texts), -1)
         yield lengths.to_numpy().astype("<i8").tobytes()

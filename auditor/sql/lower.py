@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterator
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel, UnsupportedError
 
+from auditor.sql.grouping import CALLS, grouping
 from auditor.sql.kinds import Kinds, Reading, own_nodes
 from auditor.sql.linear import Argument
 from auditor.sql.names import cte_of
 from auditor.sql.statement import Aggregate, Block, Function, aggregate_name
 from auditor.sql.understood import NotUnderstood
+from auditor.sql.windows import is_windowed
 
 Describe = Callable[[str], list[tuple[str, str]]]
 
@@ -55,7 +57,8 @@ class _Lowering:
         self._name = name
         self._outer = outer
         self._describe = describe
-        self._keys = _group_keys(self._select)
+        self._grouping = grouping(self._select, _groups_all)
+        self._keys = self._grouping.keys
         self._public: list[exp.Expr] = []
         self._protected: list[tuple[exp.Expr, exp.AggFunc, Argument]] = []
         self._collect()
@@ -69,6 +72,11 @@ class _Lowering:
                     self._public.append(holder)
             elif all(holder != known for known, _, _ in self._protected):
                 self._protected.append((holder, node, argument))
+        levels: list[exp.Expr] = [node for node in own_nodes(self._select) if isinstance(node, CALLS)]
+        level = self._grouping.level()
+        for node in levels + ([level] if level is not None else []):
+            if node not in self._public:
+                self._public.append(node)
 
     def block(self) -> Block:
         """The block; its SELECT is rewritten to read the relation."""
@@ -90,21 +98,22 @@ class _Lowering:
             start = starts.setdefault(tuple(generate(leaf) for leaf in leaves), len(columns))
             if start == len(columns):
                 columns += [(f"_m{i}_{j}", leaf) for j, leaf in enumerate(leaves)]
-            aggregates.append(Aggregate(_FUNCTIONS[type(node)], type_, argument.leaves, start))
+            function = _FUNCTIONS[type(node)]
+            aggregates.append(Aggregate(argument.kind, function, type_, argument.leaves, start))
         groups = self._query(columns)
         self._restrict(groups)
+        grouped = self._select.args.get("group") is not None
         self._replace(plain)
-        return Block(self._name, generate(groups), tuple(types[: len(plain)]), tuple(aggregates))
+        return Block(self._name, generate(groups), tuple(types[: len(plain)]), tuple(aggregates), grouped)
 
     def _query(self, columns: list[tuple[str, exp.Expr]]) -> exp.Select:
         expand = _Expansion()
         query = exp.Select(expressions=[exp.alias_(expand(node), name) for name, node in columns])
         query.set("from_", expand(self._select.args["from_"]))
+        query.set("joins", [expand(join) for join in self._select.args.get("joins") or []])
         if self._select.args.get("where"):
             query.set("where", expand(self._select.args["where"]))
-        if self._keys:
-            positions = [exp.Literal.number(i + 1) for i in range(len(self._keys))]
-            query.set("group", exp.Group(expressions=positions))
+        query.set("group", self._grouping.clause(expand))
         return query
 
     def _restrict(self, groups: exp.Select) -> None:
@@ -125,7 +134,11 @@ class _Lowering:
                 self._select.set(clause, None)
         elif self._keys:
             # A position names a column even where the key is a constant.
-            ordered = [exp.Ordered(this=exp.Literal.number(i + 1)) for i in range(len(self._keys))]
+            places = [i + 1 for i in range(len(self._keys))]
+            level = self._grouping.level()
+            if level is not None:
+                places.append(len(self._keys) + self._public.index(level) + 1)
+            ordered = [exp.Ordered(this=exp.Literal.number(place)) for place in places]
             groups.set("order", exp.Order(expressions=ordered))
 
     def _is_public(self, node: exp.Expr) -> bool:
@@ -137,6 +150,8 @@ class _Lowering:
         """The statement's order if it ends in LIMIT, is public and tells all groups apart."""
         order, select = self._select.args.get("order"), self._select
         if not order or not select.args.get("limit") or select.args.get("distinct") or not self._keys:
+            return None
+        if self._grouping.sets or _has_windows(select):
             return None
         aliases = {projection.alias_or_name: projection.unalias() for projection in select.expressions}
         result, seen = [], []
@@ -160,12 +175,13 @@ class _Lowering:
         names = [(node.copy(), name) for name, node in plain]
         names += [(holder.copy(), aggregate_name(i)) for i, (holder, _, _) in enumerate(self._protected)]
         having = select.args.get("having")
-        select.set("where", None)
-        select.set("group", None)
-        select.set("from_", None)
-        for clause in [*select.expressions, having, select.args.get("order")]:
+        for clause in ("where", "group", "from_", "joins"):
+            select.set(clause, None)
+        after = [having, *(select.args.get(clause) for clause in ("order", "qualify", "distinct"))]
+        for clause in [*select.expressions, *after, *(select.args.get("windows") or [])]:
             if clause is not None:
                 _substitute(clause, names, self._name)
+                self._substitute_inside(clause, plain)
         if having:
             select.set("having", None)
             select.set("where", exp.Where(this=having.this))
@@ -182,6 +198,18 @@ class _Lowering:
         select.set("from_", exp.From(this=relation))
 
 
+    def _substitute_inside(self, clause: exp.Expr, plain: list[tuple[str, exp.Expr]]) -> None:
+        """In subqueries, replace references to this SELECT's rows, which must be keys, by the relation's."""
+        for query in list(clause.find_all(exp.Query)):
+            for column in list(query.find_all(exp.Column)):
+                if id(column) not in self._reading.read_inside:
+                    continue
+                found = [name for name, node in plain[: len(self._keys)] if node == column]
+                if not found:
+                    raise NotUnderstood("ungrouped")
+                column.replace(exp.column(found[0], table=self._name, quoted=True))
+
+
 def _leaf_columns(holder: exp.Expr, argument: Argument) -> Iterator[exp.Expr]:
     for leaf in argument.leaves:
         condition = argument.condition(leaf)
@@ -195,34 +223,22 @@ def _leaf_columns(holder: exp.Expr, argument: Argument) -> Iterator[exp.Expr]:
 
 
 def _aggregates(select: exp.Select) -> list[exp.AggFunc]:
-    return [node for node in own_nodes(select) if isinstance(node, exp.AggFunc)]
+    nodes = own_nodes(select)
+    found = [node for node in nodes if isinstance(node, exp.AggFunc) and not isinstance(node, CALLS)]
+    return [node for node in found if not is_windowed(node)]
+
+
+def _has_windows(select: exp.Select) -> bool:
+    return any(isinstance(node, exp.Window | exp.Qualify) for node in own_nodes(select))
+
+
+def _groups_all(node: exp.Expr) -> bool:
+    return not _own(node, exp.AggFunc) and _own(node, exp.Column)
 
 
 def _own(root: exp.Expr, kind: type[exp.Expr]) -> bool:
     """Whether an expression has a node of a class outside the queries inside it."""
     return any(isinstance(node, kind) for node in own_nodes(root)) and not isinstance(root, exp.Query)
-
-
-def _group_keys(select: exp.Select) -> list[exp.Expr]:
-    group = select.args.get("group")
-    if group is None:
-        return []
-    if group.args.get("all"):
-        # As DuckDB does it, constants are no keys: without other keys there is one group, rows or not.
-        plain = [projection.unalias() for projection in select.expressions]
-        nodes = [node for node in plain if not _own(node, exp.AggFunc) and _own(node, exp.Column)]
-    else:
-        nodes = list(group.expressions)
-    keys: list[exp.Expr] = []
-    for node in nodes:
-        for key in node.expressions if isinstance(node, exp.Tuple) else [node]:
-            while isinstance(key, exp.Paren):
-                key = key.this
-            if key.find(exp.Query):
-                raise NotUnderstood("construct", name="GROUP BY with a subquery")
-            if key not in keys:
-                keys.append(key)
-    return keys
 
 
 def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
@@ -253,7 +269,7 @@ def _substitute(root: exp.Expr, names: list[tuple[exp.Expr, str]], relation: str
 def _outer_conditions(reading: Reading, kinds: Kinds) -> list[exp.Expr]:
     """Conjuncts of the only reader's WHERE on public columns of a block, as conditions on its groups."""
     select, scope = reading.select, reading.scope
-    if select.args.get("limit") or select.args.get("offset"):
+    if select.args.get("limit") or select.args.get("offset") or _has_windows(select):
         return []
     readers = [
         (other, name)

@@ -9,7 +9,7 @@ sees otherwise can make an answer wrong, not unsafe.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from sqlglot import exp
@@ -18,7 +18,9 @@ from sqlglot.optimizer.qualify_columns import qualify_columns
 from sqlglot.optimizer.qualify_tables import qualify_tables
 from sqlglot.schema import MappingSchema
 
-from auditor.sql.schema import DEFAULT_SCHEMA, Schema, Table, folded
+from auditor.sql.classify import classify
+from auditor.sql.limits import parse
+from auditor.sql.schema import DEFAULT_SCHEMA, Schema, View, folded
 from auditor.sql.shape import DATA
 from auditor.sql.understood import NotUnderstood
 
@@ -28,7 +30,7 @@ _CATALOGUE_PREFIXES = ("duckdb_", "sqlite_", "pragma_", "pg_")
 
 def readable(schema: Schema) -> str:
     """The readable tables, for hints."""
-    return ", ".join(table.name for table in schema.tables)
+    return ", ".join(each.name for each in (*schema.tables, *schema.views))
 
 
 def qualify(tree: exp.Query, schema: Schema) -> exp.Query:
@@ -37,13 +39,10 @@ def qualify(tree: exp.Query, schema: Schema) -> exp.Query:
     Raises:
         NotUnderstood: codes "unknown-table", "unknown-column", "catalogue", "construct".
     """
-    for identifier in tree.find_all(exp.Identifier):
-        identifier.set("this", folded(identifier.name))
+    _fold(tree)
     for call in list(tree.find_all(exp.Anonymous)):
         _plain_name(call)
-    index = {tuple(folded(part) for part in table.path): table for table in schema.tables}
-    for table in list(tree.find_all(exp.Table)):
-        _resolve_table(table, index, schema)
+    _resolve_tables(tree, schema, schema.views)
     for column in tree.find_all(exp.Column):
         column.set("db", None)
         if column.name == "rowid":
@@ -53,10 +52,19 @@ def qualify(tree: exp.Query, schema: Schema) -> exp.Query:
             raise NotUnderstood("nested-type")
     try:
         tree = qualify_tables(tree, dialect="duckdb")
-        return qualify_columns(tree, schema=_mapping(schema), dialect="duckdb")
+        tree = qualify_columns(tree, schema=_mapping(schema), dialect="duckdb")
     except OptimizeError:
         # An ambiguous or unknown name; the caller asks the engine for its words.
         raise NotUnderstood("translation") from None
+    for identifier in tree.find_all(exp.Identifier):
+        # sqlglot quotes some and not others, and takes the two for different names
+        identifier.set("quoted", True)
+    return tree
+
+
+def _fold(tree: exp.Expr) -> None:
+    for identifier in tree.find_all(exp.Identifier):
+        identifier.set("this", folded(identifier.name))
 
 
 def _plain_name(call: exp.Anonymous) -> None:
@@ -71,27 +79,52 @@ def _plain_name(call: exp.Anonymous) -> None:
 def _mapping(schema: Schema) -> MappingSchema:
     tables: dict[str, object] = {}
     for table in schema.tables:
-        columns = {folded(column.name): "UNKNOWN" for column in table.columns}
-        if table.name == schema.protected_table:
-            columns[folded(schema.protected_column)] = "UNKNOWN"
-        tables[folded(table.name)] = columns
+        names = [each.name for each in table.columns]
+        names += [each.column for _, each in schema.protected_of(table)]
+        tables[folded(table.name)] = {folded(name): "UNKNOWN" for name in names}
     return MappingSchema({DATA: tables}, dialect="duckdb", normalize=False)
 
 
-def _resolve_table(node: exp.Table, index: dict[tuple[str, ...], Table], schema: Schema) -> None:
-    database, name = node.db, node.name
-    if not database and not node.catalog and cte_of(node) is not None:
-        return
-    if database in _CATALOGUES or name.startswith(_CATALOGUE_PREFIXES):
-        raise NotUnderstood("catalogue", tables=readable(schema))
-    table = None if node.catalog else index.get((database or DEFAULT_SCHEMA, name))
-    if table is None:
-        near = nearest(f"{database}.{name}" if database else name, [table.name for table in schema.tables])
-        raise NotUnderstood("unknown-table", name=name, near=near)
-    if not node.alias:
-        node.set("alias", exp.TableAlias(this=exp.to_identifier(name, quoted=True)))
-    node.set("this", exp.to_identifier(folded(table.name), quoted=True))
-    node.set("db", exp.to_identifier(DATA, quoted=True))
+def _resolve_tables(tree: exp.Query, schema: Schema, views: Sequence[View]) -> None:
+    """Point every table at the readable one of its name, and write views out."""
+    index = {tuple(folded(part) for part in table.path): table for table in schema.tables}
+    stored = {tuple(folded(part) for part in view.path): place for place, view in enumerate(views)}
+    names = [table.name for table in schema.tables] + [view.name for view in views]
+    for node in list(tree.find_all(exp.Table)):
+        database, name = node.db, node.name
+        if not database and not node.catalog and cte_of(node) is not None:
+            continue
+        if database in _CATALOGUES or name.startswith(_CATALOGUE_PREFIXES):
+            raise NotUnderstood("catalogue", tables=readable(schema))
+        path = (database or DEFAULT_SCHEMA, name)
+        place = None if node.catalog else stored.get(path)
+        if place is not None:
+            # a view reads those before it only, so this ends
+            _write_out(node, views[place], schema, views[:place])
+            continue
+        table = None if node.catalog else index.get(path)
+        if table is None:
+            near = nearest(f"{database}.{name}" if database else name, names)
+            raise NotUnderstood("unknown-table", name=name, near=near)
+        if not node.alias:
+            node.set("alias", exp.TableAlias(this=exp.to_identifier(name, quoted=True)))
+        node.set("this", exp.to_identifier(folded(table.name), quoted=True))
+        node.set("db", exp.to_identifier(DATA, quoted=True))
+
+
+def _write_out(node: exp.Table, view: View, schema: Schema, views: Sequence[View]) -> None:
+    """Replace a view's name by its query, in which names mean what they mean to the view."""
+    query = parse(view.query)
+    _fold(query)
+    classify(query, readable(schema))
+    _resolve_tables(query, schema, views)
+    if view.columns:
+        if any(isinstance(projection, exp.Star) or projection.is_star for projection in query.selects):
+            raise NotUnderstood("star")
+        for projection, name in zip(query.selects, view.columns, strict=False):
+            projection.replace(exp.alias_(projection.unalias().copy(), folded(name), quoted=True))
+    alias = exp.TableAlias(this=exp.to_identifier(node.alias or node.name, quoted=True))
+    node.replace(exp.Subquery(this=query, alias=alias))
 
 
 def cte_of(table: exp.Table) -> exp.CTE | None:

@@ -35,11 +35,6 @@ REASONS: dict[str, tuple[str, str]] = {
     "sample": ("Samples are not answered.", "Select records by a condition on public columns."),
     "pivot": ("PIVOT and UNPIVOT are not understood.", "Use GROUP BY, or FILTER on each aggregate."),
     "lateral": ("LATERAL is not understood.", "Use a derived table without references to the outside."),
-    "window": ("Window functions are not understood.", "Use GROUP BY, and a derived table over its result."),
-    "rollup": (
-        "ROLLUP, CUBE and GROUPING SETS are not understood.",
-        "Ask one GROUP BY query for each level.",
-    ),
     "lambda": ("Lambda functions are not understood.", ""),
     "nested-type": ("Lists, structs, maps and their elements are not understood.", "Use plain columns."),
     "star": ("This form of * is not understood.", _LIST),
@@ -60,20 +55,19 @@ REASONS: dict[str, tuple[str, str]] = {
         "Column names after a table's or WITH query's name are not understood.",
         "Rename the columns with AS inside.",
     ),
-    "join": (
-        "Joins with the protected table are not understood in a query that reads {column}.",
-        "Use a condition such as `dept IN (SELECT dept FROM … WHERE …)`.",
+    "uneven": (
+        "A join repeats some records more often than others, so they would count with different weights.",
+        "Join on a column that has each value once, or use a condition such as `dept IN (SELECT …)`.",
     ),
-    "join-kind": ("This kind of join is not understood.", "Use INNER, LEFT, RIGHT, FULL or CROSS JOIN … ON."),
+    "join-kind": ("This kind of join is not understood.", "Use INNER, LEFT, RIGHT, FULL, CROSS, SEMI or ANTI JOIN … ON."),
     "recursive": ("WITH RECURSIVE is not understood.", ""),
-    "distinct-on": ("DISTINCT ON is not understood.", "Use GROUP BY with MIN or MAX of a public column."),
     "correlated": (
-        "A subquery refers to a table of the query around it.",
-        "Use `IN (SELECT … )` with a subquery that stands alone.",
+        "An aggregate of a protected column stands in a subquery that refers to the query around it.",
+        "Aggregate in a derived table with GROUP BY, then join it.",
     ),
     "set-operation": (
-        "UNION, INTERSECT and EXCEPT are not understood where {column} is read.",
-        "Ask the queries one by one.",
+        "This set operation would compare values of {column}.",
+        "Aggregate in each part, or use UNION ALL with {column} in the same place of each.",
     ),
     "limit-percent": ("LIMIT with a percentage is not understood.", "Give a number of rows."),
     "row-level": (
@@ -83,6 +77,26 @@ REASONS: dict[str, tuple[str, str]] = {
     "protected-condition": (
         "{column} is protected: rows cannot be selected by its value.",
         "Conditions may use public columns, or `{column} IS NULL`.",
+    ),
+    "protected-join": (
+        "{column} is protected: rows cannot be joined by its value.",
+        "Join on public columns.",
+    ),
+    "protected-correlated": (
+        "A subquery reads {column} of the query around it row by row.",
+        "Subqueries may refer to public columns of the query around them.",
+    ),
+    "protected-window": (
+        "A window function would read {column} row by row.",
+        "Aggregate first: SUM(SUM({column})) OVER (…) with GROUP BY, or a window over a derived table.",
+    ),
+    "window-ties": (
+        "Which rows are chosen would hang on the order of rows that are equal here.",
+        "Order the window by a column that is unique, or use RANK, DENSE_RANK or an aggregate.",
+    ),
+    "two-columns": (
+        "One aggregate reads two protected columns.",
+        "Aggregate each by itself: SUM(a) + SUM(b) instead of SUM(a + b).",
     ),
     "protected-having": (
         "{column} is protected: HAVING may read it inside an aggregate only.",
@@ -154,6 +168,7 @@ REASONS: dict[str, tuple[str, str]] = {
     ),
     "ungrouped": ("A column is neither grouped nor inside an aggregate.", "Add it to GROUP BY."),
     "engine": ("The database rejects the statement: {detail}", ""),
+    "dialect": ("As PostgreSQL reads it, this cannot be answered: {detail}.", "{hint}"),
     "translation": (
         "The statement means something else to the database than was understood.",
         "Write types and operators out in full.",

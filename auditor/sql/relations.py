@@ -18,20 +18,26 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from auditor.sql.schema import quoted
-from auditor.sql.statement import Aggregate, Block, aggregate_name
+from auditor.sql.statement import Aggregate, Block, Leaf, aggregate_name
 
 # A bitmap beats sorting when a query set holds at least this share of all records.
 _DENSE = 1 / 50
 
 
 class Unrepresentable(Exception):
-    """A value that its SQL type cannot hold, or a query set that no aggregate has."""
+    """A value that its SQL type cannot hold."""
+
+
+class Uneven(Exception):
+    """Records that count with different weights in one aggregate."""
 
 
 @dataclass(frozen=True, eq=False)
 class Asked:
     """One aggregate of one group that the gate is to compute."""
 
+    protected: int
+    """Position of the protected column in the schema."""
     kind: Literal["sum", "max", "min"]
     """What to compute over the records' values."""
     records: NDArray[np.int64]
@@ -66,9 +72,22 @@ class Groups:
     """By group, then aggregate: position among the asked (int), a value known already, or None for NULL."""
 
 
-def read_groups(block: Block, position: int, result: pa.Table, size: int, asked: list[Asked]) -> Groups:
-    """Split a groups query's result; what is to be computed is appended to `asked`."""
-    columns = [list(_leaf_values(aggregate, result, size)) for aggregate in block.aggregates]
+def read_groups(
+    block: Block, position: int, result: pa.Table, sizes: Sequence[int], asked: list[Asked]
+) -> Groups:
+    """Split a groups query's result; what is to be computed is appended to `asked`.
+
+    Args:
+        block: The block.
+        position: Its position in the plan.
+        result: What its groups query gave.
+        sizes: The number of records of each protected column.
+        asked: Filled.
+
+    Raises:
+        Uneven: a join repeats some records of an aggregate more often than others.
+    """
+    columns = [list(_leaf_values(aggregate, result, sizes)) for aggregate in block.aggregates]
     cells: list[tuple[int | Fraction | None, ...]] = []
     for group in range(result.num_rows):
         row: list[int | Fraction | None] = []
@@ -83,37 +102,47 @@ def read_groups(block: Block, position: int, result: pa.Table, size: int, asked:
     return Groups(result.select(range(len(block.public_columns))), tuple(cells))
 
 
-def _leaf_values(aggregate: Aggregate, result: pa.Table, size: int) -> Iterator[Sequence[Any]]:
+@dataclass(frozen=True, eq=False)
+class _Members:
+    """The records that take one outcome of an aggregate's argument in one group."""
+
+    records: NDArray[np.int64]
+    """Ascending, each once."""
+    times: NDArray[np.int64]
+    """How many rows each stands in."""
+    rows: int
+    """Number of rows."""
+
+
+def _leaf_values(aggregate: Aggregate, result: pa.Table, sizes: Sequence[int]) -> Iterator[Sequence[Any]]:
     """By leaf: for each group its records, or the number of its rows."""
+    size = sizes[aggregate.protected]
     for number, leaf in enumerate(aggregate.leaves):
         column = result.column(aggregate.column + number)
         if not leaf.coefficient:
             yield column.to_pylist()
             continue
-        lists: list[NDArray[np.int64]] = []
+        lists: list[_Members] = []
         for chunk in column.chunks:
             offsets = chunk.offsets.to_numpy()
             values = chunk.values.to_numpy(zero_copy_only=False)
             # A NULL list has equal offsets, so it reads as the empty query set that it is.
-            lists += [_sorted(values[a:b], size) for a, b in pairwise(offsets)]
+            lists += [_members(values[a:b], size) for a, b in pairwise(offsets)]
         yield lists
 
 
-def _sorted(records: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    if len(records) >= size * _DENSE:
-        present = np.zeros(size, dtype=bool)
-        present[records] = True
-        ordered = np.flatnonzero(present).astype(np.int64, copy=False)
-    else:
-        ordered = np.unique(records)
-    if len(ordered) != len(records):
-        raise Unrepresentable("a record takes part more than once")
-    return ordered
+def _members(rows: NDArray[np.int64], size: int) -> _Members:
+    if len(rows) >= size * _DENSE:
+        counts = np.bincount(rows, minlength=size)
+        records = np.flatnonzero(counts).astype(np.int64, copy=False)
+        return _Members(records, counts[records], len(rows))
+    records, times = np.unique(rows, return_counts=True)
+    return _Members(records, times, len(rows))
 
 
 def _cell(aggregate: Aggregate, leaves: list[Any], place: tuple[int, int, int]) -> Asked | Fraction | None:
     counts = [
-        len(leaf) if spec.coefficient else int(leaf)
+        leaf.rows if spec.coefficient else int(leaf)
         for spec, leaf in zip(aggregate.leaves, leaves, strict=True)
     ]
     rows = sum(counts)
@@ -122,30 +151,51 @@ def _cell(aggregate: Aggregate, leaves: list[Any], place: tuple[int, int, int]) 
     parts = [
         (spec, leaf)
         for spec, leaf in zip(aggregate.leaves, leaves, strict=True)
-        if spec.coefficient and len(leaf)
+        if spec.coefficient and leaf.rows
     ]
     if aggregate.function in ("max", "min"):
-        spec, records = parts[0]
+        spec, members = parts[0]
         kind: Literal["max", "min"] = (
             "max" if (aggregate.function == "max") == (spec.coefficient > 0) else "min"
         )
-        return Asked(kind, records, None, *place, spec.coefficient, spec.offset, 1)
+        # an extreme is the same however often a row is repeated
+        return Asked(
+            aggregate.protected, kind, members.records, None, *place, spec.coefficient, spec.offset, 1
+        )
     offset = sum(
         (spec.offset * count for spec, count in zip(aggregate.leaves, counts, strict=True)), start=Fraction(0)
     )
     divisor = rows if aggregate.function == "avg" else 1
-    if not parts:
+    records, signs, weight = _weights(parts)
+    if not len(records):
         return offset / divisor
-    if len({spec.coefficient > 0 for spec, _ in parts}) == 1 and len(parts) == 1:
-        return Asked("sum", parts[0][1], None, *place, parts[0][0].coefficient, offset, divisor)
-    records = np.concatenate([leaf for _, leaf in parts])
-    signs = np.concatenate(
-        [np.full(len(leaf), 1 if spec.coefficient > 0 else -1, np.int8) for spec, leaf in parts]
-    )
-    order = np.argsort(records, kind="stable")
-    same = len({spec.coefficient > 0 for spec, _ in parts}) == 1
-    coefficient = parts[0][0].coefficient if same else abs(parts[0][0].coefficient)
-    return Asked("sum", records[order], None if same else signs[order], *place, coefficient, offset, divisor)
+    return Asked(aggregate.protected, "sum", records, signs, *place, weight, offset, divisor)
+
+
+def _weights(
+    parts: list[tuple[Leaf, _Members]],
+) -> tuple[NDArray[np.int64], NDArray[np.int8] | None, Fraction]:
+    """The records of a sum, their signs (None: all 1), and the weight that is common to them."""
+    if not parts:
+        return np.empty(0, np.int64), None, Fraction(1)
+    magnitude = abs(parts[0][0].coefficient)
+    signed = [members.times if spec.coefficient > 0 else -members.times for spec, members in parts]
+    if len(parts) == 1:
+        records, net = parts[0][1].records, signed[0]
+    else:
+        every = np.concatenate([members.records for _, members in parts])
+        records, places = np.unique(every, return_inverse=True)
+        net = np.zeros(len(records), np.int64)
+        np.add.at(net, places, np.concatenate(signed))
+        records, net = records[net != 0], net[net != 0]
+    if not len(records):
+        return records, None, magnitude
+    times = abs(int(net[0]))
+    if (np.abs(net) != times).any():
+        raise Uneven
+    if (net > 0).all() or (net < 0).all():
+        return records, None, magnitude * (times if net[0] > 0 else -times)
+    return records, np.sign(net).astype(np.int8), magnitude * times
 
 
 def relation(block: Block, groups: Groups, values: Sequence[Fraction | None]) -> pa.Table:

@@ -1,4 +1,4 @@
-"""What an analyst may name: tables, their public columns, and the one protected column.
+"""What an analyst may name: tables and views, their public columns, and the protected columns.
 
 Values only. Reading them off a database is `auditor.database`'s, checking statements against them is
 `auditor.sql.names`'s.
@@ -20,6 +20,8 @@ class Column:
     """As the database spells it."""
     type: str
     """DuckDB's text of the type, as DESCRIBE prints it."""
+    unique: bool = False
+    """Whether every row has a value of its own, so that an order by it is total."""
 
 
 @dataclass(frozen=True)
@@ -39,17 +41,48 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Protected:
+    """A column that is read through aggregates only."""
+
+    table: str
+    """Name of its table, one of the schema's."""
+    column: str
+    """Its name, as the database spells it."""
+    type: str
+    """DuckDB's text of its type."""
+
+
+@dataclass(frozen=True)
+class View:
+    """A stored query that may be read like a table; statements over it are judged as if it were written out."""
+
+    name: str
+    """`view`, or `schema.view`."""
+    query: str
+    """Its SELECT, in DuckDB's SQL."""
+    columns: tuple[str, ...]
+    """Names of its columns, where the view gives them others than its query; else empty."""
+
+    @property
+    def path(self) -> tuple[str, str]:
+        """Schema and view name."""
+        return Table(self.name, ()).path
+
+
+@dataclass(frozen=True)
 class Schema:
     """Everything a statement may name."""
 
     tables: tuple[Table, ...]
-    """Readable tables, the protected one among them with its public columns."""
-    protected_table: str
-    """Name of the protected table, one of `tables`."""
-    protected_column: str
-    """The column that is read through aggregates only."""
-    protected_type: str
-    """DuckDB's text of that column's type."""
+    """Readable tables, those with protected columns among them with their public columns."""
+    protected: tuple[Protected, ...]
+    """The protected columns; everything else refers to them by position."""
+    views: tuple[View, ...] = ()
+    """Readable views, in an order in which each reads only those before it."""
+
+    def protected_of(self, table: Table) -> tuple[tuple[int, Protected], ...]:
+        """The protected columns of a table, with their positions."""
+        return tuple((i, each) for i, each in enumerate(self.protected) if each.table == table.name)
 
 
 def folded(name: str) -> str:

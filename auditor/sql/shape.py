@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import duckdb
 
-from auditor.sql.schema import DEFAULT_SCHEMA, Schema, Table, quoted
+from auditor.sql.schema import DEFAULT_SCHEMA, Schema, Table, View, quoted
 from auditor.sql.understood import NotUnderstood
 
 DATA = "_data"
@@ -30,9 +30,10 @@ class Shape:
         self._connection.execute(f"CREATE SCHEMA {DATA}")
         for table in schema.tables:
             columns = [(column.name, column.type) for column in table.columns]
-            if table.name == schema.protected_table:
-                columns.append((schema.protected_column, schema.protected_type))
+            columns += [(each.column, each.type) for _, each in schema.protected_of(table)]
             self._create(table, ", ".join(f"{quoted(name)} {type_}" for name, type_ in columns))
+        for view in schema.views:
+            self._view(view)
         self._connection.execute(
             "SET temp_directory = ''; SET enable_external_access = false; SET lock_configuration = true"
         )
@@ -43,6 +44,13 @@ class Shape:
             self._connection.execute(f"CREATE SCHEMA IF NOT EXISTS {quoted(schema)}")
         self._connection.execute(f"CREATE TABLE {quoted(schema)}.{quoted(name)} ({columns})")
         self._connection.execute(f"CREATE TABLE {DATA}.{quoted(table.name)} ({columns})")
+
+    def _view(self, view: View) -> None:
+        schema, name = view.path
+        if schema != DEFAULT_SCHEMA:
+            self._connection.execute(f"CREATE SCHEMA IF NOT EXISTS {quoted(schema)}")
+        named = f" ({', '.join(quoted(each) for each in view.columns)})" if view.columns else ""
+        self._connection.execute(f"CREATE VIEW {quoted(schema)}.{quoted(name)}{named} AS {view.query}")
 
     def describe(self, sql: str, parameters: Parameters = None) -> list[tuple[str, str]]:
         """Names and types of a query's columns.

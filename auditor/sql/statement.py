@@ -40,8 +40,10 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """One aggregate over the protected column."""
+    """One aggregate over a protected column."""
 
+    protected: int
+    """Position of that column in the schema."""
     function: Function
     """As the statement calls it."""
     type: str
@@ -54,7 +56,7 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class Block:
-    """One SELECT that aggregates the protected column."""
+    """One SELECT that aggregates protected columns."""
 
     name: str
     """The relation that stands for it in the final statement: one row per group."""
@@ -64,6 +66,8 @@ class Block:
     """Name and type of the leading columns: keys and public aggregates."""
     aggregates: tuple[Aggregate, ...]
     """Protected aggregates; in the relation they are named `aggregate_name(i)`, after the public columns."""
+    grouped: bool
+    """Whether it has GROUP BY: without it there is one group, and no other to be told without it."""
 
 
 def aggregate_name(position: int) -> str:
@@ -78,7 +82,7 @@ class Plan:
     normalised: str
     """Canonical text, parameters included: equal for statements that differ in layout, comments or case."""
     blocks: tuple[Block, ...]
-    """The SELECTs that aggregate the protected column; empty if `public`."""
+    """The SELECTs that aggregate protected columns; empty if `public`."""
     final_sql: str
     """The rest of the statement; reads the blocks' relations and the public instance."""
     columns: tuple[str, ...]
@@ -88,5 +92,5 @@ class Plan:
 
     @property
     def public(self) -> bool:
-        """Whether no value of the protected column is read."""
+        """Whether no protected value is read."""
         return not self.blocks

@@ -36,6 +36,7 @@ STRUCTURE = _words("""
     Having Order Ordered Limit Offset Fetch LimitOptions Distinct With CTE Join Star Literal
     RawString Null Boolean Paren Tuple Filter Case If Cast TryCast DataType DataTypeParam Interval
     Var Exists In Between Is Placeholder Any All Escape
+    Rollup Cube GroupingSets Grouping GroupingId Window WindowSpec Qualify IgnoreNulls RespectNulls Columns
 """)
 OPERATORS = _words("""
     And Or Not EQ NEQ GT GTE LT LTE NullSafeEQ NullSafeNEQ Like ILike SimilarTo Glob RegexpLike Add
@@ -59,19 +60,20 @@ PROTECTED_AGGREGATES = frozenset(["Sum", "Avg", "Min", "Max"])
 PUBLIC_AGGREGATES = PROTECTED_AGGREGATES | _words("""
     Count CountIf Median Stddev StddevSamp StddevPop Variance VariancePop LogicalAnd LogicalOr
 """)
+# Functions that stand before OVER only; PUBLIC_AGGREGATES may stand there too.
+WINDOW_FUNCTIONS = _words("""
+    RowNumber Rank DenseRank PercentRank CumeDist Ntile Lag Lead FirstValue LastValue NthValue
+""")
 TYPES = _words("""
     TINYINT SMALLINT INT BIGINT INT128 UTINYINT USMALLINT UINT UBIGINT UINT128 FLOAT DOUBLE DECIMAL
     BOOLEAN TEXT VARCHAR CHAR DATE TIME TIMESTAMP TIMESTAMPTZ TIMESTAMPNTZ INTERVAL
 """)
 # Classes that get a code of their own instead of "construct".
 CODED_NODES = {
-    "Window": "window", "WindowSpec": "window", "Qualify": "window", "RowNumber": "window", "Lag": "window",
-    "Lead": "window", "Rank": "window", "DenseRank": "window", "TableSample": "sample", "Pivot": "pivot",
-    "Lateral": "lateral", "Rollup": "rollup", "Cube": "rollup", "GroupingSets": "rollup",
-    "Grouping": "rollup",
+    "TableSample": "sample", "Pivot": "pivot", "Lateral": "lateral",
     "Lambda": "lambda", "Transform": "lambda", "TableColumn": "row-reference",
     "Struct": "nested-type", "Array": "nested-type", "Bracket": "nested-type",
-    "Dot": "nested-type", "Map": "nested-type", "Columns": "star", "Insert": "statement-inside",
+    "Dot": "nested-type", "Map": "nested-type", "Insert": "statement-inside",
     "Update": "statement-inside", "Delete": "statement-inside", "Create": "statement-inside", "Into": "into",
     "Lock": "construct", "Values": "values", "ArrayAgg": "aggregate", "GroupConcat": "aggregate",
     "ArgMax": "aggregate", "ArgMin": "aggregate", "Quantile": "aggregate", "PercentileCont": "aggregate",

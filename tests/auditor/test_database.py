@@ -6,10 +6,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Literal
 
 import duckdb
 import numpy as np
@@ -32,9 +34,17 @@ def build(path: Path, *statements: str) -> Path:
     return path
 
 
+@dataclass(frozen=True)
+class Protection:
+    table: str = "staff"
+    column: str = "salary"
+    public: Sequence[str] | Literal["all"] = ("age", "dept")
+    key: str | None = "id"
+
+
 def opened(path: Path, **changes: object) -> Database:
-    given: dict[str, object] = {"table": "staff", "column": "salary", "public": ["age", "dept"], "key": "id"}
-    return Database.open(path, **{**given, **changes})  # type: ignore[arg-type]
+    of_column = {name: changes.pop(name) for name in ("table", "column", "public", "key") if name in changes}
+    return Database.open(path, [Protection(**of_column)], **changes)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -76,9 +86,10 @@ def test_the_vault_is_exact(tmp_path: Path, type_: str, literals: list[str], exp
         f"INSERT INTO staff VALUES {values}",
     )
     with opened(path, public=["age"], key=None) as database:
-        exact = [int(value) * database.scale for value in database.integers]
+        (vault,) = database.vaults
+        exact = [int(value) * vault.scale for value in vault.integers]
         assert sorted(exact) == sorted(expected)  # type: ignore[type-var]
-        assert database.keys is None
+        assert vault.keys is None
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
 from pathlib import Path
+from typing import Literal
 
 import duckdb
 import pyarrow as pa
@@ -36,6 +38,17 @@ CREATE VIEW adults AS SELECT * FROM staff WHERE age >= 30;
 PUBLIC = ["id", "age", "sex", "dept", "hired", "Büro Ort", "bonus", "active", "select"]
 
 
+@dataclass(frozen=True)
+class Protection:
+    table: str
+    column: str
+    public: list[str] | Literal["all"]
+    key: str | None = None
+
+
+PROTECT = Protection("staff", "salary", PUBLIC, "id")
+
+
 def make(path: Path, statements: str = STAFF) -> Path:
     connection = duckdb.connect(str(path))
     connection.execute(statements)
@@ -45,16 +58,17 @@ def make(path: Path, statements: str = STAFF) -> Path:
 
 def open_staff(path: Path) -> Database:
     return Database.open(
-        path, table="staff", column="salary", public=PUBLIC, key="id", public_tables=["regions", "hr.grades"]
+        path, [PROTECT], public_tables=["regions", "hr.grades"], views=["adults"]
     )
 
 
 def compute(database: Database, asked: Asked) -> Fraction:
-    chosen = [int(value) for value in database.integers[asked.records]]
+    vault = database.vaults[asked.protected]
+    chosen = [int(value) for value in vault.integers[asked.records]]
     if asked.kind == "sum":
         signs = [1] * len(chosen) if asked.signs is None else [int(sign) for sign in asked.signs]
-        return sum(s * v for s, v in zip(signs, chosen, strict=True)) * database.scale
-    return (max(chosen) if asked.kind == "max" else min(chosen)) * database.scale
+        return sum(s * v for s, v in zip(signs, chosen, strict=True)) * vault.scale
+    return (max(chosen) if asked.kind == "max" else min(chosen)) * vault.scale
 
 
 def answer(database: Database, plan: Plan) -> pa.Table:
