@@ -1,0 +1,152 @@
+"""What may stand in SQL that runs, by DuckDB's own names: functions, operators, aggregates, windows, types.
+
+The list is `pure.csv`, derived once from what DuckDB documents (`auditor.sql.derive`) and read from then on:
+a new release of DuckDB adds nothing to it. `python -m auditor.sql.pure` derives it anew; read the difference
+before you commit it. Knows names only; whether they stand in a statement is `auditor.sql.guard`'s.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+import duckdb
+
+from auditor.sql.derive import Pure, derive, impure
+
+_FILE = "pure.csv"
+_COLUMNS = ("kind", "name", "node", "refusal", "signatures")
+_UNBOUNDED = 1 << 20
+
+
+@dataclass(frozen=True)
+class Entry(Pure):
+    """A line of the list."""
+
+    node: str = ""
+    """sqlglot's classes for its calls, separated by spaces; empty if statements may not contain it."""
+    refusal: str = ""
+    """Why a client's statement may not contain it; empty if it may."""
+
+    @property
+    def arities(self) -> tuple[tuple[int, int], ...]:
+        """Least and greatest number of arguments, by overload."""
+        return tuple(_arity(signature) for signature in self.signatures)
+
+
+def _arity(signature: str) -> tuple[int, int]:
+    if signature.startswith("("):
+        words = [word for word in signature[1:].partition(")")[0].split(", ") if word]
+    else:
+        words = [word for word in signature.partition("->")[0].strip().split(", ") if word]
+    if words and words[-1].endswith("..."):
+        return len(words) - 1, _UNBOUNDED
+    return len(words), len(words)
+
+
+def read(text: str) -> tuple[str, tuple[Entry, ...]]:
+    """DuckDB's version and the lines of a list."""
+    first, _, rest = text.partition("\n")
+    entries = [
+        Entry(row["kind"], row["name"], tuple(row["signatures"].split("; ")), row["node"], row["refusal"])
+        for row in csv.DictReader(io.StringIO(rest))
+    ]
+    return first.removeprefix("# DuckDB ").strip(), tuple(entries)
+
+
+def changes(connection: duckdb.DuckDBPyConnection, entries: tuple[Entry, ...]) -> list[str]:
+    """What a connection's DuckDB says otherwise of names in a list; not what is new there."""
+    now = {(pure.kind, pure.name): pure.signatures for pure in derive(connection)}
+    found = []
+    for entry in entries:
+        signatures = now.get((entry.kind, entry.name))
+        what = f"{entry.kind} {entry.name}"
+        if signatures is None:
+            found.append(f"{what}: gone, or no longer pure. Read duckdb_functions() for its stability.")
+            continue
+        gone = sorted(set(entry.signatures) - set(signatures))
+        new = sorted(set(signatures) - set(entry.signatures))
+        if gone or new:
+            found.append(f"{what}: overloads or definition differ. Gone: {gone}. New: {new}.")
+    return found
+
+
+def withdrawn(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
+    """Names of the list that the running DuckDB no longer calls pure, or defines otherwise."""
+    derived = {pure.name: pure.signatures for pure in derive(connection) if "macro" in pure.kind}
+    redefined = {
+        entry.name
+        for entry in ENTRIES
+        if "macro" in entry.kind and derived.get(entry.name) != entry.signatures
+    }
+    return (impure(connection) & frozenset(entry.name for entry in ENTRIES)) | redefined
+
+
+def _named(*kinds: str) -> frozenset[str]:
+    return frozenset(entry.name for entry in ENTRIES if entry.kind in kinds)
+
+
+VERSION, ENTRIES = read((files("auditor.sql") / _FILE).read_text("utf-8"))
+"""The release of DuckDB that the list was derived from, and its lines."""
+scalars = _named("scalar", "macro")
+"""Functions of one row's values that may run."""
+aggregates = _named("aggregate", "aggregate macro")
+"""Aggregates over public columns, and over released aggregates, whose value no order of rows changes."""
+windows = _named("window")
+"""Window functions that are no aggregates."""
+ordered = windows - {"rank", "rank_dense", "dense_rank", "percent_rank", "cume_dist"}
+"""Window functions whose value depends on the order of rows that ORDER BY leaves equal."""
+operators = _named("operator")
+"""Operators, as DuckDB's parser names them."""
+types = _named("type")
+"""Names of plain types, in lower case."""
+short_texts = {"lpad": 1, "rpad": 1}
+"""Functions that can make a text of any length, by the position of the length: a literal of at most 1,000."""
+
+
+def accepted(kind: str, node: str) -> frozenset[str]:
+    """Names of a kind whose calls a statement may contain and which sqlglot reads as a class.
+
+    Args:
+        kind: As in `Entry`; "scalar" and "aggregate" include macros.
+        node: The class's name, `Anonymous` for names that sqlglot does not know.
+    """
+    return frozenset(
+        entry.name
+        for entry in ENTRIES
+        if entry.kind.replace("aggregate macro", "aggregate").replace("macro", "scalar") == kind
+        and node in entry.node.split()
+        and not entry.refusal
+    )
+
+
+def classes(*kinds: str) -> frozenset[str]:
+    """sqlglot's classes for accepted calls of the kinds, without `Anonymous` and `AnonymousAggFunc`."""
+    nodes = {
+        node for entry in ENTRIES if entry.kind in kinds and not entry.refusal for node in entry.node.split()
+    }
+    return frozenset(nodes - {"Anonymous", "AnonymousAggFunc"})
+
+
+def _written() -> str:
+    from auditor.sql.roundtrip import instance, round_trip
+
+    with duckdb.connect(":memory:") as connection:
+        pure = derive(connection)
+    out = io.StringIO()
+    out.write(f"# DuckDB {duckdb.__version__}\n")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    with instance() as samples:
+        for each in pure:
+            verdict = None if each.kind == "type" else round_trip(samples, each)
+            node, refusal = ("", "") if verdict is None else (verdict.node, verdict.refusal)
+            writer.writerow([each.kind, each.name, node, refusal, "; ".join(each.signatures)])
+    return out.getvalue()
+
+
+if __name__ == "__main__":
+    Path(__file__).with_name(_FILE).write_text(_written(), "utf-8")

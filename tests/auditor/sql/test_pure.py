@@ -1,0 +1,147 @@
+"""The list of what may run: as DuckDB documents it, never wider, and the same after sqlglot wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import duckdb
+import pytest
+
+from auditor.sql import pure
+from auditor.sql.derive import Pure, denied, derive, impure
+from auditor.sql.roundtrip import Verdict, instance, round_trip
+
+VOLATILE = """
+    random now today current_date current_localtime current_localtimestamp nextval setseed uuid setval ago
+    get_current_timestamp transaction_timestamp current_query txid_current write_log sleep_ms error
+"""
+REACHING_OUT = """
+    getvariable current_setting getenv stats version current_schema current_database in_search_path enum_range
+    read_text json_execute_serialized_sql json_serialize_sql query pg_typeof typeof alias
+"""
+UNBOUNDED = "repeat printf format levenshtein damerau_levenshtein range generate_series list_resize"
+ORDERED = "first last any_value string_agg list array_agg arg_max max_by mode reservoir_quantile"
+
+
+@pytest.fixture(scope="module")
+def connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect(":memory:") as opened:
+        yield opened
+
+
+def test_the_list_is_what_this_duckdb_documents(connection: duckdb.DuckDBPyConnection) -> None:
+    found = pure.changes(connection, pure.ENTRIES)
+    assert not found, (
+        f"DuckDB {duckdb.__version__} differs from {pure.VERSION}, which pure.csv was derived from. Look at "
+        "each of these, then run `python -m auditor.sql.pure` and read the difference:\n" + "\n".join(found)
+    )
+
+
+def changed(name: str, /, **changes: object) -> tuple[pure.Entry, ...]:
+    return tuple(
+        pure.Entry(**{**vars(entry), **changes}) if entry.name == name else entry for entry in pure.ENTRIES
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "said"),
+    [
+        ("sqrt", {"name": "sqrrt"}, "scalar sqrrt: gone"),
+        ("abs", {"signatures": ("BIGINT -> BIGINT",)}, "scalar abs: overloads or definition differ"),
+        ("fmod", {"signatures": ("(x, y) := (x % y)",)}, "macro fmod: overloads or definition differ"),
+        ("sum", {"kind": "window"}, "window sum: gone"),
+    ],
+)
+def test_a_release_that_changes_a_name_is_noticed(
+    connection: duckdb.DuckDBPyConnection, name: str, changes: dict[str, object], said: str
+) -> None:
+    found = pure.changes(connection, changed(name, **changes))
+    assert len(found) == 1
+    assert found[0].startswith(said)
+
+
+def test_what_is_new_in_a_release_stays_outside(connection: duckdb.DuckDBPyConnection) -> None:
+    fewer = tuple(entry for entry in pure.ENTRIES if entry.name != "sqrt")
+    assert pure.changes(connection, fewer) == []
+    assert "sqrt" in {each.name for each in derive(connection)}
+
+
+def test_macros_of_the_owner_are_not_derived() -> None:
+    with duckdb.connect(":memory:") as connection:
+        connection.execute("CREATE MACRO fmod(x, y) AS random()")
+        assert pure.changes(connection, pure.ENTRIES) == []
+
+
+def test_nothing_is_withdrawn_in_the_release_of_the_list(connection: duckdb.DuckDBPyConnection) -> None:
+    assert pure.withdrawn(connection) == frozenset()
+
+
+def test_names_that_are_volatile_now_are_withdrawn(
+    connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        pure, "ENTRIES", (*pure.ENTRIES, pure.Entry("scalar", "random", ("-> DOUBLE",), "Rand"))
+    )
+    assert pure.withdrawn(connection) == {"random"}
+
+
+@pytest.mark.parametrize("name", f"{VOLATILE} {REACHING_OUT} {UNBOUNDED} {ORDERED}".split())
+def test_names_that_must_not_run(name: str) -> None:
+    assert name not in pure.scalars | pure.aggregates | pure.windows | pure.operators
+
+
+def test_nothing_on_the_list_has_an_impure_overload(connection: duckdb.DuckDBPyConnection) -> None:
+    assert impure(connection).isdisjoint(entry.name for entry in pure.ENTRIES)
+    assert {"random", "now", "nextval"} <= impure(connection)
+
+
+def test_denied_names_are_names_that_duckdb_calls_pure(connection: duckdb.DuckDBPyConnection) -> None:
+    names = {row[0] for row in connection.execute("SELECT function_name FROM duckdb_functions()").fetchall()}
+    assert [name for name in sorted(names) if denied(name)]
+    assert not [entry.name for entry in pure.ENTRIES if denied(entry.name)]
+
+
+def test_age_with_one_argument_reads_the_clock() -> None:
+    (age,) = (entry for entry in pure.ENTRIES if entry.name == "age")
+    assert set(age.arities) == {(2, 2)}
+
+
+@pytest.mark.parametrize(
+    ("name", "arities"),
+    [
+        ("concat", {(1, pure._UNBOUNDED)}),
+        ("pi", {(0, 0)}),
+        ("substring", {(2, 2), (3, 3)}),
+        ("fmod", {(2, 2)}),
+    ],
+)
+def test_numbers_of_arguments_are_read_off_signatures(name: str, arities: set[tuple[int, int]]) -> None:
+    (entry,) = (entry for entry in pure.ENTRIES if entry.name == name)
+    assert set(entry.arities) == arities
+
+
+def test_every_accepted_name_means_the_same_after_sqlglot() -> None:
+    with instance() as samples:
+        for entry in pure.ENTRIES:
+            if entry.kind != "type":
+                verdict = round_trip(samples, entry)
+                assert verdict == Verdict(entry.node, entry.refusal), entry.name
+    assert {entry.name for entry in pure.ENTRIES if entry.refusal} == {"date_add"}
+
+
+def test_the_round_trip_notices_another_meaning(monkeypatch: pytest.MonkeyPatch) -> None:
+    from auditor.sql import roundtrip
+
+    monkeypatch.setattr(roundtrip, "generate", lambda tree: tree.sql("duckdb").replace("SQRT", "CBRT"))
+    with instance() as samples:
+        verdict = round_trip(samples, Pure("scalar", "sqrt", ("DOUBLE -> DOUBLE",)))
+    assert verdict.refusal
+
+
+def test_names_by_class() -> None:
+    assert pure.accepted("scalar", "Length") == {"char_length", "character_length", "len", "length"}
+    assert "date_add" not in pure.accepted("scalar", "Anonymous")
+    assert {"fmod", "strlen"} <= pure.accepted("scalar", "Anonymous")
+    assert "geomean" in pure.accepted("aggregate", "Anonymous")
+    assert "Sqrt" in pure.classes("scalar")
+    assert "Anonymous" not in pure.classes("scalar", "aggregate", "window", "macro")
