@@ -48,9 +48,8 @@ BINDING = Table(
     Column("format", Integer, nullable=False),
     Column("protect_digest", Text, nullable=False),
     Column("fingerprint", Text, nullable=False),
-    Column("size", Integer, nullable=False),
-    Column("table_name", Text, nullable=False),
-    Column("column_name", Text, nullable=False),
+    Column("sizes", Text, nullable=False),
+    Column("scope", Text, nullable=False),
     Column("protect", Text, nullable=False),
     Column("created", Text, nullable=False),
 )
@@ -79,6 +78,8 @@ ANSWER = Table(
     METADATA,
     Column("statement", Integer, primary_key=True, autoincrement=False),
     Column("position", Integer, primary_key=True, autoincrement=False),
+    Column("table_name", Text, nullable=False),
+    Column("column_name", Text, nullable=False),
     Column("kind", Text, nullable=False),
     Column("records", LargeBinary, nullable=False),
     Column("signs", LargeBinary),
@@ -191,13 +192,15 @@ def create(file: Path, binding: Mapping[str, object]) -> None:
     engine = connect(new, "rwc")
     try:
         _remove(new)  # what somebody left who was killed here must not become a part of it
-        with engine.connect() as connection:
-            raw = connection.connection.driver_connection
-            assert isinstance(raw, sqlite3.Connection)
-            raw.execute("PRAGMA journal_mode = WAL")
         with writing(engine, durable=True) as connection:
             METADATA.create_all(connection)
             connection.execute(BINDING.insert(), dict(binding))
+        with engine.connect() as connection:
+            raw = connection.connection.driver_connection
+            assert isinstance(raw, sqlite3.Connection)
+            # Last: a log (-wal) is not renamed, and on a full disk what it holds would stay there.
+            if raw.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
+                raise LedgerError(f"ledger {file}: cannot be created: its disk allows no log (-wal)")
         engine.dispose()
         with new.open("rb+") as content:
             os.fsync(content.fileno())
