@@ -151,7 +151,9 @@ def _star(node: exp.Star) -> None:
     counted = isinstance(parent, exp.Count)
     of_table = isinstance(parent, exp.Column) and isinstance(parent.parent, exp.Select)
     chosen = isinstance(parent, exp.Columns)
-    if not (counted or of_table or chosen or (isinstance(parent, exp.Select) and node.arg_key == "expressions")):
+    if not (
+        counted or of_table or chosen or (isinstance(parent, exp.Select) and node.arg_key == "expressions")
+    ):
         raise NotUnderstood("star")
 
 
@@ -200,7 +202,8 @@ def _columns(node: exp.Columns) -> None:
 
 def _nulls(node: exp.Expr) -> None:
     if not isinstance(node.parent, exp.Window):
-        raise NotUnderstood("aggregate-arguments", name="An aggregate")
+        inner = node.this
+        raise NotUnderstood("aggregate", name=inner.sql_name() if isinstance(inner, exp.Func) else "here")
 
 
 def _window_function(node: exp.Expr) -> None:

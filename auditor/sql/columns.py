@@ -1,7 +1,7 @@
 """COLUMNS(…): DuckDB's way to write an expression once for several columns, written out.
 
-Which columns are meant, and how the results are named, is asked of the engine on tables without rows. Promises
-a tree without COLUMNS; what is not a projection is refused.
+Which columns are meant, and how the results are named, is asked of the engine on tables without rows.
+Promises a tree without COLUMNS; what is not a projection is refused.
 """
 
 from __future__ import annotations

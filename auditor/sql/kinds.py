@@ -150,12 +150,12 @@ class Kinds:
         """
         inner: Scope = scope
         while inner.parent is not None:
-            if inner.is_derived_table or inner.is_cte:
-                # DuckDB lets a derived table read its neighbours
-                raise NotUnderstood("lateral")
             self._dependent.add(id(inner.expression))
             outer = inner.parent
             if column.table in outer.selected_sources and isinstance(outer.expression, exp.Select):
+                if inner.is_derived_table or inner.is_cte:
+                    # DuckDB lets a derived table read its neighbours
+                    raise NotUnderstood("lateral")
                 columns = self.source_columns(outer.selected_sources[column.table][1])
                 if column.name not in columns:
                     break
@@ -281,14 +281,12 @@ class _Reader:
             return
         if column.name in self._sources:
             raise NotUnderstood("row-reference", name=column.name)
-        ordered = column.find_ancestor(exp.Order, exp.Select)
+        ordered = column.find_ancestor(exp.Order, exp.Distinct, exp.Select)
         matches = [name for name, columns in self._sources.items() if column.name in columns]
-        if (
-            isinstance(ordered, exp.Order)
-            and matches
-            and not isinstance(column.parent, exp.Ordered | exp.Paren)
-        ):
-            # ORDER BY reads a bare name as an alias, a name inside an expression as a column first.
+        inside = not isinstance(column.parent, exp.Ordered | exp.Paren)
+        if matches and (isinstance(ordered, exp.Distinct) or (isinstance(ordered, exp.Order) and inside)):
+            # ORDER BY reads a bare name as an alias, a name inside an expression as a column first, and so
+            # does DISTINCT ON with any name.
             if len(matches) > 1:
                 raise NotUnderstood("translation")
             column.set("table", exp.to_identifier(matches[0], quoted=True))

@@ -38,9 +38,7 @@ Form = Leaf | Choice | None
 class Argument:
     """The linear form of one aggregate's argument."""
 
-    def __init__(
-        self, argument: exp.Expr, kind_of: KindOf, kind: int, name_of: Callable[[int], str]
-    ) -> None:
+    def __init__(self, argument: exp.Expr, kind_of: KindOf, kind: int, name_of: Callable[[int], str]) -> None:
         self._kind_of = kind_of
         self.kind = kind
         """Position of the protected column in the schema."""
@@ -91,7 +89,8 @@ class Argument:
             return self._form(node.this)
         if isinstance(node, exp.Column) and self._is_protected(node):
             if self.record is not None and self.record != node:
-                raise self._error("argument" if self._kind_of(node) == self.kind else "two-columns")
+                same = self._kind_of(node) == self._kind_of(self.record)
+                raise self._error("argument" if same else "two-columns")
             self.record = node
             return Leaf(Fraction(1), Fraction(0))
         if isinstance(node, exp.Null):

@@ -313,7 +313,7 @@ class _Loader:
             if name not in self._views:
                 raise DatabaseError(f"{name} is not a view; public tables belong in tables.public")
         # a view that another reads through comes before it
-        wanted.sort(key=lambda name: len(set(self._read_by(name)) & set(wanted)))
+        wanted = sorted(wanted, key=lambda name: len(set(self._read_by(name)) & set(wanted)))
         return tuple(
             View(name, found.query, found.columns) for name in wanted for found in [self._definition(name)]
         )

@@ -197,7 +197,6 @@ class _Lowering:
         relation.set("alias", exp.TableAlias(this=exp.to_identifier(self._name, quoted=True)))
         select.set("from_", exp.From(this=relation))
 
-
     def _substitute_inside(self, clause: exp.Expr, plain: list[tuple[str, exp.Expr]]) -> None:
         """In subqueries, replace references to this SELECT's rows, which must be keys, by the relation's."""
         for query in list(clause.find_all(exp.Query)):

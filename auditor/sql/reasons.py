@@ -59,7 +59,10 @@ REASONS: dict[str, tuple[str, str]] = {
         "A join repeats some records more often than others, so they would count with different weights.",
         "Join on a column that has each value once, or use a condition such as `dept IN (SELECT …)`.",
     ),
-    "join-kind": ("This kind of join is not understood.", "Use INNER, LEFT, RIGHT, FULL, CROSS, SEMI or ANTI JOIN … ON."),
+    "join-kind": (
+        "This kind of join is not understood.",
+        "Use INNER, LEFT, RIGHT, FULL, CROSS, SEMI or ANTI JOIN … ON.",
+    ),
     "recursive": ("WITH RECURSIVE is not understood.", ""),
     "correlated": (
         "An aggregate of a protected column stands in a subquery that refers to the query around it.",

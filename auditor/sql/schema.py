@@ -54,7 +54,7 @@ class Protected:
 
 @dataclass(frozen=True)
 class View:
-    """A stored query that may be read like a table; statements over it are judged as if it were written out."""
+    """A stored query that may be read like a table; statements over it are judged with it written out."""
 
     name: str
     """`view`, or `schema.view`."""

@@ -1,4 +1,4 @@
-"""Window functions: which node is one, and which depend on the order of rows that their ORDER BY leaves equal.
+"""Window functions: which node is one, and which hang on the order of rows that ORDER BY leaves equal.
 
 Pure questions about a tree. Where a protected value is passed on, a function that breaks ties would choose
 among rows that are alike in public by something that is not public.

@@ -166,7 +166,7 @@ def test_the_file_is_free_after_opening(path: Path) -> None:
 def test_a_path_with_a_quote(tmp_path: Path) -> None:
     path = build(tmp_path / "o'brien.duckdb", f"CREATE TABLE staff AS {ROWS}")
     with opened(path) as database:
-        assert database.size == 40
+        assert database.vaults[0].size == 40
 
 
 def test_views_and_schemas(tmp_path: Path) -> None:
@@ -177,11 +177,11 @@ def test_views_and_schemas(tmp_path: Path) -> None:
         "CREATE VIEW young AS SELECT * FROM hr.staff WHERE age < 2",
     )
     with opened(path, table="HR.Staff") as database:
-        assert database.schema.protected_table == "hr.staff"
+        assert database.schema.protected[0].table == "hr.staff"
         found = plan(database, "SELECT SUM(salary) FROM hr.staff WHERE staff.age > 1")
         assert len(database.ask(found)[0].records) == 20
     with opened(path, table="young") as database:
-        assert database.size == 20
+        assert database.vaults[0].size == 20
 
 
 def test_rows_and_numbers_follow_public_columns_only(tmp_path: Path) -> None:
@@ -190,8 +190,8 @@ def test_rows_and_numbers_follow_public_columns_only(tmp_path: Path) -> None:
     sql = "SELECT age, dept FROM staff LIMIT 7"
     with opened(by_value) as a, opened(shuffled) as b:
         assert a.fingerprint == b.fingerprint
-        assert a.keys == b.keys
-        assert np.array_equal(a.integers, b.integers)
+        assert a.vaults[0].keys == b.vaults[0].keys
+        assert np.array_equal(a.vaults[0].integers, b.vaults[0].integers)
         assert a.run_public(plan(a, sql)).equals(b.run_public(plan(b, sql)))
         assert a.run_public(plan(a, sql)).to_pylist() == [{"age": 0, "dept": "a"}] * 7
 

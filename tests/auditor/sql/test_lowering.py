@@ -37,7 +37,7 @@ def groups_asked(database: Database, sql: str) -> int:
 def test_query_sets_are_sorted_numbers_of_records_with_a_value(database: Database) -> None:
     (asked,) = database.ask(understood(database, "SELECT SUM(salary) FROM staff"))
     assert asked.kind == "sum"
-    assert asked.records.tolist() == list(range(database.size))
+    assert asked.records.tolist() == list(range(database.vaults[0].size))
     assert asked.signs is None
 
 
@@ -142,7 +142,7 @@ def test_nothing_depends_on_the_values_but_the_values(tmp_path: Path) -> None:
         for (number, _), salary in zip(held, values, strict=True):
             connection.execute("UPDATE staff SET salary = ? WHERE id = ?", [salary, number])
     with open_staff(make(tmp_path / "a.duckdb")) as one, open_staff(shuffled) as other:
-        assert one.integers.tolist() != other.integers.tolist()
+        assert one.vaults[0].integers.tolist() != other.vaults[0].integers.tolist()
         for sql in statements("understood.sql"):
             plan = understood(one, sql)
             first, second = one.ask(plan), other.ask(plan)

@@ -25,6 +25,10 @@ SCHEMA = Schema(
 )
 
 
+HARD = {"too-large", "ungrouped", "translation", "uneven", "two-columns", "dialect"}
+"""Codes that no statement of one line on this schema gets."""
+
+
 @pytest.mark.parametrize("construct", CONSTRUCTS, ids=lambda construct: construct.name)
 def test_each_example_gets_its_verdict(construct: Construct) -> None:
     verdict = understand(construct.example, None, SCHEMA)
@@ -36,7 +40,7 @@ def test_each_example_gets_its_verdict(construct: Construct) -> None:
 
 
 def test_each_reason_has_a_row() -> None:
-    assert set(REASONS) - {"too-large", "ungrouped", "translation", "dialect"} <= {row.code for row in CONSTRUCTS}
+    assert set(REASONS) - HARD <= {row.code for row in CONSTRUCTS}
 
 
 def test_the_docs_print_the_table() -> None:
