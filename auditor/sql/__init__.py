@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
+from auditor.sql import guard
 from auditor.sql.classify import classify
 from auditor.sql.columns import write_out
 from auditor.sql.kinds import Kinds
@@ -84,8 +85,12 @@ def _plan(text: str, parameters: Parameters, schema: Schema) -> Plan:
     if [type_ for _, type_ in shape.describe(normalised)] != [type_ for _, type_ in described]:
         raise NotUnderstood("translation")
     blocks = lower(kinds, shape.describe)
+    final_sql = generate(tree)
+    for block in blocks:
+        guard.check(block.groups_sql, ())
+    guard.check(final_sql, [block.name for block in blocks])
     names, types = zip(*described, strict=True)
-    return Plan(normalised, blocks, generate(tree), names, types)
+    return Plan(normalised, blocks, final_sql, names, types)
 
 
 def _described(shape: Shape, text: str, parameters: Parameters) -> list[tuple[str, str]]:
