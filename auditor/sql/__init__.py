@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from auditor.sql import guard
+from auditor.sql.catalogue import described, inner, listed
 from auditor.sql.classify import classify
 from auditor.sql.columns import write_out
 from auditor.sql.kinds import Kinds
@@ -21,6 +22,7 @@ from auditor.sql.limits import parse
 from auditor.sql.lower import generate, lower
 from auditor.sql.names import qualify, readable
 from auditor.sql.parameters import bind
+from auditor.sql.plainer import rewrite
 from auditor.sql.schema import Column, Protected, Schema, Table, View
 from auditor.sql.shape import Shape, shape_of
 from auditor.sql.statement import Aggregate, Block, Leaf, Plan, Unsupported
@@ -43,13 +45,16 @@ __all__ = [
 Parameters = Sequence[object] | Mapping[str, object] | None
 
 
-def understand(text: str, parameters: Parameters, schema: Schema) -> Plan | Unsupported:
+def understand(
+    text: str, parameters: Parameters, schema: Schema, dialect: str = "duckdb"
+) -> Plan | Unsupported:
     """Lower a statement, or say why not.
 
     Args:
-        text: One SQL statement in DuckDB's dialect.
+        text: One SQL statement.
         parameters: Values for `?` and `$1` (a sequence) or `$name` (a mapping).
         schema: What the statement may name.
+        dialect: Whose SQL it is written in; not looked at yet.
 
     Returns:
         The plan, or the reason; both depend on the arguments alone, never on data.
@@ -63,12 +68,20 @@ def understand(text: str, parameters: Parameters, schema: Schema) -> Plan | Unsu
 
 
 def _plan(text: str, parameters: Parameters, schema: Schema) -> Plan:
+    shape = shape_of(schema)
+    listing = listed(text, schema, shape.describe)
+    if listing is not None:
+        return listing
+    query = inner(text)
+    if query is not None:
+        asked = _plan(query, parameters, schema)
+        return described(asked.normalised, list(zip(asked.columns, asked.types, strict=True)))
     tree = parse(text)
     bind(tree, parameters)
+    rewrite(tree)
     classify(tree, readable(schema))
     while isinstance(tree, exp.Subquery):
         tree = tree.this
-    shape = shape_of(schema)
     write_out(tree, shape.describe)
     try:
         tree = qualify(tree, schema)
@@ -81,15 +94,15 @@ def _plan(text: str, parameters: Parameters, schema: Schema) -> Plan:
     classify(tree, readable(schema))
     kinds = Kinds(tree, schema)
     normalised = generate(tree)
-    described = _described(shape, text, parameters)
-    if [type_ for _, type_ in shape.describe(normalised)] != [type_ for _, type_ in described]:
+    columns = _described(shape, text, parameters)
+    if [type_ for _, type_ in shape.describe(normalised)] != [type_ for _, type_ in columns]:
         raise NotUnderstood("translation")
     blocks = lower(kinds, shape.describe)
     final_sql = generate(tree)
     for block in blocks:
         guard.check(block.groups_sql, ())
     guard.check(final_sql, [block.name for block in blocks])
-    names, types = zip(*described, strict=True)
+    names, types = zip(*columns, strict=True)
     return Plan(normalised, blocks, final_sql, names, types)
 
 

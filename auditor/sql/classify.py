@@ -196,8 +196,14 @@ def _order(node: exp.Order) -> None:
 
 def _columns(node: exp.Columns) -> None:
     argument = node.this
-    if not (isinstance(argument, exp.Star) or (isinstance(argument, exp.Literal) and argument.is_string)):
+    named = argument.expressions if isinstance(argument, exp.Array) else [argument]
+    if not isinstance(argument, exp.Star) and not all(each.is_string for each in named):
         raise NotUnderstood("star")
+
+
+def _array(node: exp.Array) -> None:
+    if not isinstance(node.parent, exp.Columns):
+        raise NotUnderstood("nested-type")
 
 
 def _nulls(node: exp.Expr) -> None:
@@ -232,6 +238,6 @@ _RULES: dict[type[exp.Expr], Callable[..., None]] = {
     exp.DataType: _type, exp.Star: _star, exp.Table: _table, exp.Join: _join, exp.Subquery: _subquery,
     exp.Distinct: _distinct, exp.Select: _select, exp.Max: _extreme, exp.Min: _extreme,
     exp.Limit: _limit, exp.Offset: _limit, exp.Order: _order, exp.Var: _var,
-    exp.Any: _quantified, exp.All: _quantified, exp.Columns: _columns, exp.IgnoreNulls: _nulls,
+    exp.Any: _quantified, exp.All: _quantified, exp.Columns: _columns, exp.Array: _array, exp.IgnoreNulls: _nulls,
     exp.RespectNulls: _nulls, **{getattr(exp, name): _window_function for name in WINDOW_FUNCTIONS},
 }  # fmt: skip

@@ -39,8 +39,8 @@ class Reading:
     """The SELECT."""
     scope: Scope
     """Its scope."""
-    outputs: dict[str, Kind] = field(default_factory=dict)
-    """Its columns, and whether each is a protected column passed on."""
+    outputs: list[tuple[str, Kind]] = field(default_factory=list)
+    """Its columns in order, and whether each is a protected column passed on."""
     aggregates: dict[int, Argument] = field(default_factory=dict)
     """By id of the aggregate's node: the linear form of its argument."""
     nested: bool = False
@@ -56,7 +56,7 @@ class Kinds:
 
     def __init__(self, tree: exp.Query, schema: Schema) -> None:
         self._schema = schema
-        self._outputs: dict[int, dict[str, Kind]] = {}
+        self._outputs: dict[int, list[tuple[str, Kind]]] = {}
         self._released: dict[int, bool] = {}
         self._dependent: set[int] = set()
         self._inside: dict[int, set[int]] = {}
@@ -94,23 +94,20 @@ class Kinds:
             raise NotUnderstood("correlated")
         self._released[id(node)] = released
 
-    def _combined(self, scope: Scope) -> dict[str, Kind]:
+    def _combined(self, scope: Scope) -> list[tuple[str, Kind]]:
         """The columns of a set operation; a protected column must stand in one place on both sides."""
-        sides = [list(self._outputs[id(side.expression)].values()) for side in scope.set_operation_scopes]
-        node = scope.expression
-        if len({len(side) for side in sides}) != 1:
+        left, right = (self._outputs[id(side.expression)] for side in scope.set_operation_scopes)
+        if len(left) != len(right):
             # a BY NAME operation, or columns that DuckDB would not match either
-            if any(kind is not None for side in sides for kind in side):
+            if any(kind is not None for _, kind in left + right):
                 raise NotUnderstood("set-operation", column=self._schema.protected[0].column)
-            return dict.fromkeys(node.named_selects, None)
-        outputs: dict[str, Kind] = {}
-        for name, kinds in zip(node.named_selects, zip(*sides, strict=True), strict=False):
-            if len(set(kinds)) != 1:
+            return [(name, None) for name in scope.expression.named_selects]
+        for (_, one), (_, other) in zip(left, right, strict=True):
+            if one != other:
                 raise NotUnderstood(
-                    "set-operation", column=self.name(next(kind for kind in kinds if kind is not None))
+                    "set-operation", column=self.name(next(k for k in (one, other) if k is not None))
                 )
-            outputs[name] = kinds[0]
-        return outputs
+        return left
 
     def is_released(self, scope: Scope) -> bool:
         """Whether a scope, already read, aggregates a protected column anywhere inside."""
@@ -119,7 +116,7 @@ class Kinds:
     def source_columns(self, source: exp.Table | Scope) -> dict[str, Kind]:
         """The columns of a source, and what each is."""
         if isinstance(source, Scope):
-            return self._outputs[id(source.expression)]
+            return _by_name(self._outputs[id(source.expression)])
         if source.db != DATA:
             raise NotUnderstood("construct", name="This source")
         for table in self._schema.tables:
@@ -163,6 +160,19 @@ class Kinds:
                 return columns[column.name]
             inner = outer
         raise NotUnderstood("unknown-column", name=column.name, near="")
+
+
+def _by_name(outputs: list[tuple[str, Kind]]) -> dict[str, Kind]:
+    """The columns of a query that another reads.
+
+    Raises:
+        NotUnderstood: two have one name: a public column could be taken for a record's number.
+    """
+    columns = dict(outputs)
+    if len(columns) < len(outputs):
+        names = [name for name, _ in outputs]
+        raise NotUnderstood("duplicate-column", name=next(name for name in names if names.count(name) > 1))
+    return columns
 
 
 def _children(scope: Scope) -> Iterator[Scope]:
@@ -360,12 +370,8 @@ class _Reader:
     def _outputs(self) -> None:
         for projection in self._select.expressions:
             column = projection.unalias()
-            name = projection.alias_or_name
             kind = self._kind(column) if isinstance(column, exp.Column) else None
-            if name in self._reading.outputs and not self._reading.scope.is_root:
-                # A reader could take one for the other, a public column for the record's number.
-                raise NotUnderstood("duplicate-column", name=name)
-            self._reading.outputs[name] = kind
+            self._reading.outputs.append((projection.alias_or_name, kind))
 
 
 def _in_window(column: exp.Column, select: exp.Select) -> bool:

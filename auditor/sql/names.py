@@ -20,6 +20,7 @@ from sqlglot.schema import MappingSchema
 
 from auditor.sql.classify import classify
 from auditor.sql.limits import parse
+from auditor.sql.plainer import rename, rewrite
 from auditor.sql.schema import DEFAULT_SCHEMA, Schema, View, folded
 from auditor.sql.shape import DATA
 from auditor.sql.understood import NotUnderstood
@@ -115,14 +116,12 @@ def _resolve_tables(tree: exp.Query, schema: Schema, views: Sequence[View]) -> N
 def _write_out(node: exp.Table, view: View, schema: Schema, views: Sequence[View]) -> None:
     """Replace a view's name by its query, in which names mean what they mean to the view."""
     query = parse(view.query)
+    rewrite(query)
     _fold(query)
     classify(query, readable(schema))
     _resolve_tables(query, schema, views)
-    if view.columns:
-        if any(isinstance(projection, exp.Star) or projection.is_star for projection in query.selects):
-            raise NotUnderstood("star")
-        for projection, name in zip(query.selects, view.columns, strict=False):
-            projection.replace(exp.alias_(projection.unalias().copy(), folded(name), quoted=True))
+    if view.columns and not rename(query, [folded(name) for name in view.columns]):
+        raise NotUnderstood("star")
     alias = exp.TableAlias(this=exp.to_identifier(node.alias or node.name, quoted=True))
     node.replace(exp.Subquery(this=query, alias=alias))
 

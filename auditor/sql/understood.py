@@ -36,7 +36,7 @@ STRUCTURE = _words("""
     Having Order Ordered Limit Offset Fetch LimitOptions Distinct With CTE Join Star Literal
     RawString Null Boolean Paren Tuple Filter Case If Cast TryCast DataType DataTypeParam Interval
     Var Exists In Between Is Placeholder Any All Escape
-    Rollup Cube GroupingSets Grouping GroupingId Window WindowSpec Qualify IgnoreNulls RespectNulls Columns
+    Rollup Cube GroupingSets Grouping GroupingId Window WindowSpec Qualify IgnoreNulls RespectNulls Columns Array
 """)
 OPERATORS = _words("""
     And Or Not EQ NEQ GT GTE LT LTE NullSafeEQ NullSafeNEQ Like ILike SimilarTo Glob RegexpLike Add
@@ -72,7 +72,7 @@ TYPES = _words("""
 CODED_NODES = {
     "TableSample": "sample", "Pivot": "pivot", "Lateral": "lateral",
     "Lambda": "lambda", "Transform": "lambda", "TableColumn": "row-reference",
-    "Struct": "nested-type", "Array": "nested-type", "Bracket": "nested-type",
+    "Struct": "nested-type", "Bracket": "nested-type",
     "Dot": "nested-type", "Map": "nested-type", "Insert": "statement-inside",
     "Update": "statement-inside", "Delete": "statement-inside", "Create": "statement-inside", "Into": "into",
     "Lock": "construct", "Values": "values", "ArrayAgg": "aggregate", "GroupConcat": "aggregate",
@@ -197,6 +197,11 @@ CONSTRUCTS: tuple[Construct, ...] = (
     Construct(
         "DISTINCT ON public columns", "SELECT DISTINCT ON (dept) dept, id FROM staff ORDER BY dept, id"
     ),
+    Construct(
+        "names for the columns of derived tables",
+        "WITH q(a, b) AS (SELECT id, salary FROM staff) SELECT SUM(b) FROM q",
+    ),
+    Construct("SHOW TABLES, DESCRIBE", "DESCRIBE staff"),
     Construct("quoted and unicode names", 'SELECT SUM(salary) AS "Σ größer" FROM "Staff"'),
     Construct("queries on public columns alone", "SELECT dept, COUNT(*) FROM staff GROUP BY dept"),
     Construct("the protected column row by row", "SELECT id, salary FROM staff", "row-level"),
@@ -297,7 +302,7 @@ CONSTRUCTS: tuple[Construct, ...] = (
         "protected-correlated",
     ),
     Construct("whole rows", "SELECT p FROM staff p", "row-reference"),
-    Construct("column aliases of tables", "SELECT MAX(b) FROM staff AS t(a, b)", "alias-columns"),
+    Construct("names for the columns of tables", "SELECT MAX(b) FROM staff AS t(a, b)", "alias-columns"),
     Construct(
         "two inner columns of one name",
         "SELECT SUM(x) FROM (SELECT age AS x, salary AS x FROM staff)",
