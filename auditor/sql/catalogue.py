@@ -1,7 +1,7 @@
-"""SHOW TABLES and DESCRIBE: what there is to ask about, answered from the schema and never from the catalogue.
+"""SHOW TABLES and DESCRIBE: what there is to ask about, answered from the schema, never from the catalogue.
 
-Promises a public plan that names readable tables and their readable columns only. A protected column is listed
-with its type: that it exists is what the policy says anyway.
+Promises a public plan that names readable tables and their readable columns only. A protected column is
+listed with its type: that it exists is what everybody is told anyway.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FIELDS = ("column_name", "column_type", "null", "key", "default", "extra")
 def listed(text: str, schema: Schema, describe: Describe) -> Plan | None:
     """The plan of SHOW TABLES, and of DESCRIBE or SHOW of a table or view; None for any other text."""
     if _SHOW_TABLES.fullmatch(text):
-        names = sorted(each.name for each in (*schema.tables, *schema.views))
+        names = sorted([*(each.name for each in schema.tables), *(each.name for each in schema.views)])
         return _plan("SHOW TABLES", ("name",), [(name,) for name in names])
     found = _DESCRIBE.fullmatch(text)
     if found is None:

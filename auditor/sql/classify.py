@@ -212,7 +212,7 @@ def _nulls(node: exp.Expr) -> None:
         raise NotUnderstood("aggregate", name=inner.sql_name() if isinstance(inner, exp.Func) else "here")
 
 
-def _window_function(node: exp.Expr) -> None:
+def _window_function(node: exp.Func) -> None:
     if not is_windowed(node):
         raise NotUnderstood("aggregate", name=node.sql_name())
 
@@ -238,6 +238,7 @@ _RULES: dict[type[exp.Expr], Callable[..., None]] = {
     exp.DataType: _type, exp.Star: _star, exp.Table: _table, exp.Join: _join, exp.Subquery: _subquery,
     exp.Distinct: _distinct, exp.Select: _select, exp.Max: _extreme, exp.Min: _extreme,
     exp.Limit: _limit, exp.Offset: _limit, exp.Order: _order, exp.Var: _var,
-    exp.Any: _quantified, exp.All: _quantified, exp.Columns: _columns, exp.Array: _array, exp.IgnoreNulls: _nulls,
-    exp.RespectNulls: _nulls, **{getattr(exp, name): _window_function for name in WINDOW_FUNCTIONS},
+    exp.Any: _quantified, exp.All: _quantified, exp.Columns: _columns, exp.Array: _array,
+    exp.IgnoreNulls: _nulls, exp.RespectNulls: _nulls,
+    **{getattr(exp, name): _window_function for name in WINDOW_FUNCTIONS},
 }  # fmt: skip

@@ -101,6 +101,7 @@ class Kinds:
             # a BY NAME operation, or columns that DuckDB would not match either
             if any(kind is not None for _, kind in left + right):
                 raise NotUnderstood("set-operation", column=self._schema.protected[0].column)
+            assert isinstance(scope.expression, exp.SetOperation)
             return [(name, None) for name in scope.expression.named_selects]
         for (_, one), (_, other) in zip(left, right, strict=True):
             if one != other:

@@ -72,11 +72,11 @@ class _Lowering:
                     self._public.append(holder)
             elif all(holder != known for known, _, _ in self._protected):
                 self._protected.append((holder, node, argument))
-        levels: list[exp.Expr] = [node for node in own_nodes(self._select) if isinstance(node, CALLS)]
+        levels: list[exp.Expr] = [call for call in own_nodes(self._select) if isinstance(call, CALLS)]
         level = self._grouping.level()
-        for node in levels + ([level] if level is not None else []):
-            if node not in self._public:
-                self._public.append(node)
+        for call in levels + ([level] if level is not None else []):
+            if call not in self._public:
+                self._public.append(call)
 
     def block(self) -> Block:
         """The block; its SELECT is rewritten to read the relation."""

@@ -31,7 +31,7 @@ _CATALOGUE_PREFIXES = ("duckdb_", "sqlite_", "pragma_", "pg_")
 
 def readable(schema: Schema) -> str:
     """The readable tables, for hints."""
-    return ", ".join(each.name for each in (*schema.tables, *schema.views))
+    return ", ".join([*(each.name for each in schema.tables), *(each.name for each in schema.views)])
 
 
 def qualify(tree: exp.Query, schema: Schema) -> exp.Query:

@@ -1,7 +1,7 @@
 """Other ways of writing the same, written the plain way before anything is judged.
 
-Promises a tree with the meaning it had: what `EXISTS` selects is a constant, and columns that a derived table or
-WITH query is given names for carry these names themselves. What cannot be rewritten is left for `classify`.
+Promises a tree with the meaning it had: what `EXISTS` selects is a constant, and columns that a derived table
+or WITH query is given names for carry these names themselves. What cannot be rewritten is left for `classify`.
 """
 
 from __future__ import annotations

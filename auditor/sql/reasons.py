@@ -16,7 +16,10 @@ REASONS: dict[str, tuple[str, str]] = {
         "Keep to 64 KiB, 20,000 words, 1,000 conditions, 50 levels of brackets; IN stands for many ORs.",
     ),
     "several-statements": ("The text holds more than one statement.", "Send one statement at a time."),
-    "statement": ("Only queries are answered, not {name}.", "Start with SELECT, FROM or WITH; SHOW TABLES and DESCRIBE say what there is."),
+    "statement": (
+        "Only queries are answered, not {name}.",
+        "Start with SELECT, FROM or WITH; SHOW TABLES and DESCRIBE say what there is.",
+    ),
     "statement-inside": ("A query may not contain a statement that changes something.", ""),
     "into": ("SELECT INTO is not answered.", "Leave INTO out; the rows come back to you."),
     "parameters": ("The parameters do not fit the statement: {detail}.", "Give each parameter one value."),
