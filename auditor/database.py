@@ -27,10 +27,11 @@ from auditor.errors import AuditorError, DatabaseError
 from auditor.sql import Plan, Schema, Unsupported, understand
 from auditor.sql.loading import Loaded, Protection, Vault, load
 from auditor.sql.relations import Asked, Groups, Uneven, Unrepresentable, read_groups, relation, typed
+from auditor.sql.running import LargeResult, Limits, fetch, watched
 from auditor.sql.schema import View, folded, quoted
 from auditor.sql.shape import DATA
 
-__all__ = ["Asked", "Database", "StatementFailed"]
+__all__ = ["Asked", "Database", "Limits", "StatementFailed", "TooMuch", "TooSlow", "UnevenWeights"]
 
 _REMEMBERED = 4
 _Result = TypeVar("_Result")
@@ -64,10 +65,24 @@ class UnevenWeights(StatementFailed):
     code = "uneven"
 
 
+class TooSlow(StatementFailed):
+    """The statement's time was up before it ended."""
+
+    code = "too-slow"
+
+
+class TooMuch(StatementFailed):
+    """The result has more rows or bytes than a statement may have, or its making took too much memory."""
+
+    code = "too-much"
+
+
 class Database:
     """The data of one policy: schema, vault and public instance. A context manager."""
 
     def __init__(self, loaded: Loaded) -> None:
+        self.limits = Limits()
+        """What each call of `ask`, `finish` and `run_public` may take; may be replaced at any time."""
         self._loaded = loaded
         self._cursors: set[duckdb.DuckDBPyConnection] = set()
         self._lock = threading.Lock()
@@ -160,7 +175,7 @@ class Database:
         """Run the groups queries: what the gate must compute, in an order that public data decide.
 
         Raises:
-            StatementFailed: if one fails.
+            StatementFailed: if one fails; `TooSlow` and `TooMuch` among them.
         """
         return list(self._evaluated(plan)[1])
 
@@ -183,7 +198,7 @@ class Database:
                 cursor.execute(
                     f"CREATE TEMP VIEW {quoted(block.name)} AS {typed(block, block.name + '_values')}"
                 )
-            return cursor.sql(plan.final_sql).to_arrow_table()
+            return fetch(cursor, plan.final_sql, self.limits)
 
         return self._run(run).rename_columns(list(plan.columns))
 
@@ -228,7 +243,7 @@ class Database:
         def run(cursor: duckdb.DuckDBPyConnection) -> list[Groups]:
             asked.clear()
             return [
-                read_groups(block, number, cursor.sql(block.groups_sql).to_arrow_table(), sizes, asked)
+                read_groups(block, number, fetch(cursor, block.groups_sql, self.limits), sizes, asked)
                 for number, block in enumerate(plan.blocks)
             ]
 
@@ -240,15 +255,19 @@ class Database:
         return groups, asked
 
     def _run(self, work: Callable[[duckdb.DuckDBPyConnection], _Result]) -> _Result:
-        try:
-            with self._cursor() as cursor:
+        failure: type[StatementFailed] = StatementFailed
+        with self._cursor() as cursor, watched(cursor, self.limits.seconds) as watch:
+            try:
                 return work(cursor)
-        except Uneven:
-            raise UnevenWeights from None
-        except (duckdb.Error, pa.ArrowException, Unrepresentable):
-            pass
+            except Uneven:
+                failure = UnevenWeights
+            except (LargeResult, duckdb.OutOfMemoryException):
+                failure = TooMuch
+            except (duckdb.Error, pa.ArrowException, OSError, Unrepresentable):
+                # Interrupted in the middle of a result, Arrow has an error of its own.
+                failure = TooSlow if watch.expired else StatementFailed
         # Raised out here so that the cause stays behind altogether: DuckDB's messages quote values.
-        raise StatementFailed
+        raise failure
 
     @contextmanager
     def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
