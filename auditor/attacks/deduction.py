@@ -1,0 +1,139 @@
+"""What an intruder works out from exact answers: bounds of one record's value, by integer programs.
+
+Promise: the truth lies inside whatever is returned, as long as the answers heard are exact; bounds are the
+best there are where the solver ends in time. Shares no code with `cae_sql.inference`: it is the other side's.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize, sparse
+
+Kind = Literal["sum", "max", "min"]
+SLACK = 1e-6
+SECONDS = 3.0
+"""Time for one bound; a program that is given up still has a bound that holds."""
+
+
+@dataclass(frozen=True, eq=False)
+class Heard:
+    """One answer, in units of the grid above the minimum."""
+
+    kind: Kind
+    weights: NDArray[np.int64]
+    """(n,) coefficient by record; for extremes 1 for members."""
+    value: int
+
+
+@dataclass
+class Deduction:
+    """Everything that one intruder has been told."""
+
+    size: int
+    """Records."""
+    minimum: Fraction
+    maximum: Fraction
+    resolution: Fraction
+    heard: list[Heard] = field(default_factory=list)
+
+    @property
+    def top(self) -> int:
+        """The greatest value in units."""
+        return int((self.maximum - self.minimum) // self.resolution)
+
+    def hears(self, kind: Kind, weights: NDArray[np.int64], value: Fraction) -> None:
+        """Take in an answer; a value off the grid is none that these data gave, and is left out."""
+        offset = self.minimum * (int(weights.sum()) if kind == "sum" else 1)
+        units = (value - offset) / self.resolution
+        if units.denominator == 1:
+            self.heard.append(Heard(kind, weights.astype(np.int64), int(units)))
+
+    def interval(self, record: int) -> tuple[Fraction, Fraction]:
+        """Least and greatest value that the record can have."""
+        if not self.heard:
+            return self.minimum, self.maximum
+        program = _Program(self)
+        low, high = program.bound(record, 1), program.bound(record, -1)
+        return self.minimum + low * self.resolution, self.minimum + high * self.resolution
+
+
+class _Program:
+    """One variable per atom, its total; one switch per atom and extreme that it may attain."""
+
+    def __init__(self, deduction: Deduction) -> None:
+        heard, top = deduction.heard, deduction.top
+        patterns = np.column_stack([each.weights for each in heard])
+        extremes = np.array([{"sum": 0, "max": 1, "min": 2}[each.kind] for each in heard])
+        unique, self.atom, counts = np.unique(patterns, axis=0, return_inverse=True, return_counts=True)
+        self.atom = self.atom.ravel()
+        self.count = counts.astype(np.int64)
+        self.low = np.zeros(len(unique), dtype=np.int64)
+        self.high = np.full(len(unique), top, dtype=np.int64)
+        for place, each in enumerate(heard):
+            inside = unique[:, place] != 0
+            if each.kind == "max":
+                self.high[inside] = np.minimum(self.high[inside], each.value)
+            elif each.kind == "min":
+                self.low[inside] = np.maximum(self.low[inside], each.value)
+        self.rows: list[tuple[dict[int, float], float, float]] = []
+        self.switches = 0
+        for place, each in enumerate(heard):
+            if extremes[place] == 0:
+                row = {int(a): float(unique[a, place]) for a in np.flatnonzero(unique[:, place])}
+                self.rows.append((row, each.value, each.value))
+            else:
+                self._attained(np.flatnonzero(unique[:, place]), each)
+
+    def _attained(self, atoms: NDArray[np.intp], each: Heard) -> None:
+        """Some record of these atoms has the extreme: a switched-on atom has a total that allows it."""
+        row: dict[int, float] = {}
+        for a in atoms.tolist():
+            switch = len(self.count) + self.switches
+            others = int(self.count[a]) - 1
+            low, high, value = int(self.low[a]), int(self.high[a]), each.value
+            row[switch] = 1.0
+            if each.kind == "max":
+                self.rows.append(({a: 1.0, switch: float(low - value)}, (others + 1) * low, np.inf))
+            else:
+                self.rows.append(({a: 1.0, switch: float(high - value)}, -np.inf, (others + 1) * high))
+            self.switches += 1
+        self.rows.append((row, 1, np.inf))
+
+    def bound(self, record: int, sign: int) -> int:
+        """The least (1) or greatest (-1) value of a record, in units; sound where it is not tight."""
+        a = int(self.atom[record])
+        low, high, others = int(self.low[a]), int(self.high[a]), int(self.count[a]) - 1
+        total = self._total(a, sign)
+        if sign == 1:
+            return low if total is None else max(low, math.ceil(total - SLACK) - others * high)
+        return high if total is None else min(high, math.floor(total + SLACK) - others * low)
+
+    def _total(self, atom: int, sign: int) -> float | None:
+        variables = len(self.count) + self.switches
+        cost = np.zeros(variables)
+        cost[atom] = sign
+        triples = [(i, j, w) for i, (row, _, _) in enumerate(self.rows) for j, w in row.items()]
+        i, j, w = (np.array(each) for each in zip(*triples, strict=True))
+        matrix = sparse.csr_matrix((w, (i.astype(int), j.astype(int))), shape=(len(self.rows), variables))
+        least = np.array([row[1] for row in self.rows], dtype=float)
+        most = np.array([row[2] for row in self.rows], dtype=float)
+        found = optimize.milp(
+            cost,
+            constraints=optimize.LinearConstraint(matrix, least, most),
+            bounds=optimize.Bounds(
+                np.concatenate([self.count * self.low, np.zeros(self.switches)]).astype(float),
+                np.concatenate([self.count * self.high, np.ones(self.switches)]).astype(float),
+            ),
+            integrality=np.ones(variables),
+            options={"time_limit": SECONDS},
+        )
+        reached = found.get("mip_dual_bound")
+        if reached is None or not math.isfinite(reached):
+            return None
+        return sign * float(reached)

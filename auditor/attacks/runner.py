@@ -1,0 +1,293 @@
+"""The owner's side of an attack: two who answer, a gate and plain DuckDB, and a judge who has the data.
+
+Promise: the owner's ledger is never written, and read only where attacks are to start from what it holds;
+each attack meets a gate with a ledger of its own. A claim counts as achieved if it is true and leaves fewer
+neighbouring values than the policy's limit needs. The data file is copied from and let go.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+
+import duckdb
+import numpy as np
+from scipy.stats import binom
+
+from auditor.attacks.attack import Attack
+from auditor.attacks.target import Answerer, Claim, OutOfPatience, Reply, Scene, Tally, Target
+from auditor.errors import DatabaseError, PolicyError, QueryRefused, QueryUnsupported
+from auditor.gate import Gate
+from auditor.ledger.copying import copy_ledger
+from auditor.policy import Policy
+from auditor.sql.schema import Column, Table, folded, quoted
+from cae_sql.domain import exact
+
+CHANCE = 1e-3
+"""Guesses count where so many right ones would be rarer than this by chance."""
+SECONDS = 60.0
+"""Time that one attack gets against the gate, and again without it."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """What one attack came to against one who answers."""
+
+    tally: Tally
+    claims: tuple[Claim, ...]
+    achieved: tuple[Claim, ...]
+    """Those that are true and narrower than the policy's limit allows."""
+    seconds: float
+    finished: bool
+    """Whether it ended before its time was over."""
+    leaks: int = 0
+    """Leak events that it brought about."""
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def located(self) -> int:
+        """Records that it located."""
+        return len({claim.where for claim in self.achieved})
+
+
+@dataclass(frozen=True)
+class Report:
+    """One attack against one policy and its data."""
+
+    attack: Attack
+    reason: str | None
+    """Why it could not be tried; then there are no sides."""
+    gate: Side | None = None
+    without: Side | None = None
+    """The same attack on plain DuckDB."""
+
+
+class Judge:
+    """Has the data, in a private instance; answers whatever it is asked, and checks claims."""
+
+    def __init__(self, database: str | os.PathLike[str], policy: Policy) -> None:
+        """Copy the tables that the policy names.
+
+        Raises:
+            DatabaseError: they cannot be read.
+        """
+        self._policy, self._protect = policy, policy.protect
+        self._plain = duckdb.connect(":memory:")
+        try:
+            _copied(self._plain, os.fspath(database), [policy.protect.table, *policy.tables.public])
+        except duckdb.Error as error:
+            self._plain.close()
+            text = str(error).splitlines()[0]
+            raise DatabaseError(f"database {database}: cannot be read: {text}") from None
+        self.table = _as_sql(self._protect.table)
+        least = policy.limit.least_run(policy.domain)
+        if least is None:
+            raise PolicyError("limit: even before any answer it is broken")
+        self.least_run = least
+
+    def close(self) -> None:
+        """Let go of the copy."""
+        self._plain.close()
+
+    def scene(self) -> Scene:
+        """What anybody may know."""
+        protect = self._protect
+        described = self._plain.execute(f"DESCRIBE {self.table}").fetchall()
+        hidden = {folded(protect.column)}
+        named = None if protect.public == "all" else {folded(name) for name in protect.public}
+        public = tuple(
+            Column(str(row[0]), str(row[1]))
+            for row in described
+            if folded(str(row[0])) not in hidden and (named is None or folded(str(row[0])) in named)
+        )
+        return Scene(
+            table=self.table,
+            column=next(str(row[0]) for row in described if folded(str(row[0])) in hidden),
+            public=public,
+            minimum=protect.minimum,
+            maximum=protect.maximum,
+            step=protect.step,
+            resolution=self._policy.resolution,
+            least_run=self.least_run,
+        )
+
+    def answers(self, sql: str, user: str) -> Reply:
+        """Everything: there is no gate."""
+        del user
+        try:
+            return Reply("answered", self._plain.execute(sql).fetchall())
+        except duckdb.Error as error:
+            return Reply("unsupported", None, str(error))
+
+    def achieved(self, claims: Sequence[Claim]) -> tuple[Claim, ...]:
+        """Those that are true, and narrower than the limit allows; guesses only where they beat chance."""
+        true = [claim for claim in claims if self._true_and_narrow(claim)]
+        guesses = [claim for claim in claims if claim.guess]
+        hits = sum(claim.guess for claim in true)
+        # by chance the guesses would be right as often as they are for anybody
+        chance = float(np.mean([self._share(claim) for claim in guesses])) if guesses else 0.0
+        if hits and binom.sf(hits - 1, len(guesses), chance) > CHANCE:
+            true = [claim for claim in true if not claim.guess]
+        return tuple(true)
+
+    def _share(self, claim: Claim) -> float:
+        """How many of all records have a value in a claim's interval."""
+        column = quoted(self._protect.column)
+        inside = f"{column} BETWEEN {_decimal(claim.lower)} AND {_decimal(claim.upper)}"
+        sql = f"SELECT AVG(({inside})::INTEGER) FROM {self.table} WHERE {column} IS NOT NULL"
+        return float(self._plain.execute(sql).fetchall()[0][0])
+
+    def _true_and_narrow(self, claim: Claim) -> bool:
+        column = quoted(self._protect.column)
+        sql = f"SELECT {column} FROM {self.table} WHERE ({claim.where}) AND {column} IS NOT NULL"
+        rows = self._plain.execute(sql).fetchall()
+        if len(rows) != 1 or claim.upper < claim.lower:
+            return False
+        narrow = claim.upper - claim.lower < (self.least_run - 1) * self._protect.step
+        return narrow and claim.lower <= exact(rows[0][0]) <= claim.upper
+
+
+def run_attacks(
+    database: str | os.PathLike[str],
+    policy: Policy,
+    attacks: Sequence[Attack],
+    *,
+    after_history: bool = False,
+    seconds: float = SECONDS,
+    progress: Callable[[Attack], None] = lambda _: None,
+) -> list[Report]:
+    """Run attacks against the gate and against plain DuckDB.
+
+    Args:
+        database: The DuckDB file.
+        policy: The policy; its ledger is left alone.
+        attacks: Which, in this order.
+        after_history: Start each from a copy of the owner's ledger, with its answers known to the intruder.
+        seconds: Time for each attack on each side.
+        progress: Called as each begins.
+
+    Raises:
+        AuditorError: as for `Gate.open`.
+    """
+    judge = Judge(database, policy)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            arena = _Arena(os.fspath(database), policy, judge, Path(folder), seconds, after_history)
+            found = []
+            for attack in attacks:
+                progress(attack)
+                found.append(arena.report(attack))
+            return found
+    finally:
+        judge.close()
+
+
+class _Arena:
+    """Where attacks meet the gate, each with a ledger of its own."""
+
+    def __init__(
+        self, database: str, policy: Policy, judge: Judge, folder: Path, seconds: float, history: bool
+    ) -> None:
+        self._database, self._judge, self._seconds = database, judge, seconds
+        self._folder, self._count = folder, 0
+        place = policy.ledger.model_copy(update={"path": None, "anchor": None})
+        self._policy = policy.model_copy(update={"ledger": place})
+        self._history = folder / "history.ledger"
+        if not (history and copy_ledger(policy.ledger_location(database), self._history)):
+            self._history = None  # type: ignore[assignment]
+        self._scene = judge.scene()
+
+    def report(self, attack: Attack) -> Report:
+        """Both sides of one attack."""
+        with self._gate() as gate:
+            target = Target(self._scene, *_asking(gate, self._policy))
+            self._remembered(gate, target)
+            reason = attack.applicable(target)
+            if reason is not None:
+                return Report(attack, reason)
+            before = int(gate.history()["leak"].sum())
+            side = self._side(attack, target)
+            side = replace(side, leaks=int(gate.history()["leak"].sum()) - before)
+        without = self._side(attack, Target(self._scene, self._judge.answers))
+        return Report(attack, None, side, without)
+
+    def _side(self, attack: Attack, target: Target) -> Side:
+        start, finished = time.monotonic(), True
+        target.deadline = start + self._seconds
+        try:
+            claims = attack.run(target)
+        except OutOfPatience:
+            claims, finished = target.claims(), False
+        achieved = self._judge.achieved(claims)
+        return Side(
+            target.tally,
+            tuple(claims),
+            achieved,
+            time.monotonic() - start,
+            finished,
+            remarks=tuple(dict.fromkeys(target.remarks)),
+        )
+
+    @contextmanager
+    def _gate(self) -> Iterator[Gate]:
+        self._count += 1
+        ledger = self._folder / f"{self._count}.ledger"
+        if self._history is not None:
+            copy_ledger(self._history, ledger)
+        with Gate.open(self._database, self._policy, ledger) as gate:
+            yield gate
+
+    def _remembered(self, gate: Gate, target: Target) -> None:
+        """Past answers are known to the intruder too; records are numbered alike, by their public columns."""
+        for entry in gate._ledger.entries() if self._history is not None else ():
+            for answer in entry.answers:
+                if answer.kind == "leak":
+                    continue
+                weights = np.zeros(target.size, dtype=np.int64)
+                weights[answer.records] = 1 if answer.signs is None else answer.signs
+                target.note(answer.kind, weights, Fraction(answer.value))
+
+
+def _asking(gate: Gate, policy: Policy) -> tuple[Answerer, Answerer | None]:
+    """The gate as an intruder sees it."""
+
+    def answers(sql: str, user: str) -> Reply:
+        try:
+            return Reply("answered", gate.execute(sql, user=user).fetchall())
+        except (QueryRefused, QueryUnsupported) as error:
+            said = error.decision
+            verdict = "refused" if said.verdict == "refused" else "unsupported"
+            return Reply(verdict, None, f"{said.code}: {said.message} {said.hint}")  # type: ignore[arg-type]
+
+    def checks(sql: str, user: str) -> Reply:
+        said = gate.check(sql, user=user)
+        return Reply(said.verdict, None, f"{said.code}: {said.message} {said.hint}")
+
+    return answers, checks if policy.decision.mode == "simulatable" else None
+
+
+def _decimal(value: Fraction) -> str:
+    return str(value.numerator) if value.denominator == 1 else repr(float(value))
+
+
+def _as_sql(name: str) -> str:
+    schema, table = Table(name, ()).path
+    return quoted(table) if "." not in name else f"{quoted(schema)}.{quoted(table)}"
+
+
+def _copied(connection: duckdb.DuckDBPyConnection, path: str, tables: Sequence[str]) -> None:
+    literal = path.replace("'", "''")
+    connection.execute(f"ATTACH '{literal}' AS source (TYPE duckdb, READ_ONLY)")
+    for name in tables:
+        schema, table = Table(name, ()).path
+        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {quoted(schema)}")
+        full = f"{quoted(schema)}.{quoted(table)}"
+        connection.execute(f"CREATE TABLE {full} AS FROM source.{full}")
+    connection.execute("DETACH source")
+    connection.execute("SET enable_external_access = false")
