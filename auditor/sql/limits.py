@@ -6,9 +6,11 @@ at no name and no function: that is `classify`'s and `names`'s.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
@@ -39,15 +41,26 @@ _CHAINED = (
 _PREFIXES = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}
 
 
-def parse(text: str) -> exp.Query:
+def parse(
+    text: str, dialect: Dialect = _DIALECT, respell: Callable[[str, list[Token]], str] | None = None
+) -> exp.Query:
     """The tree of a text that holds one query.
+
+    Args:
+        text: The statement.
+        dialect: Whose words it is read by.
+        respell: Writes what the dialect's parser would misread in other words, given text and tokens.
 
     Raises:
         NotUnderstood: codes "empty", "too-large", "syntax", "several-statements", "statement".
     """
-    text, tokens = _numbered(text, _tokens(text))
+    tokens = _tokens(text, dialect)
+    if respell is not None:
+        text = respell(text, tokens)
+        tokens = _tokens(text, dialect)
+    text, tokens = _numbered(text, tokens, dialect)
     try:
-        trees = [tree for tree in _DIALECT.parser().parse(tokens, text) if tree is not None]
+        trees = [tree for tree in dialect.parser().parse(tokens, text) if tree is not None]
     except ParseError:
         # sqlglot's message quotes the text and is written for programmers.
         raise NotUnderstood("syntax") from None
@@ -60,13 +73,13 @@ def parse(text: str) -> exp.Query:
     return trees[0]
 
 
-def _tokens(text: str) -> list[Token]:
+def _tokens(text: str, dialect: Dialect) -> list[Token]:
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         raise NotUnderstood("too-large")
     if "\0" in text:
         raise NotUnderstood("syntax")
     try:
-        tokens = _DIALECT.tokenize(text)
+        tokens = dialect.tokenize(text)
     except TokenError:
         raise NotUnderstood("syntax") from None
     if len(tokens) > MAX_TOKENS or _depth(tokens) > MAX_DEPTH:
@@ -92,7 +105,7 @@ def _tokens(text: str) -> list[Token]:
     return tokens
 
 
-def _numbered(text: str, tokens: list[Token]) -> tuple[str, list[Token]]:
+def _numbered(text: str, tokens: list[Token], dialect: Dialect) -> tuple[str, list[Token]]:
     """Write `?` as `$1`, `$2`, …: the tree does not keep the order of the text."""
     marks = [token for token in tokens if token.token_type == TokenType.PLACEHOLDER]
     if not marks:
@@ -105,7 +118,7 @@ def _numbered(text: str, tokens: list[Token]) -> tuple[str, list[Token]]:
         pieces += [text[position : mark.start], f"${number} "]
         position = mark.end + 1
     numbered = "".join(pieces) + text[position:]
-    return numbered, _DIALECT.tokenize(numbered)
+    return numbered, dialect.tokenize(numbered)
 
 
 def _depth(tokens: list[Token]) -> int:

@@ -1,0 +1,221 @@
+"""Aggregates with FILTER and DISTINCT, window functions with OVER, and ORDER BY."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from auditor.sql.postgres import casts, functions, numbers
+from auditor.sql.postgres.values import FLOATS, Value, no_operator, refuse
+from auditor.sql.understood import NotUnderstood
+
+if TYPE_CHECKING:
+    from auditor.sql.postgres.expressions import Expressions
+
+
+def _sum(value: Value, text: str) -> Value:
+    if not value.is_number:
+        raise no_operator(value)
+    if value.kind in ("int2", "int4"):
+        return Value(f"CAST({text} AS BIGINT)", "int8")
+    if value.kind == "int8" or value.is_exact:
+        return Value(text, "numeric", scale=value.scale or 0)
+    return Value(f"CAST({text} AS FLOAT)" if value.kind == "float4" else text, value.kind)
+
+
+def _kept(value: Value, text: str) -> Value:
+    if value.kind in ("bool", "other", "parameter"):
+        raise no_operator(value)
+    return Value(text, value.kind, scale=value.scale)
+
+
+def _deviation(value: Value, text: str) -> Value:
+    if not value.is_number:
+        raise no_operator(value)
+    return Value(text, "float8" if value.kind in FLOATS else "numeric")
+
+
+def _logical(value: Value, text: str) -> Value:
+    if value.kind != "bool":
+        raise no_operator(value)
+    return Value(text, "bool")
+
+
+_AGGREGATES: dict[str, tuple[str, Callable[[Value, str], Value]]] = {
+    "sum": ("SUM", _sum), "min": ("MIN", _kept), "max": ("MAX", _kept),
+    "bool_and": ("BOOL_AND", _logical), "every": ("BOOL_AND", _logical), "bool_or": ("BOOL_OR", _logical),
+    "stddev": ("STDDEV", _deviation), "stddev_samp": ("STDDEV_SAMP", _deviation),
+    "stddev_pop": ("STDDEV_POP", _deviation), "variance": ("VARIANCE", _deviation),
+    "var_samp": ("VAR_SAMP", _deviation), "var_pop": ("VAR_POP", _deviation),
+}  # fmt: skip
+"""Aggregates of one argument besides COUNT and AVG: DuckDB's name, and what the result is."""
+OTHER_AGGREGATES = frozenset(
+    (
+        "string_agg array_agg json_agg jsonb_agg json_object_agg xmlagg corr covar_pop covar_samp regr_slope "
+        "regr_intercept regr_count regr_r2 regr_avgx regr_avgy regr_sxx regr_sxy regr_syy mode percentile_cont "
+        "percentile_disc bit_and bit_or bit_xor range_agg"
+    ).split(" ")
+)
+"""Aggregates that are aggregates, and not understood."""
+
+
+def _average(value: Value, text: str, total: str, count: str) -> Value:
+    """AVG: of integers and exact numerics a numeric, known as a quotient.
+
+    Args:
+        value: The argument.
+        text: `AVG(…)` with its FILTER.
+        total: `SUM(…)` likewise.
+        count: `COUNT(…)` likewise.
+    """
+    if not value.is_number:
+        raise no_operator(value)
+    if value.kind in FLOATS:
+        return Value(text, "float8")
+    if not value.is_exact:
+        return Value(text, "numeric")
+    dividend = Value(total, "numeric", scale=value.scale or 0)
+    # NULL and not an error where there are no rows.
+    divisor = Value(f"NULLIF({count}, 0)", "int8", nonzero=True)
+    return numbers.ratio(dividend, divisor, text)
+
+
+WINDOWS: dict[str, tuple[int, int]] = {
+    "row_number": (0, 0), "rank": (0, 0), "dense_rank": (0, 0), "percent_rank": (0, 0), "cume_dist": (0, 0),
+    "ntile": (1, 1), "lag": (1, 3), "lead": (1, 3), "first_value": (1, 1), "last_value": (1, 1),
+    "nth_value": (2, 2),
+}  # fmt: skip
+"""Window functions and how many arguments they take."""
+
+
+def _window_function(name: str, values: list[Value]) -> Value:
+    """A window function, without its OVER."""
+    least, most = WINDOWS[name]
+    if not least <= len(values) <= most:
+        raise NotUnderstood("function", name=name)
+    if name in ("percent_rank", "cume_dist"):
+        return Value(f"{name.upper()}()", "float8")
+    if name == "ntile":
+        return Value(f"NTILE({functions.constant(values[0])})", "int4")
+    if not values:
+        return Value(f"{name.upper()}()", "int8")
+    first = values[0]
+    if first.kind in ("unknown", "parameter"):
+        raise no_operator(first)
+    texts = [first.text]
+    if len(values) > 1:
+        texts.append(str(functions.constant(values[1])))
+    if len(values) > 2:
+        _, (_, default) = functions.unify(first, values[2])
+        texts.append(default.text)
+    return Value(f"{name.upper()}({', '.join(texts)})", first.kind, scale=first.scale)
+
+
+def is_aggregate(name: str) -> bool:
+    """Whether a function is an aggregate, understood or not."""
+    return name in ("count", "avg") or name in _AGGREGATES or name in OTHER_AGGREGATES
+
+
+def named(node: exp.Expr) -> tuple[str, list[exp.Expr]]:
+    """An aggregate's name and arguments."""
+    if not isinstance(node, exp.Anonymous):
+        raise NotUnderstood("aggregate", name="here")
+    return str(node.name).lower(), node.expressions
+
+
+def aggregate(
+    expressions: Expressions, name: str, arguments: list[exp.Expr], condition: exp.Expr | None, over: str = ""
+) -> Value:
+    """An aggregate, with its FILTER and, as a window function, its OVER."""
+    if name in OTHER_AGGREGATES:
+        raise NotUnderstood("aggregate", name=name)
+    if name not in ("count", "avg") and name not in _AGGREGATES:
+        raise NotUnderstood("function", name=name)
+    tail = over
+    if condition is not None:
+        tail = f" FILTER (WHERE {expressions.condition(condition).text}){over}"
+    if name == "count" and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
+        return Value(f"COUNT(*){tail}", "int8")
+    distinct = ""
+    if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
+        distinct, arguments = "DISTINCT ", arguments[0].expressions
+    if len(arguments) != 1 or isinstance(arguments[0], exp.Order | exp.Star):
+        raise NotUnderstood("aggregate-arguments", name=name.upper())
+    value = expressions.value(arguments[0])
+    if value.kind == "parameter":
+        raise no_operator(value)
+    value = casts.typed(value, "text" if name == "count" else "float8")
+    inner = f"({distinct}{value.text}){tail}"
+    if name == "count":
+        return Value(f"COUNT{inner}", "int8")
+    if name == "avg":
+        return _average(value, f"AVG{inner}", f"SUM{inner}", f"COUNT{inner}")
+    word, result = _AGGREGATES[name]
+    return result(value, f"{word}{inner}")
+
+
+def over(expressions: Expressions, node: exp.Expr) -> Value:
+    """A window function."""
+    for clause in ("alias", "first"):
+        if node.args.get(clause):
+            raise NotUnderstood("window")
+    tail = f" OVER ({_window(expressions, node)})"
+    call, condition = node.this, None
+    if isinstance(call, exp.Filter):
+        call, condition = call.this, call.args["expression"].this
+    name, arguments = named(call)
+    if name not in WINDOWS:
+        return aggregate(expressions, name, arguments, condition, tail)
+    if condition is not None:
+        raise refuse(f"FILTER after {name}")
+    value = _window_function(name, [expressions.value(each) for each in arguments])
+    text = f"{value.text}{tail}"
+    return Value(f"CAST({text} AS INTEGER)" if name == "ntile" else text, value.kind, scale=value.scale)
+
+
+def _window(expressions: Expressions, node: exp.Expr) -> str:
+    parts = []
+    if node.args.get("partition_by"):
+        keys = [expressions.value(each).text for each in node.args["partition_by"]]
+        parts.append(f"PARTITION BY {', '.join(keys)}")
+    order = node.args.get("order")
+    if order is not None:
+        parts.append(
+            f"ORDER BY {', '.join(ordered(each, expressions.value(each.this)) for each in order.expressions)}"
+        )
+    spec = node.args.get("spec")
+    if spec is not None:
+        parts.append(_frame(spec))
+    return " ".join(parts)
+
+
+def _frame(spec: exp.Expr) -> str:
+    kind = str(spec.args.get("kind") or "").upper()
+    start, end = (_bound(spec, each) for each in ("start", "end"))
+    if kind == "RANGE" and any(letter.isdecimal() for letter in start + end):
+        raise refuse("RANGE with an offset", "Use ROWS.")
+    frame = f"{kind} BETWEEN {start} AND {end}" if end else f"{kind} {start}"
+    exclude = spec.args.get("exclude")
+    return f"{frame} EXCLUDE {exclude.name}" if exclude is not None else frame
+
+
+def _bound(spec: exp.Expr, which: str) -> str:
+    bound, side = spec.args.get(which), str(spec.args.get(f"{which}_side") or "").upper()
+    if bound is None:
+        return ""
+    if isinstance(bound, exp.Expr):
+        if not isinstance(bound, exp.Literal) or not bound.name.isdecimal():
+            raise refuse("a frame whose bound is not written out", "Write a number.")
+        return f"{bound.name} {side}"
+    return f"{bound} {side}".upper().strip()
+
+
+def ordered(node: exp.Expr, value: Value) -> str:
+    """One key of ORDER BY: NULL is greater than everything, unless NULLS says otherwise."""
+    if value.kind == "other":
+        raise no_operator(value)
+    word = " DESC" if node.args.get("desc") else ""
+    # The parser writes down what PostgreSQL does where the statement says nothing.
+    return f"{value.text}{word} NULLS {'FIRST' if node.args.get('nulls_first') else 'LAST'}"

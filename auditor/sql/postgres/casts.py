@@ -1,0 +1,272 @@
+"""Casts, and what a text without a type becomes where one is asked for.
+
+Texts that are written out are read here, strictly: dates as 2020-01-31, times as 10:11:12.5. Texts that come
+from data are checked while the statement runs: what PostgreSQL would not read as a number is an error there.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+
+from auditor.sql.postgres import numbers
+from auditor.sql.postgres.values import (
+    ADDED,
+    FLOATS,
+    INTEGERS,
+    LONGEST,
+    STORED,
+    Value,
+    cast,
+    named,
+    no_operator,
+    number,
+    quoted_text,
+    refuse,
+)
+
+_SPACE = " \t\n\r\f\v"
+_DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
+_TIMESTAMP = re.compile(r"(\d{4}-\d{1,2}-\d{1,2})(?:[ T](\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?))?")
+_TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2})(\.\d{1,6})?)?")
+_SPAN = re.compile(r"([+-]?\d{1,9})\s*(year|month|mon|week|day|hour|minute|min|second|sec)s?", re.IGNORECASE)
+_TRUE, _FALSE = ("t", "tr", "tru", "true", "y", "ye", "yes", "on", "1"), (
+    "f", "fa", "fal", "fals", "false", "n", "no", "of", "off", "0",
+)  # fmt: skip
+_RUNTIME = {
+    "int": "^[ \\t\\n\\r\\f\\x0b]*[+-]?[0-9]+[ \\t\\n\\r\\f\\x0b]*$",
+    "number": "^[ ]*[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?[ ]*$",
+    "date": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
+    "timestamp": "^[0-9]{4}-[0-9]{2}-[0-9]{2}( [0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?)?$",
+}
+
+
+def typed(value: Value, kind: str) -> Value:
+    """A text without type, or NULL, as a value of a kind; any other value as it is.
+
+    Raises:
+        NotUnderstood: code "dialect", if PostgreSQL or this module cannot read the text as that.
+    """
+    if value.kind != "unknown":
+        return value
+    if kind in ("parameter", "unknown", "other"):
+        kind = "text"
+    if value.is_null:
+        return _null(kind, ())
+    text = value.literal or ""
+    if kind == "text":
+        return Value(value.text, "text", literal=text)
+    read = _READERS.get(kind)
+    result = read(text.strip(_SPACE), kind) if read else None
+    if result is None:
+        raise refuse(
+            f"{quoted_text(text[:40])} as {kind}", "Write numbers as 1.5 and dates as DATE '2020-01-31'."
+        )
+    return result
+
+
+def _integer(text: str, kind: str) -> Value | None:
+    if not re.fullmatch(r"[+-]?[0-9]{1,18}", text):
+        return None
+    value = int(text)
+    if abs(value) >= 2 ** {"int2": 15, "int4": 31, "int8": 63}[kind]:
+        return None
+    return Value(f"CAST({value} AS {INTEGERS[kind]})", kind, constant=Decimal(value), nonzero=value != 0)
+
+
+def _numeric(text: str, kind: str) -> Value | None:
+    if not re.fullmatch(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,2})?", text):
+        return None
+    value = numbers.exact(number(text.lstrip("+-")))
+    value = numbers.negated(value) if text.startswith("-") else value
+    if kind == "numeric":
+        return value
+    return Value(f"CAST({quoted_text(text)} AS {FLOATS[kind]})", kind, nonzero=value.nonzero)
+
+
+def _boolean(text: str, kind: str) -> Value | None:
+    lowered = text.lower()
+    if lowered not in _TRUE + _FALSE:
+        return None
+    return Value("TRUE" if lowered in _TRUE else "FALSE", kind)
+
+
+def _moment(text: str, kind: str) -> Value | None:
+    found = _TIMESTAMP.fullmatch(text)
+    if found is None:
+        return None
+    year, month, day = (int(part) for part in found[1].split("-"))
+    clock = _clock(found[2]) if found[2] else "00:00:00"
+    try:
+        date = datetime.date(year, month, day).isoformat()
+    except ValueError:
+        return None
+    if clock is None:
+        return None
+    if kind == "date":
+        return Value(f"CAST('{date}' AS DATE)", kind)
+    return Value(f"CAST('{date} {clock}' AS TIMESTAMP)", kind)
+
+
+def _clock(text: str) -> str | None:
+    found = _TIME.fullmatch(text)
+    if found is None or int(found[1]) > 23 or int(found[2]) > 59 or int(found[3] or 0) > 59:
+        return None
+    return f"{int(found[1]):02}:{found[2]}:{found[3] or '00'}{found[4] or ''}"
+
+
+def _time(text: str, kind: str) -> Value | None:
+    clock = _clock(text)
+    return None if clock is None else Value(f"CAST('{clock}' AS TIME)", kind)
+
+
+def interval(text: str, kind: str = "interval") -> Value | None:
+    """An interval such as '1 year 2 days'."""
+    units = {"mon": "MONTH", "min": "MINUTE", "sec": "SECOND"}
+    pieces, position = [], 0
+    for span in _SPAN.finditer(text):
+        if text[position : span.start()].strip(_SPACE):
+            return None
+        unit = span[2].lower()
+        pieces.append(f"INTERVAL '{int(span[1])}' {units.get(unit, unit.upper())}")
+        position = span.end()
+    if not pieces or text[position:].strip(_SPACE):
+        return None
+    if len(pieces) == 1:
+        return Value(pieces[0], kind, level=ADDED)
+    return Value(" + ".join(pieces), kind, level=ADDED)
+
+
+_READERS = {
+    **dict.fromkeys(INTEGERS, _integer), "numeric": _numeric, **dict.fromkeys(FLOATS, _numeric),
+    "bool": _boolean, "date": _moment, "timestamp": _moment, "time": _time, "interval": interval,
+}  # fmt: skip
+
+
+def converted(value: Value, kind: str, parameters: tuple[int, ...] = ()) -> Value:
+    """`CAST(value AS kind(parameters))`.
+
+    Raises:
+        NotUnderstood: code "dialect", for a cast that PostgreSQL does not have or DuckDB does otherwise.
+    """
+    if value.is_null:
+        return _null(kind, parameters)
+    value = typed(value, kind)
+    if kind == "numeric":
+        return _to_numeric(value, parameters)
+    if kind == "text":
+        return _to_text(value, parameters)
+    if parameters:
+        raise refuse(f"{kind} with a precision", "Leave the precision out.")
+    if value.kind == kind:
+        return value if value.protected else replace(value, bare=False)
+    if value.kind == "parameter" or value.protected:
+        return Value(cast(value, STORED[kind]), kind, protected=value.protected)
+    convert = _CASTS.get((value.kind, kind))
+    if convert is None:
+        raise no_operator(value, Value("", kind))
+    return convert(value, kind)
+
+
+def _plainly(value: Value, kind: str) -> Value:
+    return Value(cast(value, STORED[kind]), kind, nonzero=value.nonzero and kind in FLOATS)
+
+
+def _number_to_integer(value: Value, kind: str) -> Value:
+    if value.kind == "numeric":
+        # As PostgreSQL: halves away from zero. Of a DOUBLE DuckDB rounds halves to even, as PostgreSQL does.
+        value = numbers.rounded(value, 0)
+    return Value(cast(value, INTEGERS[kind]), kind)
+
+
+def _number_to_float(value: Value, kind: str) -> Value:
+    return Value(cast(value, FLOATS[kind]), kind, constant=None, nonzero=value.nonzero)
+
+
+def _checked(pattern: str) -> Callable[[Value, str], Value]:
+    def convert(value: Value, kind: str) -> Value:
+        if len(value.text) > LONGEST:
+            raise refuse("the cast of a long expression", "Compute it in a derived table.")
+        fits = f"{value.at(ADDED)} IS NULL OR REGEXP_MATCHES({value.text}, {quoted_text(_RUNTIME[pattern])})"
+        # What PostgreSQL does not read must not be read here either: the question mark makes it an error.
+        checked = f"CASE WHEN {fits} THEN {value.text} ELSE {value.at(ADDED)} || '?' END"
+        return Value(f"CAST({checked} AS {STORED[kind]})", kind)
+
+    return convert
+
+
+def _table() -> dict[tuple[str, str], Callable[[Value, str], Value]]:
+    table: dict[tuple[str, str], Callable[[Value, str], Value]] = {}
+    for integer in INTEGERS:
+        for source in (*INTEGERS, "numeric", *FLOATS):
+            table[source, integer] = _number_to_integer
+        table["text", integer] = _checked("int")
+    for binary in FLOATS:
+        for source in (*INTEGERS, "numeric", *FLOATS):
+            table[source, binary] = _number_to_float
+        table["text", binary] = _checked("number")
+    table["bool", "int4"] = table["int4", "bool"] = _plainly
+    table["date", "timestamp"] = table["timestamp", "date"] = table["timestamp", "time"] = _plainly
+    table["text", "date"] = _checked("date")
+    table["text", "timestamp"] = _checked("timestamp")
+    return table
+
+
+_CASTS = _table()
+
+
+def _to_numeric(value: Value, parameters: tuple[int, ...]) -> Value:
+    if value.kind == "bool" or not (value.is_number or value.kind in ("text", "parameter")):
+        raise no_operator(value, Value("", "numeric"))
+    if value.kind == "text":
+        raise refuse("a text from data as numeric", "Cast it to double precision first.")
+    if not parameters:
+        if value.is_number and value.kind not in FLOATS:
+            return numbers.exact(value) if value.is_exact else value
+        if value.kind in FLOATS:
+            if value.kind == "float4":
+                raise refuse("real as numeric", "Cast to double precision first.")
+            # 15 digits in PostgreSQL; here they count when it is rounded.
+            return Value(value.text, "numeric", value.level, protected=value.protected, nonzero=value.nonzero)
+        raise refuse(f"{named(value)} as numeric without a scale", "Say how many digits: numeric(12, 2).")
+    precision, scale = (*parameters, 0)[:2]
+    if not (1 <= precision <= 38 and 0 <= scale <= precision):
+        raise refuse("numeric of more than 38 digits or with an unusual scale", "Use numeric(p, s), p <= 38.")
+    type_ = f"DECIMAL({precision}, {scale})"
+    if value.kind in FLOATS:
+        value = _to_numeric(value, ())
+    if value.kind == "parameter" or value.protected:
+        return Value(cast(value, type_), "numeric", scale=scale, protected=value.protected)
+    return Value(cast(numbers.rounded(value, scale), type_), "numeric", scale=scale)
+
+
+def _null(kind: str, parameters: tuple[int, ...]) -> Value:
+    if kind != "numeric":
+        return Value(f"CAST(NULL AS {STORED[kind]})", kind)
+    precision, scale = (*parameters, 0)[:2] if parameters else (18, 3)
+    return Value(f"CAST(NULL AS DECIMAL({precision}, {scale}))", "numeric", scale=scale)
+
+
+def _to_text(value: Value, parameters: tuple[int, ...]) -> Value:
+    if value.kind == "parameter":
+        result = Value(cast(value, "VARCHAR"), "text")
+    elif value.kind == "text":
+        result = replace(value, kind="text")
+    elif value.kind in (*INTEGERS, "bool", "date") and not value.protected:
+        result = Value(cast(value, "VARCHAR"), "text")
+    else:
+        raise refuse(
+            f"{named(value)} as text", "PostgreSQL and DuckDB write it differently; select it as it is."
+        )
+    if not parameters:
+        return result
+    # An explicit cast cuts off; it does not complain.
+    return Value(f"LEFT({result.text}, {parameters[0]})", "text")
+
+
+def as_text(value: Value) -> Value:
+    """An operand of `||` or concat, as text."""
+    return converted(value, "text")

@@ -1,0 +1,354 @@
+"""One expression after another, from PostgreSQL's tree to DuckDB's text: what is in no table is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from sqlglot import exp
+
+from auditor.sql.postgres import aggregates, casts, comparisons, functions, moments, numbers, patterns, types
+from auditor.sql.postgres.scopes import Output, Scope, name_of
+from auditor.sql.postgres.values import (
+    ADDED,
+    AND,
+    ATOM,
+    COMPARED,
+    NOT,
+    OR,
+    OTHER,
+    SIGNED,
+    Value,
+    no_operator,
+    number,
+    quoted_text,
+    refuse,
+)
+from auditor.sql.understood import CODED_NODES, NotUnderstood
+
+_OPERATORS: dict[type[exp.Expr], str] = {
+    exp.EQ: "=", exp.NEQ: "<>", exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<=",
+    exp.NullSafeEQ: "IS NOT DISTINCT FROM", exp.NullSafeNEQ: "IS DISTINCT FROM",
+    exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%",
+}  # fmt: skip
+_CLAUSE_CODES = {
+    "qualify": "window", "windows": "window", "sample": "sample", "pivots": "pivot", "laterals": "lateral",
+    "into": "into", "recursive": "recursive", "columns": "alias-columns", "method": "join-kind",
+}  # fmt: skip
+
+
+def only(node: exp.Expr, *clauses: str) -> None:
+    """Refuse a node with a clause that is not among those."""
+    for clause, value in node.args.items():
+        if clause not in clauses and value is not None and value is not False and value != []:
+            raise NotUnderstood(_CLAUSE_CODES.get(clause, "construct"), name=clause.strip("_").upper())
+
+
+class Expressions:
+    """Translates the expressions of one SELECT."""
+
+    def __init__(self, scope: Scope, query: Callable[[exp.Expr, Scope], Output]) -> None:
+        self.scope = scope
+        self._query = query
+
+    def value(self, node: exp.Expr) -> Value:
+        """Any expression."""
+        if isinstance(node, exp.Anonymous):
+            return self._call(node)
+        operator = _OPERATORS.get(type(node))
+        if operator is not None and isinstance(node, exp.Binary):
+            return self._binary(node, operator)
+        translate = _NODES.get(type(node))
+        if translate is None:
+            raise _unknown(node)
+        return translate(self, node)
+
+    def condition(self, node: exp.Expr) -> Value:
+        """An expression that must be boolean: DuckDB would take numbers and texts too."""
+        value = casts.typed(self.value(node), "bool")
+        if value.kind != "bool":
+            raise no_operator(value)
+        return value
+
+    def subquery(self, node: exp.Expr) -> Output:
+        """A query inside an expression, which may refer to this one's columns."""
+        inner = node.this if isinstance(node, exp.Subquery) else node
+        return self._query(inner, Scope(self.scope.schema, self.scope, dict(self.scope.queries)))
+
+    def _call(self, node: exp.Anonymous) -> Value:
+        only(node, "this", "expressions")
+        name = name_of(node.this) if isinstance(node.this, exp.Identifier) else str(node.this).lower()
+        if aggregates.is_aggregate(name):
+            return aggregates.aggregate(self, name, node.expressions, None)
+        if name in aggregates.WINDOWS:
+            raise refuse(f"{name} without OVER")
+        if name == "grouping":
+            return Value(f"GROUPING({', '.join(self.value(each).text for each in node.expressions)})", "int4")
+        return functions.call(name, [self.value(each) for each in node.expressions])
+
+    def _binary(self, node: exp.Binary, operator: str) -> Value:
+        only(node, "this", "expression", "typed", "safe")
+        left, right = self.value(node.this), node.expression
+        if isinstance(right, exp.Any | exp.All):
+            return self._quantified(
+                left, operator, "ANY" if isinstance(right, exp.Any) else "ALL", right.this
+            )
+        if isinstance(right, exp.Anonymous) and right.name.upper() in ("ALL", "SOME") and right.expressions:
+            word = "ALL" if right.name.upper() == "ALL" else "ANY"
+            return self._quantified(left, operator, word, right.expressions[0])
+        other = self.value(right)
+        if operator not in ("+", "-", "*", "/", "%"):
+            return comparisons.compared(left, operator, other)
+        left, other = comparisons.beside(left, other)
+        moment = moments.arithmetic(operator, left, other)
+        return moment if moment is not None else numbers.arithmetic(operator, left, other)
+
+    def _quantified(self, left: Value, operator: str, word: str, node: exp.Expr) -> Value:
+        inner = node.unnest() if isinstance(node, exp.Paren) else node
+        if isinstance(inner, exp.Array) and (operator, word) in (("=", "ANY"), ("<>", "ALL")):
+            return self._listed(left, inner.expressions, negate=word == "ALL")
+        if not isinstance(inner, exp.Query):
+            raise NotUnderstood("nested-type")
+        output = self.subquery(inner)
+        pair = comparisons.compared(left, operator, _single(output))
+        made = pair.text.rsplit(f" {operator} ", 1)[0]
+        return Value(f"{made} {operator} {word} ({output.text})", "bool", COMPARED)
+
+    def _listed(self, left: Value, nodes: list[exp.Expr], negate: bool) -> Value:
+        _, (left, *items) = functions.unify(left, *[self.value(node) for node in nodes])
+        for item in items:
+            comparisons.compared(left, "=", item)
+        word = "NOT IN" if negate else "IN"
+        return Value(f"{left.at(OTHER)} {word} ({', '.join(item.text for item in items)})", "bool", COMPARED)
+
+
+def _single(output: Output) -> Value:
+    if len(output.columns) != 1:
+        raise refuse("a subquery with several columns in an expression", "Select one column.")
+    return replace(output.columns[0][1], bare=False)
+
+
+def _unknown(node: exp.Expr) -> NotUnderstood:
+    name = type(node).__name__
+    code = CODED_NODES.get(name) or ("function" if isinstance(node, exp.Func) else "construct")
+    shown = node.sql_name() if isinstance(node, exp.Func) else name.upper()
+    return NotUnderstood(code, name=shown, tables="those that are listed as public")
+
+
+def _column(self: Expressions, node: exp.Expr) -> Value:
+    if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
+        raise NotUnderstood("star")
+    return self.scope.resolve(node)
+
+
+def _literal(_: Expressions, node: exp.Expr) -> Value:
+    if node.args.get("is_string"):
+        return Value(quoted_text(node.name), "unknown", literal=node.name)
+    return number(node.name)
+
+
+def parameter(node: exp.Expr) -> Value:
+    """`$1` or `$name`: of the type that its value has."""
+    inner = node.this
+    name = inner.name if isinstance(inner, exp.Expr) else str(inner or "")
+    if not name or node.expression:
+        raise NotUnderstood("parameters", detail="a parameter has no number")
+    return Value(f"${name}", "parameter")
+
+
+def _connected(self: Expressions, node: exp.Expr) -> Value:
+    word, level = ("AND", AND) if isinstance(node, exp.And) else ("OR", OR)
+    parts = []
+    # Flat: a chain of a thousand conditions is as deep as it is long in the tree.
+    waiting = [node]
+    while waiting:
+        each = waiting.pop()
+        if type(each) is type(node):
+            waiting += [each.args["expression"], each.this]
+        else:
+            parts.append(self.condition(each).at(level + 1))
+    return Value(f" {word} ".join(parts), "bool", level)
+
+
+def _not(self: Expressions, node: exp.Expr) -> Value:
+    return Value(f"NOT {self.condition(node.this).at(NOT + 1)}", "bool", NOT)
+
+
+def _negative(self: Expressions, node: exp.Expr) -> Value:
+    value = self.value(node.this)
+    if value.kind == "interval":
+        return Value(f"-{value.at(ATOM)}", "interval", SIGNED)
+    return numbers.negated(value)
+
+
+def _paren(self: Expressions, node: exp.Expr) -> Value:
+    # Parentheses are written anew where they are needed; a column in them has its own name still.
+    return self.value(node.this)
+
+
+def _is(self: Expressions, node: exp.Expr) -> Value:
+    word = "IS NOT" if node.args.get("negate") else "IS"
+    if isinstance(node.expression, exp.Boolean):
+        value = self.condition(node.this)
+        return Value(
+            f"{value.at(OTHER)} {word} {'TRUE' if node.expression.this else 'FALSE'}", "bool", COMPARED
+        )
+    if not isinstance(node.expression, exp.Null):
+        raise NotUnderstood("construct", name="This IS")
+    return Value(f"{self.value(node.this).at(OTHER)} {word} NULL", "bool", COMPARED)
+
+
+def _in(self: Expressions, node: exp.Expr) -> Value:
+    only(node, "this", "expressions", "query")
+    left = self.value(node.this)
+    query = node.args.get("query")
+    if query is None:
+        return self._listed(left, node.expressions, negate=False)
+    output = self.subquery(query)
+    comparisons.compared(left, "=", _single(output))
+    left = casts.typed(left, _single(output).kind)
+    return Value(f"{left.at(OTHER)} IN ({output.text})", "bool", COMPARED)
+
+
+def _between(self: Expressions, node: exp.Expr) -> Value:
+    only(node, "this", "low", "high", "negate")
+    _, parts = functions.unify(*[self.value(node.args[each]) for each in ("this", "low", "high")])
+    if any(part.kind == "other" for part in parts):
+        raise no_operator(*parts)
+    value, low, high = (part.at(ADDED) for part in parts)
+    word = "NOT BETWEEN" if node.args.get("negate") else "BETWEEN"
+    return Value(f"{value} {word} {low} AND {high}", "bool", COMPARED)
+
+
+def _case(self: Expressions, node: exp.Expr) -> Value:
+    only(node, "this", "ifs", "default")
+    subject = self.value(node.this) if node.this else None
+    tests, results = [], []
+    for branch in node.args["ifs"]:
+        if subject is None:
+            tests.append(self.condition(branch.this).text)
+        else:
+            tests.append(comparisons.compared(subject, "=", self.value(branch.this)).text)
+        results.append(self.value(branch.args["true"]))
+    if node.args.get("default") is not None:
+        results.append(self.value(node.args["default"]))
+    kind, parts = functions.unify(*results)
+    written = "".join(f" WHEN {test} THEN {part.text}" for test, part in zip(tests, parts, strict=False))
+    if len(parts) > len(tests):
+        written += f" ELSE {parts[-1].text}"
+    return functions.like(f"CASE{written} END", kind, *parts)
+
+
+def _exists(self: Expressions, node: exp.Expr) -> Value:
+    return Value(f"EXISTS ({self.subquery(node.this).text})", "bool")
+
+
+def _scalar(self: Expressions, node: exp.Expr) -> Value:
+    only(node, "this")
+    output = self.subquery(node)
+    return replace(_single(output), text=f"({output.text})", level=ATOM)
+
+
+def _cast(self: Expressions, node: exp.Expr) -> Value:
+    only(node, "this", "to")
+    kind, parameters = types.type_of(node.args["to"])
+    return casts.converted(self.value(node.this), kind, parameters)
+
+
+def _interval(_: Expressions, node: exp.Expr) -> Value:
+    unit = node.args.get("unit")
+    if unit is not None and not isinstance(unit, exp.Var):
+        raise refuse("this form of INTERVAL", "Write INTERVAL '1 day'.")
+    if not isinstance(node.this, exp.Literal):
+        raise refuse("this form of INTERVAL", "Write INTERVAL '1 day'.")
+    made = casts.interval(node.this.name + (f" {unit.name}" if unit is not None else ""))
+    if made is None:
+        raise refuse("this form of INTERVAL", "Write INTERVAL '1 day', with whole numbers.")
+    return made
+
+
+def _extract(self: Expressions, node: exp.Expr) -> Value:
+    return moments.extracted(node.this.name, self.value(node.expression))
+
+
+def _substring(self: Expressions, node: exp.Expr) -> Value:
+    if node.args.get("start") is None:
+        start: Value = number("1")
+    else:
+        start = self.value(node.args["start"])
+    length = node.args.get("length")
+    arguments = [self.value(node.this), start] + ([self.value(length)] if length is not None else [])
+    return functions.call("substring", arguments)
+
+
+def _trim(self: Expressions, node: exp.Expr) -> Value:
+    only(node, "this", "expression", "position")
+    name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(
+        str(node.args.get("position") or "").upper(), "btrim"
+    )
+    letters = node.args.get("expression")
+    return functions.call(
+        name, [self.value(node.this)] + ([self.value(letters)] if letters is not None else [])
+    )
+
+
+def _position(self: Expressions, node: exp.Expr) -> Value:
+    only(node, "this", "substr")
+    return functions.call("strpos", [self.value(node.this), self.value(node.args["substr"])])
+
+
+def _pattern(self: Expressions, node: exp.Expr, escape: str | None = None) -> Value:
+    only(node, "this", "expression", "negate")
+    value, pattern = (casts.typed(self.value(each), "text") for each in (node.this, node.expression))
+    if value.kind not in ("text", "parameter") or pattern.kind not in ("text", "parameter"):
+        raise no_operator(value, pattern)
+    if isinstance(node, exp.SimilarTo):
+        made = patterns.similar(value, pattern, escape)
+    elif isinstance(node, exp.RegexpLike | exp.RegexpILike):
+        made = patterns.regular(value, pattern, isinstance(node, exp.RegexpILike))
+    else:
+        made = patterns.like(value, pattern, escape, "ILIKE" if isinstance(node, exp.ILike) else "LIKE")
+    return Value(f"NOT {made.at(NOT + 1)}", "bool", NOT) if node.args.get("negate") else made
+
+
+def _escape(self: Expressions, node: exp.Expr) -> Value:
+    inner, letter = node.this, node.expression
+    negate = isinstance(inner, exp.Not)
+    inner = inner.this if negate else inner
+    if not isinstance(inner, exp.Like | exp.ILike | exp.SimilarTo) or not letter.args.get("is_string"):
+        raise NotUnderstood("construct", name="ESCAPE")
+    made = _pattern(self, inner, letter.name)
+    return Value(f"NOT {made.at(NOT + 1)}", "bool", NOT) if negate else made
+
+
+def _joined(self: Expressions, node: exp.Expr) -> Value:
+    values = [casts.typed(self.value(each), "text") for each in node.flatten()]
+    if not any(value.kind == "text" for value in values[:2]):
+        raise no_operator(*values[:2])
+    texts = [casts.as_text(value).at(ADDED) for value in values]
+    return Value(" || ".join(texts), "text", OTHER)
+
+
+def _power(self: Expressions, node: exp.Expr) -> Value:
+    left, right = self.value(node.this), self.value(node.expression)
+    return numbers.power(casts.typed(left, right.kind), casts.typed(right, left.kind))
+
+
+def _filter(self: Expressions, node: exp.Expr) -> Value:
+    name, arguments = aggregates.named(node.this)
+    return aggregates.aggregate(self, name, arguments, node.args["expression"].this)
+
+
+_NODES: dict[type[exp.Expr], Callable[[Expressions, exp.Expr], Value]] = {
+    exp.Column: _column, exp.Literal: _literal, exp.Parameter: lambda _, node: parameter(node),
+    exp.Placeholder: lambda _, node: parameter(node),
+    exp.And: _connected, exp.Or: _connected, exp.Not: _not, exp.Neg: _negative,
+    exp.Paren: _paren, exp.Is: _is,
+    exp.In: _in, exp.Between: _between, exp.Case: _case, exp.Exists: _exists, exp.Subquery: _scalar,
+    exp.Cast: _cast, exp.Interval: _interval, exp.Extract: _extract, exp.Substring: _substring,
+    exp.Trim: _trim, exp.StrPosition: _position, exp.Like: _pattern, exp.ILike: _pattern,
+    exp.SimilarTo: _pattern, exp.RegexpLike: _pattern, exp.RegexpILike: _pattern, exp.Escape: _escape,
+    exp.DPipe: _joined, exp.Pow: _power, exp.Filter: _filter, exp.Window: aggregates.over,
+    exp.Null: lambda *_: Value("NULL", "unknown"),
+    exp.Boolean: lambda _, node: Value("TRUE" if node.this else "FALSE", "bool"),
+}  # fmt: skip

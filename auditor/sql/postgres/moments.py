@@ -1,0 +1,142 @@
+"""Dates and times: arithmetic, fields, truncation, and the formats of to_char that are understood."""
+
+from __future__ import annotations
+
+import re
+
+from auditor.sql.postgres.values import (
+    ADDED,
+    ATOM,
+    INTEGERS,
+    MULTIPLIED,
+    Value,
+    cast,
+    no_operator,
+    quoted_text,
+    refuse,
+)
+
+MOMENTS = ("date", "timestamp")
+_DATE_FIELDS = (
+    "year",
+    "month",
+    "day",
+    "quarter",
+    "week",
+    "dow",
+    "isodow",
+    "doy",
+    "isoyear",
+    "century",
+    "decade",
+)
+_TIME_FIELDS = ("hour", "minute")
+_NAMES = {
+    "years": "year", "y": "year", "yr": "year", "yrs": "year", "months": "month", "mon": "month",
+    "mons": "month", "days": "day", "d": "day", "hours": "hour", "h": "hour", "hr": "hour", "hrs": "hour",
+    "minutes": "minute", "min": "minute", "mins": "minute", "weeks": "week", "w": "week", "qtr": "quarter",
+    "centuries": "century", "decades": "decade",
+}  # fmt: skip
+_TRUNCATED = ("second", "minute", "hour", "day", "week", "month", "quarter", "year", "decade")
+_FORMATS = {"YYYY": "%Y", "MM": "%m", "DD": "%d", "HH24": "%H", "MI": "%M", "SS": "%S", "IYYY": "%G",
+            "IW": "%V", "DDD": "%j"}  # fmt: skip
+
+
+def arithmetic(operator: str, left: Value, right: Value) -> Value | None:
+    """`+`, `-`, `*` where a date, a timestamp or an interval takes part; None if none does."""
+    kinds = (left.kind, right.kind)
+    if not any(kind in (*MOMENTS, "interval", "time", "timestamptz") for kind in kinds):
+        return None
+    text = f"{left.at(ADDED)} {operator} {right.at(MULTIPLIED)}"
+    if kinds == ("date", "date") and operator == "-":
+        return Value(f"CAST({text} AS INTEGER)", "int4")
+    if kinds[0] == "date" and kinds[1] in ("int2", "int4") and operator in "+-":
+        return Value(f"{left.at(ADDED)} {operator} {cast(right, 'INTEGER')}", "date", ADDED)
+    if kinds[1] == "date" and kinds[0] in ("int2", "int4") and operator == "+":
+        return Value(f"{right.at(ADDED)} + {cast(left, 'INTEGER')}", "date", ADDED)
+    if kinds[0] in MOMENTS and kinds[1] == "interval" and operator in "+-":
+        return Value(text, "timestamp", ADDED)
+    if kinds[1] in MOMENTS and kinds[0] == "interval" and operator == "+":
+        return Value(f"{right.at(ADDED)} + {left.at(MULTIPLIED)}", "timestamp", ADDED)
+    if kinds == ("interval", "interval") and operator in "+-":
+        return Value(text, "interval", ADDED)
+    if set(kinds) <= {"interval", *INTEGERS} and kinds[0] != kinds[1] and operator == "*":
+        span, times = (left, right) if kinds[0] == "interval" else (right, left)
+        return Value(f"{span.at(ATOM)} * {times.at(ATOM)}", "interval", MULTIPLIED)
+    raise no_operator(left, right)
+
+
+def _field(name: str) -> str:
+    lowered = name.lower()
+    return _NAMES.get(lowered, lowered)
+
+
+def extracted(name: str, value: Value) -> Value:
+    """`EXTRACT(field FROM …)`: a numeric."""
+    field = _field(name)
+    if value.kind not in MOMENTS:
+        raise refuse(f"EXTRACT from {value.kind}", "Use a date or timestamp.")
+    if field == "epoch":
+        epoch = f"EXTRACT(epoch FROM {value.text})"
+        if value.kind == "date":
+            return Value(f"CAST({epoch} AS BIGINT)", "numeric", scale=0)
+        return Value(f"CAST({epoch} AS DECIMAL(38, 6))", "numeric", scale=6)
+    if field in _DATE_FIELDS or (field in _TIME_FIELDS and value.kind == "timestamp"):
+        return Value(f"EXTRACT({field} FROM {value.text})", "numeric", scale=0)
+    raise refuse(
+        f"EXTRACT of {field}", "Use year, quarter, month, week, day, dow, isodow, doy, hour, minute or epoch."
+    )
+
+
+def part(field: Value, value: Value) -> Value:
+    """`date_part('field', …)`: double precision."""
+    if field.literal is None:
+        raise refuse("date_part of a field that is not written out", "Write date_part('year', …).")
+    return Value(cast(extracted(field.literal, value), "DOUBLE"), "float8")
+
+
+def truncated(field: Value, value: Value) -> Value:
+    """`date_trunc('field', …)`.
+
+    Of a date PostgreSQL makes a timestamp with time zone, at midnight of the session's zone; here it is the
+    timestamp of that midnight.
+    """
+    name = _field(field.literal or "")
+    if name not in _TRUNCATED or value.kind not in MOMENTS:
+        raise refuse("this date_trunc", "Use date_trunc('month', …) of a date or timestamp.")
+    return Value(f"DATE_TRUNC({quoted_text(name)}, {value.text})", "timestamp")
+
+
+def shown(value: Value, pattern: Value) -> Value:
+    """`to_char(…, 'YYYY-MM-DD HH24:MI:SS')`, by parts that both engines write alike."""
+    if value.kind not in MOMENTS or pattern.literal is None:
+        raise refuse("to_char of anything but dates and timestamps", "Select the value as it is.")
+    pieces = []
+    for piece in re.findall(r"[A-Za-z0-9]+|[^A-Za-z0-9]+", pattern.literal):
+        letters = _letters(piece)
+        if letters is None:
+            raise refuse(
+                "this format of to_char", "Understood are YYYY, MM, DD, DDD, IYYY, IW, HH24, MI and SS."
+            )
+        pieces.append(letters)
+    return Value(f"STRFTIME({value.text}, {quoted_text(''.join(pieces))})", "text")
+
+
+def _letters(piece: str) -> str | None:
+    if not piece[0].isalnum():
+        return piece if re.fullmatch(r"[-/:., ]+", piece) else None
+    made = ""
+    while piece:
+        part = next((part for part in ("YYYY", "IYYY", "HH24", "DDD", "MM", "DD", "MI", "SS", "IW")
+                     if piece.startswith(part)), None)  # fmt: skip
+        if part is None:
+            return None
+        made, piece = made + _FORMATS[part], piece[len(part) :]
+    return made
+
+
+def made_date(year: Value, month: Value, day: Value) -> Value:
+    """`make_date(y, m, d)`."""
+    if any(part.kind not in ("int2", "int4") for part in (year, month, day)):
+        raise no_operator(year, month, day)
+    return Value(f"MAKE_DATE({year.text}, {month.text}, {day.text})", "date")

@@ -1,0 +1,377 @@
+"""Queries: SELECT with its clauses, set operations and WITH, as PostgreSQL reads them.
+
+Promises that the translated query has PostgreSQL's column names, and that each name in it says which table it
+is of.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from auditor.sql.postgres import casts, functions
+from auditor.sql.postgres.aggregates import ordered
+from auditor.sql.postgres.expressions import Expressions, only, parameter
+from auditor.sql.postgres.naming import figured
+from auditor.sql.postgres.scopes import Output, Relation, Scope, name_of, passed_on, relation
+from auditor.sql.postgres.values import Value, no_operator, refuse
+from auditor.sql.schema import folded, quoted
+from auditor.sql.understood import NotUnderstood
+
+_SET_OPERATIONS: dict[type[exp.Expr], str] = {
+    exp.Union: "UNION",
+    exp.Intersect: "INTERSECT",
+    exp.Except: "EXCEPT",
+}
+_SIDES = {"": "", "LEFT": "LEFT ", "RIGHT": "RIGHT ", "FULL": "FULL "}
+
+
+def translated(
+    node: exp.Expr, scope: Scope, names: list[str] | None = None, kinds: list[str] | None = None
+) -> Output:
+    """A query.
+
+    Args:
+        node: SELECT, a set operation, or one in parentheses.
+        scope: An empty scope, with what is around it.
+        names: Names for the leading columns, where the query's alias lists them.
+        kinds: What texts without type become, column by column, where a set operation says so.
+    """
+    if isinstance(node, exp.Subquery):
+        only(node, "this", "with_", "order", "limit", "offset")
+        if not any(node.args.get(each) for each in ("with_", "order", "limit", "offset")):
+            inner = translated(node.this, scope, names, kinds)
+            return replace(inner, text=f"({inner.text})")
+        raise NotUnderstood("construct", name="ORDER BY after a query in parentheses")
+    if isinstance(node, exp.Select):
+        return _Select(node, scope).output(names, kinds)
+    if type(node) in _SET_OPERATIONS:
+        return _set_operation(node, scope, names)
+    if isinstance(node, exp.Values):
+        raise NotUnderstood("values")
+    raise NotUnderstood("construct", name="This query")
+
+
+def _with(node: exp.Expr, scope: Scope) -> str:
+    clause = node.args.get("with_")
+    if clause is None:
+        return ""
+    if clause.args.get("recursive"):
+        raise NotUnderstood("recursive")
+    pieces = []
+    for cte in clause.expressions:
+        only(cte, "this", "alias", "materialized")
+        name = name_of(cte.args["alias"].this)
+        names = [name_of(each) for each in cte.args["alias"].args.get("columns") or []]
+        if not isinstance(cte.this, exp.Query):
+            raise NotUnderstood("statement-inside")
+        output = translated(cte.this, Scope(scope.schema, scope.outer, dict(scope.queries)), names)
+        _distinct_names(output)
+        scope.queries[name] = tuple(passed_on(*each) for each in output.columns)
+        pieces.append(f"{quoted(name)} AS ({output.text})")
+    return f"WITH {', '.join(pieces)} "
+
+
+def _distinct_names(output: Output) -> None:
+    seen: set[str] = set()
+    for name, _ in output.columns:
+        if folded(name) in seen:
+            raise NotUnderstood("duplicate-column", name=name)
+        seen.add(folded(name))
+
+
+def _set_operation(node: exp.Expr, scope: Scope, names: list[str] | None) -> Output:
+    only(node, "with_", "this", "expression", "distinct", "order", "limit", "offset")
+    with_ = _with(node, scope)
+
+    def part(side: exp.Expr, kinds: list[str] | None, named: list[str] | None) -> Output:
+        return translated(side, Scope(scope.schema, scope.outer, dict(scope.queries)), named, kinds)
+
+    left, right = part(node.this, None, names), part(node.args["expression"], None, None)
+    if len(left.columns) != len(right.columns):
+        raise refuse("the parts of a set operation have different numbers of columns")
+    pairs = [functions.unify(a, b) for (_, a), (_, b) in zip(left.columns, right.columns, strict=True)]
+    kinds = [kind for kind, _ in pairs]
+    left, right = part(node.this, kinds, names), part(node.args["expression"], kinds, None)
+    columns = []
+    for (name, a), (_, b), kind in zip(left.columns, right.columns, kinds, strict=True):
+        if "float4" in (a.kind, b.kind) and a.kind != b.kind:
+            raise no_operator(a, b)
+        columns.append((name, functions.like("", kind, a, b)))
+    word = _SET_OPERATIONS[type(node)] + ("" if node.args.get("distinct") else " ALL")
+    texts = [
+        _operand(output.text, side) for output, side in ((left, node.this), (right, node.args["expression"]))
+    ]
+    output = Output(f"{with_}{texts[0]} {word} {texts[1]}", tuple(columns))
+    return replace(output, text=output.text + _ending(node, output, None))
+
+
+def _operand(text: str, side: exp.Expr) -> str:
+    plain = isinstance(side, exp.Select | exp.Subquery) and not any(
+        side.args.get(each) for each in ("with_", "order", "limit", "offset")
+    )
+    return text if plain else f"({text})"
+
+
+def _ending(node: exp.Expr, output: Output, expressions: Expressions | None) -> str:
+    """ORDER BY, LIMIT and OFFSET."""
+    text = ""
+    order = node.args.get("order")
+    if order is not None:
+        only(order, "expressions")
+        keys = [ordered(each, _order_key(each.this, output, expressions)) for each in order.expressions]
+        text += f" ORDER BY {', '.join(keys)}"
+    limit = node.args.get("limit")
+    if isinstance(limit, exp.Fetch):
+        only(limit, "direction", "count", "limit_options")
+        options = limit.args.get("limit_options")
+        if options is not None and (options.args.get("with_ties") or options.args.get("percent")):
+            raise NotUnderstood("construct", name="FETCH … WITH TIES")
+        text += f" LIMIT {_number_of_rows(limit.args.get('count')) or '1'}"
+    elif limit is not None:
+        only(limit, "expression")
+        rows = _number_of_rows(limit.expression)
+        text += f" LIMIT {rows}" if rows else ""
+    offset = node.args.get("offset")
+    if offset is not None:
+        only(offset, "expression")
+        rows = _number_of_rows(offset.expression)
+        text += f" OFFSET {rows}" if rows else ""
+    return text
+
+
+def _number_of_rows(node: exp.Expr | None) -> str:
+    """A number of rows; empty for ALL and NULL, which are no limit."""
+    if node is None or isinstance(node, exp.Null) or (isinstance(node, exp.Var | exp.Column | exp.All) and
+                                                      node.name.upper() in ("ALL", "")):  # fmt: skip
+        return ""
+    if isinstance(node, exp.Literal) and node.name.isdecimal():
+        return node.name
+    if isinstance(node, exp.Parameter | exp.Placeholder):
+        return parameter(node).text
+    raise NotUnderstood("construct", name="LIMIT with an expression")
+
+
+def _order_key(node: exp.Expr, output: Output, expressions: Expressions | None) -> Value:
+    if isinstance(node, exp.Literal) and not node.args.get("is_string"):
+        if not node.name.isdecimal() or not 1 <= int(node.name) <= max(len(output.columns), 1):
+            raise refuse(f"there is no column {node.name[:10]} to order by")
+        return (
+            replace(output.columns[int(node.name) - 1][1], text=node.name)
+            if output.columns
+            else Value(node.name, "")
+        )
+    if isinstance(node, exp.Column) and not node.table and not isinstance(node.this, exp.Star):
+        name = name_of(node.this)
+        found = [value for each, value in output.columns if each == name]
+        if len(found) > 1 and any(value.text != found[0].text for value in found):
+            raise refuse(f"{name} is the name of several columns", "Name them apart with AS.")
+        if found:
+            return replace(found[0], text=quoted(name))
+    if expressions is None:
+        raise refuse("ORDER BY after a set operation by anything but a column of the result", "Use its name.")
+    if isinstance(node, exp.Literal | exp.Null | exp.Boolean):
+        raise refuse("ORDER BY a constant")
+    return expressions.value(node)
+
+
+class _Select:
+    """One SELECT on its way."""
+
+    def __init__(self, node: exp.Select, scope: Scope) -> None:
+        only(
+            node, "with_", "distinct", "expressions", "from_", "joins", "where", "group", "having", "order",
+            "limit", "offset",
+        )  # fmt: skip
+        self._node = node
+        self._scope = scope
+        self._expressions = Expressions(scope, translated)
+        self._using = False
+        self._starred = False
+
+    def output(self, names: list[str] | None, kinds: list[str] | None) -> Output:
+        """The translated SELECT."""
+        node = self._node
+        text = _with(node, self._scope)
+        source = self._from()
+        columns, projections = self._projections(names, kinds)
+        # In a query with * whose columns are not all known, positions are not either.
+        output = Output("", tuple(columns))
+        text += f"SELECT {self._distinct()}{', '.join(projections)}{source}"
+        for clause, word in (("where", "WHERE"), ("having", "HAVING")):
+            if word == "HAVING" and node.args.get("group") is not None:
+                text += f" GROUP BY {self._group(node.args['group'], columns)}"
+            if node.args.get(clause) is not None:
+                text += f" {word} {self._expressions.condition(node.args[clause].this).text}"
+        return replace(output, text=text + _ending(node, output, self._expressions))
+
+    def _from(self) -> str:
+        clause = self._node.args.get("from_")
+        if clause is None:
+            return ""
+        text = f" FROM {self._source(clause.this)}"
+        for join in self._node.args.get("joins") or []:
+            text += self._join(join)
+        return text
+
+    def _source(self, node: exp.Expr) -> str:
+        if isinstance(node, exp.Table):
+            if not isinstance(node.this, exp.Identifier):
+                raise NotUnderstood("table-function", tables="those that are listed as public")
+            only(node, "this", "db", "catalog", "alias")
+            name, found = self._scope.table(node)
+            if node.args.get("alias"):
+                found = _renamed(node.args["alias"], found)
+            self._scope.add(found)
+            return f"{name} AS {quoted(found.alias)}"
+        if isinstance(node, exp.Lateral):
+            raise NotUnderstood("lateral")
+        if isinstance(node, exp.Values):
+            raise NotUnderstood("values")
+        if not isinstance(node, exp.Subquery) or not isinstance(node.this, exp.Query):
+            raise NotUnderstood("construct", name="A table in parentheses")
+        only(node, "this", "alias")
+        alias = node.args.get("alias")
+        name = name_of(alias.this) if alias else f"_q{len(self._scope.relations)}"
+        names = [name_of(each) for each in (alias.args.get("columns") or [])] if alias else []
+        # A derived table sees the WITH queries, not its neighbours in FROM.
+        output = translated(
+            node.this, Scope(self._scope.schema, self._scope.outer, dict(self._scope.queries)), names
+        )
+        _distinct_names(output)
+        self._scope.add(relation(name, Output("", tuple(passed_on(*each) for each in output.columns))))
+        return f"({output.text}) AS {quoted(name)}"
+
+    def _join(self, node: exp.Join) -> str:
+        only(node, "this", "on", "using", "side", "kind", "method")
+        kind, side = str(node.args.get("kind") or "").upper(), str(node.args.get("side") or "").upper()
+        if kind not in ("", "INNER", "CROSS", "OUTER") or node.args.get("method") or side not in _SIDES:
+            raise NotUnderstood("join-kind")
+        before = list(self._scope.relations)
+        text = self._source(node.this)
+        on, using = node.args.get("on"), node.args.get("using")
+        if on is not None:
+            return f" {_SIDES[side]}JOIN {text} ON {self._expressions.condition(on).text}"
+        if using:
+            names = [name_of(each) for each in using]
+            self._merge(names, before, side)
+            return f" {_SIDES[side]}JOIN {text} USING ({', '.join(quoted(name) for name in names)})"
+        if side or kind in ("INNER", "OUTER"):
+            raise NotUnderstood("syntax")
+        return f" CROSS JOIN {text}" if kind == "CROSS" else f", {text}"
+
+    def _merge(self, names: list[str], before: list[Relation], side: str) -> None:
+        self._using = True
+        for name in names:
+            found = [value for each in before if (value := each.columns.get(name)) is not None]
+            right = self._scope.relations[-1].columns.get(name)
+            if len(found) != 1 or right is None:
+                raise refuse(f"USING ({name})", "Write the condition with ON.")
+            kind, _ = functions.unify(found[0], right)
+            if found[0].kind != right.kind:
+                raise no_operator(found[0], right)
+            merged = f"COALESCE({found[0].text}, {right.text})" if side == "FULL" else ""
+            text = merged or (right.text if side == "RIGHT" else found[0].text)
+            self._scope.merged[name] = replace(found[0], text=text, kind=kind)
+
+    def _distinct(self) -> str:
+        node = self._node.args.get("distinct")
+        if node is None:
+            return ""
+        on = node.args.get("on")
+        if on is None:
+            return "DISTINCT "
+        keys = on.expressions if isinstance(on, exp.Tuple) else [on]
+        return f"DISTINCT ON ({', '.join(self._expressions.value(each.unnest()).text for each in keys)}) "
+
+    def _projections(
+        self, names: list[str] | None, kinds: list[str] | None
+    ) -> tuple[list[tuple[str, Value]], list[str]]:
+        columns: list[tuple[str, Value]] = []
+        texts: list[str] = []
+        for node in self._node.expressions:
+            if isinstance(node, exp.Star) or (
+                isinstance(node, exp.Column) and isinstance(node.this, exp.Star)
+            ):
+                columns += self._star(node, bool(names or kinds))
+                texts.append(
+                    "*" if isinstance(node, exp.Star) else f"{quoted(name_of(node.args['table']))}.*"
+                )
+                continue
+            inner = node.this if isinstance(node, exp.Alias) else node
+            value = self._expressions.value(inner)
+            place = len(columns)
+            if kinds:
+                value = casts.typed(value, kinds[place])
+            name = name_of(node.args["alias"]) if isinstance(node, exp.Alias) else figured(inner)
+            if names and place < len(names):
+                name = names[place]
+            columns.append((name, value))
+            shown = casts.typed(value, "text")
+            natural = value.bare and value.text.endswith(f".{quoted(name)}")
+            texts.append(shown.text if natural else f"{shown.text} AS {quoted(name)}")
+        if names and len(names) > len(columns):
+            raise refuse("a list of column names is longer than the query's columns")
+        return columns, texts
+
+    def _star(self, node: exp.Expr, counted: bool) -> list[tuple[str, Value]]:
+        only(node, *("this", "table") if isinstance(node, exp.Column) else ())
+        if self._using or counted:
+            # PostgreSQL puts the columns of USING first; which column of a table is which is not known here.
+            raise NotUnderstood("star")
+        table = name_of(node.args["table"]) if isinstance(node, exp.Column) else None
+        found = [each for each in self._scope.relations if table in (None, each.alias)]
+        if not found:
+            raise NotUnderstood("star")
+        self._starred = True
+        return [(name, value) for each in found for name, value in each.columns.items()]
+
+    def _group(self, node: exp.Expr, columns: list[tuple[str, Value]]) -> str:
+        if node.args.get("all") is not None:
+            raise NotUnderstood("construct", name="GROUP BY ALL or DISTINCT")
+        only(node, "expressions", "rollup", "cube", "grouping_sets")
+        parts = [self._grouping(each, columns) for each in node.expressions]
+        for clause in ("rollup", "cube", "grouping_sets"):
+            parts += [self._grouping(each, columns) for each in node.args.get(clause) or []]
+        return ", ".join(parts)
+
+    def _grouping(self, node: exp.Expr, columns: list[tuple[str, Value]]) -> str:
+        words: dict[type[exp.Expr], str] = {
+            exp.Rollup: "ROLLUP",
+            exp.Cube: "CUBE",
+            exp.GroupingSets: "GROUPING SETS",
+        }
+        word = words.get(type(node))
+        if word or isinstance(node, exp.Tuple):
+            inner = ", ".join(self._grouping(each, columns) for each in node.expressions)
+            return f"{word or ''} ({inner})".strip()
+        if isinstance(node, exp.Paren):
+            return f"({self._grouping(node.this, columns)})"
+        return self._key(node, columns)
+
+    def _key(self, node: exp.Expr, columns: list[tuple[str, Value]]) -> str:
+        if isinstance(node, exp.Literal) and not node.args.get("is_string"):
+            if self._starred or not node.name.isdecimal() or not 1 <= int(node.name) <= len(columns):
+                raise refuse(f"there is no column {node.name[:10]} to group by")
+            value = columns[int(node.name) - 1][1]
+            return node.name if value.constant is not None or value.kind == "unknown" else value.text
+        if isinstance(node, exp.Column) and not node.table:
+            # A column of FROM comes before a name that AS gives.
+            try:
+                return self._expressions.value(node).text
+            except NotUnderstood as refusal:
+                found = [value for name, value in columns if name == name_of(node.this)]
+                if refusal.reason.code != "unknown-column" or len(found) != 1:
+                    raise
+                return found[0].text
+        value = self._expressions.value(node)
+        if value.constant is not None or value.kind in ("unknown", "parameter"):
+            raise refuse("GROUP BY a constant")
+        return value.text
+
+
+def _renamed(alias: exp.Expr, found: Relation) -> Relation:
+    if alias.args.get("columns"):
+        raise NotUnderstood("alias-columns")
+    return found
