@@ -377,7 +377,10 @@ class _Walk:
             self._constant(child)
 
     def _scalar(self, node: Node) -> None:
-        self._parts(node, "SUBQUERY expression", {"subquery"})
+        self._parts({**node, "child": None}, "SUBQUERY expression", {"subquery"})
+        if node["child"] is not None:
+            # `(a, b) IN (SELECT …)`
+            self._pair(node["child"])
         self.statement(node["subquery"])
 
     # --- every node

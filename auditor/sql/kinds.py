@@ -228,6 +228,9 @@ class _Reader:
         for node in own_nodes(self._select):
             if isinstance(node, exp.Column):
                 self._resolve(node)
+            elif isinstance(node, exp.Join) and (node.args.get("using") or node.args.get("method")):
+                # names that are not columns of the tree would be read unseen
+                raise NotUnderstood("translation")
         for node in own_nodes(self._select):
             if isinstance(node, exp.Column) and not tests_null(node):
                 kind = self._kind(node)
@@ -342,6 +345,9 @@ class _Reader:
             raise self._error("row-level", kind)
         if self._select.args.get("distinct"):
             raise self._error("protected-distinct", kind)
+        if self._select.args.get("group"):
+            # GROUP BY ALL, else DuckDB had rejected it
+            raise self._error("protected-group", kind)
         if self._select.args.get("limit") or self._select.args.get("offset"):
             raise self._error("protected-limit", kind)
         self._passes = True
