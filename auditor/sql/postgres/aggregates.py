@@ -52,11 +52,33 @@ _AGGREGATES: dict[str, tuple[str, Callable[[Value, str], Value]]] = {
 }  # fmt: skip
 """Aggregates of one argument besides COUNT and AVG: DuckDB's name, and what the result is."""
 OTHER_AGGREGATES = frozenset(
-    (
-        "string_agg array_agg json_agg jsonb_agg json_object_agg xmlagg corr covar_pop covar_samp regr_slope "
-        "regr_intercept regr_count regr_r2 regr_avgx regr_avgy regr_sxx regr_sxy regr_syy mode percentile_cont "
-        "percentile_disc bit_and bit_or bit_xor range_agg"
-    ).split(" ")
+    [
+        "string_agg",
+        "array_agg",
+        "json_agg",
+        "jsonb_agg",
+        "json_object_agg",
+        "xmlagg",
+        "corr",
+        "covar_pop",
+        "covar_samp",
+        "regr_slope",
+        "regr_intercept",
+        "regr_count",
+        "regr_r2",
+        "regr_avgx",
+        "regr_avgy",
+        "regr_sxx",
+        "regr_sxy",
+        "regr_syy",
+        "mode",
+        "percentile_cont",
+        "percentile_disc",
+        "bit_and",
+        "bit_or",
+        "bit_xor",
+        "range_agg",
+    ]
 )
 """Aggregates that are aggregates, and not understood."""
 
@@ -146,8 +168,17 @@ def aggregate(
     value = expressions.value(arguments[0])
     if value.kind == "parameter":
         raise no_operator(value)
-    value = casts.typed(value, "text" if name == "count" else "float8")
-    inner = f"({distinct}{value.text}){tail}"
+    value = casts.typed(value, "text")
+    if (
+        condition is not None
+        and not value.protected
+        and any(sign in value.text for sign in ("//", "CAST(", "%"))
+    ):
+        # DuckDB computes the argument for rows that FILTER leaves out too, and may fail there.
+        kept = expressions.condition(condition).text
+        inner = f"({distinct}CASE WHEN {kept} THEN {value.text} END){over}"
+    else:
+        inner = f"({distinct}{value.text}){tail}"
     if name == "count":
         return Value(f"COUNT{inner}", "int8")
     if name == "avg":

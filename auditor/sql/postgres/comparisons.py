@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from auditor.sql.postgres import casts, functions
-from auditor.sql.postgres.values import COMPARED, OTHER, Value, no_operator, refuse
+from dataclasses import replace
+
+from auditor.sql.postgres import casts, functions, numbers
+from auditor.sql.postgres.values import ADDED, AND, ATOM, COMPARED, NOT, OTHER, Value, no_operator, refuse
 
 
 def beside(left: Value, right: Value) -> tuple[Value, Value]:
@@ -20,11 +22,46 @@ def compared(left: Value, operator: str, right: Value) -> Value:
     """A comparison of values of one kind, or of numbers."""
     if "other" in (left.kind, right.kind):
         raise no_operator(left, right)
-    if left.kind != "parameter" and right.kind != "parameter":
+    if left.is_number and right.is_number:
+        left, right = _numbers(left, right)
+    elif left.kind != "parameter" and right.kind != "parameter":
         _, (left, right) = functions.unify(left, right)
     if operator not in ("<", ">", "<=", ">="):
         _require_equatable(left, right)
     return Value(f"{left.at(OTHER)} {operator} {right.at(OTHER)}", "bool", COMPARED)
+
+
+def _numbers(left: Value, right: Value) -> tuple[Value, Value]:
+    """Two numbers as PostgreSQL compares them: a real and another number as double precision."""
+    if "float4" in (left.kind, right.kind) and left.kind != right.kind:
+        left, right = (
+            each if each.protected else replace(each, text=numbers.as_double(each), kind="float8", level=ATOM)
+            for each in (left, right)
+        )
+    return left, right
+
+
+def between(value: Value, low: Value, high: Value, negate: bool) -> Value:
+    """BETWEEN: two comparisons, each with its own types."""
+    if value.kind == low.kind == high.kind:
+        word = "NOT BETWEEN" if negate else "BETWEEN"
+        text = f"{value.at(ADDED)} {word} {low.at(ADDED)} AND {high.at(ADDED)}"
+        return Value(text, "bool", COMPARED) if value.kind != "other" else compared(value, ">=", low)
+    first, second = compared(value, ">=", low), compared(value, "<=", high)
+    text = f"{first.at(COMPARED)} AND {second.at(COMPARED)}"
+    return Value(f"NOT ({text})", "bool", NOT) if negate else Value(text, "bool", AND)
+
+
+def listed(left: Value, items: list[Value], negate: bool) -> Value:
+    """IN with a list."""
+    kinds = {each.kind for each in (left, *items) if each.is_number}
+    if "float4" in kinds and len(kinds) > 1:
+        raise refuse("real and other numbers in one IN", "Cast to double precision: x::float8 IN (…).")
+    _, (left, *items) = functions.unify(left, *items)
+    for item in items:
+        compared(left, "=", item)
+    word = "NOT IN" if negate else "IN"
+    return Value(f"{left.at(OTHER)} {word} ({', '.join(item.text for item in items)})", "bool", COMPARED)
 
 
 def _require_equatable(*values: Value) -> None:

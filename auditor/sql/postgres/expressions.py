@@ -47,7 +47,7 @@ def only(node: exp.Expr, *clauses: str) -> None:
 class Expressions:
     """Translates the expressions of one SELECT."""
 
-    def __init__(self, scope: Scope, query: Callable[[exp.Expr, Scope], Output]) -> None:
+    def __init__(self, scope: Scope, query: Callable[..., Output]) -> None:
         self.scope = scope
         self._query = query
 
@@ -70,10 +70,23 @@ class Expressions:
             raise no_operator(value)
         return value
 
-    def subquery(self, node: exp.Expr) -> Output:
+    def subquery(self, node: exp.Expr, wanted: list[Value] | None = None) -> Output:
         """A query inside an expression, which may refer to this one's columns."""
         inner = node.this if isinstance(node, exp.Subquery) else node
-        return self._query(inner, Scope(self.scope.schema, self.scope, dict(self.scope.queries)))
+        scope = Scope(self.scope.schema, self.scope, dict(self.scope.queries))
+        return self._query(inner, scope, None, wanted)
+
+    def _compared_to_rows(self, left: Value, operator: str, query: exp.Expr) -> tuple[Value, Output]:
+        """A value and a query of one column, as kinds that DuckDB compares as PostgreSQL does."""
+        right = _single(self.subquery(query))
+        comparisons.compared(left, operator, right)
+        if left.kind == "parameter" or right.kind == "parameter":
+            raise no_operator(left, right)
+        kind, (left, right) = functions.unify(left, right)
+        if "float4" in (left.kind, right.kind):
+            raise refuse("real beside a subquery", "Cast to double precision.")
+        fit = functions.like("", kind, left, right)
+        return functions.fitted(left, kind, fit.scale), self.subquery(query, [fit])
 
     def _call(self, node: exp.Anonymous) -> Value:
         only(node, "this", "expressions")
@@ -106,20 +119,12 @@ class Expressions:
     def _quantified(self, left: Value, operator: str, word: str, node: exp.Expr) -> Value:
         inner = node.unnest() if isinstance(node, exp.Paren) else node
         if isinstance(inner, exp.Array) and (operator, word) in (("=", "ANY"), ("<>", "ALL")):
-            return self._listed(left, inner.expressions, negate=word == "ALL")
+            items = [self.value(each) for each in inner.expressions]
+            return comparisons.listed(left, items, negate=word == "ALL")
         if not isinstance(inner, exp.Query):
             raise NotUnderstood("nested-type")
-        output = self.subquery(inner)
-        pair = comparisons.compared(left, operator, _single(output))
-        made = pair.text.rsplit(f" {operator} ", 1)[0]
-        return Value(f"{made} {operator} {word} ({output.text})", "bool", COMPARED)
-
-    def _listed(self, left: Value, nodes: list[exp.Expr], negate: bool) -> Value:
-        _, (left, *items) = functions.unify(left, *[self.value(node) for node in nodes])
-        for item in items:
-            comparisons.compared(left, "=", item)
-        word = "NOT IN" if negate else "IN"
-        return Value(f"{left.at(OTHER)} {word} ({', '.join(item.text for item in items)})", "bool", COMPARED)
+        left, output = self._compared_to_rows(left, operator, inner)
+        return Value(f"{left.at(OTHER)} {operator} {word} ({output.text})", "bool", COMPARED)
 
 
 def _single(output: Output) -> Value:
@@ -203,21 +208,15 @@ def _in(self: Expressions, node: exp.Expr) -> Value:
     left = self.value(node.this)
     query = node.args.get("query")
     if query is None:
-        return self._listed(left, node.expressions, negate=False)
-    output = self.subquery(query)
-    comparisons.compared(left, "=", _single(output))
-    left = casts.typed(left, _single(output).kind)
+        return comparisons.listed(left, [self.value(each) for each in node.expressions], negate=False)
+    left, output = self._compared_to_rows(left, "=", query)
     return Value(f"{left.at(OTHER)} IN ({output.text})", "bool", COMPARED)
 
 
 def _between(self: Expressions, node: exp.Expr) -> Value:
     only(node, "this", "low", "high", "negate")
-    _, parts = functions.unify(*[self.value(node.args[each]) for each in ("this", "low", "high")])
-    if any(part.kind == "other" for part in parts):
-        raise no_operator(*parts)
-    value, low, high = (part.at(ADDED) for part in parts)
-    word = "NOT BETWEEN" if node.args.get("negate") else "BETWEEN"
-    return Value(f"{value} {word} {low} AND {high}", "bool", COMPARED)
+    value, low, high = (self.value(node.args[each]) for each in ("this", "low", "high"))
+    return comparisons.between(value, low, high, bool(node.args.get("negate")))
 
 
 def _case(self: Expressions, node: exp.Expr) -> Value:

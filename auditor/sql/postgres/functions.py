@@ -33,8 +33,8 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _number(value: Value) -> Value:
-    value = casts.typed(value, "float8")
     if not value.is_number:
+        # A text without type too: which of several functions it would choose is PostgreSQL's secret.
         raise no_operator(value)
     return value
 
@@ -79,15 +79,26 @@ def unify(*values: Value) -> tuple[str, list[Value]]:
     else:
         raise no_operator(*known[:2])
     parts = [casts.typed(value, kind) for value in values]
-    if kind == "timestamp":
-        parts = [replace(v, text=cast(v, "TIMESTAMP"), level=ATOM) if v.kind == "date" else v for v in parts]
-    if kind in FLOATS and any(value.kind != kind for value in known):
-        # DuckDB takes a real and a numeric together as real.
-        parts = [
-            replace(v, text=numbers.as_double(v), level=ATOM) if v.is_number and not v.protected else v
-            for v in parts
-        ]
-    return kind, parts
+    scale = max(part.scale or 0 for part in parts) if all(part.is_exact for part in parts) else None
+    return kind, [fitted(part, kind, scale) for part in parts]
+
+
+def fitted(value: Value, kind: str, scale: int | None) -> Value:
+    """A value as one of a kind and scale, where DuckDB would not make it one by itself.
+
+    Beside a DECIMAL(38, 0) DuckDB rounds 5.4 to 5; a real and a numeric it takes together as real.
+    """
+    value = casts.typed(value, kind)
+    if value.protected or value.kind in ("parameter", "other"):
+        return value
+    if kind == "timestamp" and value.kind == "date":
+        return replace(value, text=cast(value, "TIMESTAMP"), kind=kind, level=ATOM, bare=False)
+    if kind in FLOATS and value.kind != kind and value.is_number:
+        return Value(numbers.as_binary(value, kind), kind)
+    if kind == "numeric" and scale and value.is_exact and value.scale != scale:
+        text = cast(value, f"DECIMAL(38, {scale})")
+        return replace(value, text=text, kind=kind, level=ATOM, scale=scale, bare=False)
+    return value
 
 
 def combined(name: str, *values: Value) -> Value:
@@ -147,6 +158,11 @@ def _floating(name: str, fails: str = "", exact_kind: bool = True) -> Handler:
         return Value(f"{name}({text})", kind)
 
     return make
+
+
+def _exp(value: Value) -> Value:
+    made = _floating("EXP")(value)
+    return replace(made, text=numbers.finite(made.text))
 
 
 def _rounding(name: str) -> Handler:
@@ -294,7 +310,7 @@ FUNCTIONS: dict[str, Handler] = {
     "round": _rounding("ROUND"), "trunc": _rounding("TRUNC"),
     "ceil": _rounding("CEIL"), "ceiling": _rounding("CEIL"), "floor": _rounding("FLOOR"),
     "sqrt": _floating("SQRT", "{x} < 0"), "cbrt": _floating("CBRT", exact_kind=False),
-    "exp": _floating("EXP"), "ln": _floating("LN", "{x} <= 0"), "log": _log,
+    "exp": _exp, "ln": _floating("LN", "{x} <= 0"), "log": _log,
     "log10": _floating("LOG10", "{x} <= 0"), "power": numbers.power, "pow": numbers.power,
     "mod": _mod, "div": _div, "sign": _sign, "pi": _pi,
     "degrees": _floating("DEGREES", exact_kind=False), "radians": _floating("RADIANS", exact_kind=False),

@@ -52,6 +52,9 @@ def arithmetic(operator: str, left: Value, right: Value) -> Value:
     if kind in FLOATS and left.kind != right.kind:
         # There is no operator for a real and another number: both become double precision.
         kind = "float8"
+    if operator in "/%" and right.constant == 0:
+        # PostgreSQL finds it before any row is read.
+        raise refuse("a division by zero")
     if operator == "/":
         return _quotient(left, right, kind)
     if operator == "%":
@@ -285,16 +288,13 @@ def _banded(value: Value, function: Callable[[str], str], digits: int) -> Value:
         raise refuse("the rounding of a long expression", "Compute it in a derived table.")
     if digits < 0 or digits > 12:
         raise refuse("rounding to so many digits", "Use 0 to 12 digits after the point.")
-    branches = []
-    for before in range(16 - max(digits, 1)):
+    # What is too large to have so many digits among its first 15 fails.
+    branches = [f"WHEN {value.at(ADDED)} IS NULL THEN NULL"]
+    for before in range(16 - digits):
         decimal = f"CAST({value.text} AS DECIMAL(38, {15 - before}))"
-        branches.append(
-            f"WHEN ABS({value.text}) < {10**before} THEN CAST({function(decimal)} AS DECIMAL(38, {digits}))"
-        )
-    last = (
-        f"CAST({function(f'CAST({value.text} AS DECIMAL(38, {max(digits, 1)}))')} AS DECIMAL(38, {digits}))"
-    )
-    return Value(f"CASE {' '.join(branches)} ELSE {last} END", "numeric", scale=digits)
+        shown = cast(Value(function(decimal), ""), f"DECIMAL(38, {digits})")
+        branches.append(f"WHEN ABS({value.text}) < {10**before} THEN {shown}")
+    return Value(f"CASE {' '.join(branches)} ELSE 1 // 0 END", "numeric", scale=digits)
 
 
 def power(base: Value, exponent: Value) -> Value:
@@ -313,7 +313,20 @@ def power(base: Value, exponent: Value) -> Value:
         checks = []
     if len(a) + len(b) > LONGEST // 4:
         raise refuse("a power of long expressions", "Compute them in a derived table.")
+    text = finite(text)
     return Value(f"CASE {failing(*checks)} ELSE {text} END" if checks else text, kind)
+
+
+def finite(text: str) -> str:
+    """A DOUBLE that fails where it is too large, as PostgreSQL's does, and is not infinite."""
+    return f"CASE WHEN NOT ISFINITE({text}) THEN 1 // 0 ELSE {text} END"
+
+
+def as_binary(value: Value, kind: str) -> str:
+    """A number as the text of a real or double precision."""
+    return (
+        as_double(value) if kind == "float8" else value.text if value.kind == kind else cast(value, "FLOAT")
+    )
 
 
 def as_double(value: Value) -> str:

@@ -28,7 +28,7 @@ _SIDES = {"": "", "LEFT": "LEFT ", "RIGHT": "RIGHT ", "FULL": "FULL "}
 
 
 def translated(
-    node: exp.Expr, scope: Scope, names: list[str] | None = None, kinds: list[str] | None = None
+    node: exp.Expr, scope: Scope, names: list[str] | None = None, wanted: list[Value] | None = None
 ) -> Output:
     """A query.
 
@@ -36,18 +36,18 @@ def translated(
         node: SELECT, a set operation, or one in parentheses.
         scope: An empty scope, with what is around it.
         names: Names for the leading columns, where the query's alias lists them.
-        kinds: What texts without type become, column by column, where a set operation says so.
+        wanted: Kinds and scales of the columns, where the query around it says so.
     """
     if isinstance(node, exp.Subquery):
         only(node, "this", "with_", "order", "limit", "offset")
         if not any(node.args.get(each) for each in ("with_", "order", "limit", "offset")):
-            inner = translated(node.this, scope, names, kinds)
+            inner = translated(node.this, scope, names, wanted)
             return replace(inner, text=f"({inner.text})")
         raise NotUnderstood("construct", name="ORDER BY after a query in parentheses")
     if isinstance(node, exp.Select):
-        return _Select(node, scope).output(names, kinds)
+        return _Select(node, scope).output(names, wanted)
     if type(node) in _SET_OPERATIONS:
-        return _set_operation(node, scope, names)
+        return _set_operation(node, scope, names, wanted)
     if isinstance(node, exp.Values):
         raise NotUnderstood("values")
     raise NotUnderstood("construct", name="This query")
@@ -81,24 +81,22 @@ def _distinct_names(output: Output) -> None:
         seen.add(folded(name))
 
 
-def _set_operation(node: exp.Expr, scope: Scope, names: list[str] | None) -> Output:
+def _set_operation(
+    node: exp.Expr, scope: Scope, names: list[str] | None, wanted: list[Value] | None
+) -> Output:
     only(node, "with_", "this", "expression", "distinct", "order", "limit", "offset")
     with_ = _with(node, scope)
 
-    def part(side: exp.Expr, kinds: list[str] | None, named: list[str] | None) -> Output:
-        return translated(side, Scope(scope.schema, scope.outer, dict(scope.queries)), named, kinds)
+    def part(side: exp.Expr, fit: list[Value] | None, named: list[str] | None) -> Output:
+        return translated(side, Scope(scope.schema, scope.outer, dict(scope.queries)), named, fit)
 
     left, right = part(node.this, None, names), part(node.args["expression"], None, None)
     if len(left.columns) != len(right.columns):
         raise refuse("the parts of a set operation have different numbers of columns")
     pairs = [functions.unify(a, b) for (_, a), (_, b) in zip(left.columns, right.columns, strict=True)]
-    kinds = [kind for kind, _ in pairs]
-    left, right = part(node.this, kinds, names), part(node.args["expression"], kinds, None)
-    columns = []
-    for (name, a), (_, b), kind in zip(left.columns, right.columns, kinds, strict=True):
-        if "float4" in (a.kind, b.kind) and a.kind != b.kind:
-            raise no_operator(a, b)
-        columns.append((name, functions.like("", kind, a, b)))
+    fit = wanted or [functions.like("", kind, *parts) for kind, parts in pairs]
+    left, right = part(node.this, fit, names), part(node.args["expression"], fit, None)
+    columns = [(name, each) for (name, _), each in zip(left.columns, fit, strict=True)]
     word = _SET_OPERATIONS[type(node)] + ("" if node.args.get("distinct") else " ALL")
     texts = [
         _operand(output.text, side) for output, side in ((left, node.this), (right, node.args["expression"]))
@@ -190,12 +188,12 @@ class _Select:
         self._using = False
         self._starred = False
 
-    def output(self, names: list[str] | None, kinds: list[str] | None) -> Output:
+    def output(self, names: list[str] | None, wanted: list[Value] | None) -> Output:
         """The translated SELECT."""
         node = self._node
         text = _with(node, self._scope)
         source = self._from()
-        columns, projections = self._projections(names, kinds)
+        columns, projections = self._projections(names, wanted)
         # In a query with * whose columns are not all known, positions are not either.
         output = Output("", tuple(columns))
         text += f"SELECT {self._distinct()}{', '.join(projections)}{source}"
@@ -286,7 +284,7 @@ class _Select:
         return f"DISTINCT ON ({', '.join(self._expressions.value(each.unnest()).text for each in keys)}) "
 
     def _projections(
-        self, names: list[str] | None, kinds: list[str] | None
+        self, names: list[str] | None, wanted: list[Value] | None
     ) -> tuple[list[tuple[str, Value]], list[str]]:
         columns: list[tuple[str, Value]] = []
         texts: list[str] = []
@@ -294,7 +292,7 @@ class _Select:
             if isinstance(node, exp.Star) or (
                 isinstance(node, exp.Column) and isinstance(node.this, exp.Star)
             ):
-                columns += self._star(node, bool(names or kinds))
+                columns += self._star(node, bool(names or wanted))
                 texts.append(
                     "*" if isinstance(node, exp.Star) else f"{quoted(name_of(node.args['table']))}.*"
                 )
@@ -302,8 +300,8 @@ class _Select:
             inner = node.this if isinstance(node, exp.Alias) else node
             value = self._expressions.value(inner)
             place = len(columns)
-            if kinds:
-                value = casts.typed(value, kinds[place])
+            if wanted:
+                value = functions.fitted(value, wanted[place].kind, wanted[place].scale)
             name = name_of(node.args["alias"]) if isinstance(node, exp.Alias) else figured(inner)
             if names and place < len(names):
                 name = names[place]

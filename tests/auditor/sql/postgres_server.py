@@ -113,7 +113,7 @@ class Server:
         """The rows, or the message, of each of many statements, in one session."""
         text = "\\set ON_ERROR_STOP 0\n"
         for number, sql in enumerate(statements):
-            text += f"\\echo @{number}\n\\warn @{number}\nSELECT row_to_json(_r) FROM (\n{sql}\n) _r;\n"
+            text += f"\\echo @{number}\n\\warn @{number}\nSELECT row_to_json(_r) FROM (\n{sql}\n) _r;\n\\r\n"
         output, errors = self.psql(text)
         rows, messages = _numbered(output), _numbered(errors)
         answers: list[list[list[tuple[str, object]]] | str] = []
