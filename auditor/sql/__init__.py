@@ -25,6 +25,7 @@ from auditor.sql.parameters import bind
 from auditor.sql.plainer import rewrite
 from auditor.sql.schema import Column, Protected, Schema, Table, View
 from auditor.sql.shape import Shape, shape_of
+from auditor.sql.sizes import bound
 from auditor.sql.statement import Aggregate, Block, Leaf, Plan, Unsupported
 from auditor.sql.understood import NotUnderstood
 
@@ -78,6 +79,7 @@ def _plan(text: str, parameters: Parameters, schema: Schema) -> Plan:
         return described(asked.normalised, list(zip(asked.columns, asked.types, strict=True)))
     tree = parse(text)
     bind(tree, parameters)
+    bound(tree, schema)
     rewrite(tree)
     classify(tree, readable(schema))
     while isinstance(tree, exp.Subquery):
