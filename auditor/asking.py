@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 from auditor.errors import StatementError
+from auditor.policy import Dialect
 from auditor.sql import Plan
 
 Parameters = Sequence[object] | Mapping[str, object] | None
+
+DIALECTS = get_args(Dialect)
 
 PLAIN = frozenset({type(None), bool, int, float, str})
 """Types of parameters under whose text an answer is remembered."""
@@ -29,6 +33,8 @@ class Ask:
     """What it means, once it is understood."""
     check: bool = False
     """Whether only the verdict is asked for."""
+    dialect: Dialect = "duckdb"
+    """Whose SQL it is written in."""
 
     @property
     def written_parameters(self) -> str:
@@ -45,11 +51,13 @@ def checked(ask: Ask) -> Ask:
     """Refuse what could not even be put on record.
 
     Raises:
-        StatementError: the statement or the user is not text.
+        StatementError: the statement or the user is not text, or the dialect is none that is offered.
     """
     for name, value in (("sql", ask.sql), ("user", ask.user)):
         if not isinstance(value, str) or not _encodable(value):
             raise StatementError(f"{name} must be Unicode text, not {type(value).__name__} {value!r:.40}")
+    if ask.dialect not in DIALECTS:
+        raise StatementError(f"dialect must be one of {', '.join(DIALECTS)}, not {ask.dialect!r:.40}")
     if not ask.user:
         raise StatementError("user must not be empty: every statement is recorded with who asked it")
     return ask

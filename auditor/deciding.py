@@ -6,6 +6,9 @@ tells nothing. Only then is the true answer looked at; should it break the limit
 refused as a *leak event*, counted and reported. Answer-dependent: the true answer alone decides, and refusals
 speak.
 
+Protected columns are independent systems. Of a statement that reads several, all hypothetical answers about
+all of them are judged before one true answer is looked at, and one column that is not safe refuses it whole.
+
 Source: `mathematics.md`, 4.
 """
 
@@ -30,10 +33,8 @@ timing must not decide where theirs was enough."""
 
 @dataclass(frozen=True)
 class Rules:
-    """What a decision needs of the policy."""
+    """What a decision needs of the policy, whatever the column."""
 
-    standard: Standard
-    """What every record must keep."""
     simulatable: bool
     """Whether hypothetical answers decide."""
     worlds: int
@@ -48,91 +49,139 @@ class Rules:
         return time.monotonic() + self.seconds
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """A decision, and what it needs to be carried out."""
+TrueValues = Callable[[Sequence[Query]], Sequence[int]]
+"""Computes true answers in units; called only when the decision may look at them."""
 
-    verdict: Literal["known", "safe", "risk", "time"]
-    """"known": past answers settle it; "safe": may be answered; the others refuse."""
+
+@dataclass(frozen=True)
+class Case:
+    """What a statement asks about one protected column."""
+
+    system: AnsweredSystem
+    """Everything answered so far about it."""
+    queries: Sequence[Query]
+    """In the order of the answers."""
+    standard: Standard
+    """What every record must keep."""
+    truth: TrueValues
+    """The true answers."""
+    effort: Effort
+    """Integer programs that hypothetical answers may still use. What the true answer uses is not taken from
+    it: later verdicts would depend on it."""
+
+    def trial(self) -> Trial:
+        """What if they were answered? Prepared once."""
+        return self.system.trial(self.queries)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a decision says about one protected column."""
+
     values: tuple[int, ...] = ()
-    """The answers in units; empty where refused."""
+    """The answers in units; empty where the statement is refused."""
     pool: Pool | None = None
-    """Worlds that agree with the answers too."""
+    """Worlds that agree with the answers too; None where past answers settle them."""
     judgement: Judgement | None = None
     """How everybody fares with the answers known, where that may be told."""
     leak: bool = False
     """The true answer broke the limit after the hypothetical ones had passed."""
 
 
-TrueValues = Callable[[Sequence[Query]], Sequence[int]]
-"""Computes true answers in units; called only when the decision may look at them."""
+@dataclass(frozen=True)
+class Outcome:
+    """A decision, and what it needs to be carried out."""
+
+    verdict: Literal["known", "safe", "risk", "time"]
+    """"known": past answers settle it; "safe": may be answered; the others refuse."""
+    parts: tuple[Part, ...]
+    """By case."""
+
+    @property
+    def leak(self) -> bool:
+        """Whether true answers broke the limit after the hypothetical ones had passed."""
+        return any(part.leak for part in self.parts)
 
 
-def decide(
-    system: AnsweredSystem, queries: Sequence[Query], rules: Rules, truth: TrueValues, effort: Effort
-) -> Outcome:
+def decide(cases: Sequence[Case], rules: Rules, deadline: float | None = None) -> Outcome:
     """Decide on queries that would be answered together.
 
     Args:
-        system: Everything answered so far.
-        queries: In the order of the answers.
+        cases: What is asked, by protected column.
         rules: The policy.
-        truth: The true answers.
-        effort: Integer programs that hypothetical answers may still use. What the true answer uses is not
-            taken from it: later verdicts would depend on it.
+        deadline: `time.monotonic()` after which hypothetical answers are judged no more.
     """
-    deadline = rules.deadline()
-    trial = system.trial(queries)
-    if trial.derivable:
-        return Outcome("known", tuple(value for value in trial.settled if value is not None))
-    judged: dict[tuple[int, ...], Judgement] = {}
+    trials = [case.trial() for case in cases]
+    if all(trial.derivable for trial in trials):
+        return Outcome("known", tuple(_settled(trial) for trial in trials))
+    judged: list[_Judged] = [{} for _ in cases]
+    until = rules.deadline() if deadline is None else deadline
     if rules.simulatable:
-        refusal = simulate(trial, rules, deadline, effort, judged)
+        refusal = simulate(cases, rules, until, judged)
         if refusal is not None:
             return refusal
-        deadline = time.monotonic() + TRUE_ANSWER_FACTOR * rules.seconds
-    values = tuple(truth(queries))
+        until = time.monotonic() + TRUE_ANSWER_FACTOR * rules.seconds
+    parts = [
+        _settled(trial) if trial.derivable else _true_part(case, rules, until, known)
+        for case, trial, known in zip(cases, trials, judged, strict=True)
+    ]
+    if all(part.values for part in parts):
+        return Outcome("safe", tuple(parts))
+    # nothing is said of the columns whose answers would have been safe
+    return Outcome("risk", tuple(Part() if part.values else part for part in parts))
+
+
+_Judged = dict[tuple[int, ...], Judgement]
+
+
+def _settled(trial: Trial) -> Part:
+    return Part(tuple(value for value in trial.settled if value is not None))
+
+
+def _true_part(case: Case, rules: Rules, deadline: float, judged: _Judged) -> Part:
+    """The true answers, if everybody keeps the standard with them known."""
+    trial, values = case.trial(), tuple(case.truth(case.queries))
     try:
         pool = trial.learn(values, deadline)
     except (OutOfTime, InconsistentAnswers):
         # the answer is true, so a table agrees with it: the search was not good enough
-        return Outcome("risk", leak=rules.simulatable)
+        return Part(leak=rules.simulatable)
     judgement = judged.get(values)
     if judgement is None:
-        judgement = judge(pool.knowledge, pool.totals(), rules.standard, deadline)
+        judgement = judge(pool.knowledge, pool.totals(), case.standard, deadline)
     if not judgement.safe:
         # in simulatable mode no figure that the true answer had a part in may leave with the refusal
-        shown = None if rules.simulatable else judgement
-        return Outcome("risk", judgement=shown, leak=rules.simulatable)
-    return Outcome("safe", values, pool, judgement)
+        return Part(judgement=None if rules.simulatable else judgement, leak=rules.simulatable)
+    return Part(values, pool, judgement)
 
 
 def simulate(
-    trial: Trial,
-    rules: Rules,
-    deadline: float,
-    effort: Effort,
-    judged: dict[tuple[int, ...], Judgement] | None = None,
+    cases: Sequence[Case], rules: Rules, deadline: float, judged: Sequence[_Judged] | None = None
 ) -> Outcome | None:
-    """The part of a decision that knows nothing of the true answer: a refusal, or None.
+    """The part of a decision that knows nothing of the true answers: a refusal, or None.
 
     Args:
-        trial: The queries.
+        cases: What is asked, by protected column.
         rules: The policy.
-        deadline: `time.monotonic()` after which the query is refused.
-        effort: Integer programs allowed.
-        judged: Filled with the judgements made.
+        deadline: `time.monotonic()` after which the queries are refused.
+        judged: Filled with the judgements made, by case.
     """
-    effort.regain()
-    hypothetical = trial.hypothetical(rules.worlds)
-    drawn = sum(len(worlds) for worlds in hypothetical.values())
-    allowed = int(rules.delta * drawn + 1e-9)
-    broken = 0
-    judged = {} if judged is None else judged
-    for values, worlds in hypothetical.items():
-        judgement = judged[values] = trial.judge(values, worlds, rules.standard, deadline, effort)
-        late = time.monotonic() > deadline
-        broken += 0 if judgement.safe else len(worlds)
-        if late or broken > allowed:
-            return Outcome("time" if late else "risk", judgement=judgement)
+    broken = set[int]()
+    for place, case in enumerate(cases):
+        trial = case.trial()
+        if trial.derivable:
+            continue
+        case.effort.regain()
+        hypothetical = trial.hypothetical(rules.worlds)
+        drawn = sum(len(worlds) for worlds in hypothetical.values())
+        allowed = int(rules.delta * drawn + 1e-9)
+        known: _Judged = {} if judged is None else judged[place]
+        for values, worlds in hypothetical.items():
+            judgement = known[values] = trial.judge(values, worlds, case.standard, deadline, case.effort)
+            late = time.monotonic() > deadline
+            # the n-th world of each column together are one hypothetical table
+            broken |= set() if judgement.safe else set(worlds)
+            if late or len(broken) > allowed:
+                parts = [Part(judgement=judgement) if each is case else Part() for each in cases]
+                return Outcome("time" if late else "risk", tuple(parts))
     return None

@@ -5,7 +5,7 @@ AuditorError
 ├── DatabaseError               the database cannot be opened or read
 ├── LedgerError                 the ledger cannot be trusted, read or written
 │   └── DataChanged             the data are not those the ledger's first entry was bound to
-├── StatementError              the statement or the user is not text
+├── StatementError              the statement or the user is not text, or the dialect none that is offered
 ├── QueryRefused                the limit would be passed; `.decision`
 └── QueryUnsupported            the statement is not understood; `.decision`
 """
@@ -43,7 +43,7 @@ class DataChanged(LedgerError):
 
 
 class StatementError(AuditorError):
-    """What was asked cannot even be put on record: the statement or the user is not text."""
+    """What was asked cannot even be put on record: no text, no user, or an unknown dialect."""
 
 
 class QueryRefused(AuditorError):

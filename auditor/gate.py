@@ -9,28 +9,26 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from auditor import verdicts
 from auditor.answer import Answer
-from auditor.asking import Ask, Parameters, checked, plain
+from auditor.asking import Ask, Parameters, checked
 from auditor.database import Asked, Database, StatementFailed
 from auditor.deciding import Outcome, decide, simulate
 from auditor.decision import Decision
 from auditor.errors import LedgerError, PolicyError, QueryRefused, QueryUnsupported
-from auditor.knowledge import Knowledge
+from auditor.knowledge import Knowledge, Party, Reads
 from auditor.ledger import Binding, Entry, KnownAnswer, Ledger
-from auditor.policy import Policy
-from auditor.sql import Plan, Unsupported, understand
+from auditor.policy import Dialect, Policy
+from auditor.remembering import Memory
+from auditor.sql import Unsupported, understand
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,28 +36,15 @@ if TYPE_CHECKING:
     from auditor.reports import Verification
 
 
-REMEMBERED = 256
-"""Answered statements kept in memory, so that a repeated one costs a look-up and a ledger entry."""
-LARGEST_KEPT = 1 << 20
-"""Bytes of a result beyond which it is not kept; it is computed again from the ledger's answers."""
-
-
-@dataclass(frozen=True)
-class _Remembered:
-    plan: Plan
-    table: pa.Table
-
-
 class Gate:
-    """A protected table that may be asked. A context manager; see `open`."""
+    """Protected tables that may be asked. A context manager; see `open`."""
 
     def __init__(self, database: Database, policy: Policy, ledger: Ledger, knowledge: Knowledge) -> None:
         """Use `open`."""
         self.policy = policy
         self._database, self._ledger, self._knowledge = database, ledger, knowledge
         self._deciding = threading.RLock()
-        self._remembering = threading.Lock()
-        self._answers: OrderedDict[tuple[str, str, str], _Remembered] = OrderedDict()
+        self._memory = Memory()
 
     @classmethod
     def open(
@@ -82,20 +67,18 @@ class Gate:
             LedgerError: the ledger cannot be trusted, read or written.
         """
         rules = policy if isinstance(policy, Policy) else Policy.load(Path(policy))
-        protect = rules.protect
+        protects = sorted(rules.protects, key=lambda each: each.name)  # their order in the text means nothing
         with ExitStack() as opened:
+            tables = rules.tables
             data = opened.enter_context(
-                Database.open(
-                    database, [protect], public_tables=rules.tables.public, views=rules.tables.views
-                )
+                Database.open(database, protects, public_tables=tables.public, views=tables.views)
             )
             knowledge = Knowledge(rules, data)
             binding = Binding(
                 rules.protect_digest,
                 data.fingerprint,
-                data.vaults[0].size,
-                protect.table,
-                protect.column,
+                tuple((*column.name, column.size) for column in knowledge.columns),
+                rules.ledger.scope,
                 rules.protect_canonical,
             )
             where = rules.ledger_location(os.fspath(database)) if ledger is None else os.fspath(ledger)
@@ -120,21 +103,28 @@ class Gate:
 
     # --- asking
 
-    def execute(self, sql: str, parameters: Parameters = None, user: str = "analyst") -> Answer:
+    def execute(
+        self,
+        sql: str,
+        parameters: Parameters = None,
+        user: str = "analyst",
+        dialect: Dialect | None = None,
+    ) -> Answer:
         """Answer a statement exactly, or refuse it.
 
         Args:
-            sql: One SELECT statement in DuckDB's dialect.
+            sql: One SELECT statement.
             parameters: Values for ?, $1 or $name.
             user: Who asks; recorded.
+            dialect: Whose SQL it is written in; by default as the policy says.
 
         Raises:
             QueryRefused: an answer could push the risk past the limit.
             QueryUnsupported: the statement is not understood, or failed while it ran.
             LedgerError: the ledger cannot be trusted or written; nothing was released.
         """
-        ask = checked(Ask(sql, parameters, user))
-        remembered = self._recall(ask)
+        ask = checked(Ask(sql, parameters, user, dialect=dialect or self.policy.dialect))
+        remembered = self._memory.recall(self._knowledge.party(user), ask)
         if remembered is not None:
             ask = replace(ask, plan=remembered.plan)
             decision = verdicts.PUBLIC if remembered.plan.public else verdicts.KNOWN
@@ -154,7 +144,13 @@ class Gate:
                 decision, values = self._decide(ask, asked)
         return self._release(ask, decision, values, record=decision is verdicts.KNOWN)
 
-    def check(self, sql: str, parameters: Parameters = None, user: str = "analyst") -> Decision:
+    def check(
+        self,
+        sql: str,
+        parameters: Parameters = None,
+        user: str = "analyst",
+        dialect: Dialect | None = None,
+    ) -> Decision:
         """The verdict that `execute` would give, and no answer; simulatable mode only. Recorded as a check.
 
         The true answer is not looked at: a statement that passes here may still be refused as a leak event.
@@ -169,7 +165,8 @@ class Gate:
                 "verdict is itself an answer"
             )
         try:
-            ask = self._understood(checked(Ask(sql, parameters, user, check=True)))
+            asking = Ask(sql, parameters, user, check=True, dialect=dialect or self.policy.dialect)
+            ask = self._understood(checked(asking))
         except QueryUnsupported as error:
             return error.decision
         assert ask.plan is not None
@@ -183,22 +180,22 @@ class Gate:
         with self._deciding:
             self._catch_up()
             person = self._knowledge.of(user)
-            queries = person.queries(asked)
-            trial = person.system.trial(queries)
-            if trial.derivable:
+            reads = person.reads(asked)
+            cases = person.cases(reads)
+            if all(case.trial().derivable for case in cases):
                 decision = verdicts.KNOWN
-            elif self._knowledge.closed(user) or person.spent_on(queries):
+            elif self._knowledge.closed(user) or person.spent_on(reads):
                 decision = verdicts.LEAKS
             else:
-                before = person.risk_before()
+                before = person.risk()
                 rules = self._knowledge.rules
-                outcome = simulate(trial, rules, rules.deadline(), person.effort) or Outcome("safe")
-                decision = verdicts.of(outcome, self.policy, before, person.risk_of(outcome.judgement))
+                outcome = simulate(cases, rules, rules.deadline()) or Outcome("safe", ())
+                decision = self._verdict(person, reads, outcome, before)
             self._record(ask, decision)
         return decision
 
     def _understood(self, ask: Ask) -> Ask:
-        found = understand(ask.sql, ask.parameters, self._database.schema)
+        found = understand(ask.sql, ask.parameters, self._database.schema, dialect=ask.dialect)
         if isinstance(found, Unsupported):
             decision = Decision("unsupported", found.code, found.message, found.hint)
             self._record(ask, decision)
@@ -209,9 +206,13 @@ class Gate:
         assert ask.plan is not None
         try:
             return self._database.ask(ask.plan)
-        except StatementFailed:
-            self._record(ask, verdicts.FAILED)
-            raise QueryUnsupported(verdicts.FAILED) from None
+        except StatementFailed as error:
+            raise self._stopped(ask, error) from None
+
+    def _stopped(self, ask: Ask, error: StatementFailed) -> QueryUnsupported:
+        decision = verdicts.failed(error)
+        self._record(ask, decision)
+        return QueryUnsupported(decision)
 
     # --- deciding
 
@@ -224,27 +225,29 @@ class Gate:
         with self._ledger.deciding():
             self._catch_up()
             person = self._knowledge.of(ask.user)
-            queries = person.queries(asked)
-            shut = self._knowledge.closed(ask.user) or person.spent_on(queries)
-            if shut and person.settled(asked) is None:
+            reads = person.reads(asked)
+            shut = self._knowledge.closed(ask.user) or person.spent_on(reads)
+            if shut and not person.derivable(reads):
                 self._record(ask, verdicts.LEAKS)
                 raise QueryRefused(verdicts.LEAKS)
-            before = person.risk_before()
-            outcome = decide(
-                person.system, queries, self._knowledge.rules, self._knowledge.truth, person.effort
-            )
+            before = person.risk()
+            outcome = decide(person.cases(reads), self._knowledge.rules)
             if outcome.verdict == "known":
-                return verdicts.KNOWN, person.values_of(asked, queries, outcome.values)
-            decision = verdicts.of(outcome, self.policy, before, person.risk_of(outcome.judgement))
+                return verdicts.KNOWN, person.values_of(asked, reads, outcome.parts)
+            decision = self._verdict(person, reads, outcome, before)
+            answers = person.known_answers(reads, outcome)
             if outcome.verdict != "safe":
-                told = person.told_by_refusal(queries) if outcome.leak else []
-                self._record(ask, decision, leak=outcome.leak, answers=told)
+                self._record(ask, decision, leak=outcome.leak, answers=answers)
                 raise QueryRefused(decision)
-            answers = person.known_answers(queries, outcome.values)
             entry = self._record(ask, decision, answers=answers)
-            person.accept(queries, outcome)
+            person.accept(reads, outcome)
             self._knowledge.seen = entry.number
-            return decision, person.values_of(asked, queries, outcome.values)
+            return decision, person.values_of(asked, reads, outcome.parts)
+
+    def _verdict(self, person: Party, reads: Reads, outcome: Outcome, before: float | None) -> Decision:
+        columns = [self._knowledge.columns[place].protect.column for place in reads]
+        after = person.risk_with(reads, outcome) if outcome.parts else None
+        return verdicts.of(outcome, columns, before, after)
 
     def _catch_up(self) -> None:
         """Learn what the ledger holds and this object has not seen."""
@@ -282,36 +285,12 @@ class Gate:
                 table = self._database.run_public(ask.plan)
             else:
                 table = self._database.finish(ask.plan, list(values))
-        except StatementFailed:
-            self._record(ask, verdicts.FAILED)
-            raise QueryUnsupported(verdicts.FAILED) from None
+        except StatementFailed as error:
+            raise self._stopped(ask, error) from None
         if record:
             self._record(ask, decision)
-        self._remember(ask, table)
+        self._memory.keep(self._knowledge.party(ask.user), ask, table)
         return Answer(table, ask.plan.types, decision)
-
-    def _recall(self, ask: Ask) -> _Remembered | None:
-        if not plain(ask.parameters):
-            return None
-        with self._remembering:
-            found = self._answers.get(self._name_of(ask))
-            if found is not None:
-                self._answers.move_to_end(self._name_of(ask))
-            return found
-
-    def _remember(self, ask: Ask, table: pa.Table) -> None:
-        assert ask.plan is not None
-        if table.nbytes > LARGEST_KEPT or not plain(ask.parameters):
-            return
-        with self._remembering:
-            self._answers[self._name_of(ask)] = _Remembered(ask.plan, table)
-            while len(self._answers) > REMEMBERED:
-                self._answers.popitem(last=False)
-
-    def _name_of(self, ask: Ask) -> tuple[str, str, str]:
-        """The statement, for whoever shares knowledge: types of parameters matter as much as their text."""
-        parameters = "" if ask.parameters is None else repr(ask.parameters)
-        return self._knowledge.party(ask.user), ask.sql, parameters
 
     # --- for the administrator
 
@@ -320,13 +299,14 @@ class Gate:
 
         One row per class: the public columns the intruder knows, then records, lower and upper (feasibility
         interval over the class), initial_entropy, entropy_at_epsilon, area and risk of the class, judged on
-        certified values. With `scope = "user"` one such table per user, with a column user in front.
+        certified values. With several protected columns one such table for each, with columns table and
+        column in front; with `scope = "user"` one for each user, with a column user before those.
         """
         from auditor.reports import risk_of_classes
 
         with self._deciding:
             self._catch_up()
-            return risk_of_classes(self._knowledge, self._database, self.policy)
+            return risk_of_classes(self._knowledge, self._database)
 
     def history(self) -> pd.DataFrame:
         """Every statement: number, time, user, sql (as asked), verdict, code, and what administrators see."""

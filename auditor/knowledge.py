@@ -1,42 +1,40 @@
-"""What each party knows: the answered systems behind the gate, and the true values in the same units.
+"""What each party knows: the answered systems behind the gate, one for each protected column.
 
-A party is everyone together, or each user where the policy says `scope = "user"`.
+A party is everyone together, or each user where the policy says `scope = "user"`. Protected columns are
+independent of each other: each has its own grid, worlds and allowance of effort.
 """
 
 from __future__ import annotations
 
 import time
-import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from auditor.confidential import Confidential
 from auditor.database import Asked, Database
-from auditor.deciding import Outcome, Rules
-from auditor.errors import CoarserGridWarning, DatabaseError, PolicyError
+from auditor.deciding import Case, Outcome, Part, Rules
+from auditor.errors import PolicyError
 from auditor.ledger import Entry, KnownAnswer
-from auditor.policy import Policy, written
-from cae_sql.candidates import grid_candidates
-from cae_sql.inference.answers import Ints, Query
+from auditor.policy import Policy
+from auditor.sql.schema import folded
+from cae_sql.inference.answers import Query
 from cae_sql.inference.runs import Effort, Runs
 from cae_sql.inference.search import search
-from cae_sql.inference.system import POOL, AnsweredSystem
-from cae_sql.inference.trial import Judgement, Standard, judge
-from cae_sql.risk import Limit, risk_of, risk_of_run
-
-SEED = 20130527
-"""Worlds are drawn with this seed in every gate: a verdict may depend on past answers, not on luck."""
-
+from cae_sql.inference.trial import Judgement, judge
 
 REPORT_SECONDS = 2.0
 """Time for a figure that decides nothing."""
 
+Reads = Mapping[int, Sequence[Query]]
+"""What a statement asks, each query once, by position of the protected column."""
+
 
 class Knowledge:
-    """All parties' systems over one vault."""
+    """All parties' systems over the vaults."""
 
     def __init__(self, policy: Policy, database: Database) -> None:
         """Check that the data fit the policy.
@@ -46,18 +44,31 @@ class Knowledge:
             DatabaseError: too few records to protect.
         """
         self.policy = policy
-        if database.vaults[0].size < 2:
-            raise DatabaseError(
-                f"table {policy.protect.table} has {database.vaults[0].size} records with a {policy.protect.column}: "
-                "nothing can be asked of fewer than two without naming a person"
+        named = {protect.name: protect for protect in policy.protects}
+        self.columns = tuple(
+            Confidential(policy, named[folded(each.table), folded(each.column)], vault, position)
+            for position, (each, vault) in enumerate(
+                zip(database.schema.protected, database.vaults, strict=True)
             )
-        self.values = _on_grid(policy, database)
-        self.rules = _rules(policy)
+        )
+        """The protected columns, in the order of the schema's."""
+        self.rules = Rules(
+            policy.decision.mode == "simulatable",
+            policy.decision.worlds,
+            policy.decision.delta,
+            policy.decision.timeout,
+        )
+        self.known_columns = _known_columns(policy, database)
+        """By protected column, the public columns of its table that an intruder knows."""
+        self._positions = {column.name: position for position, column in enumerate(self.columns)}
+        self.forget()
+
+    def forget(self) -> None:
+        """Know nothing: the ledger says it all again."""
         self.seen = 0
         """Number of the last ledger entry that was learned."""
         self._parties: dict[str, Party] = {}
         self._leaks: Counter[str] = Counter()
-        _check_known(policy, database)
 
     def party(self, user: str) -> str:
         """Whose answers count together with this user's."""
@@ -79,10 +90,14 @@ class Knowledge:
         """Take in a ledger entry."""
         if entry.number <= self.seen:
             return
-        self._leaks[self.party(entry.user)] += entry.leak
         if entry.answers:
+            self.count_leaks(entry.user, entry.answers)
             self.of(entry.user).learn(entry.answers)
         self.seen = entry.number
+
+    def count_leaks(self, user: str, answers: Sequence[KnownAnswer]) -> None:
+        """Each leak event counts, wherever in a statement it happened."""
+        self._leaks[self.party(user)] += sum(answer.kind == "leak" for answer in answers)
 
     def closed(self, user: str) -> bool:
         """Whether so many refusals have told this user's party something that nothing new is answered.
@@ -91,75 +106,56 @@ class Knowledge:
         """
         return self._leaks[self.party(user)] > self.policy.decision.leaks
 
-    def truth(self, queries: Sequence[Query]) -> list[int]:
-        """The true answers in units; nothing else reads the vault."""
-        return [int(query.of(self.values)) for query in queries]
+    def position(self, answer: KnownAnswer) -> int:
+        """The protected column that an answer is about."""
+        return self._positions[answer.name]
 
-    def new_system(self) -> AnsweredSystem:
-        """A system without answers."""
-        protect = self.policy.protect
-        return AnsweredSystem(
-            len(self.values),
-            protect.minimum,
-            protect.maximum,
-            self.policy.resolution,
-            seed=SEED,
-            pool=max(POOL, self.policy.decision.worlds),
-        )
+    def truth(self, position: int, queries: Sequence[Query]) -> list[int]:
+        """The true answers in units; nothing else reads the vaults."""
+        return self.columns[position].truth(queries)
 
 
-class Party:
-    """One answered system, and the translation of what SQL asks into its terms."""
+class ColumnKnowledge:
+    """What one party knows about one protected column: an answered system."""
 
-    def __init__(self, knowledge: Knowledge) -> None:
+    def __init__(self, knowledge: Knowledge, position: int) -> None:
         """Know nothing yet."""
-        self._knowledge = knowledge
-        self.system = knowledge.new_system()
+        self._knowledge, self._position = knowledge, position
+        self.column = knowledge.columns[position]
+        self.system = self.column.new_system()
         self.effort = Effort()
         """Integer programs that decisions may still use before the next answer."""
-        self.spent: NDArray[np.bool_] = np.zeros(len(knowledge.values), dtype=np.bool_)
+        self.spent: NDArray[np.bool_] = np.zeros(self.column.size, dtype=np.bool_)
         """(n,) records about which a leak event has told something: nothing new is answered over them."""
         self._judgement: Judgement | None = None
 
-    def queries(self, asked: Sequence[Asked]) -> list[Query]:
-        """What is asked, each once, in the order of first mention."""
-        found: dict[tuple[str, bytes, bytes], Query] = {}
-        for each in asked:
-            query = self._query(each)
-            found.setdefault(query.name, query)
-        return list(found.values())
-
-    def _query(self, each: Asked) -> Query:
+    def query(self, each: Asked) -> Query:
+        """What is asked, in the system's terms; a sum of negated values as the sum itself."""
         signs = each.signs
         if signs is not None and (signs == -1).all():
             signs = None
         return self.system.query(each.kind, each.records, signs)
 
-    def settled(self, asked: Sequence[Asked]) -> list[Fraction] | None:
-        """The values in column units where past answers settle all of them, else None."""
-        queries = self.queries(asked)
-        if not queries:
-            return []
-        if not self.system.answers:
-            return None
-        trial = self.system.trial(queries)
-        if not trial.derivable:
-            return None
-        return self.values_of(asked, queries, [value for value in trial.settled if value is not None])
+    def case(self, queries: Sequence[Query]) -> Case:
+        """The queries, to be decided."""
 
-    def values_of(
-        self, asked: Sequence[Asked], queries: Sequence[Query], values: Sequence[int]
-    ) -> list[Fraction]:
-        """Σ signs · value, or the extreme, in column units, for each asked aggregate."""
-        known = {
+        def truth(asked: Sequence[Query]) -> Sequence[int]:
+            return self._knowledge.truth(self._position, asked)
+
+        return Case(self.system, queries, self.column.standard, truth, self.effort)
+
+    def derivable(self, queries: Sequence[Query]) -> bool:
+        """Whether past answers settle all of them."""
+        return bool(self.system.answers) and self.system.trial(queries).derivable
+
+    def values(
+        self, queries: Sequence[Query], units: Sequence[int]
+    ) -> dict[tuple[str, bytes, bytes], Fraction]:
+        """Answers in column units, by the queries' names."""
+        return {
             query.name: self.system.column_value(query, value)
-            for query, value in zip(queries, values, strict=True)
+            for query, value in zip(queries, units, strict=True)
         }
-        found = []
-        for each in asked:
-            value = known[self._query(each).name]
-            found.append(-value if each.signs is not None and (each.signs == -1).all() else value)
-        return found
 
     def known_answers(self, queries: Sequence[Query], values: Sequence[int]) -> list[KnownAnswer]:
         """As the ledger keeps them."""
@@ -169,15 +165,21 @@ class Party:
                 query.members,
                 None if query.coefficients is None else query.coefficients.astype(np.int8),
                 self.system.column_value(query, value),
+                *self.column.name,
             )
             for query, value in zip(queries, values, strict=True)
         ]
 
-    def accept(self, queries: Sequence[Query], outcome: Outcome) -> None:
-        """The answers are on record: from now on they are known."""
-        answers = [query.answered(value) for query, value in zip(queries, outcome.values, strict=True)]
-        self.system.accept(answers, outcome.pool)
-        self._judgement, self.effort = outcome.judgement, Effort()
+    def told_by_refusal(self, queries: Sequence[Query]) -> KnownAnswer:
+        """A leak event, as the ledger keeps it: the records it was about."""
+        records = np.unique(np.concatenate([query.members for query in queries]))
+        return KnownAnswer("leak", records, None, Fraction(0), *self.column.name)
+
+    def accept(self, queries: Sequence[Query], part: Part) -> None:
+        """From now on the answers are known."""
+        answers = [query.answered(value) for query, value in zip(queries, part.values, strict=True)]
+        self.system.accept(answers, part.pool)
+        self._judgement, self.effort = part.judgement, Effort()
 
     def learn(self, answers: Sequence[KnownAnswer]) -> None:
         """Take in answers from the ledger."""
@@ -192,11 +194,6 @@ class Party:
             self.system.accept(found)
             self._judgement, self.effort = None, Effort()
 
-    def told_by_refusal(self, queries: Sequence[Query]) -> list[KnownAnswer]:
-        """A leak event, as the ledger keeps it: the records it was about."""
-        records = np.unique(np.concatenate([query.members for query in queries]))
-        return [KnownAnswer("leak", records, None, Fraction(0))]
-
     def spent_on(self, queries: Sequence[Query]) -> bool:
         """Whether a leak event has told something about a record that is asked about.
 
@@ -206,115 +203,146 @@ class Party:
             return False
         return any(self.spent[query.members].any() for query in queries)
 
-    def risk_before(self) -> float | None:
+    def risk(self) -> float | None:
         """Worst certified risk over the records as things stand: an upper limit of it."""
         if self._judgement is None:
-            rules = self._knowledge.rules
             pool = self.system.pool()
-            quick = time.monotonic() + min(rules.seconds, REPORT_SECONDS)
-            self._judgement = judge(pool.knowledge, pool.totals(), rules.standard, quick, Effort(0))
-        return self.risk_of(self._judgement)
+            quick = time.monotonic() + min(self._knowledge.rules.seconds, REPORT_SECONDS)
+            self._judgement = judge(pool.knowledge, pool.totals(), self.column.standard, quick, Effort(0))
+        return self.column.risk_of(self._judgement)
 
     def certified_runs(self) -> Runs:
         """Runs as long as they are found, and exactly known sets for those whose run is not long enough."""
         runs = self.system.runs()
-        standard = self._knowledge.rules.standard
-        runs.need = standard.need
+        runs.need = self.column.standard.need
         for atom in runs.short.tolist():
-            search(runs, atom, standard.accepts)
+            search(runs, atom, self.column.standard.accepts)
         return runs
 
-    def risk_of(self, judgement: Judgement | None) -> float | None:
-        """Worst risk that a judgement leaves possible; None where it found nothing."""
-        if judgement is None or judgement.width < 0:
+
+class Party:
+    """What somebody knows about all protected columns, and what SQL asks in its terms."""
+
+    def __init__(self, knowledge: Knowledge) -> None:
+        """Know nothing yet."""
+        self._knowledge = knowledge
+        self.columns = tuple(ColumnKnowledge(knowledge, place) for place in range(len(knowledge.columns)))
+
+    def reads(self, asked: Sequence[Asked]) -> Reads:
+        """What is asked, each query once, in the order of first mention, by protected column."""
+        found: dict[int, dict[tuple[str, bytes, bytes], Query]] = {}
+        for each in asked:
+            query = self.columns[each.protected].query(each)
+            found.setdefault(each.protected, {}).setdefault(query.name, query)
+        return {place: list(queries.values()) for place, queries in sorted(found.items())}
+
+    def cases(self, reads: Reads) -> list[Case]:
+        """To be decided together."""
+        return [self.columns[place].case(queries) for place, queries in reads.items()]
+
+    def derivable(self, reads: Reads) -> bool:
+        """Whether past answers settle everything that is asked."""
+        return all(self.columns[place].derivable(queries) for place, queries in reads.items())
+
+    def settled(self, asked: Sequence[Asked]) -> list[Fraction] | None:
+        """The values in column units where past answers settle all of them, else None."""
+        reads = self.reads(asked)
+        if not self.derivable(reads):
             return None
-        policy = self._knowledge.policy
-        steps = 1 + int(judgement.width * policy.resolution // policy.protect.step)
-        risks = [risk_of_run(min(steps, policy.domain.count), policy.domain).risk]
-        for units in judgement.sets:
-            values = np.array([float(self.system.grid.to_value(u)) for u in units])
-            risks.append(risk_of(*grid_candidates(values, policy.domain), policy.domain).risk)
-        return max(risks)
+        settled = [case.trial().settled for case in self.cases(reads)]
+        return self.values_of(
+            asked, reads, [Part(tuple(value for value in values if value is not None)) for values in settled]
+        )
+
+    def values_of(self, asked: Sequence[Asked], reads: Reads, parts: Sequence[Part]) -> list[Fraction]:
+        """Σ signs · value, or the extreme, in column units, for each asked aggregate."""
+        known = {
+            place: self.columns[place].values(queries, part.values)
+            for (place, queries), part in zip(reads.items(), parts, strict=True)
+        }
+        found = []
+        for each in asked:
+            value = known[each.protected][self.columns[each.protected].query(each).name]
+            found.append(-value if each.signs is not None and (each.signs == -1).all() else value)
+        return found
+
+    def known_answers(self, reads: Reads, outcome: Outcome) -> list[KnownAnswer]:
+        """What a decision tells, as the ledger keeps it: new answers, or what a refusal was about."""
+        found: list[KnownAnswer] = []
+        for (place, queries), part in zip(reads.items(), outcome.parts, strict=True):
+            column = self.columns[place]
+            if part.pool is not None:
+                found += column.known_answers(queries, part.values)
+            if part.leak:
+                found.append(column.told_by_refusal(queries))
+        return found
+
+    def accept(self, reads: Reads, outcome: Outcome) -> None:
+        """The answers are on record: from now on they are known."""
+        for (place, queries), part in zip(reads.items(), outcome.parts, strict=True):
+            if part.pool is not None:
+                self.columns[place].accept(queries, part)
+
+    def learn(self, answers: Sequence[KnownAnswer]) -> None:
+        """Take in answers from the ledger."""
+        about: dict[int, list[KnownAnswer]] = {}
+        for answer in answers:
+            about.setdefault(self._knowledge.position(answer), []).append(answer)
+        for place, told in about.items():
+            self.columns[place].learn(told)
+
+    def spent_on(self, reads: Reads) -> bool:
+        """Whether anything new is asked about a record that a leak event has told something about."""
+        return any(
+            self.columns[place].spent_on(queries) and not self.columns[place].derivable(queries)
+            for place, queries in reads.items()
+        )
+
+    def risk(self) -> float | None:
+        """Worst certified risk over all columns as things stand; None where a figure is not known."""
+        return _worst([column.risk() for column in self.columns])
+
+    def risk_with(self, reads: Reads, outcome: Outcome) -> float | None:
+        """The same as a decision would leave it; for one that refuses, at the answer where it stopped."""
+        judged = {
+            place: part.judgement
+            for place, part in zip(reads, outcome.parts, strict=True)
+            if part.judgement is not None
+        }
+        if not judged and outcome.verdict != "known":
+            return None  # a leak event: what the true answer would do is told to nobody
+        return _worst(
+            [
+                column.column.risk_of(judged[place]) if place in judged else column.risk()
+                for place, column in enumerate(self.columns)
+            ]
+        )
 
 
-def _check_known(policy: Policy, database: Database) -> None:
-    """Every column that the intruder is said to know must be there."""
-    if policy.intruder.knows == "all":
-        return
-    schema = database.schema
-    table = next(each for each in schema.tables if each.name == schema.protected[0].table)
-    there = {column.name.casefold() for column in table.columns}
-    for name in policy.intruder.knows:
-        if name.casefold() not in there:
-            raise PolicyError(
-                f'intruder.knows = "{name}": {policy.protect.table} has no such public column; '
-                f"there are {', '.join(column.name for column in table.columns)}"
-            )
+def _worst(figures: Sequence[float | None]) -> float | None:
+    known = [figure for figure in figures if figure is not None]
+    return max(known) if len(known) == len(figures) else None
 
 
-def _on_grid(policy: Policy, database: Database) -> NDArray[np.int64]:
-    """The true values in units of the grid.
+def _known_columns(policy: Policy, database: Database) -> tuple[tuple[str, ...], ...]:
+    """By protected column, those public columns of its table that the intruder is said to know.
 
     Raises:
-        PolicyError: see `Knowledge`.
+        PolicyError: no protected table has one of them.
     """
-    protect, resolution = policy.protect, policy.resolution
-    place = f"{protect.table}.{protect.column}"
-    scale = database.vaults[0].scale / resolution
-    offset = protect.minimum / resolution
-    common = scale.denominator * offset.denominator
-    whole, low = int(scale * common), int(offset * common)
-    largest = int(np.abs(database.vaults[0].integers).max(initial=0))
-    if largest * abs(whole) + abs(low) < 2**62:
-        shifted = database.vaults[0].integers * whole - low
-    else:
-        shifted = database.vaults[0].integers.astype(object) * whole - low
-    top = (protect.maximum - protect.minimum) // resolution
-    if (shifted < 0).any() or (shifted > top * common).any():
-        raise PolicyError(
-            f"protect.minimum = {written(protect.minimum)}, protect.maximum = {written(protect.maximum)}: "
-            f"some values of {place} lie outside; widen the domain so that it holds every value there may be"
-        )
-    if (shifted % common != 0).any():
-        raise PolicyError(
-            f"protect.resolution = {written(resolution)}: some values of {place} are not minimum plus a "
-            f"multiple of it; take the grid that the values are stored on, such as 0.01 for cents, and a "
-            "minimum on that grid"
-        )
-    units: NDArray[np.int64] = (shifted // common).astype(np.int64)
-    coarser = int(np.gcd.reduce(units - units[0]))
-    if coarser > 1 and len(np.unique(units)) > 2:
-        warnings.warn(
-            f"all values of {place} lie on a grid of {written(coarser * resolution)}, coarser than "
-            f"protect.resolution = {written(resolution)}: an intruder who guesses that can exclude more than "
-            "the gate assumes; set resolution to the data's own grid",
-            CoarserGridWarning,
-            stacklevel=2,
-        )
-    return units
-
-
-def _rules(policy: Policy) -> Rules:
-    limit: Limit = policy.limit
-    domain = policy.domain
-    least = limit.least_run(domain)
-    if least is None:
-        raise PolicyError(
-            "limit: even before any answer it is broken; take a larger risk, a smaller epsilon or "
-            "min_entropy, or a wider domain"
-        )
-    need = (least - 1) * policy.protect.step / policy.resolution
-    minimum, resolution = policy.protect.minimum, policy.resolution
-
-    def accepts(units: Ints) -> bool:
-        values = np.array([float(minimum + resolution * int(u)) for u in units])
-        return limit.keeps(*grid_candidates(values, domain), domain)
-
-    decision = policy.decision
-    return Rules(
-        Standard(int(need), accepts),
-        decision.mode == "simulatable",
-        decision.worlds,
-        decision.delta,
-        decision.timeout,
+    tables = {table.name: table.columns for table in database.schema.tables}
+    there = tuple(tuple(column.name for column in tables[each.table]) for each in database.schema.protected)
+    knows = policy.intruder.knows
+    if knows == "all":
+        return there
+    every = dict.fromkeys(name for names in there for name in names)
+    for name in knows:
+        if folded(name) not in map(folded, every):
+            tables_named = " and ".join(dict.fromkeys(protect.table for protect in policy.protects))
+            raise PolicyError(
+                f'intruder.knows = "{name}": {tables_named} has no such public column; '
+                f"there are {', '.join(every)}"
+            )
+    return tuple(
+        tuple(name for name in knows if folded(name) in {folded(each) for each in names}) for names in there
     )

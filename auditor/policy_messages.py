@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel
 
@@ -28,40 +28,30 @@ NOT_YET: Mapping[tuple[str, str], tuple[object, str]] = {
         "interval",
         'only "interval" is available yet; set candidates = "interval", or leave it out',
     ),
-    ("decision", "partial"): (
-        "refuse",
-        'only "refuse" is available yet; set partial = "refuse", or leave it out',
-    ),
 }
 """(section, key): the one value on offer, and what to say to those that a later version will take."""
 
 LATER: Mapping[tuple[str, str], tuple[object, ...]] = {
     ("intruder", "insiders"): (1,),
     ("intruder", "candidates"): ("exact", "tilted"),
-    ("decision", "partial"): ("suppress",),
 }
 """(section, key): the values that a later version will take. Any other is a mistake."""
 
 
-def unavailable(document: dict[str, Any]) -> dict[str, Any]:
-    """The document, one `[[protect]]` taken for `[protect]`.
+def prepared(document: dict[str, Any]) -> dict[str, Any]:
+    """The document, `[protect]` taken for one `[[protect]]`.
 
     Raises:
         PolicyError: it asks for what this version does not offer.
     """
-    for place, section in [("", document), *document.items()]:
-        if isinstance(section, dict) and "dialect" in section:
-            key = f"{place}.dialect" if place else "dialect"
-            text = "is not available yet; statements are read as DuckDB's SQL, so leave it out"
-            raise PolicyError(f"{key} = {_shown(section['dialect'])}: {text}")
     protect = document.get("protect")
-    if isinstance(protect, list):
-        if len(protect) != 1:
-            raise PolicyError(
-                f"[[protect]] given {len(protect)} times: several protected columns are not available yet; "
-                "give one [protect]"
-            )
-        document = {**document, "protect": protect[0]}
+    if isinstance(protect, dict):
+        document = {**document, "protect": [protect]}
+    elif protect is not None and not (
+        isinstance(protect, list) and protect and all(isinstance(each, dict) for each in protect)
+    ):
+        text = "must be a section: [protect], or [[protect]] once for each protected column"
+        raise PolicyError(f"protect = {_shown(protect)}: {text}")
     for (place, key), (offered, text) in NOT_YET.items():
         section = document.get(place)
         if not isinstance(section, dict) or key not in section:
@@ -76,10 +66,17 @@ def unavailable(document: dict[str, Any]) -> dict[str, Any]:
     return document
 
 
-def explain(error: ValidationError, model: type[BaseModel]) -> str:
-    """The finding to mend first, as one sentence."""
+def explain(error: ValidationError, model: type[BaseModel], protects: int = 1) -> str:
+    """The finding to mend first, as one sentence; `protects`: how many [[protect]] there are."""
     findings = error.errors(include_url=False)
     first = min(findings, key=lambda finding: finding["type"] != "extra_forbidden")
+    text = _sentence(first, model)
+    if protects > 1 and first["loc"][:1] == ("protect",) and len(first["loc"]) > 1:
+        return f"[[protect]] number {int(first['loc'][1]) + 1}: {text}"
+    return text
+
+
+def _sentence(first: ErrorDetails, model: type[BaseModel]) -> str:
     kind, path = first["type"], [part for part in first["loc"] if isinstance(part, str)]
     if kind == "extra_forbidden":
         return _unknown(path, first["input"], model)
@@ -91,7 +88,8 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
         return f'{key} = {_shown(first["input"])}: must be "all" or a list of names in quotes; give {wanted}'
     text = _reason(first)
     if kind == "value_error" and not text.startswith("must be"):
-        return text  # our own checks across keys name key and value themselves
+        # our own checks across keys name key and value themselves, but not whose limit it is
+        return f"protect.{text}" if path[:2] == ["protect", "limit"] else text
     return f"{key} = {_shown(first['input'])}: {text}; give {wanted}"
 
 
@@ -124,6 +122,9 @@ def _unknown(path: Sequence[str], value: object, model: type[BaseModel]) -> str:
     home = [name for name in _names(model) if key in _names(_section([name], model))] if not sections else []
     if home:
         return f"{shown}: no such key here; it belongs in the section [{home[0]}]"
+    top = model.model_fields.get(key)
+    if sections and top is not None and _model_in(top.annotation) is None:
+        return f"{shown}: no such key here; it belongs at the top, above the first section"
     where = f"[{'.'.join(sections)}]" if sections else "a policy"
     return f"{shown}: no such key; {where} has {', '.join(known)}"
 
@@ -138,9 +139,16 @@ def _section(path: Sequence[str], model: type[BaseModel]) -> type[BaseModel] | N
     for part in path:
         fields = {(f.alias or n): f for n, f in current.model_fields.items()} if current else {}
         field = fields.get(part)
-        found = field.annotation if field else None
-        current = found if isinstance(found, type) and issubclass(found, BaseModel) else None
+        current = _model_in(field.annotation) if field else None
     return current
+
+
+def _model_in(annotation: object) -> type[BaseModel] | None:
+    """The model that a field holds: one, several of it, or perhaps one."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    found = (_model_in(each) for each in get_args(annotation))
+    return next((each for each in found if each is not None), None)
 
 
 def _field(path: Sequence[str], model: type[BaseModel]) -> tuple[str, list[str]]:

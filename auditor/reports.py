@@ -15,9 +15,8 @@ from cae_sql.risk import Risk, class_risks, risk_of
 
 if TYPE_CHECKING:
     from auditor.database import Database
-    from auditor.knowledge import Knowledge, Party
+    from auditor.knowledge import ColumnKnowledge, Knowledge
     from auditor.ledger import Ledger
-    from auditor.policy import Policy
     from cae_sql.inference.runs import Runs
 
 
@@ -33,25 +32,38 @@ class Verification:
     """What is wrong, in plain words; empty where nothing is."""
 
 
-def risk_of_classes(knowledge: Knowledge, database: Database, policy: Policy) -> pd.DataFrame:
+def risk_of_classes(knowledge: Knowledge, database: Database) -> pd.DataFrame:
     """One row per class of records that share what the intruder knows of them; see `Gate.risk`."""
-    codes, known = database.classes(policy.intruder.knows)
+    classes = [
+        database.classes(columns, protected=place) for place, columns in enumerate(knowledge.known_columns)
+    ]
     frames = []
     for name, party in knowledge.parties.items():
-        frame = pd.concat([known, _figures(party, codes, policy)], axis=1)
-        if policy.ledger.scope == "user":
-            frame.insert(0, "user", name.removeprefix("user "))
-        frames.append(frame)
+        for known, (codes, shared) in zip(party.columns, classes, strict=True):
+            frame = pd.concat([shared, _figures(known, codes)], axis=1)
+            if len(classes) > 1:
+                _in_front(frame, "column", known.column.protect.column)
+                _in_front(frame, "table", known.column.protect.table)
+            if knowledge.policy.ledger.scope == "user":
+                _in_front(frame, "user", name.removeprefix("user "))
+            frames.append(frame)
     return pd.concat(frames, ignore_index=True)
 
 
-def _figures(party: Party, codes: NDArray[np.int64], policy: Policy) -> pd.DataFrame:
+def _in_front(frame: pd.DataFrame, name: str, value: str) -> None:
+    """Insert a column, under another name where a public column has that one."""
+    while name in frame.columns:
+        name += "_"
+    frame.insert(0, name, value)
+
+
+def _figures(party: ColumnKnowledge, codes: NDArray[np.int64]) -> pd.DataFrame:
     bounds = party.system.bounds()
     runs = party.certified_runs()
     labels = runs.knowledge.atoms.labels
     low, high = (party.system.in_column_units(ends).astype(float)[labels] for ends in (runs.low, runs.high))
-    epsilon = policy.limits.epsilon
-    found = class_risks(codes, low, high, policy.domain, epsilon)
+    epsilon = party.column.limits.epsilon
+    found = class_risks(codes, low, high, party.column.protect.domain, epsilon)
     count = int(codes.max()) + 1
     lower, upper = np.full(count, np.inf), np.full(count, -np.inf)
     np.minimum.at(lower, codes, bounds.lower)
@@ -70,7 +82,7 @@ def _figures(party: Party, codes: NDArray[np.int64], policy: Policy) -> pd.DataF
     )
     by_sets = np.isin(labels, list(runs.exact))
     for code in np.unique(codes[by_sets]).tolist():
-        figures = _with_sets(party, runs, np.flatnonzero(codes == code), policy)
+        figures = _with_sets(party, runs, np.flatnonzero(codes == code))
         at = np.nan if figures.entropy_at_epsilon is None else figures.entropy_at_epsilon
         frame.loc[code, ["initial_entropy", "entropy_at_epsilon", "area", "risk"]] = [
             figures.initial_entropy, at, figures.area, figures.risk,
@@ -83,16 +95,17 @@ def _figures(party: Party, codes: NDArray[np.int64], policy: Policy) -> pd.DataF
     return frame
 
 
-def _with_sets(party: Party, runs: Runs, records: NDArray[np.int64], policy: Policy) -> Risk:
+def _with_sets(party: ColumnKnowledge, runs: Runs, records: NDArray[np.int64]) -> Risk:
     """The figures of a class some of whose records have an exactly known set instead of a run."""
+    domain = party.column.protect.domain
     mixture: dict[float, float] = {}
     for record in records.tolist():
         atom = int(runs.knowledge.atoms.labels[record])
         units = runs.exact.get(atom, np.arange(runs.low[atom], runs.high[atom] + 1))
-        values, weights = grid_candidates(party.system.in_column_units(units), policy.domain)
+        values, weights = grid_candidates(party.system.in_column_units(units), domain)
         for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
             mixture[value] = mixture.get(value, 0.0) + weight / len(records)
-    return risk_of(list(mixture), list(mixture.values()), policy.domain, policy.limits.epsilon)
+    return risk_of(list(mixture), list(mixture.values()), domain, party.column.limits.epsilon)
 
 
 def history(ledger: Ledger) -> pd.DataFrame:
@@ -117,14 +130,16 @@ def verify(ledger: Ledger, knowledge: Knowledge) -> Verification:
     """Go through the chain, and compute every answer again."""
     report = ledger.verify()
     problems = list(report.problems)
-    system = knowledge.new_system()
+    systems = [column.new_system() for column in knowledge.columns]
     if not problems:
         for entry in ledger.entries():
             for place, answer in enumerate(entry.answers):
                 if answer.kind == "leak":
                     continue
+                position = knowledge.position(answer)
+                system = systems[position]
                 query: Query = system.query(answer.kind, answer.records, answer.signs)
-                true = system.column_value(query, knowledge.truth([query])[0])
+                true = system.column_value(query, knowledge.truth(position, [query])[0])
                 if true != answer.value:
                     problems.append(f"entry {entry.number}, answer {place}: the data give another value now")
     return Verification(report.entries, report.answers, tuple(problems))

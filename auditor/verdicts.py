@@ -1,14 +1,17 @@
-"""The gate's fixed verdicts. Their texts name the policy's column and nothing else: no record, no value."""
+"""The gate's fixed verdicts. Their texts name the columns asked about: no record, no value."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from auditor.decision import Decision
+from auditor.sql.reasons import REASONS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from auditor.database import StatementFailed
     from auditor.deciding import Outcome
-    from auditor.policy import Policy
 
 PUBLIC = Decision("answered", "public", "No protected value is read.")
 KNOWN = Decision("answered", "known", "Earlier answers already settle it.")
@@ -26,16 +29,28 @@ FAILED = Decision(
 )
 
 
-def of(outcome: Outcome, policy: Policy, before: float | None, after: float | None) -> Decision:
-    """The verdict on a decided statement."""
-    column = policy.protect.column
+def failed(error: StatementFailed) -> Decision:
+    """The verdict on a statement that was stopped: one text for each code, so that no cause shows."""
+    known = REASONS.get(error.code)
+    return FAILED if known is None else Decision("unsupported", error.code, *known)
+
+
+def of(outcome: Outcome, columns: Sequence[str], before: float | None, after: float | None) -> Decision:
+    """The verdict on a decided statement.
+
+    Args:
+        outcome: The decision.
+        columns: The protected columns that the statement reads.
+        before: Worst risk before it.
+        after: Worst risk as it would leave it.
+    """
     if outcome.verdict == "safe":
         return Decision("answered", "answered", "Every record keeps the limit.", "", before, after)
     if outcome.verdict == "time":
         return Decision(
             "refused",
             "time",
-            f"It could not be shown in time that every {column} stays uncertain enough.",
+            f"It could not be shown in time that every {' and '.join(columns)} stays uncertain enough.",
             "Ask about fewer groups at once, or about a larger group.",
             before,
             after,
@@ -43,7 +58,7 @@ def of(outcome: Outcome, policy: Policy, before: float | None, after: float | No
     return Decision(
         "refused",
         "risk",
-        f"Together with earlier answers this could tell too much about somebody's {column}.",
+        f"Together with earlier answers this could tell too much about somebody's {' or '.join(columns)}.",
         "Ask about a larger group: drop a condition, widen a range, group more coarsely, "
         "or add HAVING COUNT(*) >= 10.",
         before,

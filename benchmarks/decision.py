@@ -154,16 +154,16 @@ def without_gate(database: Path, policy: Policy, risk: float, earlier: int, meas
     """The decision alone, on random subsets."""
     rng = np.random.default_rng(SEED + 2)
     verdicts, seconds = [], []
-    with Database.open(database, [policy.protect]) as data:
+    with Database.open(database, policy.protects) as data:
         knowledge = Knowledge(policy, data)
         party = knowledge.of("analyst")
         for _ in range(earlier + measured):
             members: NDArray[np.int64] = np.flatnonzero(rng.random(PERSONS) < 0.5)
-            queries = [party.system.query("sum", members)]
+            queries = [party.columns[0].system.query("sum", members)]
             with timed() as watch:
-                outcome = decide(party.system, queries, knowledge.rules, knowledge.truth, party.effort)
+                outcome = decide([party.columns[0].case(queries)], knowledge.rules)
                 if outcome.verdict == "safe":
-                    party.accept(queries, outcome)
+                    party.accept({0: queries}, outcome)
             names = {"known": "settled", "safe": "answered"}
             verdicts.append(names.get(outcome.verdict, "refused"))
             seconds.append(watch.seconds)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
 
 REFUSED, UNSUPPORTED = 3, 4
 
+
+class Dialect(StrEnum):
+    """What `--dialect` takes."""
+
+    DUCKDB = "duckdb"
+    POSTGRES = "postgres"
+
+
 app = typer.Typer(
     help="Ask a confidential column exact questions; be refused what would locate a person.",
     no_args_is_help=True,
@@ -34,6 +43,10 @@ Database = Annotated[Path, typer.Argument(help="The DuckDB file that holds the p
 Statement = Annotated[str, typer.Argument(metavar="SQL", help="The statement, or - to read it from stdin.")]
 PolicyFile = Annotated[Path, typer.Option("-p", "--policy", help="The policy (TOML).")]
 User = Annotated[str, typer.Option("--user", help="Who asks.")]
+Written = Annotated[
+    Dialect | None,
+    typer.Option("--dialect", help="Whose SQL it is written in (default: as the policy says)."),
+]
 Form = Annotated[Format, typer.Option("--format", help="How to print.")]
 
 
@@ -80,13 +93,18 @@ def init(
 
 @app.command()
 def query(
-    database: Database, sql: Statement, policy: PolicyFile, user: User = "analyst", form: Form = Format.TABLE
+    database: Database,
+    sql: Statement,
+    policy: PolicyFile,
+    user: User = "analyst",
+    dialect: Written = None,
+    form: Form = Format.TABLE,
 ) -> None:
     """Answer a statement exactly, or refuse it."""
     with _gate(database, _policy(policy)) as gate:
         try:
             with _status("deciding"):
-                answer = gate.execute(_statement(sql), user=user)
+                answer = gate.execute(_statement(sql), user=user, dialect=_name(dialect))
                 content = answer.fetchall()
         except (QueryRefused, QueryUnsupported) as error:
             _leave(error.decision, form)
@@ -95,11 +113,16 @@ def query(
 
 @app.command()
 def check(
-    database: Database, sql: Statement, policy: PolicyFile, user: User = "analyst", form: Form = Format.TABLE
+    database: Database,
+    sql: Statement,
+    policy: PolicyFile,
+    user: User = "analyst",
+    dialect: Written = None,
+    form: Form = Format.TABLE,
 ) -> None:
     """Say what `query` would: the verdict, no answer. Recorded as a check."""
     with _gate(database, _policy(policy)) as gate, _status("deciding"):
-        decision = gate.check(_statement(sql), user=user)
+        decision = gate.check(_statement(sql), user=user, dialect=_name(dialect))
     _leave(decision, form)
 
 
@@ -120,18 +143,12 @@ def risk(
     message = (
         f"{beyond} of {len(frame)} classes are beyond the limit" if beyond else "every class keeps the limit"
     )
-    limits = {
-        "risk": rules.limits.risk,
-        "epsilon": rules.limits.epsilon,
-        "min_entropy": rules.limits.min_entropy,
-    }
-    limits["epsilon"] = None if limits["epsilon"] is None else float(limits["epsilon"])
     about = {
         "code": "beyond" if beyond else "within",
         "message": message,
         "hint": "",
         "risk": worst,
-        "limit": limits,
+        "limit": _limits(rules),
     }
     show.rows(list(shown.columns), show.frame_rows(shown), form, about)
     if form is Format.TABLE:
@@ -199,6 +216,10 @@ def _status(doing: str) -> Iterator[None]:
         yield
 
 
+def _name(dialect: Dialect | None) -> Literal["duckdb", "postgres"] | None:
+    return None if dialect is None else dialect.value
+
+
 def _statement(sql: str) -> str:
     return sys.stdin.read() if sql == "-" else sql
 
@@ -208,13 +229,28 @@ def _leave(decision: Decision, form: Format) -> None:
     raise typer.Exit({"answered": 0, "refused": REFUSED, "unsupported": UNSUPPORTED}[decision.verdict])
 
 
+def _limits(policy: Policy) -> object:
+    """The limit as JSON has it; of several protected columns one each."""
+    found = []
+    for protect in policy.protects:
+        limits = policy.limits_of(protect)
+        epsilon = None if limits.epsilon is None else float(limits.epsilon)
+        found.append({"risk": limits.risk, "epsilon": epsilon, "min_entropy": limits.min_entropy})
+    if len(found) == 1:
+        return found[0]
+    names = [{"table": protect.table, "column": protect.column} for protect in policy.protects]
+    return [{**name, **limit} for name, limit in zip(names, found, strict=True)]
+
+
 def _beyond(frame: DataFrame, policy: Policy) -> int:
     """How many classes break the limit, judged as the gate judges."""
     from cae_sql.risk import Risk
 
-    limit = policy.limit
+    limits = {(each.table, each.column): policy.limits_of(each).limit for each in policy.protects}
+    only = next(iter(limits.values()))
     count = 0
     for row in frame.to_dict("records"):
+        limit = only if len(limits) == 1 else limits[row["table"], row["column"]]
         at_epsilon = row["entropy_at_epsilon"] if limit.epsilon is not None else None
         figures = Risk(row["initial_entropy"], at_epsilon, row["area"], row["risk"])
         count += not limit.allows(figures)

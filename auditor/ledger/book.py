@@ -1,7 +1,7 @@
 """The ledger: open, read, append, verify.
 
-Promise: what was opened is the ledger of these data and this [protect], whole from its first entry and not
-shorter than its anchor. `append` returns once the entry is on disk and anchored. Several threads and
+Promise: what was opened is the ledger of these data, [[protect]] and scope, whole from its first entry and
+not shorter than its anchor. `append` returns once the entry is on disk and anchored. Several threads and
 processes may append at once; one at a time decides.
 """
 
@@ -73,8 +73,8 @@ class Ledger:
 
         Raises:
             DataChanged: it was begun on other data.
-            LedgerError: missing while its anchor exists, shorter than its anchor, altered, of another table
-                or [protect], unreadable, or in a folder that cannot be written.
+            LedgerError: missing while its anchor exists, shorter than its anchor, altered, of other columns,
+                another [[protect]] or scope, unreadable, or in a folder that cannot be written.
         """
         file = ledger_file(path_or_url)
         anchor = None if anchor is None else Path(anchor).resolve()
@@ -355,11 +355,17 @@ def _read_binding(file: Path, engine: Engine) -> rows.StoredBinding:
         present = set(inspect(connection).get_table_names())
         if not present >= set(METADATA.tables):
             raise LedgerError(f"ledger {file}: not a ledger, or an emptied one; restore it from a copy")
+        formats = connection.execute(select(BINDING.c.format)).scalars().all()
+        if any(each != FORMAT for each in formats):
+            text = (
+                f"of format {formats[0]}; this version reads {FORMAT}: go on with the version that began it"
+            )
+            raise LedgerError(
+                f"ledger {file}: {text}, or begin another if none of its answers is still known"
+            )
         found = connection.execute(select(BINDING)).mappings().all()
     if len(found) != 1:
         raise LedgerError(
             f"ledger {file}: says {len(found)} times what it is bound to; restore it from a copy"
         )
-    if found[0]["format"] != FORMAT:
-        raise LedgerError(f"ledger {file}: of format {found[0]['format']}; this version reads {FORMAT}")
     return rows.stored_binding(found[0])

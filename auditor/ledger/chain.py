@@ -14,7 +14,7 @@ from typing import Any
 Row = Mapping[Any, object]
 """A row by its column names."""
 
-FORMAT = 1
+FORMAT = 2
 """Version of tables and canonical form; a ledger of another is not opened."""
 
 BINDING_FIELDS = (
@@ -22,9 +22,8 @@ BINDING_FIELDS = (
     "format",
     "protect_digest",
     "fingerprint",
-    "size",
-    "table_name",
-    "column_name",
+    "sizes",
+    "scope",
     "protect",
     "created",
 )
@@ -43,7 +42,7 @@ ENTRY_FIELDS = (
     "leak",
     "answers",
 )
-ANSWER_FIELDS = ("statement", "position", "kind", "value")
+ANSWER_FIELDS = ("statement", "position", "table_name", "column_name", "kind", "value")
 
 
 def first_hash(binding: Row) -> bytes:

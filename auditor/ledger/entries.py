@@ -26,11 +26,15 @@ class KnownAnswer:
     """Coefficient of each record in a sum; None where all are 1, and for maximum and minimum."""
     value: Fraction
     """Σ signs · value, or the extreme, in units of the column."""
+    table: str
+    """The table of the protected column that it is about, as `Protect.name` has it."""
+    column: str
+    """That column."""
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, KnownAnswer):
             return NotImplemented
-        if (self.kind, self.value) != (other.kind, other.value):
+        if (self.kind, self.value, self.name) != (other.kind, other.value, other.name):
             return False
         if (self.signs is None) != (other.signs is None):
             return False
@@ -38,23 +42,26 @@ class KnownAnswer:
         return signs and np.array_equal(self.records, other.records)
 
     def __hash__(self) -> int:
-        return hash((self.kind, self.value, self.records.tobytes()))
+        return hash((self.kind, self.value, self.name, self.records.tobytes()))
+
+    @property
+    def name(self) -> tuple[str, str]:
+        """Table and column: answers about different columns have nothing to do with each other."""
+        return self.table, self.column
 
 
 @dataclass(frozen=True)
 class Binding:
-    """What a ledger belongs to: its answers mean something for these data and this [protect] only."""
+    """What a ledger belongs to: its answers mean something for these data and these [[protect]] only."""
 
     protect_digest: str
     """`Policy.protect_digest`."""
     fingerprint: str
-    """Digest of the protected table's contents in record order."""
-    size: int
-    """Number of records."""
-    table: str
-    """The protected table."""
-    column: str
-    """The protected column."""
+    """Digest of the contents of all tables, in record order."""
+    sizes: tuple[tuple[str, str, int], ...]
+    """Table, column and number of records of each protected column, in the order of their names."""
+    scope: str = "everyone"
+    """Whose answers count together: with another, what others were told would be forgotten."""
     protect: str = ""
     """`Policy.protect_canonical`, to say what differs where the digest does; may be left out."""
     created: datetime | None = None

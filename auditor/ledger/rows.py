@@ -52,9 +52,8 @@ def binding_row(binding: Binding, identity: str, created: datetime) -> dict[str,
         "format": FORMAT,
         "protect_digest": binding.protect_digest,
         "fingerprint": binding.fingerprint,
-        "size": binding.size,
-        "table_name": binding.table,
-        "column_name": binding.column,
+        "sizes": json.dumps(binding.sizes, separators=(",", ":")),
+        "scope": binding.scope,
         "protect": binding.protect,
         "created": created.isoformat(),
     }
@@ -63,43 +62,59 @@ def binding_row(binding: Binding, identity: str, created: datetime) -> dict[str,
 def stored_binding(row: RowMapping) -> StoredBinding:
     """The binding in a row."""
     created = datetime.fromisoformat(row["created"])
-    binding = Binding(row["protect_digest"], row["fingerprint"], row["size"], row["table_name"],
-                      row["column_name"], row["protect"], created)  # fmt: skip
+    sizes = tuple((table, column, size) for table, column, size in json.loads(row["sizes"]))
+    binding = Binding(row["protect_digest"], row["fingerprint"], sizes, row["scope"], row["protect"], created)
     return StoredBinding(row["id"], binding, {name: row[name] for name in BINDING_FIELDS})
 
 
 def compare(file: Path, stored: Binding, given: Binding) -> None:
-    """Hold a ledger to the data and the [protect] it was begun on.
+    """Hold a ledger to the data, the [[protect]] and the scope it was begun on.
 
     Raises:
         DataChanged: other data.
-        LedgerError: another table, column or [protect].
+        LedgerError: other columns, another [[protect]] or another scope.
     """
-    for name in ("table", "column"):
-        was, now = getattr(stored, name), getattr(given, name)
-        if was.casefold() != now.casefold():
-            text = f"it was begun for {name} {was!r}, the policy says {now!r}; give each its own ledger"
-            raise LedgerError(f"ledger {file}: {text}")
+    was, now = ([f"{table}.{column}" for table, column, _ in each.sizes] for each in (stored, given))
+    if was != now:
+        text = f"it was begun for {', '.join(was)}, the policy protects {', '.join(now)}"
+        raise LedgerError(f"ledger {file}: {text}; give each its own ledger")
+    if stored.scope != given.scope:
+        text = (
+            f'it was begun with scope = "{stored.scope}", the policy says "{given.scope}": what was told '
+            "would count otherwise; put it back, or begin another ledger if none of its answers is known"
+        )
+        raise LedgerError(f"ledger {file}: {text}")
     if stored.protect_digest != given.protect_digest:
         text = (
             f"[protect] has changed since it was begun{_difference(stored.protect, given.protect)}; "
             "put it back, or begin another ledger if none of its answers is still known"
         )
         raise LedgerError(f"ledger {file}: {text}")
-    if (stored.fingerprint, stored.size) != (given.fingerprint, given.size):
-        sizes = f" ({stored.size} records then, {given.size} now)" if stored.size != given.size else ""
-        text = (
-            f"table {given.table!r} has changed since it was begun{sizes}; its answers are about the old data"
-        )
-        raise DataChanged(f"ledger {file}: {text}")
+    if (stored.fingerprint, stored.sizes) != (given.fingerprint, given.sizes):
+        raise DataChanged(f"ledger {file}: {_grown(stored, given)}; its answers are about the old data")
+
+
+def _grown(stored: Binding, given: Binding) -> str:
+    changed = [
+        (table, column, was, now)
+        for (table, column, was), (_, _, now) in zip(stored.sizes, given.sizes, strict=True)
+        if was != now
+    ]
+    tables = sorted({table for table, *_ in changed or given.sizes})
+    sizes = ", ".join(f"{column}: {was} records then, {now} now" for _, column, was, now in changed)
+    text = f"table {tables[0]!r} has" if len(tables) == 1 else f"tables {', '.join(tables)} have"
+    return f"{text} changed since it was begun{f' ({sizes})' if sizes else ''}"
 
 
 def _difference(was: str, now: str) -> str:
+    """What differs between two `Policy.protect_canonical` of the same columns."""
     if not was or not now:
         return ""
-    old, new = json.loads(was), json.loads(now)
-    keys = sorted(key for key in {*old, *new} if old.get(key) != new.get(key))
-    return " (" + ", ".join(f"{key} was {old.get(key)}, is {new.get(key)}" for key in keys) + ")"
+    said = []
+    for old, new in zip(json.loads(was), json.loads(now), strict=True):
+        keys = sorted(key for key in {*old, *new} if old.get(key) != new.get(key))
+        said += [f"{key} of {new['column']} was {old.get(key)}, is {new.get(key)}" for key in keys]
+    return " (" + ", ".join(said) + ")"
 
 
 def last(connection: Connection) -> tuple[int, bytes] | None:
@@ -198,6 +213,8 @@ def _answer_row(statement: int, position: int, answer: KnownAnswer) -> dict[str,
     return {
         "statement": statement,
         "position": position,
+        "table_name": answer.table,
+        "column_name": answer.column,
         "kind": answer.kind,
         "records": pack_records(answer.records),
         "signs": pack_signs(answer.signs),
@@ -212,6 +229,8 @@ def _entry(row: RowMapping, answers: Sequence[RowMapping]) -> Entry:
             unpack_records(answer["records"]),
             unpack_signs(answer["signs"]),
             unpack_value(answer["value"]),
+            answer["table_name"],
+            answer["column_name"],
         )
         for answer in answers
     )

@@ -177,13 +177,19 @@ def reading(engine: Engine) -> Iterator[Connection]:
 @contextmanager
 def writing(engine: Engine, durable: bool) -> Iterator[Connection]:
     """One transaction that holds the write lock; `durable`: it survives a power cut once it is left."""
-    with engine.connect() as connection:
-        raw = connection.connection.driver_connection
-        assert isinstance(raw, sqlite3.Connection)
-        raw.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")  # not possible inside BEGIN
-        writer = connection.execution_options(writes=True)
-        with writer.begin():
-            yield writer
+    try:
+        with engine.connect() as connection:
+            raw = connection.connection.driver_connection
+            assert isinstance(raw, sqlite3.Connection)
+            raw.execute(
+                f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}"
+            )  # not possible inside BEGIN
+            writer = connection.execution_options(writes=True)
+            with writer.begin():
+                yield writer
+    except (DBAPIError, sqlite3.Error):
+        engine.dispose()  # what was opened while the file could not be written would stay read-only
+        raise
 
 
 def create(file: Path, binding: Mapping[str, object]) -> None:

@@ -275,7 +275,7 @@ CASES: dict[str, Case] = {
     "the ledger of another table": (
         second_table,
         LedgerError,
-        "begun for table 'staff', the policy says 'boss'",
+        "begun for staff.salary, the policy protects boss.salary",
     ),
     "a changed [protect]": (lambda p: p.rule(maximum=260), LedgerError, r"\[protect\].*maximum"),
     "a missing ledger": (lambda p: p.ledger.unlink(), LedgerError, "is missing, and its anchor"),

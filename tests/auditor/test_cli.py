@@ -90,7 +90,9 @@ class FakeGate:
     def __exit__(self, *_: object) -> None:
         return None
 
-    def execute(self, sql: str, parameters: object = None, user: str = "analyst") -> Answer:
+    def execute(
+        self, sql: str, parameters: object = None, user: str = "analyst", dialect: object = None
+    ) -> Answer:
         self.asked.append((sql, user))
         says: dict[str, Exception] = {
             "refuse": QueryRefused(REFUSAL),
@@ -107,7 +109,9 @@ class FakeGate:
         ]
         return Answer(["big", "decimal", "float", "nothing", "text", "day", "yes"], rows)
 
-    def check(self, sql: str, parameters: object = None, user: str = "analyst") -> Decision:
+    def check(
+        self, sql: str, parameters: object = None, user: str = "analyst", dialect: object = None
+    ) -> Decision:
         return {"refuse": REFUSAL, "unsupported": UNKNOWN}.get(sql, ANSWERED)
 
     def risk(self) -> pd.DataFrame:
@@ -455,13 +459,13 @@ def staff(tmp_path: Path) -> Path:
 def test_a_suggested_policy_loads_and_fits(staff: Path) -> None:
     suggestion = suggest(staff, "STAFF", "Salary")
     policy = Policy.parse(suggestion.text)
-    assert policy.protect.public == ("id", "age", "dept", 'odd "name"')
-    assert (policy.protect.key, policy.protect.column) == ("id", "salary")
+    assert policy.protects[0].public == ("id", "age", "dept", 'odd "name"')
+    assert (policy.protects[0].key, policy.protects[0].column) == ("id", "salary")
     assert policy.intruder.insiders == 0
-    assert policy.resolution == 10
-    assert 20 <= policy.domain.count <= 100
-    assert policy.protect.minimum < 30
-    assert policy.protect.maximum > 230
+    assert policy.protects[0].grid == 10
+    assert 20 <= policy.protects[0].domain.count <= 100
+    assert policy.protects[0].minimum < 30
+    assert policy.protects[0].maximum > 230
     assert [warning.split(":")[0] for warning in suggestion.warnings] == ["grade", "gross"]
 
 
@@ -476,15 +480,23 @@ def test_only_the_unrounded_column_of_the_census_gives_the_rounded_one_away(
     (warning,) = suggestion.warnings
     assert warning.startswith("wagp: rises as salary rises")
     policy = Policy.parse(suggestion.text)
-    assert policy.protect.public == ("id", "age", "sex", "education", "industry", "occupation", "travel_time")
-    assert [policy.protect.minimum, policy.protect.maximum] == [Fraction(0), Fraction(260)]
+    assert policy.protects[0].public == (
+        "id",
+        "age",
+        "sex",
+        "education",
+        "industry",
+        "occupation",
+        "travel_time",
+    )
+    assert [policy.protects[0].minimum, policy.protects[0].maximum] == [Fraction(0), Fraction(260)]
 
 
 def test_init_writes_a_policy_and_never_over_one(run: Run, staff: Path) -> None:
     status, out, err = run("init", str(staff), "--table", "staff", "--column", "salary", "-o", "new.toml")
     assert (status, out) == (0, "")
     assert "warning: gross" in err
-    assert Policy.load("new.toml").protect.table == "staff"
+    assert Policy.load("new.toml").protects[0].table == "staff"
     status, _, err = run("init", str(staff), "--table", "staff", "--column", "salary", "-o", "new.toml")
     assert status == 2
     assert "there is one already" in err

@@ -412,7 +412,7 @@ def test_a_verdict_is_the_same_for_every_table_that_agrees_with_the_answers(
     with Gate.open(database, policy()) as gate:
         released = transcript(gate, RELEASED)
         assert sum(rows is not None for _, rows in released) >= 4
-        world = gate._knowledge.of("analyst").system.worlds(1, seed)[0]
+        world = gate._knowledge.of("analyst").columns[0].system.worlds(1, seed)[0]
         checked = [gate.check(sql) for sql in CANDIDATES]
     assert {c.verdict for c in checked} == {"answered", "refused"}
     persons = [(*p[:-1], int(value)) for p, value in zip(PERSONS, world, strict=True)]
@@ -534,11 +534,11 @@ def test_the_truth_is_looked_at_only_when_the_hypothetical_answers_have_passed(
     gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked: list[object] = []
-    real: Callable[[Sequence[object]], list[int]] = gate._knowledge.truth  # type: ignore[assignment]
+    real: Callable[[int, Sequence[object]], list[int]] = gate._knowledge.truth  # type: ignore[assignment]
 
-    def watched(queries: Sequence[object]) -> list[int]:
+    def watched(position: int, queries: Sequence[object]) -> list[int]:
         looked.append(queries)
-        return real(queries)
+        return real(position, queries)
 
     monkeypatch.setattr(gate._knowledge, "truth", watched)
     assert verdict(gate, "SELECT sum(salary) FROM staff WHERE id = 17").verdict == "refused"

@@ -37,10 +37,15 @@ from auditor.ledger.packing import (
     unpack_value,
 )
 
-BINDING = Binding("digest", "fingerprint", 1000, "staff", "salary", '{"maximum":"250","step":"10"}')
-TOTAL = KnownAnswer("sum", np.arange(1000), None, Fraction(123450))
-DIFFERENCE = KnownAnswer("sum", np.array([3, 7, 900]), np.array([1, -1, 1], dtype=np.int8), Fraction(-7, 3))
-EXTREME = KnownAnswer("max", np.array([0, 500]), None, Fraction(240))
+CANONICAL = '[{"column":"salary","maximum":"250","step":"10"}]'
+SIZES = (("staff", "salary", 1000),)
+BINDING = Binding("digest", "fingerprint", SIZES, "everyone", CANONICAL)
+STAFF = ("staff", "salary")
+TOTAL = KnownAnswer("sum", np.arange(1000), None, Fraction(123450), *STAFF)
+DIFFERENCE = KnownAnswer(
+    "sum", np.array([3, 7, 900]), np.array([1, -1, 1], dtype=np.int8), Fraction(-7, 3), *STAFF
+)
+EXTREME = KnownAnswer("max", np.array([0, 500]), None, Fraction(240), "staff", "bonus")
 
 
 @pytest.fixture
@@ -140,13 +145,18 @@ def test_a_path_may_have_any_characters(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "part"),
     [
-        ({"table": "people"}, "table 'staff'"),
-        ({"column": "age"}, "column 'salary'"),
-        ({"protect_digest": "other", "protect": '{"maximum":"260","step":"10"}'}, "maximum was 250, is 260"),
+        ({"sizes": (("people", "salary", 1000),)}, "for staff.salary, the policy protects people.salary"),
+        ({"sizes": (("staff", "age", 1000),)}, "for staff.salary, the policy protects staff.age"),
+        ({"sizes": (("staff", "bonus", 9), *SIZES)}, "the policy protects staff.bonus, staff.salary"),
+        (
+            {"protect_digest": "other", "protect": CANONICAL.replace("250", "260")},
+            "maximum of salary was 250, is 260",
+        ),
         ({"protect_digest": "other", "protect": ""}, "[protect] has changed"),
+        ({"scope": "user"}, 'scope = "everyone", the policy says "user"'),
     ],
 )
-def test_a_ledger_of_something_else_is_not_opened(place: Path, change: dict[str, str], part: str) -> None:
+def test_a_ledger_of_something_else_is_not_opened(place: Path, change: dict[str, object], part: str) -> None:
     filled(place)
     with pytest.raises(LedgerError) as caught:
         Ledger.open(place, replace(BINDING, **change))  # type: ignore[arg-type]
@@ -154,7 +164,9 @@ def test_a_ledger_of_something_else_is_not_opened(place: Path, change: dict[str,
     assert not isinstance(caught.value, DataChanged)
 
 
-@pytest.mark.parametrize("change", [{"fingerprint": "other"}, {"fingerprint": "other", "size": 999}])
+@pytest.mark.parametrize(
+    "change", [{"fingerprint": "other"}, {"fingerprint": "other", "sizes": (("staff", "salary", 999),)}]
+)
 def test_other_data_are_told_apart(place: Path, change: dict[str, object]) -> None:
     filled(place)
     with pytest.raises(DataChanged, match="has changed since"):
@@ -183,15 +195,19 @@ ALTERATIONS = {
     "risk": "UPDATE ledger_statement SET risk_after = NULL WHERE number = 3",
     "value": "UPDATE ledger_answer SET value = '1/1' WHERE statement = 2 AND position = 0",
     "records": "UPDATE ledger_answer SET records = x'31' WHERE statement = 1",
+    "column": "UPDATE ledger_answer SET column_name = 'bonus' WHERE statement = 1",
+    "scope": "UPDATE ledger_binding SET scope = 'user'",
     "signs": "UPDATE ledger_answer SET signs = NULL WHERE statement = 2",
     "binding": "UPDATE ledger_binding SET created = '2020-01-01T00:00:00+00:00'",
     "answer removed": "DELETE FROM ledger_answer WHERE statement = 2 AND position = 1",
     "answer moved": "UPDATE ledger_answer SET statement = 3 WHERE statement = 4",
     "answer added": (
-        "INSERT INTO ledger_answer SELECT 3, 0, kind, records, signs, value FROM ledger_answer LIMIT 1"
+        "INSERT INTO ledger_answer SELECT 3, 0, table_name, column_name, kind, records, signs, value "
+        "FROM ledger_answer LIMIT 1"
     ),
     "answer without statement": (
-        "INSERT INTO ledger_answer SELECT 9, 0, kind, records, signs, value FROM ledger_answer LIMIT 1"
+        "INSERT INTO ledger_answer SELECT 9, 0, table_name, column_name, kind, records, signs, value "
+        "FROM ledger_answer LIMIT 1"
     ),
     "statement removed": "DELETE FROM ledger_statement WHERE number = 2",
     "first removed": "DELETE FROM ledger_statement WHERE number = 1",
@@ -209,7 +225,7 @@ ALTERATIONS = {
 def test_an_altered_ledger_is_not_opened(place: Path, kind: str) -> None:
     filled(place)
     altered(place, ALTERATIONS[kind])
-    with pytest.raises(LedgerError, match="restore"):
+    with pytest.raises(LedgerError, match="restore|was begun with scope" if kind == "scope" else "restore"):
         Ledger.open(place, BINDING)
 
 
@@ -272,8 +288,18 @@ def test_a_damaged_file_is_said_to_be_damaged(place: Path) -> None:
 
 def test_a_ledger_of_a_later_format_is_not_opened(place: Path) -> None:
     filled(place)
-    altered(place, "UPDATE ledger_binding SET format = 2")
-    with pytest.raises(LedgerError, match="format 2"):
+    altered(place, "UPDATE ledger_binding SET format = 3")
+    with pytest.raises(LedgerError, match="format 3; this version reads 2"):
+        Ledger.open(place, BINDING)
+
+
+def test_a_ledger_of_the_first_format_is_one_clear_error(place: Path) -> None:
+    """Its answers do not say which protected column they are about, nor its binding whose answers count."""
+    filled(place)
+    drops = [f"ALTER TABLE ledger_binding DROP COLUMN {name}" for name in ("scope", "sizes")]
+    drops += [f"ALTER TABLE ledger_answer DROP COLUMN {name}" for name in ("table_name", "column_name")]
+    altered(place, *drops, "UPDATE ledger_binding SET format = 1")
+    with pytest.raises(LedgerError, match="format 1; this version reads 2: go on with the version"):
         Ledger.open(place, BINDING)
 
 
@@ -561,8 +587,8 @@ import sys
 from fractions import Fraction
 import numpy as np
 from auditor.ledger import Binding, KnownAnswer, Ledger
-binding = Binding("digest", "fingerprint", 1000, "staff", "salary")
-answer = KnownAnswer("sum", np.arange(1000), None, Fraction(1))
+binding = Binding("digest", "fingerprint", (("staff", "salary", 1000),))
+answer = KnownAnswer("sum", np.arange(1000), None, Fraction(1), "staff", "salary")
 with Ledger.open(sys.argv[1], binding, sys.argv[1] + ".anchor") as ledger:
     while True:
         entry = ledger.append(user="u", sql="s", verdict="answered", code="x", answers=[answer])
@@ -590,7 +616,7 @@ def test_killed_at_any_moment_it_opens_again_with_all_that_was_returned(place: P
             assert ledger.verify().problems == ()
 
 
-BINDING_KILLED = Binding("digest", "fingerprint", 1000, "staff", "salary")
+BINDING_KILLED = Binding("digest", "fingerprint", SIZES)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kill -9 is POSIX's")

@@ -24,6 +24,8 @@ risk = 0.5
 """
 
 FULL = """\
+dialect = "postgres"
+
 [protect]
 table = "staff"
 column = "salary"
@@ -52,7 +54,7 @@ mode = "answer-dependent"
 worlds = 40
 delta = 0
 timeout = 2.5
-partial = "refuse"
+partial = "suppress"
 
 [ledger]
 path = "staff.ledger"
@@ -63,10 +65,12 @@ scope = "user"
 
 def test_a_full_policy_is_read_with_numbers_as_written() -> None:
     policy = Policy.parse(FULL)
-    assert policy.protect.minimum == Fraction(1005, 100)
-    assert policy.domain.step == Fraction(1, 10)
-    assert policy.domain.count == 2401
-    assert policy.resolution == Fraction(1, 20)
+    (protect,) = policy.protects
+    assert protect.minimum == Fraction(1005, 100)
+    assert protect.domain.step == Fraction(1, 10)
+    assert protect.domain.count == 2401
+    assert protect.grid == Fraction(1, 20)
+    assert (policy.dialect, policy.decision.partial) == ("postgres", "suppress")
     assert policy.tables.public == ("regions",)
     assert policy.decision.timeout == 2.5
     assert policy.ledger.scope == "user"
@@ -74,7 +78,8 @@ def test_a_full_policy_is_read_with_numbers_as_written() -> None:
 
 def test_what_is_left_out_has_the_documented_default() -> None:
     policy = Policy.parse(TEXT)
-    assert policy.resolution == 10
+    assert policy.protects[0].grid == 10
+    assert policy.dialect == "duckdb"
     assert policy.intruder.insiders == 0
     assert policy.intruder.knows == "all"
     assert (policy.decision.mode, policy.decision.worlds, policy.decision.delta) == ("simulatable", 20, 0.05)
@@ -85,14 +90,15 @@ def test_what_is_left_out_has_the_documented_default() -> None:
 
 def test_the_limit_is_the_one_that_risk_judges() -> None:
     pytest.importorskip("cae_sql.risk")
-    limit = Policy.parse(FULL).limit
+    policy = Policy.parse(FULL)
+    limit = policy.limits_of(policy.protects[0]).limit
     assert (limit.risk, limit.epsilon, limit.min_entropy) == (0.5, 20, 0.5)
 
 
 def test_a_policy_cannot_be_changed() -> None:
     policy = Policy.parse(TEXT)
     with pytest.raises(ValueError, match="frozen"):
-        policy.protect.step = Fraction(1)
+        policy.protects[0].step = Fraction(1)
 
 
 BROKEN = [
@@ -138,6 +144,21 @@ BROKEN = [
     ("[limit]", '[tables]\npublic = ["STAFF"]\n[limit]', ["tables.public", "STAFF", "leave it out"]),
     ("[limit]", '[intruder]\nknows = ["shoe"]\n[limit]', ["intruder.knows", "shoe", "protect.public"]),
     ("[limit]", '[ledger]\nscope = "team"\n[limit]', ["ledger.scope", '"team"', "'everyone'"]),
+    ("[limit]", '[tables]\nviews = ["main.staff"]\n[limit]', ["tables.views", "main.staff", "leave it out"]),
+    (
+        "[limit]",
+        '[tables]\npublic = ["a"]\nviews = ["A"]\n[limit]',
+        ["tables.views", '"A"', "one of the two"],
+    ),
+    ("[limit]", '[intruder]\nknows = ["salary"]\n[limit]', ["intruder.knows", "is a protected column"]),
+    ("[limit]", '[decision]\npartial = "some"\n[limit]', ["decision.partial", "'refuse' or 'suppress'"]),
+    ("[limit]", '[decision]\ndialect = "postgres"\n[limit]', ["decision.dialect", "above the first section"]),
+    ("[protect]", 'dialect = "mysql"\n[protect]', ["dialect", '"mysql"', "'duckdb' or 'postgres'"]),
+    ("[limit]\nrisk = 0.5", "", ["limit: missing", "[limit] with risk = 0.5"]),
+    ("public", "limit = {}\npublic", ["protect.limit", "at least one of risk and epsilon"]),
+    ("public", "limit = {risk = 2}\npublic", ["protect.limit.risk = 2", "less than 1"]),
+    ("public", "limit = {epsilon = 240}\npublic", ["protect.limit.epsilon = 240", "whole domain"]),
+    ("public", "limit = {rysk = 0.5}\npublic", ["protect.limit.rysk = 0.5", "protect.limit.risk"]),
     ("[limit]", "[limit", ["not valid TOML"]),
 ]
 
@@ -158,18 +179,12 @@ def test_a_mistake_is_one_error_with_key_value_and_what_would_do(
 LATER = [
     ("[limit]", "[intruder]\ninsiders = 1\n[limit]", "insiders = 1 is not available yet; set insiders = 0"),
     ("[limit]", '[intruder]\ncandidates = "exact"\n[limit]', 'only "interval" is available yet'),
-    ("[limit]", '[decision]\npartial = "suppress"\n[limit]', 'only "refuse" is available yet'),
-    ("[protect]", 'dialect = "postgres"\n[protect]', "dialect"),
-    ("[limit]", '[decision]\ndialect = "postgres"\n[limit]', "decision.dialect"),
-    ("[limit]", '[[protect]]\ntable = "b"\n[limit]', "several protected columns are not available yet"),
 ]
 
 
 @pytest.mark.parametrize(("old", "new", "part"), LATER, ids=[repr(new)[:50] for _, new, _ in LATER])
 def test_what_this_version_does_not_offer_is_said_plainly(old: str, new: str, part: str) -> None:
     text = TEXT.replace(old, new)
-    if "[[protect]]" in new:
-        text = text.replace("[protect]\n", "[[protect]]\n", 1)
     with pytest.raises(PolicyError) as caught:
         Policy.parse(text)
     assert part in str(caught.value)
@@ -182,6 +197,100 @@ def test_other_values_of_an_unavailable_key_are_mistakes() -> None:
 
 def test_one_protected_column_may_be_written_as_a_list_of_one() -> None:
     assert Policy.parse(TEXT.replace("[protect]", "[[protect]]")) == Policy.parse(TEXT)
+
+
+TWO = """\
+[[protect]]
+table = "staff"
+column = "salary"
+minimum = 10
+maximum = 250
+step = 10
+public = ["age", "sex", "dept"]
+
+[[protect]]
+table = "staff"
+column = "bonus"
+minimum = 0
+maximum = 50
+step = 5
+resolution = 1
+public = ["dept", "sex", "AGE"]
+limit = {risk = 0.4}
+
+[limit]
+risk = 0.5
+"""
+
+
+def test_several_columns_have_a_domain_and_a_limit_each() -> None:
+    policy = Policy.parse(TWO)
+    salary, bonus = policy.protects
+    assert (salary.domain.count, bonus.domain.count) == (25, 11)
+    assert (salary.grid, bonus.grid) == (10, 1)
+    assert [policy.limits_of(each).limit.risk for each in (salary, bonus)] == [0.5, 0.4]
+
+
+def test_a_common_limit_may_be_left_out_where_each_column_has_its_own() -> None:
+    own = TWO.replace("\n[limit]\nrisk = 0.5\n", "")
+    with pytest.raises(PolicyError, match="limit: missing"):
+        Policy.parse(own)
+    policy = Policy.parse(own.replace("step = 10\n", "step = 10\nlimit = {risk = 0.3}\n"))
+    assert [policy.limits_of(each).risk for each in policy.protects] == [0.3, 0.4]
+
+
+APART = [
+    ('column = "bonus"', 'column = "SALARY"', ["protect.column", "SALARY", "protected twice"]),
+    ('table = "staff"\ncolumn = "bonus"', 'table = "main.Staff"\ncolumn = "salary"', ["protected twice"]),
+    ('"dept", "sex", "AGE"', '"dept", "sex"', ["protect.public", "staff has others", "list the same"]),
+    ('["dept", "sex", "AGE"]', '"all"', ["protect.public", "has others"]),
+    ('"dept"]', '"dept", "Bonus"]', ["protect.public", '"Bonus"', "protected by another", "leave it out"]),
+    ("resolution = 1", 'resolution = 1\nkey = "salary"', ["protect.key", "protected by another"]),
+    ("resolution = 1", 'resolution = 1\nkey = "id"', ["protect.key", "has another", "name the same"]),
+    ("step = 5\n", "", ["[[protect]] number 2", "protect.step is missing"]),
+    ("maximum = 50", "maximum = 0", ["[[protect]] number 2", "protect.maximum = 0", "greater than minimum"]),
+    ("{risk = 0.4}", "{risk = 4}", ["[[protect]] number 2", "protect.limit.risk = 4", "less than 1"]),
+    ("{risk = 0.4}", "{epsilon = 60}", ["protect.limit.epsilon = 60", "staff.bonus", "whole domain"]),
+    ("[limit]", '[tables]\npublic = ["staff"]\n[limit]', ["tables.public", "is a protected table"]),
+    ("[limit]", '[intruder]\nknows = ["bonus"]\n[limit]', ["intruder.knows", "is a protected column"]),
+    ("[limit]", '[intruder]\nknows = ["shoe"]\n[limit]', ["intruder.knows", "protect.public"]),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "named"), APART, ids=[repr(new)[:50] for _, new, _ in APART])
+def test_what_does_not_fit_together_is_one_error(old: str, new: str, named: list[str]) -> None:
+    assert old in TWO
+    with pytest.raises(PolicyError) as caught:
+        Policy.parse(TWO.replace(old, new))
+    message = str(caught.value)
+    assert "\n" not in message
+    for part in named:
+        assert part in message
+
+
+def test_what_is_public_of_one_table_may_be_protected_in_another() -> None:
+    text = TWO.replace('table = "staff"\ncolumn = "bonus"', 'table = "firms"\ncolumn = "bonus"')
+    text = text.replace('["dept", "sex", "AGE"]', '["salary"]') + '[intruder]\nknows = ["salary", "age"]\n'
+    assert [each.table for each in Policy.parse(text).protects] == ["staff", "firms"]
+
+
+@pytest.mark.parametrize("protect", ["7", "[]", "[1]", '"staff"'])
+def test_protect_is_a_section(protect: str) -> None:
+    with pytest.raises(
+        PolicyError, match=r"protect = .*: must be a section: \[protect\], or \[\[protect\]\]"
+    ):
+        Policy.parse(f"protect = {protect}\n[limit]\nrisk = 0.5\n")
+
+
+def test_the_digest_does_not_depend_on_the_order_of_the_columns() -> None:
+    first, second = TWO.index("[[protect]]"), TWO.rindex("[[protect]]")
+    limit = TWO.index("[limit]")
+    swapped = TWO[second:limit] + TWO[first:second] + TWO[limit:]
+    policy = Policy.parse(TWO)
+    assert Policy.parse(swapped).protect_digest == policy.protect_digest
+    assert Policy.parse(TWO.replace("0.4", "0.3")).protect_digest == policy.protect_digest
+    assert Policy.parse(TWO.replace("maximum = 50", "maximum = 55")).protect_digest != policy.protect_digest
+    assert Policy.parse(TEXT).protect_digest != policy.protect_digest
 
 
 def test_the_digest_is_of_the_meaning_of_protect_and_nothing_else() -> None:

@@ -110,7 +110,7 @@ def test_it_holds_over_all_users_together_unless_the_policy_says_user(database: 
 def test_a_refusal_is_computed_without_the_true_answer(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
     verdict(gate, TOTAL)
 
-    def forbidden(queries: object) -> list[int]:
+    def forbidden(position: int, queries: object) -> list[int]:
         raise AssertionError("the vault was read")
 
     monkeypatch.setattr(gate._knowledge, "truth", forbidden)

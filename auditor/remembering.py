@@ -1,0 +1,64 @@
+"""Answered statements kept in memory, so that a repeated one costs a look-up and a ledger entry.
+
+Promise: an answer comes back only to the party that was told it, for the same text, dialect and parameters;
+types of parameters matter as much as their text. What is kept is bounded in number and size.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from auditor.asking import Ask, plain
+from auditor.sql import Plan
+
+STATEMENTS = 256
+"""How many are kept."""
+LARGEST_KEPT = 1 << 20
+"""Bytes of a result beyond which it is not kept; it is computed again from the ledger's answers."""
+
+_Name = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """One answered statement."""
+
+    plan: Plan
+    table: pa.Table
+
+
+class Memory:
+    """Answers by party and statement; may be used by several threads."""
+
+    def __init__(self) -> None:
+        """Remember nothing yet."""
+        self._lock = threading.Lock()
+        self._answers: OrderedDict[_Name, Remembered] = OrderedDict()
+
+    def recall(self, party: str, ask: Ask) -> Remembered | None:
+        """What was answered to the same, if it is still there."""
+        if not plain(ask.parameters):
+            return None
+        name = _name(party, ask)
+        with self._lock:
+            found = self._answers.get(name)
+            if found is not None:
+                self._answers.move_to_end(name)
+            return found
+
+    def keep(self, party: str, ask: Ask, table: pa.Table) -> None:
+        """Remember an answer, if it is small."""
+        if ask.plan is None or table.nbytes > LARGEST_KEPT or not plain(ask.parameters):
+            return
+        with self._lock:
+            self._answers[_name(party, ask)] = Remembered(ask.plan, table)
+            while len(self._answers) > STATEMENTS:
+                self._answers.popitem(last=False)
+
+
+def _name(party: str, ask: Ask) -> _Name:
+    return party, ask.sql, ask.dialect, "" if ask.parameters is None else repr(ask.parameters)
