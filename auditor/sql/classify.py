@@ -14,6 +14,7 @@ from auditor.sql.understood import (
     AGGREGATE_NAMES,
     CODED_NODES,
     FUNCTIONS,
+    NAMED_AGGREGATES,
     NAMED_FUNCTIONS,
     OPERATORS,
     PUBLIC_AGGREGATES,
@@ -88,6 +89,9 @@ def classify(tree: exp.Query, tables: str) -> None:
         name = type(node).__name__
         if isinstance(node, exp.Anonymous):
             _named_function(node)
+        elif isinstance(node, exp.AnonymousAggFunc):
+            if str(node.this).lower() not in NAMED_AGGREGATES:
+                raise NotUnderstood("aggregate", name=node.name)
         elif name not in _ALLOWED:
             _reject(node, name, tables)
         # The rule first: it may have a better name for what `_clauses` finds.

@@ -355,7 +355,8 @@ class _Reader:
     def _aggregate(self, aggregate: exp.AggFunc, kind: int) -> None:
         if id(aggregate) in self._reading.aggregates:
             return
-        name = aggregate.sql_name()
+        named = isinstance(aggregate, exp.AnonymousAggFunc)
+        name = aggregate.name.upper() if named else aggregate.sql_name()
         if isinstance(aggregate.this, exp.Distinct):
             code = "count-distinct" if isinstance(aggregate, exp.Count) else "distinct-aggregate"
             raise self._error(code, kind)

@@ -41,8 +41,6 @@ def qualify(tree: exp.Query, schema: Schema) -> exp.Query:
         NotUnderstood: codes "unknown-table", "unknown-column", "catalogue", "construct".
     """
     _fold(tree)
-    for call in list(tree.find_all(exp.Anonymous)):
-        _plain_name(call)
     _resolve_tables(tree, schema, schema.views)
     for column in tree.find_all(exp.Column):
         column.set("db", None)
@@ -66,14 +64,6 @@ def qualify(tree: exp.Query, schema: Schema) -> exp.Query:
 def _fold(tree: exp.Expr) -> None:
     for identifier in tree.find_all(exp.Identifier):
         identifier.set("this", folded(identifier.name))
-
-
-def _plain_name(call: exp.Anonymous) -> None:
-    """Write DuckDB's other names of plain aggregates as sqlglot knows them."""
-    if call.name.lower() == "count_star" and not call.expressions:
-        call.replace(exp.Count(this=exp.Star()))
-    elif call.name.lower() == "mean" and len(call.expressions) == 1:
-        call.replace(exp.Avg(this=call.expressions[0]))
 
 
 @lru_cache(maxsize=16)

@@ -1,7 +1,8 @@
 """Other ways of writing the same, written the plain way before anything is judged.
 
-Promises a tree with the meaning it had: what `EXISTS` selects is a constant, and columns that a derived table
-or WITH query is given names for carry these names themselves. What cannot be rewritten is left for `classify`.
+Promises a tree with the meaning it had: aggregates are aggregates under all their names, what `EXISTS`
+selects is a constant, and columns that a derived table or WITH query is given names for carry these names
+themselves. What cannot be rewritten is left for `classify`.
 """
 
 from __future__ import annotations
@@ -10,9 +11,13 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from auditor.sql.understood import NAMED_AGGREGATES
+
 
 def rewrite(tree: exp.Query) -> None:
     """Write a tree the plain way, in place."""
+    for call in list(tree.find_all(exp.Anonymous)):
+        _aggregate(call)
     for exists in tree.find_all(exp.Exists):
         _nothing_selected(exists)
     for alias in list(tree.find_all(exp.TableAlias)):
@@ -20,6 +25,17 @@ def rewrite(tree: exp.Query) -> None:
         query = alias.parent.this if isinstance(alias.parent, exp.CTE | exp.Subquery) else None
         if columns and isinstance(query, exp.Query) and rename(query, columns):
             alias.set("columns", None)
+
+
+def _aggregate(call: exp.Anonymous) -> None:
+    """Let aggregates that sqlglot has no class for be aggregates to it."""
+    name = call.name.lower()
+    if name == "count_star" and not call.expressions:
+        call.replace(exp.Count(this=exp.Star()))
+    elif name == "mean" and len(call.expressions) == 1:
+        call.replace(exp.Avg(this=call.expressions[0]))
+    elif name in NAMED_AGGREGATES and isinstance(call.this, str):
+        call.replace(exp.AnonymousAggFunc(this=name, expressions=call.expressions))
 
 
 def _nothing_selected(exists: exp.Exists) -> None:

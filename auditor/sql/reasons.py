@@ -32,7 +32,7 @@ REASONS: dict[str, tuple[str, str]] = {
     ),
     "aggregate": (
         "The aggregate {name} is not understood.",
-        "SUM, AVG, MIN, MAX and COUNT are; MEDIAN, STDDEV and VARIANCE of public columns too.",
+        "SUM, AVG, MIN, MAX and COUNT are; of public columns also MEDIAN, STDDEV, CORR, quantiles and more.",
     ),
     "aggregate-arguments": ("{name} takes one argument here.", "Use one column and no ORDER BY inside."),
     "sample": ("Samples are not answered.", "Select records by a condition on public columns."),

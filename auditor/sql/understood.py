@@ -2,13 +2,15 @@
 
 `REASONS` holds every code with its message and hint; `CONSTRUCTS` the constructs with an example each and the
 code that the example gets; the sets name every node, function and type that may stand in a statement: what is
-in none of them is unsupported. Nothing here looks at a statement.
+in none of them is unsupported; functions and aggregates are those of `auditor.sql.pure`. Nothing here looks
+at a statement.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from auditor.sql import pure
 from auditor.sql.reasons import REASONS
 from auditor.sql.statement import Unsupported
 
@@ -43,28 +45,16 @@ OPERATORS = _words("""
     And Or Not EQ NEQ GT GTE LT LTE NullSafeEQ NullSafeNEQ Like ILike SimilarTo Glob RegexpLike Add
     Sub Mul Div IntDiv Mod Neg Pow DPipe BitwiseAnd BitwiseOr BitwiseNot
 """)
-FUNCTIONS = _words("""
-    Abs Ceil Floor Round Trunc Sqrt Cbrt Exp Ln Log Sign Greatest Least Coalesce Nullif Lower Upper
-    Length Trim Substring Concat ConcatWs Left Right Replace StrPosition StartsWith EndsWith
-    Contains Reverse Pad Year Month Day Quarter Week DayOfWeek DayOfYear DayOfWeekIso Hour Minute
-    Second Dayname Monthname Extract TimestampTrunc DateTrunc DateDiff TimeToStr StrToTime LastDay
-    DateFromParts RegexpReplace RegexpExtract IsNan Sin Cos Tan Pi Degrees Radians SplitPart Ascii
-    Unicode Chr
-""")
-# Functions that sqlglot has no class for, by DuckDB's name.
-NAMED_FUNCTIONS = _words("""
-    strlen prefix suffix weekday date_part date_sub isfinite even round_even century mean count_star
-""")
-# Aggregates that the gate computes over the protected column itself.
+FUNCTIONS = pure.classes("scalar", "macro") | _words("Coalesce Extract")
+# Functions and aggregates that sqlglot has no class for, by DuckDB's name.
+NAMED_FUNCTIONS = pure.accepted("scalar", "Anonymous")
+NAMED_AGGREGATES = pure.accepted("aggregate", "Anonymous")
+# Aggregates that the gate computes over a protected column itself.
 PROTECTED_AGGREGATES = frozenset(["Sum", "Avg", "Min", "Max"])
 # Aggregates over public columns, and over aggregates.
-PUBLIC_AGGREGATES = PROTECTED_AGGREGATES | _words("""
-    Count CountIf Median Stddev StddevSamp StddevPop Variance VariancePop LogicalAnd LogicalOr
-""")
+PUBLIC_AGGREGATES = pure.classes("aggregate", "aggregate macro") | PROTECTED_AGGREGATES
 # Functions that stand before OVER only; PUBLIC_AGGREGATES may stand there too.
-WINDOW_FUNCTIONS = _words("""
-    RowNumber Rank DenseRank PercentRank CumeDist Ntile Lag Lead FirstValue LastValue NthValue
-""")
+WINDOW_FUNCTIONS = pure.classes("window")
 TYPES = _words("""
     TINYINT SMALLINT INT BIGINT INT128 UTINYINT USMALLINT UINT UBIGINT UINT128 FLOAT DOUBLE DECIMAL
     BOOLEAN TEXT VARCHAR CHAR DATE TIME TIMESTAMP TIMESTAMPTZ TIMESTAMPNTZ INTERVAL
@@ -77,11 +67,9 @@ CODED_NODES = {
     "Dot": "nested-type", "Map": "nested-type", "Insert": "statement-inside",
     "Update": "statement-inside", "Delete": "statement-inside", "Create": "statement-inside", "Into": "into",
     "Lock": "construct", "Values": "values", "ArrayAgg": "aggregate", "GroupConcat": "aggregate",
-    "ArgMax": "aggregate", "ArgMin": "aggregate", "Quantile": "aggregate", "PercentileCont": "aggregate",
-    "PercentileDisc": "aggregate", "ApproxDistinct": "aggregate", "ApproxQuantile": "aggregate",
-    "Mode": "aggregate", "First": "aggregate", "Last": "aggregate", "AnyValue": "aggregate",
-    "IgnoreNulls": "aggregate", "WithinGroup": "aggregate", "Skewness": "aggregate", "Kurtosis": "aggregate",
-    "Corr": "aggregate", "Rand": "volatile", "Uuid": "volatile", "CurrentDate": "volatile",
+    "ArgMax": "aggregate", "ArgMin": "aggregate", "ApproxQuantile": "aggregate", "Mode": "aggregate",
+    "First": "aggregate", "Last": "aggregate", "AnyValue": "aggregate", "WithinGroup": "aggregate",
+    "Rand": "volatile", "Uuid": "volatile", "CurrentDate": "volatile",
     "CurrentTimestamp": "volatile", "CurrentTime": "volatile", "CurrentDatetime": "volatile",
     "CurrentUser": "volatile", "CurrentVersion": "volatile", "Localtime": "volatile",
     "Localtimestamp": "volatile",
@@ -95,11 +83,9 @@ VOLATILE_NAMES = _words("""
     in_search_path version pg_typeof getenv
 """)
 AGGREGATE_NAMES = _words("""
-    product fsum sumkahan kahan_sum favg sum_no_overflow histogram entropy any_value arbitrary first
-    last mode list array_agg string_agg group_concat quantile quantile_disc mad bitstring_agg
-    approx_top_k reservoir_quantile kurtosis kurtosis_pop regr_slope sem geometric_mean geomean
-    weighted_avg max_by min_by arg_max_null arg_min_null first_value last_value nth_value
-    histogram_exact
+    fsum sumkahan kahan_sum favg sum_no_overflow histogram any_value arbitrary first last mode list array_agg
+    string_agg group_concat quantile_disc bitstring_agg approx_top_k reservoir_quantile max_by min_by
+    arg_max_null arg_min_null first_value last_value nth_value histogram_exact
 """)
 
 
@@ -239,7 +225,9 @@ CONSTRUCTS: tuple[Construct, ...] = (
     ),
     Construct("SUM(DISTINCT …)", "SELECT SUM(DISTINCT salary) FROM staff", "distinct-aggregate"),
     Construct(
-        "MEDIAN, STDDEV of the protected column", "SELECT MEDIAN(salary) FROM staff", "protected-aggregate"
+        "MEDIAN, STDDEV, CORR of the protected column",
+        "SELECT CORR(age, salary) FROM staff",
+        "protected-aggregate",
     ),
     Construct(
         "lists, quantiles, ARG_MAX and other aggregates", "SELECT ARG_MAX(id, salary) FROM staff", "aggregate"
