@@ -1,7 +1,8 @@
 """From a statement's text to lowered SQL, or to the reason why it is not understood.
 
-    text --limits--> tree --parameters, classify--> allowed tree --names--> qualified tree
-      --shape--> names and types --kinds, linear--> what reads the protected column, and how --lower--> Plan
+    text --dialects--> DuckDB's SQL --limits--> tree --parameters, plainer, classify--> allowed tree
+      --columns, names--> qualified tree --shape--> names and types --kinds, linear--> what reads a protected
+      column, and how --lower--> SQL --guard--> Plan
 
 Promises that a statement becomes a `Plan` only if every node of it is understood, and that nothing but text
 generated from the classified tree is in the plan. Nothing here touches data.
@@ -17,6 +18,7 @@ from auditor.sql import guard
 from auditor.sql.catalogue import described, inner, listed
 from auditor.sql.classify import classify
 from auditor.sql.columns import write_out
+from auditor.sql.dialects import Dialect, translate
 from auditor.sql.kinds import Kinds
 from auditor.sql.limits import parse
 from auditor.sql.lower import generate, lower
@@ -33,6 +35,7 @@ __all__ = [
     "Aggregate",
     "Block",
     "Column",
+    "Dialect",
     "Leaf",
     "Plan",
     "Protected",
@@ -47,7 +50,7 @@ Parameters = Sequence[object] | Mapping[str, object] | None
 
 
 def understand(
-    text: str, parameters: Parameters, schema: Schema, dialect: str = "duckdb"
+    text: str, parameters: Parameters, schema: Schema, dialect: Dialect = "duckdb"
 ) -> Plan | Unsupported:
     """Lower a statement, or say why not.
 
@@ -55,13 +58,13 @@ def understand(
         text: One SQL statement.
         parameters: Values for `?` and `$1` (a sequence) or `$name` (a mapping).
         schema: What the statement may name.
-        dialect: Whose SQL it is written in; not looked at yet.
+        dialect: Whose SQL it is written in; see `auditor.sql.dialects`.
 
     Returns:
         The plan, or the reason; both depend on the arguments alone, never on data.
     """
     try:
-        return _plan(text, parameters, schema)
+        return _plan(translate(text, dialect, schema), parameters, schema)
     except NotUnderstood as refusal:
         return refusal.reason
     except RecursionError:

@@ -7,12 +7,14 @@ at no name and no function: that is `classify`'s and `names`'s.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from itertools import pairwise
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ParseError, TokenError
+from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from auditor.sql.understood import NotUnderstood
@@ -60,7 +62,7 @@ def parse(
         tokens = _tokens(text, dialect)
     text, tokens = _numbered(text, tokens, dialect)
     try:
-        trees = [tree for tree in dialect.parser().parse(tokens, text) if tree is not None]
+        trees = [tree for tree in _parser(dialect).parse(tokens, text) if tree is not None]
     except ParseError:
         # sqlglot's message quotes the text and is written for programmers.
         raise NotUnderstood("syntax") from None
@@ -71,6 +73,31 @@ def parse(
     if not isinstance(trees[0], exp.Query):
         raise NotUnderstood("statement", name=tokens[0].text.upper())
     return trees[0]
+
+
+class _Grouping(Parser):
+    """ROLLUP, CUBE and GROUPING SETS over any expression; sqlglot reads them over arithmetic only."""
+
+    def _parse_cube_or_rollup(self, with_prefix: bool = False) -> exp.Cube | exp.Rollup | None:
+        if with_prefix:
+            return super()._parse_cube_or_rollup(with_prefix)
+        if self._match(TokenType.CUBE):
+            return self.expression(exp.Cube(expressions=self._parse_wrapped_csv(self._parse_disjunction)))
+        if self._match(TokenType.ROLLUP):
+            return self.expression(exp.Rollup(expressions=self._parse_wrapped_csv(self._parse_disjunction)))
+        return None
+
+    def _parse_grouping_set(self) -> exp.Expr | None:
+        return self._parse_grouping_sets() or self._parse_cube_or_rollup() or self._parse_disjunction()
+
+
+@cache
+def _parser_class(dialect: type[Dialect]) -> type[Parser]:
+    return type("Parser", (_Grouping, dialect.parser_class), {})
+
+
+def _parser(dialect: Dialect) -> Parser:
+    return _parser_class(type(dialect))(dialect=dialect)
 
 
 def _tokens(text: str, dialect: Dialect) -> list[Token]:
