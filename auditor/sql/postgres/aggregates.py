@@ -191,7 +191,7 @@ def over(expressions: Expressions, node: exp.Expr) -> Value:
     """A window function."""
     for clause in ("alias", "first"):
         if node.args.get(clause):
-            raise NotUnderstood("window")
+            raise NotUnderstood("construct", name="WINDOW")
     tail = f" OVER ({_window(expressions, node)})"
     call, condition = node.this, None
     if isinstance(call, exp.Filter):

@@ -24,7 +24,7 @@ from auditor.sql.postgres.values import (
     quoted_text,
     refuse,
 )
-from auditor.sql.understood import CODED_NODES, NotUnderstood
+from auditor.sql.understood import NotUnderstood
 
 _OPERATORS: dict[type[exp.Expr], str] = {
     exp.EQ: "=", exp.NEQ: "<>", exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<=",
@@ -32,7 +32,7 @@ _OPERATORS: dict[type[exp.Expr], str] = {
     exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%",
 }  # fmt: skip
 _CLAUSE_CODES = {
-    "qualify": "window", "windows": "window", "sample": "sample", "pivots": "pivot", "laterals": "lateral",
+    "sample": "sample", "pivots": "pivot", "laterals": "lateral",
     "into": "into", "recursive": "recursive", "columns": "alias-columns", "method": "join-kind",
 }  # fmt: skip
 
@@ -95,6 +95,8 @@ class Expressions:
             return aggregates.aggregate(self, name, node.expressions, None)
         if name in aggregates.WINDOWS:
             raise refuse(f"{name} without OVER")
+        if name in ("array", "row"):
+            raise NotUnderstood("nested-type")
         if name == "grouping":
             return Value(f"GROUPING({', '.join(self.value(each).text for each in node.expressions)})", "int4")
         return functions.call(name, [self.value(each) for each in node.expressions])
@@ -133,11 +135,20 @@ def _single(output: Output) -> Value:
     return replace(output.columns[0][1], bare=False)
 
 
+_NESTED = (exp.Array, exp.Bracket, exp.Struct, exp.Dot, exp.Map, exp.Tuple)
+
+
 def _unknown(node: exp.Expr) -> NotUnderstood:
     name = type(node).__name__
-    code = CODED_NODES.get(name) or ("function" if isinstance(node, exp.Func) else "construct")
-    shown = node.sql_name() if isinstance(node, exp.Func) else name.upper()
-    return NotUnderstood(code, name=shown, tables="those that are listed as public")
+    if isinstance(node, _NESTED):
+        return NotUnderstood("nested-type")
+    if name.startswith(("Current", "Local", "Session")):
+        return NotUnderstood("volatile", name=node.sql_name() if isinstance(node, exp.Func) else name.upper())
+    if isinstance(node, exp.WithinGroup | exp.IgnoreNulls):
+        return NotUnderstood("aggregate", name=name.upper())
+    if isinstance(node, exp.Func):
+        return NotUnderstood("function", name=node.sql_name())
+    return NotUnderstood("construct", name=name.upper())
 
 
 def _column(self: Expressions, node: exp.Expr) -> Value:

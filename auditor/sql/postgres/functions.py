@@ -79,6 +79,9 @@ def unify(*values: Value) -> tuple[str, list[Value]]:
     else:
         raise no_operator(*known[:2])
     parts = [casts.typed(value, kind) for value in values]
+    if any(part.protected for part in parts):
+        # The gate reads constants and columns as they stand.
+        return kind, parts
     scale = max(part.scale or 0 for part in parts) if all(part.is_exact for part in parts) else None
     return kind, [fitted(part, kind, scale) for part in parts]
 

@@ -37,7 +37,7 @@ def common(*values: Value) -> str:
 
 def widened(value: Value, kind: str) -> Value:
     """A number as an operand beside one of that kind, where DuckDB would compute in a narrower type."""
-    if kind == "float8" and value.kind == "float4":
+    if kind == "float8" and value.kind == "float4" and not value.protected:
         return replace(value, text=cast(value, "DOUBLE"), kind=kind, level=ATOM)
     if kind in INTEGERS and value.kind == "int2" and kind != "int2" and not value.protected:
         return replace(value, text=cast(value, INTEGERS[kind]), kind=kind, level=ATOM)
@@ -64,7 +64,7 @@ def arithmetic(operator: str, left: Value, right: Value) -> Value:
         if both is not None:
             return both
     left, right = widened(left, kind), widened(right, kind)
-    if operator == "*" and kind == "numeric" and left.is_exact and right.is_exact:
+    if operator == "*" and kind == "numeric" and left.is_exact and right.is_exact and not right.protected:
         left = _wide(left)
     level = MULTIPLIED if operator == "*" else ADDED
     scale = _scale(operator, left, right) if kind == "numeric" and left.is_exact and right.is_exact else None
@@ -104,10 +104,15 @@ def negated(value: Value) -> Value:
 def _remainder(left: Value, right: Value, kind: str) -> Value:
     if kind in FLOATS or not (left.is_exact and right.is_exact):
         raise refuse(f"% of {kind}", "Use integers or numeric(p, s).")
+    protected = left.protected or right.protected
+    scale = _scale("%", left, right) if kind == "numeric" else 0
+    if scale and not protected:
+        # In whole numbers: DuckDB divides long decimals as DOUBLE.
+        a, b = (whole_units(value, scale) for value in (left, right))
+        return _in_units(f"{a.at(MULTIPLIED)} % {b.at(MULTIPLIED + 1)}", scale)
     left, right = widened(left, kind), widened(right, kind)
     text = f"{left.at(MULTIPLIED)} % {right.at(MULTIPLIED + 1)}"
-    scale = _scale("%", left, right) if kind == "numeric" else None
-    return Value(text, kind, MULTIPLIED, scale=scale, protected=left.protected or right.protected)
+    return Value(text, kind, MULTIPLIED, scale=scale if kind == "numeric" else None, protected=protected)
 
 
 def _quotient(left: Value, right: Value, kind: str) -> Value:
@@ -258,10 +263,15 @@ def _rounded_ratio(dividend: Value, divisor: Value, digits: int, half: bool) -> 
     sign = (
         f"SIGN({a.text}) * SIGN({b.text})" if b.constant is None and not _positive(b) else f"SIGN({a.text})"
     )
-    text = f"CAST({sign} * ({text}) AS DECIMAL(38, 0))"
-    if digits:
-        text = f"{text} * {Decimal(1).scaleb(-digits):f}"
-    return Value(text, "numeric", MULTIPLIED if digits else ATOM, scale=digits)
+    return _in_units(f"{sign} * ({text})", digits)
+
+
+def _in_units(text: str, digits: int) -> Value:
+    """A whole number of tenths, hundredths, …, as numeric."""
+    text = f"CAST({text} AS DECIMAL({_DIGITS}, 0))"
+    if not digits:
+        return Value(text, "numeric", scale=0)
+    return Value(f"{text} * {Decimal(1).scaleb(-digits):f}", "numeric", MULTIPLIED, scale=digits)
 
 
 def _positive(value: Value) -> bool:

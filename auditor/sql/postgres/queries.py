@@ -364,7 +364,7 @@ class _Select:
                     raise
                 return found[0].text
         value = self._expressions.value(node)
-        if value.constant is not None or value.kind in ("unknown", "parameter"):
+        if isinstance(node, exp.Literal | exp.Null | exp.Boolean) or value.kind in ("unknown", "parameter"):
             raise refuse("GROUP BY a constant")
         return value.text
 

@@ -1,7 +1,7 @@
 """Generates expressions as people write them for PostgreSQL: without the parentheses that precedence spares.
 
-Not a test: `test_dialects` compares what they give in PostgreSQL and in DuckDB. Types are kept track of only so
-far that most statements make sense to PostgreSQL; the rest it rejects, and so must the translation.
+Not a test: `test_dialects` compares what they give in PostgreSQL and in DuckDB. Types are kept track of only
+so far that most statements make sense to PostgreSQL; the rest it rejects, and so must the translation.
 """
 
 from __future__ import annotations
@@ -10,8 +10,28 @@ import random
 
 _INTEGERS = ("s", "i", "b", "id")
 _NUMBERS = (*_INTEGERS, "n", "n", "d", "f")
-_LITERALS = ("0", "1", "2", "3", "7", "-1", "10", "2.5", "0.1", "1.50", "-0.5", "3.0", "1e2", "2.5::float8",
-             "1.1::real", "'3'", "NULL", "3::smallint", "4::bigint", "1.25::numeric(6,1)")  # fmt: skip
+_LITERALS = (
+    "0",
+    "1",
+    "2",
+    "3",
+    "7",
+    "-1",
+    "10",
+    "2.5",
+    "0.1",
+    "1.50",
+    "-0.5",
+    "3.0",
+    "1e2",
+    "2.5::float8",
+    "1.1::real",
+    "'3'",
+    "NULL",
+    "3::smallint",
+    "4::bigint",
+    "1.25::numeric(6,1)",
+)
 _TEXTS = ("'abc'", "'a'", "''", "'A%'", "'Zoë'", "NULL", "'12'", "E'a\\tb'", "$$q'$$")
 _DATES = ("'2020-02-29'", "date '2020-03-01'", "'2019-12-31'", "date '2000-01-01'")
 _PATTERNS = ("'a%'", "'%b_'", "'%\\_%'", "'A'", "'%'", "'_'", "''", "'%ë'")
@@ -75,8 +95,17 @@ class Expressions:
         if choice <= 5:
             return self._wrapped(f"{a} {self._one('+', '-', '*', '/', '/', '%')} {b}")
         if choice == 6:
-            return self._one(f"round({a}, {self._random.randint(-1, 3)})", f"round({a})", f"trunc({a}, 1)", f"trunc({a})",
-                             f"ceil({a})", f"floor({a})", f"abs({a})", f"sign({a})", f"- {a}")  # fmt: skip
+            return self._one(
+                f"round({a}, {self._random.randint(-1, 3)})",
+                f"round({a})",
+                f"trunc({a}, 1)",
+                f"trunc({a})",
+                f"ceil({a})",
+                f"floor({a})",
+                f"abs({a})",
+                f"sign({a})",
+                f"- {a}",
+            )
         if choice == 7:
             type_ = self._one(
                 "int", "bigint", "smallint", "numeric", "numeric(12,2)", "numeric(8,1)", "float8", "real"
@@ -89,14 +118,24 @@ class Expressions:
         if choice == 9:
             return f"CASE WHEN {self.boolean(depth - 1)} THEN {a} ELSE {b} END"
         if choice == 10:
-            return self._one(f"mod({a}, {b})", f"div({a}, {b})", f"power({a}, 2)", f"sqrt({a})", f"ln({a})",
-                             f"{a} ^ 2", f"exp({self._one('i', 'n', '1')})", f"log({a})")  # fmt: skip
+            return self._one(
+                f"mod({a}, {b})",
+                f"div({a}, {b})",
+                f"power({a}, 2)",
+                f"sqrt({a})",
+                f"ln({a})",
+                f"{a} ^ 2",
+                f"exp({self._one('i', 'n', '1')})",
+                f"log({a})",
+            )
         if choice == 11:
             return self._one(f"length({self.text(depth - 1)})", f"position('a' in {self.text(depth - 1)})")
         if choice == 12:
-            return self._one(f"extract({self._one(*_FIELDS)} from {self.date(depth - 1)})",
-                             f"date_part('{self._one(*_FIELDS)}', {self.date(depth - 1)})",
-                             f"{self.date(0)} - {self.date(0)}")  # fmt: skip
+            return self._one(
+                f"extract({self._one(*_FIELDS)} from {self.date(depth - 1)})",
+                f"date_part('{self._one(*_FIELDS)}', {self.date(depth - 1)})",
+                f"{self.date(0)} - {self.date(0)}",
+            )
         return self.number(0)
 
     def text(self, depth: int) -> str:
@@ -106,12 +145,30 @@ class Expressions:
         a, b = self.text(depth - 1), self.text(depth - 1)
         n = self._random.randint(-2, 4)
         return self._one(
-            f"{a} || {b}", f"{a} || i", f"lower({a})", f"upper({a})", f"left({a}, {n})", f"right({a}, {n})",
-            f"substring({a} from {n} for {abs(n)})", f"substr({a}, {n})", f"trim({a})", f"replace({a}, 'a', {b})",
-            f"coalesce({a}, {b})", f"concat({a}, {b}, i)", f"lpad({a}, {n}, '*')", f"reverse({a})", f"{a}::varchar(2)",
-            f"CASE WHEN {self.boolean(depth - 1)} THEN {a} END", f"split_part({a}, 'b', 1)", "i::text", "day::text",
-            f"btrim({a}, 'a')", f"greatest({a}, {b})", f"nullif({a}, {b})", "to_char(day, 'YYYY-MM')",
-        )  # fmt: skip
+            f"{a} || {b}",
+            f"{a} || i",
+            f"lower({a})",
+            f"upper({a})",
+            f"left({a}, {n})",
+            f"right({a}, {n})",
+            f"substring({a} from {n} for {abs(n)})",
+            f"substr({a}, {n})",
+            f"trim({a})",
+            f"replace({a}, 'a', {b})",
+            f"coalesce({a}, {b})",
+            f"concat({a}, {b}, i)",
+            f"lpad({a}, {n}, '*')",
+            f"reverse({a})",
+            f"{a}::varchar(2)",
+            f"CASE WHEN {self.boolean(depth - 1)} THEN {a} END",
+            f"split_part({a}, 'b', 1)",
+            "i::text",
+            "day::text",
+            f"btrim({a}, 'a')",
+            f"greatest({a}, {b})",
+            f"nullif({a}, {b})",
+            "to_char(day, 'YYYY-MM')",
+        )
 
     def date(self, depth: int) -> str:
         """A date or timestamp."""
@@ -119,10 +176,18 @@ class Expressions:
             return self._one("day", "day", "at", "date '2020-01-31'", "timestamp '2020-02-29 12:30:00'")
         a = self.date(depth - 1)
         return self._one(
-            f"{a} + interval '1 month'", f"{a} - interval '2 days'", "day + 3", "day - i", f"date_trunc('month', {a})",
-            f"date_trunc('{self._one(*_UNITS)}', {a})", f"({a})::date", f"({a})::timestamp", f"coalesce({a}, {self.date(0)})",
-            f"greatest({a}, {self.date(0)})", f"{a} + s * interval '1 day'",
-        )  # fmt: skip
+            f"{a} + interval '1 month'",
+            f"{a} - interval '2 days'",
+            "day + 3",
+            "day - i",
+            f"date_trunc('month', {a})",
+            f"date_trunc('{self._one(*_UNITS)}', {a})",
+            f"({a})::date",
+            f"({a})::timestamp",
+            f"coalesce({a}, {self.date(0)})",
+            f"greatest({a}, {self.date(0)})",
+            f"{a} + s * interval '1 day'",
+        )
 
     def boolean(self, depth: int) -> str:
         """A condition."""
@@ -152,24 +217,56 @@ class Expressions:
             return f"{self.number(depth - 1)} IN ({self.number(0)}, {self.number(0)}, {self.number(0)})"
         if choice == 10:
             a = self.any(depth - 1)
-            return self._one(f"({a}) IS NULL", f"({a}) IS NOT NULL", f"({self.boolean(depth - 1)}) IS NOT TRUE",
-                             f"{self.number(depth - 1)} IS DISTINCT FROM {self.number(0)}")  # fmt: skip
+            return self._one(
+                f"({a}) IS NULL",
+                f"({a}) IS NOT NULL",
+                f"({self.boolean(depth - 1)}) IS NOT TRUE",
+                f"{self.number(depth - 1)} IS DISTINCT FROM {self.number(0)}",
+            )
         return self.boolean(0)
 
     def aggregated(self, depth: int) -> str:
         """An expression of aggregates."""
         if depth <= 0:
             a = self.number(1) if self._random.random() < 0.4 else self._one(*_NUMBERS)
-            return self._one(f"sum({a})", f"avg({a})", f"sum({a})", f"avg({a})", f"min({a})", f"max({a})", f"count({a})",
-                             "count(*)", f"count(DISTINCT {a})", f"sum({a}) FILTER (WHERE ok)", "bool_or(ok)::int",
-                             "stddev(i)", "variance(i)", "max(length(x))", "min(x)", "max(day)")  # fmt: skip
+            return self._one(
+                f"sum({a})",
+                f"avg({a})",
+                f"sum({a})",
+                f"avg({a})",
+                f"min({a})",
+                f"max({a})",
+                f"count({a})",
+                "count(*)",
+                f"count(DISTINCT {a})",
+                f"sum({a}) FILTER (WHERE ok)",
+                "bool_or(ok)::int",
+                "stddev(i)",
+                "variance(i)",
+                "max(length(x))",
+                "min(x)",
+                "max(day)",
+            )
         a, b = self.aggregated(depth - 1), self.aggregated(depth - 1)
         return self._one(
-            f"{a} / {b}", f"{a} / {b}", f"{a} * {self.literal()}", f"{a} + {b}", f"{a} - {b}", f"round({a}, 2)",
-            f"round({a} / {self.literal()}, 1)", f"({a})::int", f"({a})::numeric(14,2)", f"coalesce({a}, 0)",
-            f"CASE WHEN {a} > {self.literal()} THEN 1 ELSE 0 END", f"trunc({a}, 1)", f"floor({a})", f"ceil({a})",
-            f"({a}) > {self.literal()}", f"round({a} * 1.0 / nullif({b}, 0), 2)", f"round(({a})::numeric, 2)",
-        )  # fmt: skip
+            f"{a} / {b}",
+            f"{a} / {b}",
+            f"{a} * {self.literal()}",
+            f"{a} + {b}",
+            f"{a} - {b}",
+            f"round({a}, 2)",
+            f"round({a} / {self.literal()}, 1)",
+            f"({a})::int",
+            f"({a})::numeric(14,2)",
+            f"coalesce({a}, 0)",
+            f"CASE WHEN {a} > {self.literal()} THEN 1 ELSE 0 END",
+            f"trunc({a}, 1)",
+            f"floor({a})",
+            f"ceil({a})",
+            f"({a}) > {self.literal()}",
+            f"round({a} * 1.0 / nullif({b}, 0), 2)",
+            f"round(({a})::numeric, 2)",
+        )
 
     def literal(self) -> str:
         """A number that is written out."""

@@ -98,34 +98,27 @@ class Server:
         )  # fmt: skip
         return done.stdout, done.stderr
 
-    def ask(self, sql: str) -> list[list[tuple[str, object]]]:
-        """A statement's rows: names and values.
-
-        Raises:
-            ValueError: with PostgreSQL's message.
-        """
-        (answer,) = self.ask_all([sql])
-        if isinstance(answer, str):
-            raise ValueError(answer)
-        return answer
-
     def ask_all(self, statements: list[str]) -> list[list[list[tuple[str, object]]] | str]:
-        """The rows, or the message, of each of many statements, in one session."""
+        """The rows, or the message, of each of many statements."""
+        return [rows if isinstance(rows, str) else parsed(rows) for rows in self.ask_for_json(statements)]
+
+    def ask_for_json(self, statements: list[str]) -> list[list[str] | str]:
+        """The rows as JSON, or the message, of each of many statements, in one session."""
         text = "\\set ON_ERROR_STOP 0\n"
         for number, sql in enumerate(statements):
             text += f"\\echo @{number}\n\\warn @{number}\nSELECT row_to_json(_r) FROM (\n{sql}\n) _r;\n\\r\n"
         output, errors = self.psql(text)
         rows, messages = _numbered(output), _numbered(errors)
-        answers: list[list[list[tuple[str, object]]] | str] = []
-        for number in range(len(statements)):
-            if messages.get(number):
-                answers.append("\n".join(messages[number]))
-                continue
-            parsed = [
-                json.loads(line, parse_float=Decimal, object_pairs_hook=list) for line in rows.get(number, [])
-            ]
-            answers.append([[(name, value) for name, value in row] for row in parsed])
-        return answers
+        return [
+            "\n".join(messages[number]) if messages.get(number) else rows.get(number, [])
+            for number in range(len(statements))
+        ]
+
+
+def parsed(rows: list[str]) -> list[list[tuple[str, object]]]:
+    """Rows of JSON as names and values; numbers with a point are exact."""
+    read = [json.loads(row, parse_float=Decimal, object_pairs_hook=list) for row in rows]
+    return [[(name, value) for name, value in row] for row in read]
 
 
 def _numbered(output: str) -> dict[int, list[str]]:
@@ -224,3 +217,24 @@ def alike(ours: object, theirs: object, type_: str = "") -> bool:
     if isinstance(ours, int | Decimal):
         return isinstance(theirs, Decimal | int) and ours == theirs
     return ours == theirs
+
+
+def answers_alike(
+    ours: duckdb.DuckDBPyConnection, theirs: list[list[tuple[str, object]]], ordered: bool
+) -> str:
+    """What is different between a result of DuckDB and PostgreSQL's rows; empty if nothing is."""
+    names = [str(each[0]) for each in ours.description or []]
+    types = [str(each[1]) for each in ours.description or []]
+    rows = ours.fetchall()
+    if theirs and [name for name, _ in theirs[0]] != names:
+        return f"names {names}, not {[name for name, _ in theirs[0]]}"
+    if len(rows) != len(theirs):
+        return f"{len(rows)} rows, not {len(theirs)}"
+    left = [[value for _, value in row] for row in theirs]
+    for row in rows:
+        candidates = left[:1] if ordered else left
+        found = next((each for each in candidates if all(map(alike, row, each, types))), None)
+        if found is None:
+            return f"{row}, not one of {candidates[:3]}"
+        left.remove(found)
+    return ""
