@@ -120,13 +120,26 @@ class Expressions:
 
     def _quantified(self, left: Value, operator: str, word: str, node: exp.Expr) -> Value:
         inner = node.unnest() if isinstance(node, exp.Paren) else node
-        if isinstance(inner, exp.Array) and (operator, word) in (("=", "ANY"), ("<>", "ALL")):
-            items = [self.value(each) for each in inner.expressions]
-            return comparisons.listed(left, items, negate=word == "ALL")
+        if (operator, word) in (("=", "ANY"), ("<>", "ALL")):
+            items = self._elements(inner)
+            if items is not None:
+                return comparisons.listed(left, items, negate=word == "ALL")
         if not isinstance(inner, exp.Query):
             raise NotUnderstood("nested-type")
         left, output = self._compared_to_rows(left, operator, inner)
         return Value(f"{left.at(OTHER)} {operator} {word} ({output.text})", "bool", COMPARED)
+
+    def _elements(self, node: exp.Expr) -> list[Value] | None:
+        """The elements of an array that is written out: ARRAY[1, 2], '{1,2}' or either with a type."""
+        if isinstance(node, exp.Cast) and node.args["to"].this == exp.DType.ARRAY:
+            kind, parameters = types.type_of(node.args["to"].expressions[0])
+            items = self._elements(node.this)
+            return None if items is None else [casts.converted(item, kind, parameters) for item in items]
+        if isinstance(node, exp.Array):
+            return [self.value(each) for each in node.expressions] or None
+        if isinstance(node, exp.Literal) and node.args.get("is_string"):
+            return patterns.elements(node.name)
+        return None
 
 
 def _single(output: Output) -> Value:
@@ -146,7 +159,7 @@ def _unknown(node: exp.Expr) -> NotUnderstood:
         return NotUnderstood("volatile", name=node.sql_name() if isinstance(node, exp.Func) else name.upper())
     if isinstance(node, exp.WithinGroup | exp.IgnoreNulls):
         return NotUnderstood("aggregate", name=name.upper())
-    if isinstance(node, exp.Func):
+    if isinstance(node, exp.Func) and not isinstance(node, exp.Collate):
         return NotUnderstood("function", name=node.sql_name())
     return NotUnderstood("construct", name=name.upper())
 

@@ -1,4 +1,4 @@
-"""LIKE, SIMILAR TO and regular expressions: PostgreSQL's patterns as DuckDB's.
+"""LIKE, SIMILAR TO and regular expressions: PostgreSQL's patterns as DuckDB's; and arrays written as texts.
 
 Promises a pattern that matches the same texts. Patterns of SIMILAR TO and of `~` must be written out, and
 hold nothing that the two engines read differently: no back references, no classes such as \\w whose letters
@@ -112,3 +112,29 @@ def _unbalanced(source: str) -> bool:
         if depth < 0:
             return True
     return depth != 0
+
+
+_ELEMENT = re.compile(
+    r'\s*(?:"((?:[^"\\]|\\.)*)"|([^",{}\\\s](?:[^",{}\\]*[^",{}\\\s])?))\s*(?:,|$)', re.DOTALL
+)
+
+
+def elements(text: str) -> list[Value] | None:
+    """The elements of an array of one dimension, such as '{a,"b c",NULL}'; None if it is none or empty."""
+    text = text.strip()
+    if not (text.startswith("{") and text.endswith("}")) or text[1:-1].rstrip().endswith(","):
+        return None
+    found, position, inner = [], 0, text[1:-1]
+    while position < len(inner):
+        element = _ELEMENT.match(inner, position)
+        if element is None:
+            return None
+        position = element.end()
+        if element[2] is not None and element[2].upper() == "NULL":
+            found.append(Value("NULL", "unknown"))
+            continue
+        written = (
+            element[2] if element[2] is not None else re.sub(r"\\(.)", r"\1", element[1], flags=re.DOTALL)
+        )
+        found.append(Value(quoted_text(written), "unknown", literal=written))
+    return found or None
