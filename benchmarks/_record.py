@@ -15,6 +15,7 @@ from pathlib import Path
 
 import duckdb
 import numpy as np
+import pyarrow as pa
 
 from auditor import AuditorError, Gate, LedgerError, Policy, QueryRefused, QueryUnsupported
 
@@ -53,10 +54,12 @@ class Finding:
 def build(path: Path, teams: int, seed: int = 0) -> Path:
     """A DuckDB file of teams: id, team, place in it, salary anywhere in the domain."""
     salaries = np.random.default_rng(seed).integers(1, 26, teams * TEAM) * 10
-    persons = [(i, i // TEAM, i % TEAM, int(salary)) for i, salary in enumerate(salaries)]
+    ids = np.arange(teams * TEAM)
+    persons = {"id": ids, "team": ids // TEAM, "place": ids % TEAM, "salary": salaries}
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE staff (id INTEGER, team INTEGER, place INTEGER, salary INTEGER)")
-        connection.executemany("INSERT INTO staff VALUES (?, ?, ?, ?)", [list(each) for each in persons])
+        connection.register("persons", pa.table(persons))
+        connection.execute("INSERT INTO staff FROM persons")
     return path
 
 
