@@ -41,7 +41,8 @@ from benchmarks._record import (
 LOW, HIGH, STEP = 10, 250, 10
 NEEDED = 130
 """Least spread of a person's possible values that a risk of 0.5 leaves on this domain (14 of 25 values)."""
-PATIENCE = 240.0
+PATIENCE = 600.0
+"""Seconds after which a client that has not come back counts as stuck."""
 
 
 def narrowest(ledger: Path, size: int) -> int:
