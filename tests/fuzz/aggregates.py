@@ -15,6 +15,8 @@ class Aggregates:
         self.rng = expressions.rng
         self.uneven = uneven
         """Share of arguments in forms that nobody should answer."""
+        self.named: str | None = ""
+        """The WINDOW clause that the SELECT being made needs; None: none so far, "": it takes none."""
 
     # --- one aggregate
 
@@ -208,6 +210,9 @@ class Aggregates:
             parts.append("ORDER BY " + ", ".join(f"{each}{self.direction()}" for each in listed))
             if not ranked and self.e.chance(0.3):
                 parts.append(self.rng.choice(_FRAMES))
+        if self.named is None and self.e.chance(0.15):
+            self.named = f" WINDOW win AS ({' '.join(parts)})"
+            return f"{call} OVER win"
         return f"{call} OVER ({' '.join(parts)})"
 
     def literal(self) -> str:

@@ -36,3 +36,8 @@ SELECT active, 'ß', ROUND(MAX(1.25 - salary), 2) FROM staff GROUP BY 1, 2;
 -- fault: a NULL without a type was put into a function that then had too many types to choose from
 -- open
 WITH w AS (SELECT NULL AS c, SUM(salary) FROM staff), v AS (FROM w WHERE isodow(c)) (SELECT id FROM staff);
+
+-- world: crowd
+-- fault: a WITH query that is no query made sqlglot write to the log
+-- open
+WITH w AS (c6) SELECT 1;

@@ -97,9 +97,8 @@ class Grammar(Sources):
         left = self.query(depth, kinds)
         wanted = [col.kind for col in left.cols]
         text = self._operand(left.sql)
-        for _ in range((self.e.pick((5, "1"), (1, "2")) == "2" and 2) or 1):
-            operator = self.rng.choice(["UNION", "UNION ALL", "INTERSECT", "EXCEPT", "EXCEPT ALL",
-                                        "INTERSECT ALL", "UNION ALL"])  # fmt: skip
+        for _ in range(self.rng.choice([1, 1, 1, 1, 2])):
+            operator = self.rng.choice(_OPERATORS)
             text = f"{text} {operator} {self._operand(self.query(depth, wanted).sql)}"
         if self.e.chance(0.5):
             text += " ORDER BY " + self.rng.choice(
@@ -159,13 +158,15 @@ class Grammar(Sources):
         if kinds and mode:
             mode, shown = self.rng.choice(["keys", "sets"]), []
         items += shown
+        self.a.named = None
         items += [(self._item(view, keys, kind, mode), kind) for kind in wanted]
+        window, self.a.named = self.a.named or "", ""
         names = [self.fresh("c") for _ in items]
         group = self._group(mode, keys, names)
         having = f" HAVING {self.a.having(view, keys)}" if self.e.chance(0.25) else ""
-        qualify = ""
+        qualify = window
         if self.e.chance(0.05):
-            qualify = (
+            qualify += (
                 f" QUALIFY row_number() OVER (ORDER BY {', '.join(k for k, _ in keys) or 'COUNT(*)'}) <= 3"
             )
         listed = ", ".join(self.aliased(text, name) for (text, _), name in zip(items, names, strict=True))
@@ -249,6 +250,8 @@ class Grammar(Sources):
         if not self.e.chance(0.35):
             return order
         limit = f" LIMIT {self.rng.choice([0, 1, 2, 3, 5])}"
+        if self.e.chance(0.1):
+            return f"{order} FETCH FIRST {self.rng.choice([1, 3])} ROWS ONLY"
         return order + limit + (f" OFFSET {self.rng.randint(0, 2)}" if self.e.chance(0.3) else "")
 
     def _subquery(self, view: View, want: str) -> str:
@@ -268,3 +271,7 @@ class Grammar(Sources):
             return f"SELECT {self.e.scalar(inner, want, 1)} FROM {source}{where}"
         finally:
             self.e.subquery = text
+
+
+_OPERATORS = ("UNION", "UNION ALL", "UNION ALL", "INTERSECT", "EXCEPT", "EXCEPT ALL", "INTERSECT ALL",
+              "UNION ALL BY NAME")  # fmt: skip
