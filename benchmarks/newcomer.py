@@ -121,7 +121,7 @@ def hour(place: Place, path: Path, policy: Policy, console: Console) -> list[Rep
 def same(rows: list[tuple[object, ...]], sql: str, path: Path) -> bool:
     """Whether the database without the gate gives these rows, in any order.
 
-    SHOW and DESCRIBE list what is readable, and LIMIT without an order gives any rows: both count as the same.
+    SHOW and DESCRIBE list what is readable, and LIMIT without an order gives any rows: both count as same.
     """
     if sql.split()[0].upper() in ("SHOW", "DESCRIBE"):
         return True

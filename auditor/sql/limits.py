@@ -30,6 +30,8 @@ _DIALECT = DuckDB()
 _OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
 _CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
 _STARTS = {TokenType.SELECT, TokenType.FROM, TokenType.WITH, TokenType.L_PAREN}
+# Statements that people take for queries, and the code that says what to write instead.
+_NAMED_STATEMENTS = {"PIVOT": "pivot", "UNPIVOT": "pivot", "SUMMARIZE": "summarize"}
 _CHAINED = (
     {
         TokenType.AND, TokenType.OR, TokenType.PLUS, TokenType.DASH, TokenType.STAR, TokenType.SLASH,
@@ -120,7 +122,8 @@ def _tokens(text: str, dialect: Dialect) -> list[Token]:
         raise NotUnderstood("empty")
     if tokens[0].token_type not in _STARTS:
         # Before parsing: sqlglot logs a warning for each command that it does not know.
-        raise NotUnderstood("statement", name=tokens[0].text.upper()[:20])
+        name = tokens[0].text.upper()[:20]
+        raise NotUnderstood(_NAMED_STATEMENTS.get(name, "statement"), name=name)
     for token, following in pairwise(tokens):
         # sqlglot reads 0xff as `0 AS xff`, DuckDB as a number.
         if (

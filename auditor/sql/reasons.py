@@ -20,6 +20,10 @@ REASONS: dict[str, tuple[str, str]] = {
         "Only queries are answered, not {name}.",
         "Start with SELECT, FROM or WITH; SHOW TABLES and DESCRIBE say what there is.",
     ),
+    "summarize": (
+        "SUMMARIZE is not answered: it would show the extremes of every column at once.",
+        "DESCRIBE lists the columns; ask for COUNT, MIN, MAX and AVG of those that you need.",
+    ),
     "statement-inside": ("A query may not contain a statement that changes something.", ""),
     "into": ("SELECT INTO is not answered.", "Leave INTO out; the rows come back to you."),
     "parameters": ("The parameters do not fit the statement: {detail}.", "Give each parameter one value."),

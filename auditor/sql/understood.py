@@ -314,6 +314,7 @@ CONSTRUCTS: tuple[Construct, ...] = (
     Construct("the catalogue", "SELECT * FROM information_schema.tables", "catalogue"),
     Construct("WITH RECURSIVE", "WITH RECURSIVE t AS (SELECT 1 AS a) SELECT a FROM t", "recursive"),
     Construct("LIMIT with a percentage", "SELECT dept FROM staff LIMIT 10%", "limit-percent"),
+    Construct("SUMMARIZE", "SUMMARIZE staff", "summarize"),
     Construct("anything but a query", "DROP TABLE staff", "statement"),
     Construct("statements inside a query", "WITH x AS (DELETE FROM staff) SELECT 1", "statement-inside"),
     Construct("SELECT INTO", "SELECT id INTO x FROM staff", "into"),
