@@ -15,7 +15,8 @@ Source: `mathematics.md`, 4.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -44,9 +45,39 @@ class Rules:
     seconds: float
     """Time for a decision."""
 
-    def deadline(self) -> float:
-        """`time.monotonic()` at which a decision that starts now must end."""
-        return time.monotonic() + self.seconds
+
+class Budget:
+    """Time for the decisions on one statement. A context manager: what happens inside is counted.
+
+    Only what is worked out from past answers and the statement is. The time that true answers take is apart,
+    since a verdict that hangs on it would say something of them; it only keeps further ones from being begun.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        """Nothing is used up yet."""
+        self._left = seconds
+        self._for_true_answers = TRUE_ANSWER_FACTOR * seconds
+        self._began = 0.0
+
+    def __enter__(self) -> float:
+        """`time.monotonic()` at which what begins now must end."""
+        self._began = time.monotonic()
+        return self._began + self._left
+
+    def __exit__(self, *_: object) -> None:
+        self._left -= time.monotonic() - self._began
+
+    @contextmanager
+    def true_answers(self) -> Iterator[None]:
+        """Count the time apart."""
+        began = time.monotonic()
+        yield
+        self._for_true_answers -= time.monotonic() - began
+
+    @property
+    def over(self) -> bool:
+        """Whether no further decision may begin."""
+        return self._left <= 0 or self._for_true_answers <= 0
 
 
 TrueValues = Callable[[Sequence[Query]], Sequence[int]]
@@ -103,28 +134,30 @@ class Outcome:
         return any(part.leak for part in self.parts)
 
 
-def decide(cases: Sequence[Case], rules: Rules, deadline: float | None = None) -> Outcome:
+def decide(cases: Sequence[Case], rules: Rules, budget: Budget | None = None) -> Outcome:
     """Decide on queries that would be answered together.
 
     Args:
         cases: What is asked, by protected column.
         rules: The policy.
-        deadline: `time.monotonic()` after which hypothetical answers are judged no more.
+        budget: Time that is left for the statement; by default all that the policy allows.
     """
-    trials = [case.trial() for case in cases]
-    if all(trial.derivable for trial in trials):
-        return Outcome("known", tuple(_settled(trial) for trial in trials))
+    budget = Budget(rules.seconds) if budget is None else budget
     judged: list[_Judged] = [{} for _ in cases]
-    until = rules.deadline() if deadline is None else deadline
-    if rules.simulatable:
-        refusal = simulate(cases, rules, until, judged)
+    with budget as until:
+        trials = [case.trial() for case in cases]
+        if all(trial.derivable for trial in trials):
+            return Outcome("known", tuple(_settled(trial) for trial in trials))
+        refusal = simulate(cases, rules, until, judged) if rules.simulatable else None
         if refusal is not None:
             return refusal
+    if rules.simulatable:
         until = time.monotonic() + TRUE_ANSWER_FACTOR * rules.seconds
-    parts = [
-        _settled(trial) if trial.derivable else _true_part(case, rules, until, known)
-        for case, trial, known in zip(cases, trials, judged, strict=True)
-    ]
+    with budget.true_answers():
+        parts = [
+            _settled(trial) if trial.derivable else _true_part(case, rules, until, known)
+            for case, trial, known in zip(cases, trials, judged, strict=True)
+        ]
     if all(part.values for part in parts):
         return Outcome("safe", tuple(parts))
     # nothing is said of the columns whose answers would have been safe

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
@@ -21,19 +21,35 @@ from auditor import verdicts
 from auditor.answer import Answer
 from auditor.asking import Ask, Parameters, checked
 from auditor.database import Asked, Database, StatementFailed
-from auditor.deciding import Outcome, decide, simulate
+from auditor.deciding import Budget, Outcome, decide, simulate
 from auditor.decision import Decision
 from auditor.errors import LedgerError, PolicyError, QueryRefused, QueryUnsupported
 from auditor.knowledge import Knowledge, Party, Reads
 from auditor.ledger import Binding, Entry, KnownAnswer, Ledger
 from auditor.policy import Dialect, Policy
-from auditor.remembering import Memory
+from auditor.remembering import Memory, Remembered
 from auditor.sql import Unsupported, understand
+from auditor.suppressing import Suppression, units_of, verdict_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from auditor.reports import Verification
+
+
+@dataclass(frozen=True)
+class _Settled:
+    """What may be released."""
+
+    decision: Decision
+    values: Sequence[Fraction | None]
+    """By asked; None where it is withheld."""
+    recorded: bool = False
+    """Whether it is on record."""
+    keep: bool = True
+    """Whether one who asks again gets the same rows."""
+    learned: int | None = None
+    """How much must be known for that; None: any more."""
 
 
 class Gate:
@@ -124,25 +140,21 @@ class Gate:
             LedgerError: the ledger cannot be trusted or written; nothing was released.
         """
         ask = checked(Ask(sql, parameters, user, dialect=dialect or self.policy.dialect))
-        remembered = self._memory.recall(self._knowledge.party(user), ask)
+        knowledge = self._knowledge
+        remembered = self._memory.recall(knowledge.party(user), ask, knowledge.learned(user))
         if remembered is not None:
-            ask = replace(ask, plan=remembered.plan)
-            decision = verdicts.PUBLIC if remembered.plan.public else verdicts.KNOWN
-            self._record(ask, decision)
-            return Answer(remembered.table, remembered.plan.types, decision)
+            self._record(replace(ask, plan=remembered.plan), remembered.decision)
+            return Answer(remembered.table, remembered.plan.types, remembered.decision)
         ask = self._understood(ask)
         assert ask.plan is not None
         if ask.plan.public:
-            return self._release(ask, verdicts.PUBLIC, [])
+            return self._release(ask, _Settled(verdicts.PUBLIC, []))
         asked = self._asked(ask)
         if not asked:
-            return self._release(ask, verdicts.PUBLIC, [])
+            return self._release(ask, _Settled(verdicts.PUBLIC, []))
         with self._deciding:
-            values = self._known_values(ask, asked)
-            decision = verdicts.KNOWN
-            if values is None:
-                decision, values = self._decide(ask, asked)
-        return self._release(ask, decision, values, record=decision is verdicts.KNOWN)
+            settled = self._known(ask, asked) or self._decide(ask, asked)
+        return self._release(ask, settled)
 
     def check(
         self,
@@ -179,20 +191,30 @@ class Gate:
             return error.decision
         with self._deciding:
             self._catch_up()
-            person = self._knowledge.of(user)
-            reads = person.reads(asked)
-            cases = person.cases(reads)
-            if all(case.trial().derivable for case in cases):
-                decision = verdicts.KNOWN
-            elif self._knowledge.closed(user) or person.spent_on(reads):
-                decision = verdicts.LEAKS
-            else:
-                before = person.risk()
-                rules = self._knowledge.rules
-                outcome = simulate(cases, rules, rules.deadline()) or Outcome("safe", ())
-                decision = self._verdict(person, reads, outcome, before)
+            decision = self._checked_groups(ask, asked) if self._by_group(ask) else self._checked(ask, asked)
             self._record(ask, decision)
         return decision
+
+    def _checked(self, ask: Ask, asked: list[Asked]) -> Decision:
+        person = self._knowledge.of(ask.user)
+        reads = person.reads(asked)
+        cases = person.cases(reads)
+        if all(case.trial().derivable for case in cases):
+            return verdicts.KNOWN
+        if self._knowledge.closed(ask.user) or person.spent_on(reads):
+            return verdicts.LEAKS
+        before, rules = person.risk(), self._knowledge.rules
+        with Budget(rules.seconds) as deadline:
+            outcome = simulate(cases, rules, deadline) or Outcome("safe", ())
+        return self._verdict(person, reads, outcome, before)
+
+    def _checked_groups(self, ask: Ask, asked: list[Asked]) -> Decision:
+        """Each group alone on past answers: together they may be fewer."""
+        assert ask.plan is not None
+        fates = list(Suppression(self._knowledge, ask.user, units_of(ask.plan, asked)).check())
+        columns = self._named(each.protected for each in asked)
+        code, withheld = verdict_of(fates)
+        return verdicts.of(code, columns, self._knowledge.of(ask.user).risk(), None, withheld)
 
     def _understood(self, ask: Ask) -> Ask:
         found = understand(ask.sql, ask.parameters, self._database.schema, dialect=ask.dialect)
@@ -216,14 +238,17 @@ class Gate:
 
     # --- deciding
 
-    def _known_values(self, ask: Ask, asked: list[Asked]) -> list[Fraction] | None:
+    def _known(self, ask: Ask, asked: list[Asked]) -> _Settled | None:
         """What past answers settle needs no turn: it teaches nothing."""
-        return self._knowledge.of(ask.user).settled(asked)
+        values = self._knowledge.of(ask.user).settled(asked)
+        return None if values is None else _Settled(verdicts.KNOWN, values)
 
-    def _decide(self, ask: Ask, asked: list[Asked]) -> tuple[Decision, list[Fraction]]:
+    def _decide(self, ask: Ask, asked: list[Asked]) -> _Settled:
         """Decide and record, one decision at a time; what others recorded meanwhile is learned first."""
         with self._ledger.deciding():
             self._catch_up()
+            if self._by_group(ask):
+                return self._decide_groups(ask, asked)
             person = self._knowledge.of(ask.user)
             reads = person.reads(asked)
             shut = self._knowledge.closed(ask.user) or person.spent_on(reads)
@@ -233,7 +258,7 @@ class Gate:
             before = person.risk()
             outcome = decide(person.cases(reads), self._knowledge.rules)
             if outcome.verdict == "known":
-                return verdicts.KNOWN, person.values_of(asked, reads, outcome.parts)
+                return _Settled(verdicts.KNOWN, person.values_of(asked, reads, outcome.parts))
             decision = self._verdict(person, reads, outcome, before)
             answers = person.known_answers(reads, outcome)
             if outcome.verdict != "safe":
@@ -242,12 +267,46 @@ class Gate:
             entry = self._record(ask, decision, answers=answers)
             person.accept(reads, outcome)
             self._knowledge.seen = entry.number
-            return decision, person.values_of(asked, reads, outcome.parts)
+            return _Settled(decision, person.values_of(asked, reads, outcome.parts), recorded=True)
+
+    def _by_group(self, ask: Ask) -> bool:
+        assert ask.plan is not None
+        return self.policy.decision.partial == "suppress" and any(block.grouped for block in ask.plan.blocks)
+
+    def _decide_groups(self, ask: Ask, asked: list[Asked]) -> _Settled:
+        """Decide group by group, and record all of it at once: what is not on record is known to nobody."""
+        assert ask.plan is not None
+        knowledge = self._knowledge
+        try:
+            person = knowledge.of(ask.user)
+            before = person.risk()
+            found = Suppression(knowledge, ask.user, units_of(ask.plan, asked)).give()
+            code, withheld = verdict_of(found.fates)
+            after = (
+                person.risk() if found.refusal is None or found.given else person.risk_with(*found.refusal)
+            )
+            columns = self._named(each.protected for each in asked)
+            decision = verdicts.of(code, columns, before, after, withheld)
+            entry = self._record(ask, decision, leak=found.leak, answers=found.answers)
+            if found.answers:
+                knowledge.seen = entry.number
+        except BaseException:
+            knowledge.forget()
+            raise
+        if decision.verdict != "answered":
+            raise QueryRefused(decision)
+        late = any(fate == "time" for _, fate in found.fates)
+        learned = knowledge.learned(ask.user) if code == "partial" else None
+        return _Settled(decision, found.values, recorded=True, keep=not late, learned=learned)
 
     def _verdict(self, person: Party, reads: Reads, outcome: Outcome, before: float | None) -> Decision:
-        columns = [self._knowledge.columns[place].protect.column for place in reads]
+        code = "answered" if outcome.verdict == "safe" else outcome.verdict
         after = person.risk_with(reads, outcome) if outcome.parts else None
-        return verdicts.of(outcome, columns, before, after)
+        return verdicts.of(code, self._named(reads), before, after)
+
+    def _named(self, positions: Iterable[int]) -> list[str]:
+        """Protected columns as the policy calls them."""
+        return [self._knowledge.columns[place].protect.column for place in sorted(set(positions))]
 
     def _catch_up(self) -> None:
         """Learn what the ledger holds and this object has not seen."""
@@ -275,21 +334,24 @@ class Gate:
             expected_length=self._knowledge.seen if answers else None,
         )
 
-    def _release(
-        self, ask: Ask, decision: Decision, values: Sequence[Fraction], record: bool = True
-    ) -> Answer:
+    def _release(self, ask: Ask, settled: _Settled) -> Answer:
         """Run the rest of the statement over what is now on record."""
         assert ask.plan is not None
         try:
             if ask.plan.public:
                 table = self._database.run_public(ask.plan)
             else:
-                table = self._database.finish(ask.plan, list(values))
+                table = self._database.finish(ask.plan, settled.values)
         except StatementFailed as error:
             raise self._stopped(ask, error) from None
-        if record:
+        decision = settled.decision
+        if not settled.recorded:
             self._record(ask, decision)
-        self._memory.keep(self._knowledge.party(ask.user), ask, table)
+        if settled.keep:
+            again = replace(decision, risk_before=None, risk_after=None)
+            again = verdicts.KNOWN if decision.code == "answered" else again
+            kept = Remembered(ask.plan, table, again, settled.learned)
+            self._memory.keep(self._knowledge.party(ask.user), ask, kept)
         return Answer(table, ask.plan.types, decision)
 
     # --- for the administrator

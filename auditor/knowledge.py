@@ -106,6 +106,11 @@ class Knowledge:
         """
         return self._leaks[self.party(user)] > self.policy.decision.leaks
 
+    def learned(self, user: str) -> int:
+        """How many answers and records told by refusals this user's party knows of."""
+        party = self._parties.get(self.party(user))
+        return 0 if party is None else party.learned
+
     def position(self, answer: KnownAnswer) -> int:
         """The protected column that an answer is about."""
         return self._positions[answer.name]
@@ -227,6 +232,11 @@ class Party:
         """Know nothing yet."""
         self._knowledge = knowledge
         self.columns = tuple(ColumnKnowledge(knowledge, place) for place in range(len(knowledge.columns)))
+
+    @property
+    def learned(self) -> int:
+        """How many answers and records told by refusals it knows of."""
+        return sum(len(each.system.answers) + int(each.spent.sum()) for each in self.columns)
 
     def reads(self, asked: Sequence[Asked]) -> Reads:
         """What is asked, each query once, in the order of first mention, by protected column."""

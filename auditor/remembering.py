@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from auditor.asking import Ask, plain
+from auditor.decision import Decision
 from auditor.sql import Plan
 
 STATEMENTS = 256
@@ -28,7 +29,13 @@ class Remembered:
     """One answered statement."""
 
     plan: Plan
+    """What it means."""
     table: pa.Table
+    """Its rows."""
+    decision: Decision
+    """The verdict on one who asks again."""
+    learned: int | None = None
+    """How much its party knew, where the answer holds only as long as that is all; None: for good."""
 
 
 class Memory:
@@ -39,23 +46,24 @@ class Memory:
         self._lock = threading.Lock()
         self._answers: OrderedDict[_Name, Remembered] = OrderedDict()
 
-    def recall(self, party: str, ask: Ask) -> Remembered | None:
-        """What was answered to the same, if it is still there."""
+    def recall(self, party: str, ask: Ask, learned: int) -> Remembered | None:
+        """What was answered to the same, if it is still there and holds for a party that knows so much."""
         if not plain(ask.parameters):
             return None
         name = _name(party, ask)
         with self._lock:
             found = self._answers.get(name)
-            if found is not None:
-                self._answers.move_to_end(name)
+            if found is None or found.learned not in (None, learned):
+                return None
+            self._answers.move_to_end(name)
             return found
 
-    def keep(self, party: str, ask: Ask, table: pa.Table) -> None:
+    def keep(self, party: str, ask: Ask, answer: Remembered) -> None:
         """Remember an answer, if it is small."""
-        if ask.plan is None or table.nbytes > LARGEST_KEPT or not plain(ask.parameters):
+        if answer.table.nbytes > LARGEST_KEPT or not plain(ask.parameters):
             return
         with self._lock:
-            self._answers[_name(party, ask)] = Remembered(ask.plan, table)
+            self._answers[_name(party, ask)] = answer
             while len(self._answers) > STATEMENTS:
                 self._answers.popitem(last=False)
 

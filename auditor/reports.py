@@ -123,7 +123,12 @@ def history(ledger: Ledger) -> pd.DataFrame:
         "risk_after",
     ]
     rows = [[getattr(entry, column) for column in columns] for entry in ledger.entries()]
-    return pd.DataFrame(rows, columns=columns)
+    frame = pd.DataFrame(rows, columns=columns)
+    frame["leak"] = [
+        sum(answer.kind == "leak" for answer in entry.answers) or int(entry.leak)
+        for entry in ledger.entries()
+    ]
+    return frame
 
 
 def verify(ledger: Ledger, knowledge: Knowledge) -> Verification:

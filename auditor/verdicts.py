@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from auditor.decision import Decision
+from auditor.decision import Decision, Verdict
 from auditor.sql.reasons import REASONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from auditor.database import StatementFailed
-    from auditor.deciding import Outcome
 
 PUBLIC = Decision("answered", "public", "No protected value is read.")
 KNOWN = Decision("answered", "known", "Earlier answers already settle it.")
@@ -28,6 +28,26 @@ FAILED = Decision(
     "Look for a cast, a date or an overflow that some row does not allow.",
 )
 
+TEXTS = {
+    "answered": ("Every record keeps the limit.", ""),
+    "partial": (
+        "{groups} withheld (NULL): with more than the others, and earlier answers, this could tell too much "
+        "about somebody's {any}.",
+        "What is worked out over all groups leaves these out. Group more coarsely, or add "
+        "HAVING COUNT(*) >= 10.",
+    ),
+    "time": (
+        "It could not be shown in time that every {every} stays uncertain enough.",
+        "Ask about fewer groups at once, or about a larger group.",
+    ),
+    "risk": (
+        "Together with earlier answers this could tell too much about somebody's {any}.",
+        "Ask about a larger group: drop a condition, widen a range, group more coarsely, or add "
+        "HAVING COUNT(*) >= 10.",
+    ),
+}
+"""By code: message and hint."""
+
 
 def failed(error: StatementFailed) -> Decision:
     """The verdict on a statement that was stopped: one text for each code, so that no cause shows."""
@@ -35,32 +55,30 @@ def failed(error: StatementFailed) -> Decision:
     return FAILED if known is None else Decision("unsupported", error.code, *known)
 
 
-def of(outcome: Outcome, columns: Sequence[str], before: float | None, after: float | None) -> Decision:
+def of(
+    code: str,
+    columns: Sequence[str],
+    before: float | None = None,
+    after: float | None = None,
+    withheld: int = 0,
+) -> Decision:
     """The verdict on a decided statement.
 
     Args:
-        outcome: The decision.
+        code: "known", "answered", "partial", "risk", "time" or "leaks".
         columns: The protected columns that the statement reads.
         before: Worst risk before it.
         after: Worst risk as it would leave it.
+        withheld: How many of its groups are.
     """
-    if outcome.verdict == "safe":
-        return Decision("answered", "answered", "Every record keeps the limit.", "", before, after)
-    if outcome.verdict == "time":
-        return Decision(
-            "refused",
-            "time",
-            f"It could not be shown in time that every {' and '.join(columns)} stays uncertain enough.",
-            "Ask about fewer groups at once, or about a larger group.",
-            before,
-            after,
-        )
-    return Decision(
-        "refused",
-        "risk",
-        f"Together with earlier answers this could tell too much about somebody's {' or '.join(columns)}.",
-        "Ask about a larger group: drop a condition, widen a range, group more coarsely, "
-        "or add HAVING COUNT(*) >= 10.",
-        before,
-        after,
+    if code == "known":
+        return KNOWN
+    if code == "leaks":
+        return replace(LEAKS, risk_before=before, risk_after=after)
+    groups = "1 group is" if withheld == 1 else f"{withheld} groups are"
+    message, hint = (
+        text.format(any=" or ".join(columns), every=" and ".join(columns), groups=groups)
+        for text in TEXTS[code]
     )
+    verdict: Verdict = "answered" if code in ("answered", "partial") else "refused"
+    return Decision(verdict, code, message, hint, before, after)
