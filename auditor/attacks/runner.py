@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -25,7 +25,7 @@ from auditor.attacks.target import Answerer, Claim, OutOfPatience, Reply, Scene,
 from auditor.errors import DatabaseError, PolicyError, QueryRefused, QueryUnsupported
 from auditor.gate import Gate
 from auditor.ledger.copying import copy_ledger
-from auditor.policy import Policy
+from auditor.policy import Policy, Protect
 from auditor.sql.schema import Column, Table, folded, quoted
 from cae_sql.domain import exact
 
@@ -61,6 +61,8 @@ class Report:
     """One attack against one policy and its data."""
 
     attack: Attack
+    column: str
+    """The protected column that it was after, with its table."""
     reason: str | None
     """Why it could not be tried; then there are no sides."""
     gate: Side | None = None
@@ -71,22 +73,23 @@ class Report:
 class Judge:
     """Has the data, in a private instance; answers whatever it is asked, and checks claims."""
 
-    def __init__(self, database: str | os.PathLike[str], policy: Policy) -> None:
+    def __init__(self, database: str | os.PathLike[str], policy: Policy, protect: Protect) -> None:
         """Copy the tables that the policy names.
 
         Raises:
             DatabaseError: they cannot be read.
         """
-        self._policy, self._protect = policy, policy.protect
+        self._policy, self._protect = policy, protect
         self._plain = duckdb.connect(":memory:")
+        tables = dict.fromkeys([*(each.table for each in policy.protects), *policy.tables.public])
         try:
-            _copied(self._plain, os.fspath(database), [policy.protect.table, *policy.tables.public])
+            _copied(self._plain, os.fspath(database), tables)
         except duckdb.Error as error:
             self._plain.close()
             text = str(error).splitlines()[0]
             raise DatabaseError(f"database {database}: cannot be read: {text}") from None
-        self.table = _as_sql(self._protect.table)
-        least = policy.limit.least_run(policy.domain)
+        self.table = _as_sql(protect.table)
+        least = policy.limits_of(protect).limit.least_run(protect.domain)
         if least is None:
             raise PolicyError("limit: even before any answer it is broken")
         self.least_run = least
@@ -99,7 +102,8 @@ class Judge:
         """What anybody may know."""
         protect = self._protect
         described = self._plain.execute(f"DESCRIBE {self.table}").fetchall()
-        hidden = {folded(protect.column)}
+        table = protect.name[0]
+        hidden = {each.name[1] for each in self._policy.protects if each.name[0] == table}
         named = None if protect.public == "all" else {folded(name) for name in protect.public}
         public = tuple(
             Column(str(row[0]), str(row[1]))
@@ -108,12 +112,12 @@ class Judge:
         )
         return Scene(
             table=self.table,
-            column=next(str(row[0]) for row in described if folded(str(row[0])) in hidden),
+            column=next(str(row[0]) for row in described if folded(str(row[0])) == protect.name[1]),
             public=public,
             minimum=protect.minimum,
             maximum=protect.maximum,
             step=protect.step,
-            resolution=self._policy.resolution,
+            resolution=protect.grid,
             least_run=self.least_run,
         )
 
@@ -175,25 +179,36 @@ def run_attacks(
     Raises:
         AuditorError: as for `Gate.open`.
     """
-    judge = Judge(database, policy)
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            arena = _Arena(os.fspath(database), policy, judge, Path(folder), seconds, after_history)
-            found = []
-            for attack in attacks:
-                progress(attack)
-                found.append(arena.report(attack))
-            return found
-    finally:
-        judge.close()
+    found = []
+    for protect in policy.protects:
+        judge = Judge(database, policy, protect)
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                arena = _Arena(
+                    os.fspath(database), policy, protect, judge, Path(folder), seconds, after_history
+                )
+                for attack in attacks:
+                    progress(attack)
+                    found.append(arena.report(attack))
+        finally:
+            judge.close()
+    return found
 
 
 class _Arena:
     """Where attacks meet the gate, each with a ledger of its own."""
 
     def __init__(
-        self, database: str, policy: Policy, judge: Judge, folder: Path, seconds: float, history: bool
+        self,
+        database: str,
+        policy: Policy,
+        protect: Protect,
+        judge: Judge,
+        folder: Path,
+        seconds: float,
+        history: bool,
     ) -> None:
+        self._name, self._column = protect.name, f"{protect.table}.{protect.column}"
         self._database, self._judge, self._seconds = database, judge, seconds
         self._folder, self._count = folder, 0
         place = policy.ledger.model_copy(update={"path": None, "anchor": None})
@@ -210,12 +225,12 @@ class _Arena:
             self._remembered(gate, target)
             reason = attack.applicable(target)
             if reason is not None:
-                return Report(attack, reason)
+                return Report(attack, self._column, reason)
             before = int(gate.history()["leak"].sum())
             side = self._side(attack, target)
             side = replace(side, leaks=int(gate.history()["leak"].sum()) - before)
         without = self._side(attack, Target(self._scene, self._judge.answers))
-        return Report(attack, None, side, without)
+        return Report(attack, self._column, None, side, without)
 
     def _side(self, attack: Attack, target: Target) -> Side:
         start, finished = time.monotonic(), True
@@ -247,7 +262,7 @@ class _Arena:
         """Past answers are known to the intruder too; records are numbered alike, by their public columns."""
         for entry in gate._ledger.entries() if self._history is not None else ():
             for answer in entry.answers:
-                if answer.kind == "leak":
+                if answer.kind == "leak" or answer.name != self._name:
                     continue
                 weights = np.zeros(target.size, dtype=np.int64)
                 weights[answer.records] = 1 if answer.signs is None else answer.signs
@@ -259,14 +274,14 @@ def _asking(gate: Gate, policy: Policy) -> tuple[Answerer, Answerer | None]:
 
     def answers(sql: str, user: str) -> Reply:
         try:
-            return Reply("answered", gate.execute(sql, user=user).fetchall())
+            return Reply("answered", gate.execute(sql, user=user, dialect="duckdb").fetchall())
         except (QueryRefused, QueryUnsupported) as error:
             said = error.decision
             verdict = "refused" if said.verdict == "refused" else "unsupported"
             return Reply(verdict, None, f"{said.code}: {said.message} {said.hint}")  # type: ignore[arg-type]
 
     def checks(sql: str, user: str) -> Reply:
-        said = gate.check(sql, user=user)
+        said = gate.check(sql, user=user, dialect="duckdb")
         return Reply(said.verdict, None, f"{said.code}: {said.message} {said.hint}")
 
     return answers, checks if policy.decision.mode == "simulatable" else None
@@ -281,7 +296,7 @@ def _as_sql(name: str) -> str:
     return quoted(table) if "." not in name else f"{quoted(schema)}.{quoted(table)}"
 
 
-def _copied(connection: duckdb.DuckDBPyConnection, path: str, tables: Sequence[str]) -> None:
+def _copied(connection: duckdb.DuckDBPyConnection, path: str, tables: Iterable[str]) -> None:
     literal = path.replace("'", "''")
     connection.execute(f"ATTACH '{literal}' AS source (TYPE duckdb, READ_ONLY)")
     for name in tables:

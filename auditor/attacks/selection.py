@@ -1,8 +1,8 @@
 """Sets of records as conditions on public columns: a text of SQL and, beside it, whom it covers.
 
-Promise: whoever holds a `Selection` knows its members without asking, as an intruder who has the public
-columns does. Conditions are built from columns without NULL and of types whose literals are exact, so that the
-text and the members agree in SQL's three-valued logic too.
+Promise: whoever holds a `Selection` knows its members without asking, as an intruder does who has the public
+columns. Conditions are built from columns without NULL and of types whose literals are exact, so that text
+and members agree in SQL's three-valued logic too.
 """
 
 from __future__ import annotations

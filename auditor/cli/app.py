@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from auditor.cli import show
+from auditor.cli.attacking import attack
 from auditor.cli.show import Format
 from auditor.errors import PolicyError, QueryRefused, QueryUnsupported
 
@@ -188,6 +189,9 @@ def verify(database: Database, policy: PolicyFile, form: Form = Format.TABLE) ->
         show.rows(["entries", "answers", "problems"], content, form, about)
     if not good:
         raise typer.Exit(2)
+
+
+app.command()(attack)
 
 
 @contextmanager

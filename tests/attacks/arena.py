@@ -251,7 +251,7 @@ def attacked(
         (report,) = run_attacks(database, rules, [named(attack)])
     finally:
         Gate.close = original  # type: ignore[method-assign]
-    domain = rules.domain
+    domain = rules.protects[0].domain
     onlooker = Onlooker(len(rows), int(domain.minimum), int(domain.maximum), int(domain.step))
     onlooker.reads(kept)
     return Outcome(report, kept, onlooker)

@@ -26,7 +26,7 @@ NAMES = [
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_difference_locates_nobody(name: str, tmp_path: Path) -> None:
-    locates_nobody(attacked(tmp_path, name, people(24, 2)), answered=None)
+    locates_nobody(attacked(tmp_path, name, people(18, 2)), answered=None)
 
 
 def test_the_spread_of_two_of_which_one_is_known_is_not_told(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def test_equal_maxima_do_not_single_out_who_is_in_all_sets(tmp_path: Path) -> No
 
 
 def test_extremes_and_sums_of_small_sets_locate_nobody(tmp_path: Path) -> None:
-    locates_nobody(attacked(tmp_path, "extremes-and-sums", people(24, 11)), leaks=True)
+    locates_nobody(attacked(tmp_path, "extremes-and-sums", people(16, 11)), leaks=True)
 
 
 def test_refused_maxima_tell_nothing_unless_the_mode_is_answer_dependent(tmp_path: Path) -> None:

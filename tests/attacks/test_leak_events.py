@@ -1,10 +1,11 @@
 """Leak events: the attack that works, as far as docs/decisions.md says it does.
 
 Asked: MAX and MIN of sets for which `check` says yes. A refusal then comes from the true answer, and says
-that it is one of those that break the limit: everybody in the set is on the near side of a known bound. Twenty
-hypothetical answers do not surely see a break that one table in seven has (MAX of three, 13 of 25 values
-each); where values are unlike random tables they do not see it at all, however large the set. What holds is
-that such refusals are counted, that they are few, and that nothing new is answered over the same persons.
+that it is one of those that break the limit: everybody in the set is on the near side of a known bound.
+Twenty hypothetical answers do not surely see a break that one table in seven has (MAX of three, 13 of 25
+values each); where values are unlike random tables they do not see it at all, however large the set. What
+holds is that such refusals are counted, that they are few, and that nothing new is answered over the same
+persons.
 """
 
 from __future__ import annotations

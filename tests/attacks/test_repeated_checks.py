@@ -10,7 +10,7 @@ from .arena import attacked, build, locates_nobody, paid, people, policy
 
 
 def test_choosing_by_checks_locates_nobody(tmp_path: Path) -> None:
-    outcome = attacked(tmp_path, "repeated-checks", people(24, 18))
+    outcome = attacked(tmp_path, "repeated-checks", people(18, 18))
     locates_nobody(outcome)
     assert outcome.report.gate is not None
     assert outcome.report.gate.tally.checks > outcome.report.gate.tally.asked

@@ -583,3 +583,15 @@ def test_a_column_that_gives_the_protected_one_away_is_seen(
     else:
         assert reason is not None, name
         assert expected in reason
+
+
+def test_an_attack_needs_a_database_and_a_policy_unless_it_is_to_list(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = []
+    for arguments in (["attack"], ["attack", "--list", "--format", "csv"]):
+        with pytest.raises(SystemExit) as left:
+            main(arguments)
+        found.append(left.value.code or 0)
+    assert found == [2, 0]
+    assert capsys.readouterr().out.startswith("attack,about,source\n")
