@@ -151,6 +151,9 @@ def _of_ratios(operator: str, left: Value, right: Value) -> Value | None:
     if not all(part.is_exact for part in parts) or any(len(part.text) > LONGEST // 8 for part in parts):
         return None
     (a, b), (c, d) = pairs
+    if operator == "/" and not d.nonzero:
+        # As a factor it would no longer fail where it is zero.
+        return None
     if operator == "/":
         made = ratio(_product(a, d), _product(b, c))
     elif operator == "*":

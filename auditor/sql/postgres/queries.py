@@ -15,7 +15,7 @@ from auditor.sql.postgres.aggregates import ordered
 from auditor.sql.postgres.expressions import Expressions, only, parameter
 from auditor.sql.postgres.naming import figured
 from auditor.sql.postgres.scopes import Output, Relation, Scope, name_of, passed_on, relation
-from auditor.sql.postgres.values import Value, no_operator, refuse
+from auditor.sql.postgres.values import Value, cast, no_operator, refuse
 from auditor.sql.schema import folded, quoted
 from auditor.sql.understood import NotUnderstood
 
@@ -169,9 +169,11 @@ def _order_key(node: exp.Expr, output: Output, expressions: Expressions | None) 
             return replace(found[0], text=quoted(name))
     if expressions is None:
         raise refuse("ORDER BY after a set operation by anything but a column of the result", "Use its name.")
-    if isinstance(node, exp.Literal | exp.Null | exp.Boolean):
-        raise refuse("ORDER BY a constant")
-    return expressions.value(node)
+    value = expressions.value(node)
+    if value.constant is not None or value.kind in ("unknown", "parameter"):
+        # DuckDB would take a number for a position.
+        raise refuse("ORDER BY a constant", "Leave it out.")
+    return value
 
 
 class _Select:
@@ -281,7 +283,10 @@ class _Select:
         if on is None:
             return "DISTINCT "
         keys = on.expressions if isinstance(on, exp.Tuple) else [on]
-        return f"DISTINCT ON ({', '.join(self._expressions.value(each.unnest()).text for each in keys)}) "
+        values = [self._expressions.value(each.unnest()) for each in keys]
+        if any(value.constant is not None for value in values):
+            raise refuse("DISTINCT ON a position or constant", "Write the expression.")
+        return f"DISTINCT ON ({', '.join(value.text for value in values)}) "
 
     def _projections(
         self, names: list[str] | None, wanted: list[Value] | None
@@ -364,8 +369,11 @@ class _Select:
                     raise
                 return found[0].text
         value = self._expressions.value(node)
-        if isinstance(node, exp.Literal | exp.Null | exp.Boolean) or value.kind in ("unknown", "parameter"):
-            raise refuse("GROUP BY a constant")
+        plain = node.this if isinstance(node, exp.Neg) else node
+        if isinstance(plain, exp.Literal | exp.Null | exp.Boolean) or value.kind in ("unknown", "parameter"):
+            raise refuse("GROUP BY a constant", "Leave it out.")
+        if value.constant is not None:
+            return cast(value, "VARCHAR")
         return value.text
 
 

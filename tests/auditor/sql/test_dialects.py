@@ -138,6 +138,30 @@ def test_each_code_has_a_reason() -> None:
     assert codes <= set(REASONS)
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT i / (id - 3) FROM items", "SELECT i % (id - 3) FROM items", "SELECT d / (id - 3) FROM items",
+        "SELECT n / (id - 3) FROM items", "SELECT 1 / (id / n) FROM items", "SELECT sqrt(-id) FROM items",
+        "SELECT ln(id - 1) FROM items", "SELECT log(id - 2.0) FROM items",
+        "SELECT power(-id, 0.5) FROM items",
+        "SELECT power(id - 1, -1) FROM items", "SELECT exp(id * 1000) FROM items",
+        "SELECT 2147483647 + id FROM items",
+        "SELECT x::int FROM items", "SELECT x::float8 FROM items", "SELECT x::date FROM items",
+        "SELECT n::numeric(3, 1) FROM items", "SELECT (id * 100000)::smallint FROM items",
+        "SELECT (SELECT id FROM items)", "SELECT sum(i) * 9223372036854775807 FROM items",
+        "SELECT sum(c)::bigint FROM (SELECT 9223372036854775807 AS c FROM items) q",
+        "SELECT sum(n) / 0.0 FROM items",
+    ],
+)  # fmt: skip
+def test_what_is_an_error_there_is_an_error_here(
+    sql: str, server: Server, plain: duckdb.DuckDBPyConnection
+) -> None:
+    assert isinstance(server.ask_all([sql])[0], str)
+    with pytest.raises((NotUnderstood, duckdb.Error)):
+        plain.execute(to_duckdb(sql)).fetchall()
+
+
 def test_refusals_say_what_to_write_instead() -> None:
     for sql in ("SELECT round(d, 2) FROM items", "SELECT i / $1 FROM items"):
         with pytest.raises(NotUnderstood) as refusal:
