@@ -27,7 +27,7 @@ def compared(left: Value, operator: str, right: Value) -> Value:
     elif left.kind != "parameter" and right.kind != "parameter":
         _, (left, right) = functions.unify(left, right)
     if operator not in ("<", ">", "<=", ">="):
-        _require_equatable(left, right)
+        functions.require_equatable(left, right)
     return Value(f"{left.at(OTHER)} {operator} {right.at(OTHER)}", "bool", COMPARED)
 
 
@@ -62,19 +62,3 @@ def listed(left: Value, items: list[Value], negate: bool) -> Value:
         compared(left, "=", item)
     word = "NOT IN" if negate else "IN"
     return Value(f"{left.at(OTHER)} {word} ({', '.join(item.text for item in items)})", "bool", COMPARED)
-
-
-def _require_equatable(*values: Value) -> None:
-    """Check that values may be tested for equality: PostgreSQL rounds a numeric quotient, its own way.
-
-    An exact number equals a quotient there if and only if it does here. What is computed from quotients,
-    roots and deviations ends in digits that differ.
-    """
-    inexact = [value for value in values if value.kind == "numeric" and value.scale is None]
-    if any(value.kind in ("float4", "float8") for value in values):
-        inexact = [value for value in inexact if value.ratio is None]
-    plain = all(value.ratio is not None and not value.derived for value in inexact)
-    if len(inexact) > 1 or not plain:
-        raise refuse(
-            "whether an inexact numeric equals another number", "Round both, or compare with < and >."
-        )

@@ -121,7 +121,24 @@ def like(text: str, kind: str, *parts: Value) -> Value:
     return Value(text, kind, scale=scale, protected=any(part.protected for part in parts))
 
 
+def require_equatable(*values: Value) -> None:
+    """Check that values may be tested for equality: PostgreSQL rounds a numeric quotient, its own way.
+
+    An exact number equals a quotient there if and only if it does here. What is computed from quotients,
+    roots and deviations ends in digits that differ.
+    """
+    inexact = [value for value in values if value.kind == "numeric" and value.scale is None]
+    if any(value.kind in ("float4", "float8") for value in values):
+        inexact = [value for value in inexact if value.ratio is None]
+    plain = all(value.ratio is not None and not value.derived for value in inexact)
+    if len(inexact) > 1 or not plain:
+        raise refuse(
+            "whether an inexact numeric equals another number", "Round both, or compare with < and >."
+        )
+
+
 def _nullif(left: Value, right: Value) -> Value:
+    require_equatable(left, right)
     _, (a, b) = unify(left, right)
     nonzero = b.constant == 0
     made = f"NULLIF({a.text}, {b.text})"

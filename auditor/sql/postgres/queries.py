@@ -165,6 +165,8 @@ def _order_key(node: exp.Expr, output: Output, expressions: Expressions | None) 
         found = [value for each, value in output.columns if each == name]
         if len(found) > 1 and any(value.text != found[0].text for value in found):
             raise refuse(f"{name} is the name of several columns", "Name them apart with AS.")
+        if found and any(each != name and folded(each) == folded(name) for each, _ in output.columns):
+            raise refuse(f"{name} is the name of several columns to DuckDB", "Name them apart with AS.")
         if found:
             return replace(found[0], text=quoted(name))
     if expressions is None:
