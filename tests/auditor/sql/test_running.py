@@ -61,7 +61,7 @@ def peak() -> int:
         "SELECT a.n + b.n FROM numbers a, numbers b WHERE a.n * b.n % 7 = 8",
         "SELECT SUM(a.n * b.n) FROM numbers a CROSS JOIN numbers b CROSS JOIN numbers c",
         "SELECT SUM(pay) FROM people WHERE id IN (SELECT a.n * b.n % 1000 FROM numbers a, numbers b)",
-        "SELECT MAX(x.p) FROM (SELECT SUM(pay) AS p FROM people) x, numbers a, numbers b WHERE a.n * b.n < 0",
+        "SELECT MAX(p) FROM (SELECT SUM(pay) AS p FROM people), numbers a, numbers b WHERE a.n * b.n % 7 > p",
     ],
 )
 def test_a_million_rows_squared_end_when_time_is_up(database: Database, sql: str) -> None:
