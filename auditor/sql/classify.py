@@ -205,6 +205,11 @@ def _columns(node: exp.Columns) -> None:
         raise NotUnderstood("star")
 
 
+def _cte(node: exp.CTE) -> None:
+    if not isinstance(node.this, exp.Query) and type(node.this).__name__ in _ALLOWED:
+        raise NotUnderstood("syntax")
+
+
 def _array(node: exp.Array) -> None:
     if not isinstance(node.parent, exp.Columns):
         raise NotUnderstood("nested-type")
@@ -242,7 +247,7 @@ _RULES: dict[type[exp.Expr], Callable[..., None]] = {
     exp.DataType: _type, exp.Star: _star, exp.Table: _table, exp.Join: _join, exp.Subquery: _subquery,
     exp.Distinct: _distinct, exp.Select: _select, exp.Max: _extreme, exp.Min: _extreme,
     exp.Limit: _limit, exp.Offset: _limit, exp.Order: _order, exp.Var: _var,
-    exp.Any: _quantified, exp.All: _quantified, exp.Columns: _columns, exp.Array: _array,
+    exp.Any: _quantified, exp.All: _quantified, exp.Columns: _columns, exp.Array: _array, exp.CTE: _cte,
     exp.IgnoreNulls: _nulls, exp.RespectNulls: _nulls,
     **{getattr(exp, name): _window_function for name in WINDOW_FUNCTIONS},
 }  # fmt: skip

@@ -58,16 +58,40 @@ def grouping(select: exp.Select, groups_all: Callable[[exp.Expr], bool]) -> Grou
     if group is None:
         return Grouping((), ())
     if group.args.get("all"):
+        _require_keys(select)
         # As DuckDB does it, constants are no keys: without other keys there is one group, rows or not.
         plain = [projection.unalias() for projection in select.expressions]
         return Grouping(_distinct([node for node in plain if groups_all(node)]), ())
-    elements = list(group.expressions)
-    if not any(isinstance(element, SETS) for element in elements):
-        return Grouping(_distinct([key for element in elements for key in _parts(element)]), ())
     projections = [projection.unalias() for projection in select.expressions]
-    sets = tuple(_written_out(element, projections) for element in elements)
-    leaves = [leaf for element in sets for leaf in _leaves(element)]
-    return Grouping(_distinct(leaves), sets)
+    elements = [_written_out(element, projections) for element in group.expressions]
+    leaves = [_bare(leaf) for element in elements for leaf in _leaves(element)]
+    if not any(isinstance(element, SETS) for element in elements):
+        return Grouping(_distinct(leaves), ())
+    for number, leaf in enumerate(leaves):
+        if leaf.find(exp.Column) is None:
+            raise NotUnderstood("construct", name="A constant in ROLLUP, CUBE or GROUPING SETS")
+        if leaf in leaves[:number] and not _in_grouping_sets(elements):
+            # DuckDB goes by how they are spelled, which is no longer known
+            raise NotUnderstood("construct", name="One column twice in ROLLUP or CUBE")
+    return Grouping(_distinct(leaves), tuple(elements))
+
+
+def _in_grouping_sets(elements: list[exp.Expr]) -> bool:
+    """Whether elements are grouping sets of plain columns alone, where a column may come in several."""
+    if len(elements) != 1 or not isinstance(elements[0], exp.GroupingSets):
+        return False
+    sets = [[_bare(leaf) for leaf in _leaves(each)] for each in elements[0].expressions]
+    return not elements[0].find(exp.Rollup, exp.Cube) and all(
+        each[i] not in each[:i] for each in sets for i in range(len(each))
+    )
+
+
+def _require_keys(select: exp.Select) -> None:
+    """GROUP BY ALL groups by the columns of HAVING too, which is more than meets the eye."""
+    having = select.args.get("having")
+    for column in having.find_all(exp.Column) if having is not None else ():
+        if column.find_ancestor(exp.AggFunc, exp.Query) in (None, select):
+            raise NotUnderstood("construct", name="HAVING with columns under GROUP BY ALL")
 
 
 def _distinct(nodes: list[exp.Expr]) -> tuple[exp.Expr, ...]:
@@ -85,10 +109,6 @@ def _bare(node: exp.Expr) -> exp.Expr:
     while isinstance(node, exp.Paren):
         node = node.this
     return node
-
-
-def _parts(node: exp.Expr) -> list[exp.Expr]:
-    return list(node.expressions) if isinstance(node, exp.Tuple) else [node]
 
 
 def _leaves(node: exp.Expr) -> list[exp.Expr]:

@@ -172,7 +172,8 @@ class _Lowering:
     def _replace(self, plain: list[tuple[str, exp.Expr]]) -> None:
         """Turn the SELECT into one over the relation."""
         select = self._select
-        names = [(node.copy(), name) for name, node in plain]
+        # constants are left as they are: not every number that equals one stands for the key
+        names = [(node.copy(), name) for name, node in plain if node.find(exp.Column, exp.AggFunc, *CALLS)]
         names += [(holder.copy(), aggregate_name(i)) for i, (holder, _, _) in enumerate(self._protected)]
         having = select.args.get("having")
         for clause in ("where", "group", "from_", "joins"):
@@ -286,7 +287,10 @@ def _outer_conditions(reading: Reading, kinds: Kinds) -> list[exp.Expr]:
     public = {
         output: node
         for output, node in outputs.items()
-        if not node.find(exp.Query) and not any(id(inner) in reading.aggregates for inner in node.walk())
+        # a constant loses its type when it is written into a condition
+        if not node.find(exp.Query)
+        and node.find(exp.Column, exp.AggFunc)
+        and not any(id(inner) in reading.aggregates for inner in node.walk())
     }
     result = []
     for conjunct in _conjuncts(where.this):
