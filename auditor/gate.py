@@ -28,7 +28,8 @@ from auditor.knowledge import Knowledge, Party, Reads
 from auditor.ledger import Binding, Entry, KnownAnswer, Ledger
 from auditor.policy import Dialect, Policy
 from auditor.remembering import Memory, Remembered
-from auditor.sql import Unsupported, understand
+from auditor.sql import Unsupported
+from auditor.sql.apart import understand
 from auditor.suppressing import Suppression, units_of, verdict_of
 
 if TYPE_CHECKING:
