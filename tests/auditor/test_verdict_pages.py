@@ -2,8 +2,8 @@
 
 A fence "sql gets:CODE" holds a statement that gets that code, "sql instead" one that is understood; other
 words change the circumstances: "in:postgres" the dialect, "with:bonus" a second protected column. The first
-fence "text" of a page is the verdict as the command line prints it. Fences of Python and of the command line are
-run with all other docs.
+fence "text" of a page is the verdict as the command line prints it. Fences of Python and of the command line
+are run with all other docs.
 """
 
 from __future__ import annotations
