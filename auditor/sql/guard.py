@@ -83,11 +83,6 @@ _INSIDE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "DISTINCT_MODIFIER": ((), ("distinct_on_targets",)),
     "ORDER": (("expression",), ()),
 }
-# Names that DuckDB calls as functions where no table has such a column.
-_VALUE_FUNCTIONS = frozenset(
-    ["current_catalog", "current_date", "current_role", "current_schema", "current_time", "current_timestamp",
-     "current_user", "localtime", "localtimestamp", "session_user", "system_user", "user"]
-)  # fmt: skip
 _CONJUNCTIONS = frozenset({"CONJUNCTION_AND", "CONJUNCTION_OR"})
 _LITERALS = frozenset({"INTEGER", "NUMERIC", "STRING", "BOOLEAN", "NULL_LITERAL"})
 _TYPES: dict[str, frozenset[str]] = {
@@ -296,7 +291,7 @@ class _Walk:
         names = node["column_names"]
         if not names or not all(isinstance(name, str) for name in names):
             raise _Refused("column")
-        if len(names) == 1 and names[0].lower() in _VALUE_FUNCTIONS:
+        if len(names) == 1 and names[0].lower() in pure.value_functions:
             raise _Refused(f"{names[0]} without a table")
 
     def _constant(self, node: Node) -> None:

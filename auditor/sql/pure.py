@@ -106,6 +106,12 @@ types = _named("type")
 short_texts = {"lpad": 1, "rpad": 1}
 """Functions that can make a text of any length, by the position of the length: a literal of at most 1,000."""
 
+value_functions = frozenset(
+    ["current_catalog", "current_date", "current_role", "current_schema", "current_time", "current_timestamp",
+     "current_user", "localtime", "localtimestamp", "session_user", "system_user", "user"]
+)  # fmt: skip
+"""Names that DuckDB calls, quoted or not, where no table has such a column; on no list."""
+
 
 def accepted(kind: str, node: str) -> frozenset[str]:
     """Names of a kind whose calls a statement may contain and which sqlglot reads as a class.

@@ -182,7 +182,7 @@ def test_bare_names_that_duckdb_calls_are_refused() -> None:
         names = {
             row[0] for row in connection.execute("SELECT function_name FROM duckdb_functions()").fetchall()
         }
-        for name in sorted(names | guard._VALUE_FUNCTIONS):
+        for name in sorted(names | pure.value_functions):
             try:
                 connection.execute(f'DESCRIBE SELECT "{name}"')
             except duckdb.Error:
