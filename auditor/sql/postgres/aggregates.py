@@ -22,6 +22,9 @@ def _sum(value: Value, text: str) -> Value:
         return Value(f"CAST({text} AS BIGINT)", "int8")
     if value.kind == "int8" or value.is_exact:
         return Value(text, "numeric", scale=value.scale or 0)
+    if value.kind == "float4" and not value.protected:
+        # PostgreSQL rounds to real at every step, in the order in which it meets the rows.
+        raise refuse("the sum of real", "Cast to double precision: sum(x::float8).")
     return Value(f"CAST({text} AS FLOAT)" if value.kind == "float4" else text, value.kind)
 
 

@@ -70,6 +70,23 @@ class Expressions:
             raise no_operator(value)
         return value
 
+    def selected(self, node: exp.Expr) -> str:
+        """The condition of WHERE, HAVING or ON.
+
+        A conjunct such as `CASE WHEN i <> 3 THEN 'a' END LIKE 'a%'`, of a derived table too, lets rows
+        through in DuckDB 2.0 for which it is NULL; with IS TRUE it does not.
+        """
+        conjuncts = list(node.flatten()) if isinstance(node, exp.And) else [node]
+        texts = []
+        for conjunct in conjuncts:
+            self.scope.computed_text = False
+            value = self.condition(conjunct)
+            plain = isinstance(conjunct.unnest(), exp.EQ | exp.NEQ | exp.GT | exp.LT | exp.GTE | exp.LTE)
+            if "CASE " in value.text or (self.scope.computed_text and not plain):
+                value = Value(f"{value.at(OTHER)} IS TRUE", "bool", COMPARED)
+            texts.append(value.at(NOT) if len(conjuncts) > 1 else value.text)
+        return " AND ".join(texts)
+
     def subquery(self, node: exp.Expr, wanted: list[Value] | None = None) -> Output:
         """A query inside an expression, which may refer to this one's columns."""
         inner = node.this if isinstance(node, exp.Subquery) else node

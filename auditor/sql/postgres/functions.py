@@ -139,6 +139,12 @@ def require_equatable(*values: Value) -> None:
 
 def _nullif(left: Value, right: Value) -> Value:
     require_equatable(left, right)
+    if left.kind == "float4" and right.is_number and right.kind != "float4":
+        # There is an operator for real and double precision, so it stays a real.
+        text = (
+            f"CASE WHEN {numbers.as_double(left)} = {numbers.as_double(right)} THEN NULL ELSE {left.text} END"
+        )
+        return Value(text, "float4", nonzero=right.constant == 0)
     _, (a, b) = unify(left, right)
     nonzero = b.constant == 0
     made = f"NULLIF({a.text}, {b.text})"

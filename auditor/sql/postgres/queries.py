@@ -205,7 +205,7 @@ class _Select:
             if word == "HAVING" and node.args.get("group") is not None:
                 text += f" GROUP BY {self._group(node.args['group'], columns)}"
             if node.args.get(clause) is not None:
-                text += f" {word} {self._expressions.condition(node.args[clause].this).text}"
+                text += f" {word} {self._expressions.selected(node.args[clause].this)}"
         return replace(output, text=text + _ending(node, output, self._expressions))
 
     def _from(self) -> str:
@@ -254,7 +254,7 @@ class _Select:
         text = self._source(node.this)
         on, using = node.args.get("on"), node.args.get("using")
         if on is not None:
-            return f" {_SIDES[side]}JOIN {text} ON {self._expressions.condition(on).text}"
+            return f" {_SIDES[side]}JOIN {text} ON {self._expressions.selected(on)}"
         if using:
             names = [name_of(each) for each in using]
             self._merge(names, before, side)
@@ -371,7 +371,9 @@ class _Select:
                     raise
                 return found[0].text
         value = self._expressions.value(node)
-        plain = node.this if isinstance(node, exp.Neg) else node
+        plain = node
+        while isinstance(plain, exp.Neg | exp.Paren):
+            plain = plain.this
         if isinstance(plain, exp.Literal | exp.Null | exp.Boolean) or value.kind in ("unknown", "parameter"):
             raise refuse("GROUP BY a constant", "Leave it out.")
         if value.constant is not None:

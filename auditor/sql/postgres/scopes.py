@@ -72,6 +72,8 @@ class Scope:
     """What FROM lists."""
     merged: dict[str, Value] = field(default_factory=dict)
     """Columns of USING, which have no table."""
+    computed_text: bool = False
+    """Whether a text of a derived table was read since this was last set to False."""
 
     def add(self, relation: Relation) -> None:
         """Another name of FROM."""
@@ -109,6 +111,8 @@ class Scope:
             return self.merged[name]
         relations = [each for each in self.relations if table is None or each.alias == table]
         found = [value for each in relations if (value := each.find(name, is_quoted)) is not None]
+        if any(value.kind == "text" for value in found) and not all(each.base for each in relations):
+            self.computed_text = True
         if len(found) > 1:
             raise refuse(f"the column name {name} is ambiguous", "Write the table before it: table.column.")
         return found[0] if found else None
