@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, time
 
@@ -100,16 +101,43 @@ def sort_columns(text: str, names: Sequence[str]) -> list[int]:
     return found
 
 
-def cut_without_order(text: str) -> bool:
-    """Whether a query in a statement has LIMIT or OFFSET and no ORDER BY: any rows will do."""
+def uncut(text: str) -> str | None:
+    """A statement without its own LIMIT and OFFSET; None if it has none, or a query inside it has some."""
     try:
         tree = parse_one(text, dialect="duckdb")
     except (SqlglotError, RecursionError):
-        return False
-    return any(
-        (query.args.get("limit") or query.args.get("offset")) and not query.args.get("order")
-        for query in tree.find_all(exp.Query)
-    )
+        return None
+    cut = [query for query in tree.find_all(exp.Query) if query.args.get("limit") or query.args.get("offset")]
+    if cut != [tree]:
+        return None
+    tree.set("limit", None)
+    tree.set("offset", None)
+    return tree.sql(dialect="duckdb")
+
+
+def by_chance(text: str) -> bool:
+    """Whether a result may hang on the order of rows that the statement leaves open."""
+    return _CHANCE.search(text) is not None
+
+
+def part_of(smaller: pa.Table, larger: pa.Table) -> bool:
+    """Whether all rows of one result are in another."""
+    rest = rows_of(larger)
+    for row in rows_of(smaller):
+        found = next((i for i, other in enumerate(rest) if same_row(row, other)), None)
+        if found is None:
+            return False
+        del rest[found]
+    return True
+
+
+_CHANCE = re.compile(
+    r"\b(row_number|ntile|lag|lead|first_value|last_value|nth_value|rows|limit|offset|fetch|qualify)\b", re.I
+)
+
+
+class NotOneQuery(duckdb.Error):
+    """Not sent to DuckDB: several statements, or one that is no SELECT."""
 
 
 class Plain:
@@ -127,7 +155,7 @@ class Plain:
         try:
             statements = connection.extract_statements(sql)
             if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-                return duckdb.Error("not one query")
+                return NotOneQuery("not one query")
             connection.execute("BEGIN")
             try:
                 return connection.sql(sql, params=parameters).to_arrow_table()

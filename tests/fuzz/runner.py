@@ -113,18 +113,20 @@ class Watched:
         started = time.monotonic()
         for first in range(self._run.processes):
             self._start(first, first)
-        while self._processes:
-            self._hear(progress)
-            self._watch()
-            if self._run.seconds is not None and time.monotonic() - started > self._run.seconds:
-                break
-        for lane in list(self._processes):
-            self._stop(lane)
+        try:
+            while self._processes:
+                self._hear(progress)
+                self._watch()
+                if self._run.seconds is not None and time.monotonic() - started > self._run.seconds:
+                    break
+        finally:
+            for lane in list(self._processes):
+                self._stop(lane)
 
     def _start(self, lane: int, first: int) -> None:
         self._places[lane] = self._context.Array("d", [first, time.monotonic(), 0], lock=False)
         process = self._context.Process(
-            target=work, args=(self._run, first, self._places[lane], self._results), daemon=True
+            target=work, args=(self._run, first, self._places[lane], self._results), daemon=False
         )
         process.start()
         self._processes[lane] = process

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
+from unittest import mock
 
 import duckdb
 import numpy as np
@@ -171,13 +172,19 @@ class Protection:
 
 
 def open_world(path: Path, world: World) -> Database:
-    """Open a world's file, as its policy would."""
-    return Database.open(
-        path,
-        [Protection(table.name, each.name, table.public, table.key) for table, each in world.secrets],
-        public_tables=[each.name for each in world.lookups],
-        views=list(world.views),
-    )
+    """Open a world's file, as its policy would; with one thread, so that ties always fall the same way."""
+    connect = duckdb.connect
+
+    def single(database: str, config: dict[str, object] | None = None) -> duckdb.DuckDBPyConnection:
+        return connect(database, config={**(config or {}), "threads": 1})
+
+    with mock.patch.object(duckdb, "connect", single):
+        return Database.open(
+            path,
+            [Protection(table.name, each.name, table.public, table.key) for table, each in world.secrets],
+            public_tables=[each.name for each in world.lookups],
+            views=list(world.views),
+        )
 
 
 def relabelled(database: Database, rng: random.Random) -> list[NDArray[np.int64]]:
