@@ -97,9 +97,9 @@ def beside_sums(target: Target) -> list[Claim]:
 def leak_events(target: Target) -> list[Claim]:
     """What passes `check` and is refused all the same was refused for its true answer."""
     sets = [target.everyone, *target.cuts(), *(~cut for cut in target.cuts())]
-    for name in target.categories():
+    for name in target.categories(2, 60):
         sets += target.groups(name)
-    return _passing(target, sets[:20])
+    return _passing(target, sorted(sets, key=lambda each: each.size)[:MOST_CHECKS])
 
 
 def lucky_checks(target: Target) -> list[Claim]:
@@ -117,12 +117,12 @@ def _passing(target: Target, sets: Sequence[Selection]) -> list[Claim]:
         for kind in EXTREMES:
             sql = f"SELECT {kind}({target.column}) FROM {target.table} WHERE {who.text}"
             passes = target.check(sql)
-            if passes is None or passes.verdict != "answered":
+            if passes is not None and passes.verdict != "answered":
                 continue
             if target.aggregate(kind, who) is None:
                 members = [record for record in target.alone if who.members[record]][:20]
                 found += _beyond(target, kind, members)
-    return found
+    return found + target.claims()
 
 
 ATTACKS = (
@@ -134,7 +134,7 @@ ATTACKS = (
     Attack("refused-maxima", "Pairs whose maximum is refused.", KENTHAPADI, refused, few),
     Attack("extremes-and-sums", "MAX, MIN and SUM of the same small sets.", CHIN_OZSOYOGLU, beside_sums, few),
     Attack(
-        "leak-events", "Large sets whose extreme passes a check and is refused all the same.",
+        "leak-events", "Groups whose extreme passes a check and is refused all the same.",
         f"{KENTHAPADI}; docs/decisions.md, Leak events", leak_events, few,
     ),
     Attack(

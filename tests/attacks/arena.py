@@ -257,16 +257,16 @@ def attacked(
     return Outcome(report, kept, onlooker)
 
 
-def locates_nobody(
-    outcome: Outcome, least_run: int = LEAST_RUN, answered: bool | None = True, leaks: bool = False
-) -> None:
+def locates_nobody(outcome: Outcome, least_run: int = LEAST_RUN, answered: bool | None = True) -> None:
     """The whole statement of an attack's test.
+
+    Leak events are another matter (`test_leak_events.py`): a slow machine has them too, and what they told is
+    not among the answers.
 
     Args:
         outcome: Of `attacked`.
         least_run: Neighbouring values that everybody must keep.
         answered: Whether the gate answered some of it; None: no matter.
-        leaks: Whether leak events may have happened; what they told is not among the answers.
     """
     report = outcome.report
     assert report.reason is None, report.reason
@@ -276,6 +276,4 @@ def locates_nobody(
     assert report.gate.located == 0, report.gate.achieved
     if answered is not None:
         assert bool(report.gate.tally.answered) is answered
-    if not leaks:
-        assert report.gate.leaks == 0
     assert outcome.onlooker.everybody_keeps(least_run) == []

@@ -15,21 +15,21 @@ from .arena import attacked, build, locates_nobody, paid, people, policy, verdic
 
 def test_halving_by_maxima_locates_nobody(tmp_path: Path) -> None:
     rows = [(*row[:-1], min(int(str(row[-1])), 230)) for row in people(24, 10)]
-    locates_nobody(attacked(tmp_path, "halving-by-max", paid(rows, {17: 250})), leaks=True)
+    locates_nobody(attacked(tmp_path, "halving-by-max", paid(rows, {17: 250})))
 
 
 def test_equal_maxima_do_not_single_out_who_is_in_all_sets(tmp_path: Path) -> None:
     rows = [(*row[:-1], min(int(str(row[-1])), 230)) for row in people(24, 10)]
-    locates_nobody(attacked(tmp_path, "equal-maxima", paid(rows, {17: 250})), leaks=True)
+    locates_nobody(attacked(tmp_path, "equal-maxima", paid(rows, {17: 250})))
 
 
 def test_extremes_and_sums_of_small_sets_locate_nobody(tmp_path: Path) -> None:
-    locates_nobody(attacked(tmp_path, "extremes-and-sums", people(16, 11)), leaks=True)
+    locates_nobody(attacked(tmp_path, "extremes-and-sums", people(16, 11)))
 
 
 def test_refused_maxima_tell_nothing_unless_the_mode_is_answer_dependent(tmp_path: Path) -> None:
     outcome = attacked(tmp_path, "refused-maxima", people(24, 12))
-    locates_nobody(outcome, answered=None, leaks=True)
+    locates_nobody(outcome, answered=None)
     speaking = policy('[decision]\ntimeout = 1\nmode = "answer-dependent"')
     (tmp_path / "other").mkdir()
     other = attacked(tmp_path / "other", "refused-maxima", people(24, 12), speaking)
