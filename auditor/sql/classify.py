@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
+from auditor.sql.guard import LONGEST_PADDING
 from auditor.sql.understood import (
     AGGREGATE_NAMES,
     CODED_NODES,
@@ -205,6 +206,13 @@ def _columns(node: exp.Columns) -> None:
         raise NotUnderstood("star")
 
 
+def _pad(node: exp.Pad) -> None:
+    # the engine makes texts of any length past its memory limit
+    length = node.expression
+    if not (isinstance(length, exp.Literal) and length.is_int and int(length.name) <= LONGEST_PADDING):
+        raise NotUnderstood("construct", name=f"LPAD or RPAD to more than {LONGEST_PADDING:,} characters")
+
+
 def _cte(node: exp.CTE) -> None:
     if not isinstance(node.this, exp.Query) and type(node.this).__name__ in _ALLOWED:
         raise NotUnderstood("syntax")
@@ -248,6 +256,7 @@ _RULES: dict[type[exp.Expr], Callable[..., None]] = {
     exp.Distinct: _distinct, exp.Select: _select, exp.Max: _extreme, exp.Min: _extreme,
     exp.Limit: _limit, exp.Offset: _limit, exp.Order: _order, exp.Var: _var,
     exp.Any: _quantified, exp.All: _quantified, exp.Columns: _columns, exp.Array: _array, exp.CTE: _cte,
+    exp.Pad: _pad,
     exp.IgnoreNulls: _nulls, exp.RespectNulls: _nulls,
     **{getattr(exp, name): _window_function for name in WINDOW_FUNCTIONS},
 }  # fmt: skip

@@ -310,6 +310,8 @@ class _Reader:
 
     def _unknown(self, column: exp.Column) -> NotUnderstood:
         known = [name for columns in self._sources.values() for name in columns]
+        if not column.table and column.name in known:
+            return NotUnderstood("engine", detail=f"{column.name} stands in several tables: say whose it is.")
         return NotUnderstood("unknown-column", name=column.name, near=nearest(column.name, known))
 
     def _check(self, column: exp.Column, kind: int) -> None:

@@ -13,7 +13,8 @@ REASONS: dict[str, tuple[str, str]] = {
     "empty": ("There is no statement.", ""),
     "too-large": (
         "The statement is too long or too deeply nested.",
-        "Keep to 64 KiB, 20,000 words, 1,000 conditions, 50 levels of brackets; IN stands for many ORs.",
+        "Keep to 64 KiB, 1,000 conditions, 50 levels of brackets and 100 tables. IN stands for many ORs; a "
+        "WITH query counts as often as it is read.",
     ),
     "several-statements": ("The text holds more than one statement.", "Send one statement at a time."),
     "statement": (
@@ -177,6 +178,14 @@ REASONS: dict[str, tuple[str, str]] = {
         "Ask for the aggregate first, then write its value into the condition.",
     ),
     "ungrouped": ("A column is neither grouped nor inside an aggregate.", "Add it to GROUP BY."),
+    "too-slow": (
+        "The statement ran for too long and was stopped.",
+        "Join fewer tables, or on columns that have fewer equal values; ask for fewer groups.",
+    ),
+    "too-much": (
+        "The statement gives too many rows, or rows that are too long.",
+        "Aggregate, or select fewer rows: a result may have a million rows and 512 MiB.",
+    ),
     "engine": ("The database rejects the statement: {detail}", ""),
     "dialect": ("As PostgreSQL reads it, this cannot be answered: {detail}.", "{hint}"),
     "translation": (

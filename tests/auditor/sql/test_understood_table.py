@@ -25,7 +25,7 @@ SCHEMA = Schema(
 )
 
 
-HARD = {"too-large", "ungrouped", "translation", "uneven", "two-columns", "dialect"}
+HARD = {"too-large", "ungrouped", "translation", "uneven", "two-columns", "dialect", "too-slow", "too-much"}
 """Codes that no statement of one line on this schema gets."""
 
 
