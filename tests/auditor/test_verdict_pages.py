@@ -16,7 +16,7 @@ import pytest
 from auditor import verdicts
 from auditor.database import StatementFailed
 from auditor.decision import Decision
-from auditor.sql import Column, Plan, Protected, Schema, Table, Unsupported, understand
+from auditor.sql import Column, Dialect, Plan, Protected, Schema, Table, Unsupported, understand
 from auditor.sql.understood import REASONS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -82,7 +82,7 @@ GROUPS = [
 def verdict_of(sql: str, words: list[str]) -> Plan | Unsupported:
     """What becomes of a statement on the example tables."""
     protected = (SALARY, BONUS) if "with:bonus" in words else (SALARY,)
-    dialect = "postgres" if "in:postgres" in words else "duckdb"
+    dialect: Dialect = "postgres" if "in:postgres" in words else "duckdb"
     return understand(sql, None, Schema(TABLES, protected), dialect=dialect)
 
 
