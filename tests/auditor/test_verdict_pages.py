@@ -1,9 +1,10 @@
 """Each verdict code has a page in docs/verdicts, and what the page says of SQL is so.
 
-A fence "sql gets:CODE" holds a statement that gets that code, "sql instead" one that is understood; other
-words change the circumstances: "in:postgres" the dialect, "with:bonus" a second protected column. The first
-fence "text" of a page is the verdict as the command line prints it. Fences of Python and of the command line
-are run with all other docs.
+A fence "sql gets:CODE" holds a statement that gets that code, "sql instead" one that is understood, and
+"sql runs:CODE" one that gets the code only when it runs on large tables, of which is tested that it is
+understood. Other words change the circumstances: "in:postgres" the dialect, "with:bonus" a second protected
+column. The first fence "text" of a page is the verdict as the command line prints it. Fences of Python and of
+the command line are run with all other docs.
 """
 
 from __future__ import annotations
@@ -49,8 +50,9 @@ SQL = [
 ]
 FAILING = [(code, words, sql) for code, words, sql in SQL if any(word.startswith("gets:") for word in words)]
 INSTEAD = [(code, words, sql) for code, words, sql in SQL if "instead" in words]
+UNTIL_RUN = [(code, words, sql) for code, words, sql in SQL if f"runs:{code}" in words]
 
-AT_RUN_TIME = {"uneven"}
+AT_RUN_TIME = {"uneven", "too-slow", "too-much"}
 """Codes of `REASONS` that no statement gets without data; their pages have examples that are run."""
 
 
@@ -134,8 +136,16 @@ def test_what_a_page_says_to_write_instead_is_understood(code: str, words: list[
     assert isinstance(verdict_of(sql, words), Plan), sql
 
 
+@pytest.mark.parametrize(("code", "words", "sql"), UNTIL_RUN)
+def test_what_fails_only_when_it_runs_is_understood(code: str, words: list[str], sql: str) -> None:
+    assert code in AT_RUN_TIME
+    assert isinstance(verdict_of(sql, words), Plan), sql
+
+
 def test_every_statement_is_marked() -> None:
-    known = {"instead", "in:postgres", "with:bonus"} | {f"gets:{code}" for code in REASONS}
+    known = {"instead", "in:postgres", "with:bonus"} | {
+        f"{how}:{code}" for how in ("gets", "runs") for code in REASONS
+    }
     unmarked = [(code, sql) for code, words, sql in SQL if set(words) - known or not words]
     assert not unmarked
 
