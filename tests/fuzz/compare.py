@@ -154,7 +154,9 @@ class Plain:
         connection = self._connections[seed]
         try:
             statements = connection.extract_statements(sql)
-            if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+            asks = sql.lstrip("( \n\t")[:6].upper().startswith(("SELECT", "FROM", "WITH"))
+            one = len(statements) == 1 and statements[0].type == duckdb.StatementType.SELECT
+            if not one or not (asks or sql.lstrip().startswith(("--", "/*"))):
                 return NotOneQuery("not one query")
             connection.execute("BEGIN")
             try:
