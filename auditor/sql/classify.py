@@ -102,8 +102,15 @@ def classify(tree: exp.Query, tables: str) -> None:
         _clauses(node)
 
 
+# What people write, where sqlglot calls it otherwise.
+_SPOKEN = {
+    "Rand": "RANDOM", "GroupConcat": "STRING_AGG", "ArrayAgg": "LIST", "Lock": "FOR UPDATE",
+    "ByteString": "A text of bytes", "PositionalColumn": "A column by its position",
+}  # fmt: skip
+
+
 def _reject(node: exp.Expr, name: str, tables: str) -> None:
-    sql_name = node.sql_name() if isinstance(node, exp.Func) else name.upper()
+    sql_name = _SPOKEN.get(name) or (node.sql_name() if isinstance(node, exp.Func) else name.upper())
     code = CODED_NODES.get(name)
     if code is None:
         code = "aggregate" if isinstance(node, exp.AggFunc) else "construct"
@@ -115,7 +122,8 @@ def _reject(node: exp.Expr, name: str, tables: str) -> None:
 
 def _named_function(node: exp.Anonymous) -> None:
     name = node.name.lower()
-    if name in VOLATILE_NAMES:
+    if name in VOLATILE_NAMES or (name == "age" and len(node.expressions) == 1):
+        # the age of a date is counted until today
         raise NotUnderstood("volatile", name=name)
     if name in AGGREGATE_NAMES:
         raise NotUnderstood("aggregate", name=name)
@@ -141,7 +149,8 @@ def _clauses(node: exp.Expr) -> None:
     for clause, value in node.args.items():
         if clause not in allowed and value is not None and value is not False and value != []:
             code = _CLAUSE_CODES.get(clause, "construct")
-            raise NotUnderstood(code, name=clause.strip("_").upper())
+            name = "FOR UPDATE" if clause == "locks" else clause.strip("_").upper()
+            raise NotUnderstood(code, name=name)
 
 
 def _type(node: exp.DataType) -> None:

@@ -160,7 +160,8 @@ class Kinds:
                 self._inside.setdefault(id(outer.expression), set()).add(id(column))
                 return columns[column.name]
             inner = outer
-        raise NotUnderstood("unknown-column", name=column.name, near="")
+        name = f"{column.table}.{column.name}"
+        raise NotUnderstood("unknown-column", name=name, near=f"There is no table {column.table} here.")
 
 
 def _by_name(outputs: list[tuple[str, Kind]]) -> dict[str, Kind]:
@@ -312,7 +313,8 @@ class _Reader:
         known = [name for columns in self._sources.values() for name in columns]
         if not column.table and column.name in known:
             return NotUnderstood("engine", detail=f"{column.name} stands in several tables: say whose it is.")
-        return NotUnderstood("unknown-column", name=column.name, near=nearest(column.name, known))
+        near = nearest(column.name, known) if known else "This query reads no table."
+        return NotUnderstood("unknown-column", name=column.name, near=near)
 
     def _check(self, column: exp.Column, kind: int) -> None:
         if column.find_ancestor(exp.Filter, exp.Select) and _in_filter_condition(column):

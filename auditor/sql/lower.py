@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel, UnsupportedError
+from sqlglot.optimizer.scope import Scope
 
 from auditor.sql.grouping import CALLS, grouping
 from auditor.sql.kinds import Kinds, Reading, own_nodes
@@ -102,9 +103,18 @@ class _Lowering:
             aggregates.append(Aggregate(argument.kind, function, type_, argument.leaves, start))
         groups = self._query(columns)
         self._restrict(groups)
-        grouped = self._select.args.get("group") is not None
+        grouped = self._select.args.get("group") is not None and self._is_shown()
         self._replace(plain)
         return Block(self._name, generate(groups), tuple(types[: len(plain)]), tuple(aggregates), grouped)
+
+    def _is_shown(self) -> bool:
+        """Whether the groups are rows of the answer, and nothing is computed from several of them."""
+        scope: Scope | None = self._reading.scope
+        while scope is not None and scope.is_set_operation:
+            scope = scope.parent
+            if scope is None or not isinstance(scope.expression, exp.Union):
+                return False
+        return scope is not None and scope.is_root and not _has_windows(self._select)
 
     def _query(self, columns: list[tuple[str, exp.Expr]]) -> exp.Select:
         expand = _Expansion()

@@ -12,7 +12,7 @@ REASONS: dict[str, tuple[str, str]] = {
     "syntax": ("The text could not be read as SQL.", "Check brackets, quotes and commas."),
     "empty": ("There is no statement.", ""),
     "too-large": (
-        "The statement is too long or too deeply nested.",
+        "The statement is too long, too deeply nested, or has a number that is too long.",
         "Keep to 64 KiB, 1,000 conditions, 50 levels of brackets and 100 tables. IN stands for many ORs; a "
         "WITH query counts as often as it is read.",
     ),
@@ -28,8 +28,14 @@ REASONS: dict[str, tuple[str, str]] = {
     "statement-inside": ("A query may not contain a statement that changes something.", ""),
     "into": ("SELECT INTO is not answered.", "Leave INTO out; the rows come back to you."),
     "parameters": ("The parameters do not fit the statement: {detail}.", "Give each parameter one value."),
-    "construct": ("{name} is not understood.", ""),
-    "function": ("The function {name} is not understood.", ""),
+    "construct": (
+        "{name} is not understood.",
+        "Say it in plainer SQL.",
+    ),
+    "function": (
+        "The function {name} is not understood.",
+        "Use one that the docs list, or compute it from the answer on your side.",
+    ),
     "type": ("The type {name} is not understood.", "Use a number, text, date, time or boolean type."),
     "volatile": (
         "{name} depends on more than the data, so the query could not be checked.",
@@ -39,14 +45,26 @@ REASONS: dict[str, tuple[str, str]] = {
         "The aggregate {name} is not understood.",
         "SUM, AVG, MIN, MAX and COUNT are; of public columns also MEDIAN, STDDEV, CORR, quantiles and more.",
     ),
-    "aggregate-arguments": ("{name} takes one argument here.", "Use one column and no ORDER BY inside."),
+    "aggregate-arguments": (
+        "{name} takes one argument here.",
+        "Use one column and no ORDER BY inside; several columns: COUNT(*) over a SELECT DISTINCT of them.",
+    ),
     "sample": ("Samples are not answered.", "Select records by a condition on public columns."),
-    "pivot": ("PIVOT and UNPIVOT are not understood.", "Use GROUP BY, or FILTER on each aggregate."),
+    "pivot": (
+        "PIVOT and UNPIVOT are not understood.",
+        "Use GROUP BY, or FILTER on each aggregate; for UNPIVOT, UNION ALL.",
+    ),
     "lateral": ("LATERAL is not understood.", "Use a derived table without references to the outside."),
-    "lambda": ("Lambda functions are not understood.", ""),
+    "lambda": (
+        "Lambda functions are not understood.",
+        "Apply functions to columns.",
+    ),
     "nested-type": ("Lists, structs, maps and their elements are not understood.", "Use plain columns."),
     "star": ("This form of * is not understood.", _LIST),
-    "values": ("VALUES is not understood.", "Use IN with a list, or parameters."),
+    "values": (
+        "VALUES is not understood.",
+        "Use IN with a list, parameters, or SELECT … UNION ALL SELECT ….",
+    ),
     "table-function": (
         "Functions in FROM and functions that return several rows are not understood.",
         "Read one of the tables: {tables}.",
@@ -71,10 +89,13 @@ REASONS: dict[str, tuple[str, str]] = {
         "This kind of join is not understood.",
         "Use INNER, LEFT, RIGHT, FULL, CROSS, SEMI or ANTI JOIN … ON.",
     ),
-    "recursive": ("WITH RECURSIVE is not understood.", ""),
+    "recursive": (
+        "WITH RECURSIVE is not understood.",
+        "Write the steps out with UNION ALL.",
+    ),
     "correlated": (
         "An aggregate of a protected column stands in a subquery that refers to the query around it.",
-        "Aggregate in a derived table with GROUP BY, then join it.",
+        "Aggregate in a derived table with GROUP BY, then LEFT JOIN it, which keeps rows without a group.",
     ),
     "set-operation": (
         "This set operation would compare values of {column}.",
@@ -83,7 +104,7 @@ REASONS: dict[str, tuple[str, str]] = {
     "limit-percent": ("LIMIT with a percentage is not understood.", "Give a number of rows."),
     "row-level": (
         "{column} is protected: it is not shown row by row.",
-        "List public columns instead of * or {column}, or aggregate it: SUM, AVG, MIN, MAX, COUNT.",
+        "Write * EXCLUDE ({column}), list public columns, or aggregate it: SUM, AVG, MIN, MAX, COUNT.",
     ),
     "protected-condition": (
         "{column} is protected: rows cannot be selected by its value.",
@@ -111,7 +132,7 @@ REASONS: dict[str, tuple[str, str]] = {
     ),
     "protected-having": (
         "{column} is protected: HAVING may read it inside an aggregate only.",
-        "For example `HAVING SUM({column}) > …`.",
+        "For example HAVING AVG({column}) > …, which counts as released for every group.",
     ),
     "protected-group": (
         "{column} is protected: rows cannot be grouped by it.",
@@ -131,7 +152,7 @@ REASONS: dict[str, tuple[str, str]] = {
     ),
     "protected-limit": (
         "LIMIT would choose records of {column} by their place.",
-        "Choose records by a condition on public columns.",
+        "Use a condition on public columns, or QUALIFY RANK() OVER (ORDER BY …) <= … with a public order.",
     ),
     "protected-aggregate": (
         "{name} of the protected column {column} is not answered.",
@@ -139,7 +160,7 @@ REASONS: dict[str, tuple[str, str]] = {
     ),
     "count-distinct": (
         "Counting different values of {column} would compare them.",
-        "COUNT({column}) counts its records.",
+        "How many there are is not answered; COUNT({column}) counts the records.",
     ),
     "distinct-aggregate": (
         "DISTINCT inside an aggregate of {column} would compare its values.",
@@ -147,23 +168,23 @@ REASONS: dict[str, tuple[str, str]] = {
     ),
     "argument": (
         "This expression of {column} inside an aggregate is not understood.",
-        "Understood: {column}, constant multiples and offsets, and CASE WHEN … THEN {column} END.",
+        "Constant multiples, offsets and CASE are; other functions go outside: ROUND(AVG({column})).",
     ),
     "protected-cast": (
         "{column} is not cast inside an aggregate.",
         "Cast the result: SUM({column})::DOUBLE.",
     ),
     "nonlinear": (
-        "{column} may be multiplied by constants only.",
-        "Powers and products with columns read values digit by digit and are not answered.",
+        "{column} may be multiplied by constants only: products with columns read values digit by digit.",
+        "Group instead, for example AVG({column}) by bands of the other column.",
     ),
     "offset": (
         "{column} and another column are added inside one aggregate.",
-        "Write SUM({column}) + SUM(…) instead.",
+        "Aggregate each by itself: SUM({column}) + SUM(…). MAX and MIN of both together are not answered.",
     ),
     "coefficients": (
         "Records would count with different weights, which reads values digit by digit.",
-        "Use one weight for all records; those that do not take part get 0 or NULL.",
+        "One sum for each weight: SUM({column}) FILTER (WHERE …) + 2 * SUM({column}) FILTER (WHERE …).",
     ),
     "extreme-case": (
         "MIN and MAX of {column} take one expression of it and no other value.",
@@ -175,22 +196,25 @@ REASONS: dict[str, tuple[str, str]] = {
     ),
     "released-condition": (
         "Records are selected by an aggregate of {column}.",
-        "Ask for the aggregate first, then write its value into the condition.",
+        "Choose groups by HAVING; or ask for the aggregate first and write its value into the condition.",
     ),
-    "ungrouped": ("A column is neither grouped nor inside an aggregate.", "Add it to GROUP BY."),
+    "ungrouped": (
+        "An expression is grouped in other words than it is selected, or not at all.",
+        "Give it a name with AS and group by that, or use GROUP BY ALL.",
+    ),
     "too-slow": (
         "The statement ran for too long and was stopped.",
         "Join fewer tables, or on columns that have fewer equal values; ask for fewer groups.",
     ),
     "too-much": (
-        "The statement gives too many rows, or rows that are too long.",
+        "The statement gives too much, or needs too much memory on the way.",
         "Aggregate, or select fewer rows: a result may have a million rows and 512 MiB.",
     ),
     "engine": ("The database rejects the statement: {detail}", ""),
     "dialect": ("As PostgreSQL reads it, this cannot be answered: {detail}.", "{hint}"),
     "translation": (
         "The statement means something else to the database than was understood.",
-        "Write types and operators out in full.",
+        "Write each column with its table's name; use a derived table for unusual forms.",
     ),
 }
 """By code: message and hint."""

@@ -67,7 +67,7 @@ class Block:
     aggregates: tuple[Aggregate, ...]
     """Protected aggregates; in the relation they are named `aggregate_name(i)`, after the public columns."""
     grouped: bool
-    """Whether it has GROUP BY: without it there is one group, and no other to be told without it."""
+    """Whether its groups are rows of the answer: each may then be withheld without making others wrong."""
 
 
 def aggregate_name(position: int) -> str:
