@@ -59,6 +59,7 @@ def report(console: Console, watched: Watched, seed: int, seconds: float) -> Non
     line(f"{tally.statements} statements, seed {seed}, {seconds:.0f} s, {speed:.1f} per second")
     line(f"origin: {_counts(tally.origins)}")
     line(f"code: {_counts(tally.codes)}")
+    line(f"asked of whole gates, over permuted and changed values: {tally.gated}")
     asked = sum(tally.valid.values())
     line(f"answered and compared with plain DuckDB: {_counts(tally.compared)}")
     line(f"meant to be valid and asked of DuckDB: {asked}, of them invalid: {tally.valid[False]}")

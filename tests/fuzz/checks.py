@@ -49,7 +49,7 @@ SLOW = 3.0
 """Seconds of the processor that reading a statement may take."""
 VALIDITY = 0.2
 """Share of the statements that are not understood for which DuckDB is asked whether they are valid."""
-GATED = 0.1
+GATED = 0.25
 """Share of the statements on the small table that are asked of whole gates."""
 
 REPEATED = 12
@@ -80,6 +80,8 @@ class Result:
     compared: str = ""
     """"equal", "part" (LIMIT chose other rows), "unsure" (DuckDB's result is not determined), or nothing."""
     findings: tuple[Finding, ...] = ()
+    gated: bool = False
+    """Whether whole gates were asked."""
 
 
 class _Found(Exception):
@@ -149,13 +151,14 @@ class Checker:
         if ours is not None:
             self._same_finish(plan, asked, ours)
         small = self._world.name == "small" and ours is not None and bool(asked)
-        if small and (random.Random(statement.text).random() < GATED if gated is None else gated):
+        gated = small and (random.Random(statement.text).random() < GATED if gated is None else gated)
+        if gated:
             self._now("gates")
             told = _calm("gate", lambda: verdicts_agree(self._world, self._a, statement, asked))
             if told:
                 raise _Found(Finding("influence", told))
         code = "failed" if ours is None else "answered" if plan.blocks else "public"
-        return Result(code, not isinstance(theirs, duckdb.Error), compared)
+        return Result(code, not isinstance(theirs, duckdb.Error), compared, gated=gated)
 
     def _valid(self, statement: Statement, code: str) -> bool | None:
         if code not in REASONS:

@@ -33,11 +33,14 @@ class Tally:
     compared: Counter[str] = field(default_factory=Counter)
     valid: Counter[bool] = field(default_factory=Counter)
     """Of the statements that were meant to be valid and of which DuckDB was asked."""
+    gated: int = 0
+    """Statements that whole gates were asked as well."""
     found: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def add(self, statement: Statement, result: Result) -> None:
         self.statements += 1
         self.codes[result.code] += 1
+        self.gated += result.gated
         self.origins[statement.origin] += 1
         if result.compared:
             self.compared[result.compared] += 1
