@@ -11,13 +11,12 @@ import os
 import threading
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from auditor import verdicts
+from auditor import hints, verdicts
 from auditor.answer import Answer
 from auditor.asking import Ask, Parameters, checked
 from auditor.database import Asked, Database, StatementFailed
@@ -27,7 +26,7 @@ from auditor.errors import LedgerError, PolicyError, QueryRefused, QueryUnsuppor
 from auditor.knowledge import Knowledge, Party, Reads
 from auditor.ledger import Binding, Entry, KnownAnswer, Ledger
 from auditor.policy import Dialect, Policy
-from auditor.remembering import Memory, Remembered
+from auditor.remembering import Memory, Remembered, Settled
 from auditor.sql import Unsupported
 from auditor.sql.apart import understand
 from auditor.suppressing import Suppression, units_of, verdict_of
@@ -36,21 +35,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from auditor.reports import Verification
-
-
-@dataclass(frozen=True)
-class _Settled:
-    """What may be released."""
-
-    decision: Decision
-    values: Sequence[Fraction | None]
-    """By asked; None where it is withheld."""
-    recorded: bool = False
-    """Whether it is on record."""
-    keep: bool = True
-    """Whether one who asks again gets the same rows."""
-    learned: int | None = None
-    """How much must be known for that; None: any more."""
 
 
 class Gate:
@@ -149,10 +133,10 @@ class Gate:
         ask = self._understood(ask)
         assert ask.plan is not None
         if ask.plan.public:
-            return self._release(ask, _Settled(verdicts.PUBLIC, []))
+            return self._release(ask, Settled(verdicts.PUBLIC, []))
         asked = self._asked(ask)
         if not asked:
-            return self._release(ask, _Settled(verdicts.PUBLIC, []))
+            return self._release(ask, Settled(verdicts.PUBLIC, []))
         with self._deciding:
             settled = self._known(ask, asked) or self._decide(ask, asked)
         return self._release(ask, settled)
@@ -207,15 +191,15 @@ class Gate:
         before, rules = person.risk(), self._knowledge.rules
         with Budget(rules.seconds) as deadline:
             outcome = simulate(cases, rules, deadline) or Outcome("safe", ())
-        return self._verdict(person, reads, outcome, before)
+        return self._verdict(ask, person, reads, outcome, before)
 
     def _checked_groups(self, ask: Ask, asked: list[Asked]) -> Decision:
         """Each group alone on past answers: together they may be fewer."""
         assert ask.plan is not None
         fates = list(Suppression(self._knowledge, ask.user, units_of(ask.plan, asked)).check())
-        columns = self._named(each.protected for each in asked)
         code, withheld = verdict_of(fates)
-        return verdicts.of(code, columns, self._knowledge.of(ask.user).risk(), None, withheld)
+        before = self._knowledge.of(ask.user).risk()
+        return self._said(ask, code, {each.protected for each in asked}, before, None, withheld)
 
     def _understood(self, ask: Ask) -> Ask:
         found = understand(ask.sql, ask.parameters, self._database.schema, dialect=ask.dialect)
@@ -239,12 +223,12 @@ class Gate:
 
     # --- deciding
 
-    def _known(self, ask: Ask, asked: list[Asked]) -> _Settled | None:
+    def _known(self, ask: Ask, asked: list[Asked]) -> Settled | None:
         """What past answers settle needs no turn: it teaches nothing."""
         values = self._knowledge.of(ask.user).settled(asked)
-        return None if values is None else _Settled(verdicts.KNOWN, values)
+        return None if values is None else Settled(verdicts.KNOWN, values)
 
-    def _decide(self, ask: Ask, asked: list[Asked]) -> _Settled:
+    def _decide(self, ask: Ask, asked: list[Asked]) -> Settled:
         """Decide and record, one decision at a time; what others recorded meanwhile is learned first."""
         with self._ledger.deciding():
             self._catch_up()
@@ -259,8 +243,8 @@ class Gate:
             before = person.risk()
             outcome = decide(person.cases(reads), self._knowledge.rules)
             if outcome.verdict == "known":
-                return _Settled(verdicts.KNOWN, person.values_of(asked, reads, outcome.parts))
-            decision = self._verdict(person, reads, outcome, before)
+                return Settled(verdicts.KNOWN, person.values_of(asked, reads, outcome.parts))
+            decision = self._verdict(ask, person, reads, outcome, before)
             answers = person.known_answers(reads, outcome)
             if outcome.verdict != "safe":
                 self._record(ask, decision, leak=outcome.leak, answers=answers)
@@ -268,13 +252,13 @@ class Gate:
             entry = self._record(ask, decision, answers=answers)
             person.accept(reads, outcome)
             self._knowledge.seen = entry.number
-            return _Settled(decision, person.values_of(asked, reads, outcome.parts), recorded=True)
+            return Settled(decision, person.values_of(asked, reads, outcome.parts), recorded=True)
 
     def _by_group(self, ask: Ask) -> bool:
         assert ask.plan is not None
         return self.policy.decision.partial == "suppress" and any(block.grouped for block in ask.plan.blocks)
 
-    def _decide_groups(self, ask: Ask, asked: list[Asked]) -> _Settled:
+    def _decide_groups(self, ask: Ask, asked: list[Asked]) -> Settled:
         """Decide group by group, and record all of it at once: what is not on record is known to nobody."""
         assert ask.plan is not None
         knowledge = self._knowledge
@@ -286,8 +270,7 @@ class Gate:
             after = (
                 person.risk() if found.refusal is None or found.given else person.risk_with(*found.refusal)
             )
-            columns = self._named(each.protected for each in asked)
-            decision = verdicts.of(code, columns, before, after, withheld)
+            decision = self._said(ask, code, {each.protected for each in asked}, before, after, withheld)
             entry = self._record(ask, decision, leak=found.leak, answers=found.answers)
             if found.answers:
                 knowledge.seen = entry.number
@@ -298,16 +281,33 @@ class Gate:
             raise QueryRefused(decision)
         late = any(fate == "time" for _, fate in found.fates)
         learned = knowledge.learned(ask.user) if code == "partial" else None
-        return _Settled(decision, found.values, recorded=True, keep=not late, learned=learned)
+        return Settled(decision, found.values, recorded=True, keep=not late, learned=learned)
 
-    def _verdict(self, person: Party, reads: Reads, outcome: Outcome, before: float | None) -> Decision:
+    def _verdict(
+        self, ask: Ask, person: Party, reads: Reads, outcome: Outcome, before: float | None
+    ) -> Decision:
         code = "answered" if outcome.verdict == "safe" else outcome.verdict
         after = person.risk_with(reads, outcome) if outcome.parts else None
-        return verdicts.of(code, self._named(reads), before, after)
+        return self._said(ask, code, reads, before, after)
 
-    def _named(self, positions: Iterable[int]) -> list[str]:
-        """Protected columns as the policy calls them."""
-        return [self._knowledge.columns[place].protect.column for place in sorted(set(positions))]
+    def _said(
+        self,
+        ask: Ask,
+        code: str,
+        positions: Iterable[int],
+        before: float | None,
+        after: float | None,
+        withheld: int = 0,
+    ) -> Decision:
+        """A verdict in words, which come from the statement and the policy."""
+        assert ask.plan is not None
+        columns = [self._knowledge.columns[place].protect.column for place in sorted(positions)]
+        hint = ""
+        if code in hints.FIXED:
+            said = f"{ask.sql} {ask.written_parameters}"
+            whole = self.policy.decision.partial == "refuse"
+            hint = hints.hint(code, ask.plan.normalised, columns, said, whole)
+        return verdicts.of(code, columns, before, after, withheld, hint)
 
     def _catch_up(self) -> None:
         """Learn what the ledger holds and this object has not seen."""
@@ -335,7 +335,7 @@ class Gate:
             expected_length=self._knowledge.seen if answers else None,
         )
 
-    def _release(self, ask: Ask, settled: _Settled) -> Answer:
+    def _release(self, ask: Ask, settled: Settled) -> Answer:
         """Run the rest of the statement over what is now on record."""
         assert ask.plan is not None
         try:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import pyarrow as pa
 
@@ -36,6 +38,22 @@ class Remembered:
     """The verdict on one who asks again."""
     learned: int | None = None
     """How much its party knew, where the answer holds only as long as that is all; None: for good."""
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What may be released of a statement, and whether it may be remembered."""
+
+    decision: Decision
+    """The verdict."""
+    values: Sequence[Fraction | None]
+    """By asked aggregate, in column units; None where it is withheld."""
+    recorded: bool = False
+    """Whether it is on record."""
+    keep: bool = True
+    """Whether one who asks again gets the same rows."""
+    learned: int | None = None
+    """As `Remembered.learned`."""
 
 
 class Memory:

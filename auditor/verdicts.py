@@ -29,24 +29,13 @@ FAILED = Decision(
 )
 
 TEXTS = {
-    "answered": ("Every record keeps the limit.", ""),
-    "partial": (
-        "{groups} withheld (NULL): with more than the others, and earlier answers, this could tell too much "
-        "about somebody's {any}.",
-        "What is worked out over all groups leaves these out. Group more coarsely, or add "
-        "HAVING COUNT(*) >= 10.",
-    ),
-    "time": (
-        "It could not be shown in time that every {every} stays uncertain enough.",
-        "Ask about fewer groups at once, or about a larger group.",
-    ),
-    "risk": (
-        "Together with earlier answers this could tell too much about somebody's {any}.",
-        "Ask about a larger group: drop a condition, widen a range, group more coarsely, or add "
-        "HAVING COUNT(*) >= 10.",
-    ),
+    "answered": "Every record keeps the limit.",
+    "partial": "{groups} withheld (NULL): together with the others and earlier answers, more could tell too "
+    "much about somebody's {any}.",
+    "time": "It could not be shown in time that every {every} stays uncertain enough.",
+    "risk": "Together with earlier answers this could tell too much about somebody's {any}.",
 }
-"""By code: message and hint."""
+"""By code."""
 
 
 def failed(error: StatementFailed) -> Decision:
@@ -61,6 +50,7 @@ def of(
     before: float | None = None,
     after: float | None = None,
     withheld: int = 0,
+    hint: str = "",
 ) -> Decision:
     """The verdict on a decided statement.
 
@@ -70,15 +60,13 @@ def of(
         before: Worst risk before it.
         after: Worst risk as it would leave it.
         withheld: How many of its groups are.
+        hint: What would help, read off its text.
     """
     if code == "known":
         return KNOWN
     if code == "leaks":
         return replace(LEAKS, risk_before=before, risk_after=after)
     groups = "1 group is" if withheld == 1 else f"{withheld} groups are"
-    message, hint = (
-        text.format(any=" or ".join(columns), every=" and ".join(columns), groups=groups)
-        for text in TEXTS[code]
-    )
+    message = TEXTS[code].format(any=" or ".join(columns), every=" and ".join(columns), groups=groups)
     verdict: Verdict = "answered" if code in ("answered", "partial") else "refused"
     return Decision(verdict, code, message, hint, before, after)

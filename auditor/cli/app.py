@@ -110,6 +110,8 @@ def query(
         except (QueryRefused, QueryUnsupported) as error:
             _leave(error.decision, form)
         show.rows(answer.columns, content, form, show.reason(answer.decision))
+        if answer.decision.code == "partial" and form is not Format.JSON:
+            show.note(answer.decision)
 
 
 @app.command()

@@ -65,6 +65,12 @@ def decision(said: Decision, form: Format) -> None:
         print(f"hint: {plain(said.hint)}", file=stream)
 
 
+def note(said: Decision) -> None:
+    """Say on stderr what the rows do not: that some are not all they could be."""
+    print(f"{said.code}: {plain(said.message)}", file=sys.stderr)
+    print(f"hint: {plain(said.hint)}", file=sys.stderr)
+
+
 def reason(said: Decision) -> dict[str, object]:
     """A decision's words, as members of the JSON object. No risk: that is for administrators."""
     return {"code": said.code, "message": said.message, "hint": said.hint}

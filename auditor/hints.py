@@ -1,0 +1,269 @@
+"""What would make a refused statement safer: read off its text, and off nothing else.
+
+Promise: a hint depends on the normalised statement, the names of the protected columns and the policy, never
+on data or past answers. Each suggestion carries the statement that follows from it. A text of which nothing
+particular can be said gets a fixed hint.
+
+Nothing here promises that the statement suggested is answered. Arithmetic around aggregates would not help:
+every aggregate that a statement computes counts as told, for every group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from auditor.sql.shape import DATA
+
+FEWEST = 10
+"""Groups of fewer records than this are the ones that HAVING is suggested against."""
+MOST = 3
+"""Suggestions in one hint."""
+LONGEST = 60
+"""Letters of a condition that are shown; of a longer one, its columns are named."""
+
+FIXED = {
+    "risk": "Ask about a larger group: drop a condition, widen a range, or ask for an average.",
+    "time": "Ask about fewer groups at once, or about a larger group.",
+    "partial": "Group more coarsely.",
+}
+"""By code: the hint where nothing particular can be said."""
+
+_EXTREMES = (exp.Max, exp.Min)
+_AGGREGATES = (exp.Sum, exp.Avg, *_EXTREMES)
+_NARROW = (exp.EQ, exp.NEQ, exp.In, exp.Not, exp.Is, exp.Like, exp.NullSafeEQ, exp.NullSafeNEQ)
+_RANGES = (exp.Between, exp.LT, exp.LTE, exp.GT, exp.GTE)
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """One change to a statement."""
+
+    text: str
+    """What to do, to follow "…, or …"."""
+    sql: str
+    """The normalised statement with that done."""
+
+
+def hint(code: str, normalised: str, columns: Sequence[str], said: str, refuses_whole: bool) -> str:
+    """What would help, in one or two sentences.
+
+    Args:
+        code: "risk", "time" or "partial".
+        normalised: The statement, as `Plan.normalised` has it.
+        columns: Names of the protected columns that it reads.
+        said: What the analyst wrote, with parameters: nothing else is quoted, such as a view's conditions.
+        refuses_whole: Whether one unsafe group refuses all.
+    """
+    tree, lower = _parsed(normalised), said.casefold()
+    try:
+        changes = list(_changes(tree, columns))
+    except RecursionError:
+        changes = []
+    texts = dict.fromkeys(text for text, node, _ in changes if all(word in lower for word in _words(node)))
+    found = list(islice(texts, MOST))
+    sentences = [_sentence(found) if found else FIXED[code]]
+    if code == "time" and found:
+        sentences.append("Fewer groups at once take less time.")
+    if code == "partial":
+        sentences.insert(0, "What is worked out over all groups leaves these out.")
+    elif refuses_whole and tree is not None and _shows_groups(tree):
+        sentences.append('With partial = "suppress" in the policy only the unsafe groups would be withheld.')
+    return " ".join(sentences)
+
+
+def suggestions(normalised: str, columns: Sequence[str]) -> list[Suggestion]:
+    """Every change that is suggested, the least painful first."""
+    tree = _parsed(normalised)
+    return [Suggestion(text, _plain(change())) for text, _, change in _changes(tree, columns)]
+
+
+def _changes(tree: exp.Expr | None, columns: Sequence[str]) -> Iterator[_Change]:
+    if tree is None:
+        return
+    wanted = {column.casefold() for column in columns}
+    yield from _having(tree, wanted)
+    yield from _fewer_keys(tree, wanted)
+    yield from _conditions(tree, wanted, _NARROW, "drop the condition {}")
+    yield from _conditions(tree, wanted, _RANGES, "widen or drop {}")
+    yield from _averages(tree, wanted)
+    yield from _ungrouped(tree, wanted)
+
+
+def _shows_groups(tree: exp.Expr) -> bool:
+    """Whether groups are rows of the answer: where more is computed from them, none can be withheld."""
+    if isinstance(tree, exp.Union):
+        return _shows_groups(tree.this) or _shows_groups(tree.expression)
+    return isinstance(tree, exp.Select) and bool(tree.args.get("group")) and tree.find(exp.Window) is None
+
+
+_Change = tuple[str, exp.Expr | None, Callable[[], exp.Expr]]
+"""What to do, the part of the statement that this quotes, and how to get the statement that follows."""
+
+
+def _parsed(normalised: str) -> exp.Expr | None:
+    try:
+        return sqlglot.parse_one(normalised, dialect="duckdb")
+    except (SqlglotError, RecursionError):
+        return None
+
+
+def _plain(tree: exp.Expr) -> str:
+    """As an analyst may send it: tables by their own names."""
+    for table in tree.find_all(exp.Table):
+        if table.db == DATA:
+            schema, _, name = table.name.rpartition(".")
+            table.set("this", exp.to_identifier(name, quoted=True))
+            table.set("db", exp.to_identifier(schema, quoted=True) if schema else None)
+    return tree.sql(dialect="duckdb")
+
+
+def _words(node: exp.Expr | None) -> list[str]:
+    """Names and values that a text takes from the statement."""
+    return [] if node is None else [each.name.casefold() for each in node.find_all(exp.Column, exp.Literal)]
+
+
+def _changed(tree: exp.Expr, node: exp.Expr, change: Callable[[exp.Expr], None]) -> exp.Expr:
+    """A copy of the tree, in which the twin of a node was changed."""
+    place = next(number for number, each in enumerate(tree.walk()) if each is node)
+    copy = tree.copy()
+    change(next(each for number, each in enumerate(copy.walk()) if number == place))
+    return copy
+
+
+def _aggregates(tree: exp.Expr, wanted: set[str]) -> Iterator[exp.Expr]:
+    """Aggregates of protected columns."""
+    for node in tree.find_all(*_AGGREGATES):
+        if any(column.name.casefold() in wanted for column in node.find_all(exp.Column)):
+            yield node
+
+
+def _grouped(tree: exp.Expr, wanted: set[str]) -> Iterator[exp.Select]:
+    """SELECTs that aggregate protected columns by group."""
+    seen: list[exp.Expr] = []
+    for node in _aggregates(tree, wanted):
+        select = node.find_ancestor(exp.Select)
+        if isinstance(select, exp.Select) and select.args.get("group") and all(select is not s for s in seen):
+            seen.append(select)
+            yield select
+
+
+def _having(tree: exp.Expr, wanted: set[str]) -> Iterator[_Change]:
+    large = f"COUNT(*) >= {FEWEST}"
+
+    def add(node: exp.Expr) -> None:
+        having = node.args.get("having")
+        condition: exp.Expr = sqlglot.parse_one(large, dialect="duckdb")
+        joined = exp.and_(having.this.copy(), condition) if having else condition
+        node.set("having", exp.Having(this=joined))
+
+    for select in _grouped(tree, wanted):
+        having = select.args.get("having")
+        if having is None or having.find(exp.Count) is None:
+            yield f"add HAVING {large}", None, partial(_changed, tree, select, add)
+
+
+def _fewer_keys(tree: exp.Expr, wanted: set[str]) -> Iterator[_Change]:
+    for select in _grouped(tree, wanted):
+        keys = select.args["group"].expressions
+        for key in reversed(keys if len(keys) > 1 else []):
+            if key.find(exp.Column):
+                yield (
+                    f"leave {_shown(key)} out of GROUP BY",
+                    key,
+                    partial(_changed, tree, select, _without(key)),
+                )
+                break
+
+
+def _without(key: exp.Expr) -> Callable[[exp.Expr], None]:
+    def leave_out(select: exp.Expr) -> None:
+        group = select.args["group"]
+        group.set("expressions", [each for each in group.expressions if each != key])
+        select.set("expressions", [each for each in select.expressions if each.unalias() != key])
+        select.set("order", None)
+
+    return leave_out
+
+
+def _conditions(
+    tree: exp.Expr, wanted: set[str], kinds: tuple[type[exp.Expr], ...], text: str
+) -> Iterator[_Change]:
+    """Conjuncts of WHERE and FILTER on public columns."""
+    for where in tree.find_all(exp.Where):
+        for conjunct in _conjuncts(where.this):
+            names = {column.name.casefold() for column in conjunct.find_all(exp.Column)}
+            if isinstance(conjunct, kinds) and names and not names & wanted and not conjunct.find(exp.Query):
+                yield text.format(_shown(conjunct)), conjunct, partial(_changed, tree, conjunct, _drop)
+
+
+def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
+    if isinstance(node, exp.Paren):
+        yield from _conjuncts(node.this)
+    elif isinstance(node, exp.And):
+        yield from _conjuncts(node.left)
+        yield from _conjuncts(node.right)
+    else:
+        yield node
+
+
+def _drop(conjunct: exp.Expr) -> None:
+    """True takes its place: the rest of the condition stays as it was."""
+    conjunct.replace(exp.true())
+
+
+def _averages(tree: exp.Expr, wanted: set[str]) -> Iterator[_Change]:
+    def average(node: exp.Expr) -> None:
+        node.replace(exp.Avg(this=node.this.copy()))
+
+    for node in _aggregates(tree, wanted):
+        if isinstance(node, _EXTREMES):
+            instead = exp.Avg(this=node.this.copy())
+            text = f"ask for {_shown(instead)} instead of {_shown(node)}"
+            yield text, node, partial(_changed, tree, node, average)
+
+
+def _ungrouped(tree: exp.Expr, wanted: set[str]) -> Iterator[_Change]:
+    """One group instead of many: arithmetic over the groups would still tell each of them."""
+
+    def flatten(select: exp.Expr) -> None:
+        kept = [each for each in select.expressions if any(True for _ in _aggregates(each, wanted))]
+        select.set("expressions", kept)
+        for clause in ("group", "having", "order", "limit", "offset", "qualify", "distinct"):
+            select.set(clause, None)
+
+    for select in _grouped(tree, wanted):
+        if select is tree and any(
+            any(True for _ in _aggregates(each, wanted)) for each in select.expressions
+        ):
+            yield (
+                "ask for all groups together, without GROUP BY",
+                None,
+                partial(_changed, tree, select, flatten),
+            )
+
+
+def _shown(node: exp.Expr) -> str:
+    """A part of the statement as people write it: no table names, quotes only where they are needed."""
+    copy = node.copy()
+    for column in list(copy.find_all(exp.Column)):
+        column.set("table", None)
+        column.set("db", None)
+    for name in copy.find_all(exp.Identifier):
+        name.set("quoted", not (name.name.isascii() and name.name.isidentifier() and name.name.islower()))
+    text = " ".join(copy.sql(dialect="duckdb").split())
+    if len(text) <= LONGEST:
+        return text
+    columns = dict.fromkeys(column.name for column in node.find_all(exp.Column))
+    return f"on {', '.join(columns)}"[:LONGEST]
+
+
+def _sentence(texts: Sequence[str]) -> str:
+    joined = texts[0] if len(texts) == 1 else ", ".join(texts[:-1]) + f", or {texts[-1]}"
+    return f"{joined[0].upper()}{joined[1:]}."
