@@ -250,7 +250,13 @@ def _var(node: exp.Var) -> None:
 
 
 def _quantified(node: exp.Expr) -> None:
-    if not isinstance(node.this, exp.Subquery):
+    if not isinstance(node.this, exp.Query):
+        raise NotUnderstood("nested-type")
+
+
+def _tuple(node: exp.Tuple) -> None:
+    places = exp.In | exp.Group | exp.Rollup | exp.Cube | exp.GroupingSets | exp.Distinct
+    if not isinstance(node.parent, places):
         raise NotUnderstood("nested-type")
 
 
@@ -265,7 +271,7 @@ _RULES: dict[type[exp.Expr], Callable[..., None]] = {
     exp.Distinct: _distinct, exp.Select: _select, exp.Max: _extreme, exp.Min: _extreme,
     exp.Limit: _limit, exp.Offset: _limit, exp.Order: _order, exp.Var: _var,
     exp.Any: _quantified, exp.All: _quantified, exp.Columns: _columns, exp.Array: _array, exp.CTE: _cte,
-    exp.Pad: _pad,
+    exp.Pad: _pad, exp.Tuple: _tuple,
     exp.IgnoreNulls: _nulls, exp.RespectNulls: _nulls,
     **{getattr(exp, name): _window_function for name in WINDOW_FUNCTIONS},
 }  # fmt: skip

@@ -70,20 +70,30 @@ def grouping(select: exp.Select, groups_all: Callable[[exp.Expr], bool]) -> Grou
     for number, leaf in enumerate(leaves):
         if leaf.find(exp.Column) is None:
             raise NotUnderstood("construct", name="A constant in ROLLUP, CUBE or GROUPING SETS")
-        if leaf in leaves[:number] and not _in_grouping_sets(elements):
-            # DuckDB goes by how they are spelled, which is no longer known
-            raise NotUnderstood("construct", name="One column twice in ROLLUP or CUBE")
+        for other in leaves[:number]:
+            # DuckDB goes by how a key is spelled
+            if other == leaf and not _spelled_alike(other, leaf):
+                raise NotUnderstood(
+                    "construct", name="One key in two spellings in ROLLUP, CUBE or GROUPING SETS"
+                )
     return Grouping(_distinct(leaves), tuple(elements))
 
 
-def _in_grouping_sets(elements: list[exp.Expr]) -> bool:
-    """Whether elements are grouping sets of plain columns alone, where a column may come in several."""
-    if len(elements) != 1 or not isinstance(elements[0], exp.GroupingSets):
-        return False
-    sets = [[_bare(leaf) for leaf in _leaves(each)] for each in elements[0].expressions]
-    return not elements[0].find(exp.Rollup, exp.Cube) and all(
-        each[i] not in each[:i] for each in sets for i in range(len(each))
-    )
+SPELLED = "spelled"
+"""Where a node keeps how it was written before its names were resolved."""
+
+
+def note_spelling(tree: exp.Query) -> None:
+    """Keep how the keys of grouping sets are written, for `grouping` to compare."""
+    for element in tree.find_all(*SETS):
+        for leaf in _leaves(element):
+            bare = _bare(leaf)
+            bare.meta[SPELLED] = bare.sql(dialect="duckdb")
+
+
+def _spelled_alike(one: exp.Expr, other: exp.Expr) -> bool:
+    # aliases and positions lose it, on both sides
+    return one.meta.get(SPELLED) == other.meta.get(SPELLED)
 
 
 def _require_keys(select: exp.Select) -> None:

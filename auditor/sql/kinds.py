@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
+from auditor.sql.grouping import grouping
 from auditor.sql.linear import Argument, tests_null
 from auditor.sql.names import nearest
 from auditor.sql.schema import Schema, folded
@@ -237,6 +238,8 @@ class _Reader:
                 kind = self._kind(node)
                 if kind is not None:
                     self._check(node, kind)
+        if self._select.args.get("group"):
+            grouping(self._select, lambda _: False)
         self._outputs()
         if self._passes:
             self._require_fixed_rows()

@@ -103,7 +103,11 @@ def _parser(dialect: Dialect) -> Parser:
 
 
 def _tokens(text: str, dialect: Dialect) -> list[Token]:
-    if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise NotUnderstood("syntax") from None
+    if size > MAX_BYTES:
         raise NotUnderstood("too-large")
     if "\0" in text:
         raise NotUnderstood("syntax")
@@ -148,7 +152,10 @@ def _numbered(text: str, tokens: list[Token], dialect: Dialect) -> tuple[str, li
         pieces += [text[position : mark.start], f"${number} "]
         position = mark.end + 1
     numbered = "".join(pieces) + text[position:]
-    return numbered, dialect.tokenize(numbered)
+    try:
+        return numbered, dialect.tokenize(numbered)
+    except TokenError:
+        raise NotUnderstood("syntax") from None
 
 
 def _depth(tokens: list[Token]) -> int:

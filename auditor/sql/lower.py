@@ -171,13 +171,16 @@ class _Lowering:
                 node = aliases.get(node.name, node)
             if isinstance(node, exp.Literal | exp.Var) or node.find(exp.Query) or not self._is_public(node):
                 return None
+            if not node.find(exp.Column, exp.AggFunc):
+                continue  # a constant orders nothing
             if any(isinstance(column, exp.Column) and not column.table for column in node.walk()):
                 return None
             seen.append(node)
             copy = ordered.copy()
             copy.set("this", node.copy())
             result.append(copy)
-        return result if all(key in seen for key in self._keys) else None
+        told_apart = all(key in seen for key in self._keys if key.find(exp.Column))
+        return result if told_apart and result else None
 
     def _replace(self, plain: list[tuple[str, exp.Expr]]) -> None:
         """Turn the SELECT into one over the relation."""

@@ -19,6 +19,7 @@ from sqlglot.optimizer.qualify_tables import qualify_tables
 from sqlglot.schema import MappingSchema
 
 from auditor.sql.classify import classify
+from auditor.sql.grouping import note_spelling
 from auditor.sql.limits import parse
 from auditor.sql.plainer import rename, rewrite
 from auditor.sql.schema import DEFAULT_SCHEMA, Schema, View, folded
@@ -42,6 +43,7 @@ def qualify(tree: exp.Query, schema: Schema) -> exp.Query:
     """
     _fold(tree)
     _resolve_tables(tree, schema, schema.views)
+    _drop_unread(tree)
     for column in tree.find_all(exp.Column):
         column.set("db", None)
         if column.name == "rowid":
@@ -49,6 +51,7 @@ def qualify(tree: exp.Query, schema: Schema) -> exp.Query:
             raise NotUnderstood("unknown-column", name="rowid", near="Rows have no number here.")
         if column.args.get("catalog"):
             raise NotUnderstood("nested-type")
+    note_spelling(tree)
     try:
         tree = qualify_tables(tree, dialect="duckdb")
         tree = qualify_columns(tree, schema=_mapping(schema), dialect="duckdb")
@@ -101,6 +104,22 @@ def _resolve_tables(tree: exp.Query, schema: Schema, views: Sequence[View]) -> N
             node.set("alias", exp.TableAlias(this=exp.to_identifier(name, quoted=True)))
         node.set("this", exp.to_identifier(folded(table.name), quoted=True))
         node.set("db", exp.to_identifier(DATA, quoted=True))
+
+
+def _drop_unread(tree: exp.Query) -> None:
+    """Leave out WITH queries that nothing reads: DuckDB does not look at them either."""
+    dropped = True
+    while dropped:
+        dropped = False
+        read = {id(cte_of(table)) for table in tree.find_all(exp.Table)}
+        for with_ in list(tree.find_all(exp.With)):
+            kept = [cte for cte in with_.expressions if id(cte) in read]
+            if len(kept) < len(with_.expressions):
+                dropped = True
+                if kept:
+                    with_.set("expressions", kept)
+                else:
+                    with_.pop()
 
 
 def _write_out(node: exp.Table, view: View, schema: Schema, views: Sequence[View]) -> None:

@@ -71,6 +71,10 @@ def literal(value: object) -> exp.Expr:
     if isinstance(value, Decimal) and value.is_finite():
         return _decimal(value)
     if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise NotUnderstood("parameters", detail="a text is not valid Unicode") from None
         return exp.Literal.string(value)
     if isinstance(value, datetime.datetime):
         return _typed(value.isoformat(" "), "TIMESTAMPTZ" if value.tzinfo else "TIMESTAMP")

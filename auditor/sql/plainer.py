@@ -18,6 +18,8 @@ def rewrite(tree: exp.Query) -> None:
     """Write a tree the plain way, in place."""
     for call in list(tree.find_all(exp.Anonymous)):
         _aggregate(call)
+    for select in tree.find_all(exp.Select):
+        _joins_after(select)
     for exists in tree.find_all(exp.Exists):
         _nothing_selected(exists)
     for alias in list(tree.find_all(exp.TableAlias)):
@@ -25,6 +27,15 @@ def rewrite(tree: exp.Query) -> None:
         query = alias.parent.this if isinstance(alias.parent, exp.CTE | exp.Subquery) else None
         if columns and isinstance(query, exp.Query) and rename(query, columns):
             alias.set("columns", None)
+
+
+def _joins_after(select: exp.Select) -> None:
+    """`FROM a JOIN b … SELECT …`: the joins belong to the SELECT, not to the table before them."""
+    from_ = select.args.get("from_")
+    joins = from_.this.args.get("joins") if from_ is not None else None
+    if joins and isinstance(from_.this, exp.Table):
+        from_.this.set("joins", None)
+        select.set("joins", [*joins, *(select.args.get("joins") or [])])
 
 
 def _aggregate(call: exp.Anonymous) -> None:
