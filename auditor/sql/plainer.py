@@ -32,9 +32,10 @@ def rewrite(tree: exp.Query) -> None:
 def _joins_after(select: exp.Select) -> None:
     """`FROM a JOIN b … SELECT …`: the joins belong to the SELECT, not to the table before them."""
     from_ = select.args.get("from_")
-    joins = from_.this.args.get("joins") if from_ is not None else None
-    if joins and isinstance(from_.this, exp.Table):
-        from_.this.set("joins", None)
+    table = from_.this if isinstance(from_, exp.From) else None
+    joins = table.args.get("joins") if isinstance(table, exp.Table) else None
+    if table is not None and joins:
+        table.set("joins", None)
         select.set("joins", [*joins, *(select.args.get("joins") or [])])
 
 
