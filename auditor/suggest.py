@@ -228,6 +228,7 @@ def _policy(
 TEMPLATE = """\
 # A policy for cae-sql, read off {file}. It is a suggestion: read every line before anyone asks anything.
 # Once something was answered, [protect] cannot change without losing the ledger.
+# Several confidential columns: [[protect]], once for each. SQL of PostgreSQL: dialect = "postgres", up here.
 
 [protect]
 table = {table}
@@ -247,8 +248,9 @@ public = [
 ]
 
 [tables]
-# Further tables that may be read and joined.
+# Further tables that may be read and joined, and stored queries that may be read like tables.
 public = []
+views = []
 
 [intruder]
 # "all", or a list of public columns: what an intruder knows of the person looked for.
@@ -270,12 +272,15 @@ mode = "simulatable"
 worlds = 20
 delta = 0.05
 timeout = 10
+# What a GROUP BY with an unsafe group gets: "refuse" nothing, "suppress" the other groups.
+partial = "refuse"
 
 [ledger]
 # Where answers are remembered (default: beside the database), and, kept elsewhere, a proof that none is lost.
 # path = {ledger}
 # anchor = {anchor}
 # "everyone": what any user was told counts for all. "user": only if users cannot talk to each other.
+# Once something was answered, this cannot change either.
 scope = "everyone"
 """
 

@@ -45,6 +45,7 @@ risk = 0.5
 """
 
 ANSWERED = Decision("answered", "answered", "answered exactly")
+PARTIAL = Decision("answered", "partial", "2 groups are withheld (NULL)", "ask more coarsely")
 REFUSAL = Decision(
     "refused", "risk", "an answer would pass the limit", "ask about a larger group", 0.123, 0.987
 )
@@ -76,6 +77,7 @@ class FakeGate:
     risks: ClassVar[list[float]] = [0.1, 0.4]
     problems: ClassVar[list[str]] = []
     asked: ClassVar[list[tuple[str, str]]] = []
+    dialects: ClassVar[list[object]] = []
 
     @classmethod
     def open(cls, database: Path, policy: Policy, ledger: object = None) -> FakeGate:
@@ -94,6 +96,7 @@ class FakeGate:
         self, sql: str, parameters: object = None, user: str = "analyst", dialect: object = None
     ) -> Answer:
         self.asked.append((sql, user))
+        self.dialects.append(dialect)
         says: dict[str, Exception] = {
             "refuse": QueryRefused(REFUSAL),
             "unsupported": QueryUnsupported(UNKNOWN),
@@ -107,11 +110,13 @@ class FakeGate:
         rows: list[tuple[object, ...]] = [
             (2**70, Decimal("12345678901234567890.10"), 0.1, None, "[red]é\x1b[31m", date(2026, 1, 2), True)
         ]
-        return Answer(["big", "decimal", "float", "nothing", "text", "day", "yes"], rows)
+        decision = PARTIAL if sql == "partial" else ANSWERED
+        return Answer(["big", "decimal", "float", "nothing", "text", "day", "yes"], rows, decision)
 
     def check(
         self, sql: str, parameters: object = None, user: str = "analyst", dialect: object = None
     ) -> Decision:
+        self.dialects.append(dialect)
         return {"refuse": REFUSAL, "unsupported": UNKNOWN}.get(sql, ANSWERED)
 
     def risk(self) -> pd.DataFrame:
@@ -143,6 +148,7 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     """Run a command with the fake gate, beside a database and a policy."""
     fake = types.ModuleType("auditor.gate")
     monkeypatch.setattr(FakeGate, "asked", [])
+    monkeypatch.setattr(FakeGate, "dialects", [])
     fake.Gate = FakeGate  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "auditor.gate", fake)
     monkeypatch.delenv("CAE_SQL_DEBUG", raising=False)
@@ -174,6 +180,26 @@ def test_an_answer_is_0_and_on_stdout(run: Run) -> None:
     assert "NULL" in out
     assert "1 row\n" in out
     assert FakeGate.asked == [("SELECT 1", "ann")]
+
+
+def test_the_dialect_of_a_statement_may_be_named(run: Run) -> None:
+    asked(run, "SELECT 1")
+    asked(run, "SELECT 1", "--dialect", "postgres")
+    run("check", "d.duckdb", "SELECT 1", "-p", "p.toml", "--dialect", "duckdb")
+    assert FakeGate.dialects == [None, "postgres", "duckdb"]
+    status, _, err = asked(run, "SELECT 1", "--dialect", "mysql")
+    assert status == 2
+    assert "mysql" in err
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "json"])
+def test_withheld_groups_are_said_beside_the_rows(run: Run, form: str) -> None:
+    status, out, err = asked(run, "partial", "--format", form)
+    assert status == 0
+    said = out if form == "json" else err
+    assert "2 groups are withheld" in said
+    assert "ask more coarsely" in said
+    assert "2 groups" not in (err if form == "json" else out)
 
 
 def test_a_refusal_is_3_with_message_and_hint_and_no_risk(run: Run) -> None:

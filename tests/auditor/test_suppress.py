@@ -165,6 +165,52 @@ def test_what_could_not_be_recorded_is_known_to_nobody(gate: Gate, monkeypatch: 
     assert verdict(gate, "SELECT avg(salary) FROM staff WHERE sex = 'f'").code == "known"
 
 
+def test_what_was_recorded_before_something_failed_is_known_and_counts(
+    gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The entry is on disk, its anchor is not: nothing is released, and nothing is forgotten either."""
+    real = gate._ledger.append
+
+    def failing(**fields: object) -> None:
+        real(**fields)  # type: ignore[arg-type]
+        raise LedgerError("the anchor cannot be written")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(gate._ledger, "append", failing)
+        with pytest.raises(LedgerError):
+            gate.execute(BY_DEPT)
+    assert verdict(gate, "SELECT sum(salary) FROM staff WHERE dept IN ('a', 'z')").code == "risk"
+    assert verdict(gate, "SELECT sum(salary) FROM staff WHERE dept = 'a'").code == "known"
+    learned = gate._knowledge.learned("eve")
+    assert learned == sum(len(entry.answers) for entry in entries(gate)) == 3
+
+
+def test_an_interrupted_statement_is_known_to_nobody(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody presses Ctrl-C after the first group."""
+    import auditor.suppressing as module
+
+    real, groups = module.decide, iter(range(9))
+
+    def interrupted(*given: object) -> object:
+        if next(groups) == 1:
+            raise KeyboardInterrupt
+        return real(*given)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "decide", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            gate.execute(BY_DEPT)
+    assert entries(gate) == []
+    assert verdict(gate, "SELECT sum(salary) FROM staff WHERE dept = 'a'").code == "answered"
+
+
+def test_answer_dependent_decisions_may_suppress_too(database: Path) -> None:
+    with Gate.open(database, suppressing('mode = "answer-dependent"')) as gate:
+        answer = gate.execute(BY_DEPT)
+        assert [row[1] is None for row in answer.fetchall()] == [False, False, False, True, True]
+        assert not gate.history()["leak"].any()
+
+
 def test_a_gate_opened_again_knows_what_was_given(database: Path) -> None:
     with Gate.open(database, suppressing()) as gate:
         gate.execute(BY_DEPT)
