@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from auditor.reports import Verification
 
 
+PUBLISHER = "published"
+"""The user by whom statements that the policy calls published are recorded."""
+
+
 class Gate:
     """Protected tables that may be asked. A context manager; see `open`."""
 
@@ -86,6 +90,7 @@ class Gate:
             book = opened.enter_context(Ledger.open(where, binding, rules.anchor_path))
             gate = cls(data, rules, book, knowledge)
             gate._catch_up()
+            gate._publish()
             opened.pop_all()
         return gate
 
@@ -308,6 +313,23 @@ class Gate:
             whole = self.policy.decision.partial == "refuse"
             hint = hints.hint(code, ask.plan.normalised, columns, said, whole)
         return verdicts.of(code, columns, before, after, withheld, hint)
+
+    def _publish(self) -> None:
+        """Put on record, once, what everybody knows anyway: from then on worlds agree with it."""
+        published = self.policy.intruder.published
+        if not published:
+            return
+        told = {entry.sql for entry in self._ledger.entries() if entry.verdict == "answered"}
+        for sql in published:
+            if sql in told:
+                continue
+            try:
+                self.execute(sql, user=PUBLISHER)
+            except (QueryRefused, QueryUnsupported) as error:
+                raise PolicyError(
+                    f"intruder.published: {sql!r} cannot be taken as known: {error.decision.message} "
+                    "Leave it out, or take a wider limit"
+                ) from error
 
     def _catch_up(self) -> None:
         """Learn what the ledger holds and this object has not seen."""

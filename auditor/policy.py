@@ -110,6 +110,9 @@ class Policy(Section):
         _alike_by_table(self.protects)
         self._tables_apart()
         self._intruder_knows_public_columns()
+        if self.intruder.published and self.ledger.scope == "user":
+            text = 'counts for everyone, so it needs [ledger] scope = "everyone"; leave one of the two out'
+            wrong("intruder.published", self.intruder.published, text)
         for protect in self.protects:
             if protect.limits is None and self.limits is None:
                 wrong("limit", None, "missing; give [limit] with risk = 0.5, or each [[protect]] its own")

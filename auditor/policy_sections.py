@@ -194,6 +194,8 @@ class Intruder(Section):
     """how many individuals may pool their own values with the answers; this version offers insiders = 0"""
     candidates: str = "interval"
     """how answers become beliefs; this version offers candidates = "interval\""""
+    published: tuple[Name, ...] = ()
+    """statements whose answers everybody knows anyway: published = ["SELECT AVG(salary) FROM staff"]"""
 
 
 class DecisionRules(Section):

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from math import ceil, floor, gcd, lcm
 from pathlib import Path
 
@@ -81,11 +83,12 @@ def suggest(database: str | Path, table: str, column: str) -> Suggestion:
             sampled = f"USING SAMPLE reservoir({SAMPLE} ROWS) REPEATABLE (1)"
             frame = connection.execute(f"SELECT {listed} FROM {source} {sampled}").df()
             key = _key(connection, source, columns, others)
+            ((records,),) = connection.execute(f"SELECT count({quoted(column)}) FROM {source}").fetchall()
         except duckdb.Error as error:
             raise DatabaseError(f"database {database}: {str(error).splitlines()[0]}") from error
     reasons = _reasons(frame, columns, column, others)
     warnings = tuple(f"{name}: {reason}; left out of public" for name, reason in reasons.items())
-    return Suggestion(_policy(path, table, column, grid, key, others, reasons), warnings)
+    return Suggestion(_policy(path, (table, column, records), grid, key, others, reasons), warnings)
 
 
 def grid_of(values: list[Fraction]) -> Grid:
@@ -194,13 +197,13 @@ def _reasons(frame: pd.DataFrame, columns: dict[str, str], column: str, others: 
 
 def _policy(
     path: Path,
-    table: str,
-    column: str,
+    protected: tuple[str, str, int],
     grid: Grid,
     key: str | None,
     others: list[str],
     reasons: dict[str, str],
 ) -> str:
+    table, column, records = protected
     public = "\n".join(
         f"    # {json.dumps(name, ensure_ascii=False)},  # left out: {_line(reasons[name])}"
         if name in reasons
@@ -220,10 +223,15 @@ def _policy(
         resolution=written(grid.resolution),
         key=key_line,
         public=public,
+        published=_mean(table, column) if records >= ENOUGH else "",
         ledger=_text_toml(f"{path.stem}.ledger"),
         anchor=_text_toml(f"{path.stem}.anchor"),
     )
 
+
+ENOUGH = 100
+"""Records from which on the overall mean is suggested as published: it locates nobody."""
+_PLAIN = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 
 TEMPLATE = """\
 # A policy for cae-sql, read off {file}. It is a suggestion: read every line before anyone asks anything.
@@ -257,6 +265,9 @@ views = []
 knows = "all"
 # How many individuals may pool their own values with the answers; this version offers 0.
 insiders = 0
+# What everybody knows anyway. With the overall mean, the tables that the gate thinks up look like yours;
+# without it, refusals of MAX and MIN tell more where most values are small, or most are large.
+published = [{published}]
 
 [limit]
 # How much of the uncertainty about anyone may be taken away: 0 nothing, 1 all.
@@ -283,6 +294,23 @@ partial = "refuse"
 # Once something was answered, this cannot change either.
 scope = "everyone"
 """
+
+
+def _mean(table: str, column: str) -> str:
+    """The statement for the overall mean, as TOML."""
+    named = ".".join(map(_in_sql, table.split("."))) if "." in table else _in_sql(table)
+    return _text_toml(f"SELECT AVG({_in_sql(column)}) FROM {named}")
+
+
+def _in_sql(name: str) -> str:
+    return name if _PLAIN.fullmatch(name) and name.lower() not in _keywords() else quoted(name)
+
+
+@cache
+def _keywords() -> frozenset[str]:
+    with duckdb.connect(":memory:") as connection:
+        rows = connection.execute("SELECT keyword_name FROM duckdb_keywords()").fetchall()
+    return frozenset(str(name) for (name,) in rows)
 
 
 def _line(text: str) -> str:
