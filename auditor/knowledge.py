@@ -106,6 +106,10 @@ class Knowledge:
         """
         return self._leaks[self.party(user)] > self.policy.decision.leaks
 
+    def last_leak(self, user: str) -> bool:
+        """Whether one more leak event would close the table to this user's party."""
+        return self._leaks[self.party(user)] >= self.policy.decision.leaks
+
     def learned(self, user: str) -> int:
         """How many answers and records told by refusals this user's party knows of."""
         party = self._parties.get(self.party(user))

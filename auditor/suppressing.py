@@ -99,6 +99,7 @@ class Suppression:
         self._party: Party = knowledge.of(user)
         self._budget = Budget(knowledge.rules.seconds)
         self._lost = set[frozenset[tuple[int, object]]]()
+        self._leaked = False
 
     def give(self) -> Suppressed:
         """Judge all units; what is given is known from then on, so it must be recorded or forgotten."""
@@ -141,6 +142,7 @@ class Suppression:
             self._lost.add(name)
             self._party.learn(answers)
             self._knowledge.count_leaks(self._user, answers)
+            self._leaked = self._leaked or outcome.leak
             found.refusal = found.refusal or (reads, outcome)
         return outcome.verdict
 
@@ -150,6 +152,8 @@ class Suppression:
             derivable = all(case.trial().derivable for case in self._party.cases(reads))
         if derivable:
             return "known"
-        if self._knowledge.closed(self._user) or self._party.spent_on(reads):
+        # one statement of many groups does not close the table by itself
+        enough = self._leaked and self._knowledge.last_leak(self._user)
+        if enough or self._knowledge.closed(self._user) or self._party.spent_on(reads):
             return "leaks"
         return "time" if self._budget.over else None

@@ -9,6 +9,10 @@ in the columns *risk*, *time* and *unsupported*.
 Every run on the small data set is then checked from outside, see `benchmarks/_outside.py`: for the records
 with the narrowest intervals, and some at random, integer programs over what the ledger holds look for
 tables in which the record takes one value or another, until the values found keep the limit.
+
+With `--partial suppress` a GROUP BY gives the groups that are safe; `--grouped` asks those statements only,
+`--alone` each with an empty ledger, so that what one uses up is not missed by the next.
+The column *groups* has how many groups were given and withheld, all statements together.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from auditor import Gate, Policy, QueryRefused, QueryUnsupported
+from auditor import Answer, Gate, Policy, QueryRefused, QueryUnsupported
 from benchmarks._data import ACS, ADULT, peak_megabytes, shown, timed
 from benchmarks._outside import Checked, check
 from cae_sql import Domain
@@ -36,7 +40,8 @@ RISKS = (0.25, 0.5, 0.75)
 MODES = ("simulatable", "answer-dependent")
 STATEMENTS = Path(__file__).parent / "statements"
 COLUMNS = (
-    *("data", "mode", "limit", "asked", "answered", "risk", "time", "unsupported", "leaks"),
+    *("data", "mode", "limit", "asked", "answered", "partial", "risk", "time", "unsupported", "leaks"),
+    "groups",
     *("median", "worst", "opening", "peak MB"),
 )
 
@@ -64,13 +69,13 @@ class Study:
         text = "\n".join(line for line in lines if not line.startswith("--"))
         return [statement.strip() for statement in text.split(";") if statement.strip()]
 
-    def policy(self, risk: float, mode: str) -> Policy:
+    def policy(self, risk: float, mode: str, partial: str) -> Policy:
         """The policy of a run."""
         low, high, step = self.domain
         return Policy.parse(
             f'[protect]\ntable = "{self.table}"\ncolumn = "{self.column}"\nminimum = {low}\n'
             f"maximum = {high}\nstep = {step}\npublic = {json.dumps(self.public)}\n"
-            f'[limit]\nrisk = {risk}\n[decision]\nmode = "{mode}"\n'
+            f'[limit]\nrisk = {risk}\n[decision]\nmode = "{mode}"\npartial = "{partial}"\n'
         )
 
     def build(self, path: Path, rows: int | None) -> None:
@@ -111,6 +116,10 @@ class Asked:
     message: str
     seconds: float
     risk_after: float | None
+    given: int = 0
+    """Groups of the answer that have a value in every column."""
+    withheld: int = 0
+    """Groups that have NULL where plain DuckDB has a value."""
 
 
 @dataclass
@@ -138,41 +147,71 @@ class Run:
         return [each.seconds for each in self.asked]
 
 
-def day(study: Study, database: Path, risk: float, mode: str, statements: Sequence[str]) -> Run:
+def counted_groups(answer: Answer) -> tuple[int, int]:
+    """Groups given and withheld; the verdict's message says how many are withheld."""
+    words = answer.decision.message.split()
+    withheld = int(words[0]) if answer.decision.code == "partial" else 0
+    return max(0, len(answer.fetchall()) - withheld), withheld
+
+
+def day(study: Study, database: Path, risk: float, mode: str, partial: str, statements: Sequence[str]) -> Run:
     """Ask everything; check what was released."""
     run = Run(study.name, mode, risk)
-    policy = study.policy(risk, mode)
-    ledger = database.with_suffix(f".{mode}.{risk}.ledger")
+    policy = study.policy(risk, mode, partial)
+    number = len(list(database.parent.glob("*.ledger")))
+    ledger = database.with_suffix(f".{number}.ledger")
     with timed() as opening:
         gate = Gate.open(database, policy, ledger)
     run.opening = opening.seconds
     with gate:
         for sql in statements:
+            groups = 0, 0
             with timed() as watch:
                 try:
-                    decision = gate.execute(sql).decision
+                    answer = gate.execute(sql)
+                    decision, groups = answer.decision, counted_groups(answer)
                 except (QueryRefused, QueryUnsupported) as error:
                     decision = error.decision
             message = f"{decision.message} {decision.hint}".strip()
             run.asked.append(
-                Asked(sql, decision.verdict, decision.code, message, watch.seconds, decision.risk_after)
+                Asked(
+                    *(sql, decision.verdict, decision.code, message, watch.seconds, decision.risk_after),
+                    *(groups if is_grouped(sql) else (0, 0)),
+                )
             )
         history = gate.history()
         run.leaks = int(history["leak"].sum())
         run.peak_megabytes = peak_megabytes()
         released = [answer for entry in gate._ledger.entries() for answer in entry.answers]
         run.answers = len(released)
-        if study.check:
-            size = gate._database.size
+        if study.check and len(statements) > 1:
+            size = gate._database.vaults[0].size
             run.checked = check(released, size, Domain(*study.domain), risk)
     return run
+
+
+def merged(runs: Sequence[Run]) -> Run:
+    """Several days of one statement each as one run; what was checked of each is left out."""
+    if len(runs) == 1:
+        return runs[0]
+    whole = Run(runs[0].study, runs[0].mode, runs[0].limit, max(run.opening for run in runs))
+    whole.asked = [each for run in runs for each in run.asked]
+    whole.leaks, whole.answers = sum(run.leaks for run in runs), sum(run.answers for run in runs)
+    whole.peak_megabytes = max(run.peak_megabytes for run in runs)
+    return whole
+
+
+def is_grouped(sql: str) -> bool:
+    return "GROUP BY" in sql.upper()
 
 
 def add(table: Table, run: Run) -> None:
     seconds = np.array(run.seconds)
     counts = (
-        *(len(run.asked), run.counted("answered"), run.counted("refused", "risk")),
+        *(len(run.asked), run.counted("answered"), run.counted("answered", "partial")),
+        run.counted("refused", "risk"),
         *(run.counted("refused", "time"), run.counted("unsupported"), run.leaks),
+        f"{sum(each.given for each in run.asked)}+{sum(each.withheld for each in run.asked)}",
     )
     times = shown(float(np.median(seconds))), shown(float(seconds.max())), shown(run.opening)
     name = f"{run.limit:g}"
@@ -210,6 +249,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--studies", nargs="+", choices=[study.name for study in STUDIES])
     parser.add_argument("--risks", type=float, nargs="+", default=list(RISKS))
     parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
+    parser.add_argument("--partial", choices=("refuse", "suppress"), default="refuse")
+    parser.add_argument("--grouped", action="store_true", help="statements with GROUP BY only")
+    parser.add_argument("--alone", action="store_true", help="each statement with an empty ledger")
     parser.add_argument("--json", type=Path, help="write every statement's verdict and time here too")
     parser.add_argument("--quick", action="store_true", help="a few statements over 300 records")
     options = parser.parse_args(arguments)
@@ -228,10 +270,14 @@ def main(arguments: list[str] | None = None) -> None:
             database = Path(folder) / f"{study.name}.duckdb"
             study.build(database, 300 if options.quick else None)
             statements = study.statements()[: 4 if options.quick else None]
+            if options.grouped:
+                statements = [sql for sql in statements if is_grouped(sql)]
             for mode in options.modes[: 1 if options.quick else None]:
                 for risk in options.risks[: 1 if options.quick else None]:
                     start = time.perf_counter()
-                    runs.append(run := day(study, database, risk, mode, statements))
+                    days = [[sql] for sql in statements] if options.alone else [statements]
+                    run = merged([day(study, database, risk, mode, options.partial, each) for each in days])
+                    runs.append(run)
                     add(table, run)
                     console.print(
                         f"{study.name}, {mode}, {risk:g}: {time.perf_counter() - start:.0f} s", style="dim"

@@ -293,12 +293,14 @@ def test_every_leak_event_of_a_statement_counts(tmp_path: Path) -> None:
         (i, 30, "m", "abcde"[i % 5], 10 if i % 5 < 4 else 10 * (1 + i % 25)) for i in range(100)
     ]
     database = build(tmp_path / "odd.duckdb", persons)
-    with Gate.open(database, suppressing("leaks = 1")) as gate:
+    with Gate.open(database, suppressing("leaks = 2")) as gate:
         decision = verdict(gate, HIGHEST)
         assert (decision.verdict, decision.code) == ("refused", "risk")
-        assert gate.history()["leak"].tolist() == [2], "after one more than allowed nothing new is judged"
+        assert gate.history()["leak"].tolist() == [2], "one statement stops before it closes the table"
+        assert verdict(gate, HIGHEST.replace("GROUP", "WHERE dept > 'b' GROUP")).code == "risk"
+        assert gate.history()["leak"].tolist() == [2, 1]
         assert verdict(gate, "SELECT sum(salary) FROM staff WHERE dept = 'e'").code == "leaks"
-    with Gate.open(database, suppressing("leaks = 1")) as gate:
+    with Gate.open(database, suppressing("leaks = 2")) as gate:
         assert verdict(gate, "SELECT sum(salary) FROM staff WHERE dept = 'e'").code == "leaks"
 
 
