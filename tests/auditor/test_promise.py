@@ -308,9 +308,9 @@ OUTSIDE = [
     "SELECT * FROM query_table('staff')",
     "PREPARE p AS SELECT 1",
     "EXECUTE p",
-    "DESCRIBE staff",
     "SUMMARIZE staff",
-    "SHOW TABLES",
+    "DESCRIBE secrets",
+    "SHOW ALL TABLES",
     "EXPLAIN ANALYZE SELECT sum(salary) FROM staff",
     "CALL pragma_version()",
     "CREATE TEMP TABLE t AS SELECT 1",
@@ -326,6 +326,14 @@ def test_nothing_outside_the_data_is_reachable(sql: str, gate: Gate, database: P
     before = database.read_bytes()
     assert verdict(gate, sql).verdict == "unsupported"
     assert database.read_bytes() == before
+
+
+def test_what_may_be_read_is_listed_and_nothing_else(gate: Gate) -> None:
+    """Names and types of the policy's tables; `secrets` stands beside them in the file."""
+    assert gate.execute("SHOW TABLES").fetchall() == [("staff",)]
+    described = gate.execute("DESCRIBE staff").fetchall()
+    assert [row[:2] for row in described][-1] == ("salary", "INTEGER")
+    assert {value for row in described for value in row[2:]} <= {"YES", None}
 
 
 def test_a_runtime_error_has_one_fixed_text(gate: Gate) -> None:
