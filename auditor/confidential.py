@@ -26,6 +26,9 @@ from cae_sql.risk import Limit, risk_of, risk_of_run
 SEED = 20130527
 """Worlds are drawn with this seed in every gate: a verdict may depend on past answers, not on luck."""
 
+GROUP_WORLDS = 60
+"""Hypothetical answers that a group is judged in, at least, where groups are judged one by one."""
+
 
 class Confidential:
     """A protected column, its standard and its values."""
@@ -52,7 +55,8 @@ class Confidential:
             )
         self._values = _on_grid(protect, vault)
         self.standard = _standard(protect, self.limits.limit)
-        self._pool, self._seed = max(POOL, policy.decision.worlds), SEED + position
+        groups = GROUP_WORLDS if policy.decision.partial == "suppress" else 0
+        self._pool, self._seed = max(POOL, policy.decision.worlds, groups), SEED + position
 
     @property
     def name(self) -> tuple[str, str]:

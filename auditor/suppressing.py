@@ -14,12 +14,13 @@ record what this gives must let the party forget it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal
 
+from auditor.confidential import GROUP_WORLDS
 from auditor.database import Asked
-from auditor.deciding import Budget, Outcome, decide, simulate
+from auditor.deciding import Budget, Outcome, Rules, decide, simulate
 from auditor.knowledge import Knowledge, Party, Reads
 from auditor.ledger import KnownAnswer
 from auditor.sql import Plan
@@ -97,7 +98,10 @@ class Suppression:
         """Judge nothing yet."""
         self._knowledge, self._user, self._units = knowledge, user, units
         self._party: Party = knowledge.of(user)
-        self._budget = Budget(knowledge.rules.seconds)
+        rules = knowledge.rules
+        self._budget = Budget(rules.seconds)
+        # delta is about a statement, and a statement has many groups
+        self._of_groups = replace(rules, delta=0.0, worlds=max(rules.worlds, GROUP_WORLDS))
         self._lost = set[frozenset[tuple[int, object]]]()
         self._leaked = False
 
@@ -118,7 +122,7 @@ class Suppression:
             fate = self._before(reads)
             if fate is None:
                 with self._budget as deadline:
-                    refusal = simulate(self._party.cases(reads), self._knowledge.rules, deadline)
+                    refusal = simulate(self._party.cases(reads), self._rules(unit), deadline)
                 fate = "safe" if refusal is None else refusal.verdict
             yield unit, fate
 
@@ -130,7 +134,7 @@ class Suppression:
         fate = self._before(reads)
         if fate not in (None, "known"):
             return fate
-        outcome = decide(self._party.cases(reads), self._knowledge.rules, self._budget)
+        outcome = decide(self._party.cases(reads), self._rules(unit), self._budget)
         answers = self._party.known_answers(reads, outcome)
         found.answers += answers
         if outcome.verdict in GIVEN:
@@ -145,6 +149,9 @@ class Suppression:
             self._leaked = self._leaked or outcome.leak
             found.refusal = found.refusal or (reads, outcome)
         return outcome.verdict
+
+    def _rules(self, unit: Unit) -> Rules:
+        return self._of_groups if unit.grouped else self._knowledge.rules
 
     def _before(self, reads: Reads) -> Fate | None:
         """What becomes of a unit whatever a decision would say; None where one is needed."""
