@@ -181,12 +181,12 @@ def _by_name(outputs: list[tuple[str, Kind]]) -> dict[str, Kind]:
 def _children(scope: Scope) -> Iterator[Scope]:
     yield from scope.subquery_scopes
     yield from scope.set_operation_scopes
-    for _, source in _sources(scope):
+    for _, source in sources_of(scope):
         if isinstance(source, Scope):
             yield source
 
 
-def _sources(scope: Scope) -> Iterator[tuple[str, exp.Table | Scope]]:
+def sources_of(scope: Scope) -> Iterator[tuple[str, exp.Table | Scope]]:
     """What a SELECT reads, by alias; tables of semi-joins, whose columns only ON can name, as well."""
     for name, (_, source) in scope.selected_sources.items():
         yield name, source
@@ -223,7 +223,7 @@ class _Reader:
         self._kinds = kinds
         self._reading = reading
         self._select = reading.select
-        self._sources = {name: kinds.source_columns(source) for name, source in _sources(reading.scope)}
+        self._sources = {name: kinds.source_columns(source) for name, source in sources_of(reading.scope)}
         self._passes = False
 
     def read(self) -> None:
@@ -252,7 +252,7 @@ class _Reader:
         joined = bool(self._select.args.get("joins"))
         unique = {
             (name, column)
-            for name, source in _sources(self._reading.scope)
+            for name, source in sources_of(self._reading.scope)
             for column in self._kinds.unique_columns(source)
             if not joined
         }
@@ -263,7 +263,7 @@ class _Reader:
     def _require_public_rows(self) -> None:
         """Check that rows, groups and public aggregates depend on public data; what comes after may not."""
         scope = self._reading.scope
-        for _, source in _sources(scope):
+        for _, source in sources_of(scope):
             if isinstance(source, Scope) and self._kinds.is_released(source):
                 raise self._released()
         for child in scope.subquery_scopes:

@@ -151,6 +151,12 @@ class _Loader:
             [_SOURCE],
         ).fetchall()
         self._views = {_full(schema, name): str(sql) for schema, name, sql in views}
+        macros = connection.execute(
+            "SELECT DISTINCT lower(function_name) FROM duckdb_functions() "
+            "WHERE database_name = $1 AND NOT internal",
+            [_SOURCE],
+        ).fetchall()
+        self._macros = frozenset(str(name) for (name,) in macros)
         connection.execute(f"CREATE SCHEMA {DATA}")
 
     def load(
@@ -170,9 +176,13 @@ class _Loader:
                 keys += [] if named is None else [named]
             self._copy_protected(each)
         confidential = {each.name for each in held}
+        # what a protected view reads holds the protected values, too
+        confidential |= {read for each in held for read in self._read_by(each.name)}
         for other in dict.fromkeys(self._table(each) for each in public_tables):
             if other in confidential:
-                raise DatabaseError(f"table {other} is protected and cannot be public as well")
+                raise DatabaseError(
+                    f"table {other} is protected, or holds what is, and cannot be public as well"
+                )
             self._require_public(other, confidential)
             tables.append(Table(other, tuple(self._columns(other))))
             self._connection.execute(
@@ -274,29 +284,40 @@ class _Loader:
     # --- views
 
     def _definition(self, name: str) -> Definition:
-        return definition(name, self._views[name])
+        return definition(name, self._views[name], self._macros)
 
     def _read_by(self, name: str, seen: frozenset[str] = frozenset()) -> Iterator[str]:
         """The tables and views that a view reads, also through other views."""
         if name not in self._views or name in seen:
             return
-        spelled = {folded(each): each for each in self._names}
         for schema, table in reads(self._definition(name)):
-            found = spelled.get(folded(_full(schema, table)))
-            if found is None:
-                continue  # a WITH query of the view
-            yield found
-            yield from self._read_by(found, seen | {name})
+            for found in self._meant(schema, table):
+                yield found
+                yield from self._read_by(found, seen | {name})
+
+    def _meant(self, schema: str, table: str) -> list[str]:
+        """What a name in a view may stand for: without a schema, the tables of that name in all of them.
+
+        None of them is a WITH query of the view.
+        """
+        paths = [(Table(each, ()).path, each) for each in self._names]
+        return [
+            each
+            for (holder, bare), each in paths
+            if folded(bare) == folded(table) and (not schema or folded(holder) == folded(schema))
+        ]
 
     def _require_apart(self, held: Sequence[_Confidential]) -> None:
-        names = {each.name for each in held}
+        behind: dict[str, str] = {each.name: each.name for each in held}
         for each in held:
-            for read in self._read_by(each.name):
-                if read in names:
+            for read in set(self._read_by(each.name)):
+                if read in behind:
+                    also = "the protected table" if behind[read] == read else f"what {behind[read]} reads,"
                     raise DatabaseError(
-                        f"view {each.name} reads the protected table {read}: answers about the two would not "
-                        "be counted together; protect the table alone, and name the view in tables.views"
+                        f"view {each.name} reads {also} {read}: answers about the two would not be counted "
+                        "together; protect one table alone, and name its views in tables.views"
                     )
+            behind |= dict.fromkeys(self._read_by(each.name), each.name)
 
     def _require_public(self, name: str, confidential: set[str]) -> None:
         for read in self._read_by(name):
@@ -312,6 +333,9 @@ class _Loader:
         for name in wanted:
             if name not in self._views:
                 raise DatabaseError(f"{name} is not a view; public tables belong in tables.public")
+            named = all(schema for schema, _ in reads(self._definition(name)))
+            if Table(name, ()).path[0] != DEFAULT_SCHEMA and not named:
+                raise DatabaseError(f"view {name} reads tables without naming their schema; write it there")
         # a view that another reads through comes before it
         wanted = sorted(wanted, key=lambda name: len(set(self._read_by(name)) & set(wanted)))
         return tuple(

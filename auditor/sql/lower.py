@@ -14,7 +14,7 @@ from sqlglot.errors import ErrorLevel, UnsupportedError
 from sqlglot.optimizer.scope import Scope
 
 from auditor.sql.grouping import CALLS, grouping
-from auditor.sql.kinds import Kinds, Reading, own_nodes
+from auditor.sql.kinds import Kinds, Reading, own_nodes, sources_of
 from auditor.sql.linear import Argument
 from auditor.sql.names import cte_of
 from auditor.sql.statement import Aggregate, Block, Function, aggregate_name
@@ -43,10 +43,24 @@ def generate(tree: exp.Expr) -> str:
 
 def lower(kinds: Kinds, describe: Describe) -> tuple[Block, ...]:
     """Lower every block of a tree; the tree itself becomes the final statement."""
+    name = _unused(kinds)
     return tuple(
-        _Lowering(reading, f"_block{number}", _outer_conditions(reading, kinds), describe).block()
+        _Lowering(reading, f"{name}{number}", _outer_conditions(reading, kinds), describe).block()
         for number, reading in enumerate(kinds.blocks)
     )
+
+
+def _unused(kinds: Kinds) -> str:
+    """How the relations' names begin: no name of the statement does, so that none is taken for them."""
+    used = {
+        identifier.name
+        for reading in kinds.readings
+        for identifier in reading.select.find_all(exp.Identifier)
+    }
+    name = "_block"
+    while any(each.startswith(name) for each in used):
+        name = "_" + name
+    return name
 
 
 class _Lowering:
@@ -284,10 +298,12 @@ def _outer_conditions(reading: Reading, kinds: Kinds) -> list[exp.Expr]:
     select, scope = reading.select, reading.scope
     if select.args.get("limit") or select.args.get("offset") or _has_windows(select):
         return []
+    if select.args.get("distinct") and select.args["distinct"].args.get("on"):
+        return []  # which row of several is kept hangs on all of them
     readers = [
         (other, name)
         for other in kinds.readings
-        for name, (_, source) in other.scope.selected_sources.items()
+        for name, source in sources_of(other.scope)
         if source is scope
     ]
     if len(readers) != 1:

@@ -7,14 +7,16 @@ view written out.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import pairwise
 
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import TokenType
 
 from auditor.errors import DatabaseError
-from auditor.sql.schema import DEFAULT_SCHEMA
 
 
 @dataclass(frozen=True)
@@ -27,12 +29,21 @@ class Definition:
     """The names it gives its columns; empty where they are the query's."""
 
 
-def definition(name: str, sql: str) -> Definition:
+def definition(name: str, sql: str, macros: Collection[str] = ()) -> Definition:
     """Take `CREATE VIEW … AS SELECT …` apart.
 
+    Args:
+        name: The view.
+        sql: Its text.
+        macros: Names of the database's own macros, in lower case; what they read does not stand in the text.
+
     Raises:
-        DatabaseError: the text is not understood.
+        DatabaseError: the text is not understood, or calls a macro.
     """
+    tokens = DuckDB().tokenize(sql)
+    for token, following in pairwise(tokens):
+        if following.token_type == TokenType.L_PAREN and token.text.lower() in macros:
+            raise DatabaseError(f"view {name} calls the macro {token.text}; write out what the macro does")
     try:
         (tree,) = DuckDB().parse(sql)
     except (SqlglotError, ValueError):
@@ -48,10 +59,10 @@ def definition(name: str, sql: str) -> Definition:
 
 
 def reads(found: Definition) -> set[tuple[str, str]]:
-    """Schema and name of everything that stands in the view's FROM.
+    """Schema, or "" where none is written, and name of everything that stands in the view's FROM.
 
     Its own WITH queries are among them: one may have the name of a table that it reads itself.
     """
     (tree,) = DuckDB().parse(found.query)
     assert tree is not None
-    return {(table.db or DEFAULT_SCHEMA, table.name) for table in tree.find_all(exp.Table)}
+    return {(table.db, table.name) for table in tree.find_all(exp.Table)}
