@@ -135,7 +135,8 @@ class ColumnKnowledge:
         self.effort = Effort()
         """Integer programs that decisions may still use before the next answer."""
         self.spent: NDArray[np.bool_] = np.zeros(self.column.size, dtype=np.bool_)
-        """(n,) records about which a leak event has told something: nothing new is answered over them."""
+        """(n,) records that a leak event was about."""
+        self._lost: tuple[int, int, NDArray[np.bool_]] = (0, 0, self.spent)
         self._judgement: Judgement | None = None
 
     def query(self, each: Asked) -> Query:
@@ -203,14 +204,23 @@ class ColumnKnowledge:
             self.system.accept(found)
             self._judgement, self.effort = None, Effort()
 
-    def spent_on(self, queries: Sequence[Query]) -> bool:
-        """Whether a leak event has told something about a record that is asked about.
+    @property
+    def lost(self) -> NDArray[np.bool_]:
+        """(n,) records that a leak event was about, and all that answers tie to them.
 
-        What it told is not among the answers; together with a further answer it could locate the record.
+        What the event told is not among the answers. With a total that is known, what is asked about the
+        others would be an answer about those that it was about, and what it told may say who the others are.
         """
-        if self._knowledge.policy.decision.after_leak == "continue":
+        answers, spent = len(self.system.answers), int(self.spent.sum())
+        if self._lost[:2] != (answers, spent):
+            self._lost = (answers, spent, _tied(self.spent, [each.members for each in self.system.answers]))
+        return self._lost[2]
+
+    def spent_on(self, queries: Sequence[Query]) -> bool:
+        """Whether a record is asked about of which, after a leak event, nothing can be claimed."""
+        if self._knowledge.policy.decision.after_leak == "continue" or not self.spent.any():
             return False
-        return any(self.spent[query.members].any() for query in queries)
+        return any(self.lost[query.members].any() for query in queries)
 
     def risk(self) -> float | None:
         """Worst certified risk over the records as things stand: an upper limit of it."""
@@ -227,6 +237,20 @@ class ColumnKnowledge:
         for atom in runs.short.tolist():
             search(runs, atom, self.column.standard.accepts)
         return runs
+
+
+def _tied(spent: NDArray[np.bool_], members: Sequence[NDArray[np.int64]]) -> NDArray[np.bool_]:
+    """The records that a chain of answers leads to from others."""
+    tied, waiting, grown = spent.copy(), list(members), True
+    while grown:
+        grown, apart = False, []
+        for each in waiting:
+            if tied[each].any():
+                tied[each], grown = True, True
+            else:
+                apart.append(each)
+        waiting = apart
+    return tied
 
 
 class Party:
@@ -287,7 +311,8 @@ class Party:
             column = self.columns[place]
             if part.pool is not None:
                 found += column.known_answers(queries, part.values)
-            if part.leak:
+            # that one column broke the limit tells of the others that they may have kept it
+            if part.leak or (outcome.leak and not column.derivable(queries)):
                 found.append(column.told_by_refusal(queries))
         return found
 

@@ -87,8 +87,8 @@ def _figures(party: ColumnKnowledge, codes: NDArray[np.int64]) -> pd.DataFrame:
         frame.loc[code, ["initial_entropy", "entropy_at_epsilon", "area", "risk"]] = [
             figures.initial_entropy, at, figures.area, figures.risk,
         ]  # fmt: skip
-    # what a refusal told is not among the answers: nothing is claimed for those it was about
-    lost = np.unique(codes[party.spent])
+    # what a refusal told is not among the answers: nothing is claimed for those it reaches
+    lost = np.unique(codes[party.lost])
     frame.loc[lost, ["initial_entropy", "area", "risk"]] = [0.0, 0.0, 1.0]
     if epsilon is not None:
         frame.loc[lost, "entropy_at_epsilon"] = 0.0
