@@ -7,7 +7,6 @@ the rows and groups of a SELECT that aggregates one depend on public data alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -17,6 +16,14 @@ from auditor.sql.grouping import grouping
 from auditor.sql.linear import Argument, tests_null
 from auditor.sql.names import nearest
 from auditor.sql.schema import Schema, folded
+from auditor.sql.scopes import (
+    aggregate_around,
+    children,
+    in_filter_condition,
+    in_window,
+    own_nodes,
+    sources_of,
+)
 from auditor.sql.shape import DATA
 from auditor.sql.understood import NotUnderstood
 from auditor.sql.windows import breaks_ties, is_windowed
@@ -79,7 +86,7 @@ class Kinds:
 
     def _read(self, scope: Scope) -> None:
         node = scope.expression
-        released = any(self.is_released(child) for child in _children(scope))
+        released = any(self.is_released(child) for child in children(scope))
         if isinstance(node, exp.SetOperation):
             self._outputs[id(node)] = self._combined(scope)
         elif isinstance(node, exp.Select):
@@ -176,44 +183,6 @@ def _by_name(outputs: list[tuple[str, Kind]]) -> dict[str, Kind]:
         names = [name for name, _ in outputs]
         raise NotUnderstood("duplicate-column", name=next(name for name in names if names.count(name) > 1))
     return columns
-
-
-def _children(scope: Scope) -> Iterator[Scope]:
-    yield from scope.subquery_scopes
-    yield from scope.set_operation_scopes
-    for _, source in sources_of(scope):
-        if isinstance(source, Scope):
-            yield source
-
-
-def sources_of(scope: Scope) -> Iterator[tuple[str, exp.Table | Scope]]:
-    """What a SELECT reads, by alias; tables of semi-joins, whose columns only ON can name, as well."""
-    for name, (_, source) in scope.selected_sources.items():
-        yield name, source
-    if isinstance(scope.expression, exp.Select):
-        for join in scope.expression.args.get("joins") or []:
-            name = join.alias_or_name
-            if name not in scope.selected_sources and name in scope.sources:
-                yield name, scope.sources[name]
-
-
-def own_nodes(root: exp.Expr) -> Iterator[exp.Expr]:
-    """The nodes of a SELECT without those of the queries inside it."""
-    return (
-        node
-        for node in root.walk(prune=lambda node: node is not root and isinstance(node, exp.Query | exp.With))
-        if node is root or not isinstance(node, exp.Query | exp.With)
-    )
-
-
-def aggregate_around(column: exp.Expr, select: exp.Select) -> exp.AggFunc | None:
-    """The innermost aggregate or window function whose argument a node belongs to, or None."""
-    node: exp.Expr | None = column
-    while node is not None and node is not select:
-        if isinstance(node, exp.AggFunc):
-            return node
-        node = node.parent
-    return None
 
 
 class _Reader:
@@ -320,9 +289,9 @@ class _Reader:
         return NotUnderstood("unknown-column", name=column.name, near=near)
 
     def _check(self, column: exp.Column, kind: int) -> None:
-        if column.find_ancestor(exp.Filter, exp.Select) and _in_filter_condition(column):
+        if column.find_ancestor(exp.Filter, exp.Select) and in_filter_condition(column):
             raise self._error("protected-condition", kind)
-        if _in_window(column, self._select):
+        if in_window(column, self._select):
             raise self._error("protected-window", kind)
         aggregate = aggregate_around(column, self._select)
         if aggregate is not None:
@@ -387,24 +356,3 @@ class _Reader:
             column = projection.unalias()
             kind = self._kind(column) if isinstance(column, exp.Column) else None
             self._reading.outputs.append((projection.alias_or_name, kind))
-
-
-def _in_window(column: exp.Column, select: exp.Select) -> bool:
-    """Whether a window function reads a column row by row: no aggregate stands between the two."""
-    node: exp.Expr | None = column
-    while node is not None and node is not select:
-        if isinstance(node, exp.Window):
-            return True
-        if isinstance(node, exp.AggFunc) and not is_windowed(node):
-            return False
-        node = node.parent
-    return False
-
-
-def _in_filter_condition(column: exp.Column) -> bool:
-    node: exp.Expr = column
-    while node.parent is not None and not isinstance(node, exp.Select):
-        if isinstance(node.parent, exp.Filter):
-            return node.arg_key == "expression"
-        node = node.parent
-    return False

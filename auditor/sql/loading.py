@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, Protocol
@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from auditor.errors import DatabaseError
 from auditor.sql import vault
 from auditor.sql.names import nearest
-from auditor.sql.schema import DEFAULT_SCHEMA, Column, Protected, Schema, Table, View, folded, quoted
+from auditor.sql.schema import Column, Protected, Schema, Table, folded, quoted
 from auditor.sql.shape import DATA
-from auditor.sql.views import Definition, definition, reads
+from auditor.sql.views import Stored
 
 _SOURCE = "source"
 
@@ -138,25 +138,7 @@ class _Loader:
     def __init__(self, connection: duckdb.DuckDBPyConnection, path: str) -> None:
         self._connection = connection
         self._path = path
-        names = connection.execute(
-            "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = $1 AND NOT internal "
-            "UNION ALL SELECT schema_name, view_name FROM duckdb_views() "
-            "WHERE database_name = $1 AND NOT internal ORDER BY ALL",
-            [_SOURCE],
-        ).fetchall()
-        self._names = [_full(*each) for each in names]
-        views = connection.execute(
-            "SELECT schema_name, view_name, sql FROM duckdb_views() "
-            "WHERE database_name = $1 AND NOT internal ORDER BY ALL",
-            [_SOURCE],
-        ).fetchall()
-        self._views = {_full(schema, name): str(sql) for schema, name, sql in views}
-        macros = connection.execute(
-            "SELECT DISTINCT lower(function_name) FROM duckdb_functions() "
-            "WHERE database_name = $1 AND NOT internal",
-            [_SOURCE],
-        ).fetchall()
-        self._macros = frozenset(str(name) for (name,) in macros)
+        self._stored = Stored(connection, _SOURCE, path)
         connection.execute(f"CREATE SCHEMA {DATA}")
 
     def load(
@@ -164,7 +146,7 @@ class _Loader:
     ) -> Loaded:
         """Copy the tables and read the vaults."""
         held = self._confidential(protects)
-        self._require_apart(held)
+        self._stored.require_apart([each.name for each in held])
         tables, protected, vaults = [], list[Protected](), list[Vault]()
         keys: list[pa.ChunkedArray] = []
         for each in held:
@@ -177,20 +159,20 @@ class _Loader:
             self._copy_protected(each)
         confidential = {each.name for each in held}
         # what a protected view reads holds the protected values, too
-        confidential |= {read for each in held for read in self._read_by(each.name)}
-        for other in dict.fromkeys(self._table(each) for each in public_tables):
+        confidential |= {read for each in held for read in self._stored.read_by(each.name)}
+        for other in dict.fromkeys(self._stored.table(each) for each in public_tables):
             if other in confidential:
                 raise DatabaseError(
                     f"table {other} is protected, or holds what is, and cannot be public as well"
                 )
-            self._require_public(other, confidential)
+            self._stored.require_public(other, confidential)
             tables.append(Table(other, tuple(self._columns(other))))
             self._connection.execute(
                 f"CREATE TABLE {DATA}.{quoted(other)} AS SELECT * FROM {self._source(other)} ORDER BY ALL"
             )
         # in the policy's order, whatever tables the columns are of
         order = self._positions(protects, protected)
-        schema = Schema(tuple(tables), tuple(protected[i] for i in order), self._stored(views))
+        schema = Schema(tuple(tables), tuple(protected[i] for i in order), self._stored.views(views))
         ordered = tuple(vaults[i] for i in order)
         fingerprint = _fingerprint(self._connection, schema, ordered, keys)
         return Loaded(self._connection, schema, ordered, fingerprint)
@@ -199,7 +181,7 @@ class _Loader:
         """The tables that hold protected columns, each once."""
         by_table: dict[str, list[Protection]] = {}
         for protect in protects:
-            by_table.setdefault(self._table(protect.table), []).append(protect)
+            by_table.setdefault(self._stored.table(protect.table), []).append(protect)
         return [self._one(name, group) for name, group in by_table.items()]
 
     def _one(self, name: str, group: Sequence[Protection]) -> _Confidential:
@@ -261,17 +243,7 @@ class _Loader:
 
     def _positions(self, protects: Sequence[Protection], protected: Sequence[Protected]) -> list[int]:
         places = {(each.table, folded(each.column)): i for i, each in enumerate(protected)}
-        return [places[self._table(protect.table), folded(protect.column)] for protect in protects]
-
-    def _table(self, name: str) -> str:
-        """A table or view as the file spells it."""
-        spelled = {folded(each): each for each in self._names}
-        wanted = folded(name)
-        found = spelled.get(wanted) or spelled.get(wanted.removeprefix(DEFAULT_SCHEMA + "."))
-        if found is None:
-            there = nearest(name, self._names) if self._names else "It has no tables."
-            raise DatabaseError(f"{self._path} has no table {name}. {there}")
-        return found
+        return [places[self._stored.table(protect.table), folded(protect.column)] for protect in protects]
 
     def _source(self, name: str) -> str:
         schema, table = Table(name, ()).path
@@ -280,67 +252,6 @@ class _Loader:
     def _columns(self, name: str) -> list[Column]:
         rows = self._connection.execute(f"DESCRIBE SELECT * FROM {self._source(name)}").fetchall()
         return [Column(str(row[0]), str(row[1])) for row in rows]
-
-    # --- views
-
-    def _definition(self, name: str) -> Definition:
-        return definition(name, self._views[name], self._macros)
-
-    def _read_by(self, name: str, seen: frozenset[str] = frozenset()) -> Iterator[str]:
-        """The tables and views that a view reads, also through other views."""
-        if name not in self._views or name in seen:
-            return
-        for schema, table in reads(self._definition(name)):
-            for found in self._meant(schema, table):
-                yield found
-                yield from self._read_by(found, seen | {name})
-
-    def _meant(self, schema: str, table: str) -> list[str]:
-        """What a name in a view may stand for: without a schema, the tables of that name in all of them.
-
-        None of them is a WITH query of the view.
-        """
-        paths = [(Table(each, ()).path, each) for each in self._names]
-        return [
-            each
-            for (holder, bare), each in paths
-            if folded(bare) == folded(table) and (not schema or folded(holder) == folded(schema))
-        ]
-
-    def _require_apart(self, held: Sequence[_Confidential]) -> None:
-        behind: dict[str, str] = {each.name: each.name for each in held}
-        for each in held:
-            for read in set(self._read_by(each.name)):
-                if read in behind:
-                    also = "the protected table" if behind[read] == read else f"what {behind[read]} reads,"
-                    raise DatabaseError(
-                        f"view {each.name} reads {also} {read}: answers about the two would not be counted "
-                        "together; protect one table alone, and name its views in tables.views"
-                    )
-            behind |= dict.fromkeys(self._read_by(each.name), each.name)
-
-    def _require_public(self, name: str, confidential: set[str]) -> None:
-        for read in self._read_by(name):
-            if read in confidential:
-                raise DatabaseError(
-                    f"view {name} reads the protected table {read}, so it cannot be public as a whole; "
-                    "name it in tables.views instead"
-                )
-
-    def _stored(self, names: Sequence[str]) -> tuple[View, ...]:
-        """The views that may be read, those that others read first."""
-        wanted = list(dict.fromkeys(self._table(each) for each in names))
-        for name in wanted:
-            if name not in self._views:
-                raise DatabaseError(f"{name} is not a view; public tables belong in tables.public")
-            named = all(schema for schema, _ in reads(self._definition(name)))
-            if Table(name, ()).path[0] != DEFAULT_SCHEMA and not named:
-                raise DatabaseError(f"view {name} reads tables without naming their schema; write it there")
-        # a view that another reads through comes before it
-        wanted = sorted(wanted, key=lambda name: len(set(self._read_by(name)) & set(wanted)))
-        return tuple(
-            View(name, found.query, found.columns) for name in wanted for found in [self._definition(name)]
-        )
 
     # --- protected tables
 
@@ -378,10 +289,6 @@ class _Loader:
             f"CREATE TABLE {DATA}.{quoted(table.name)} AS SELECT {columns}{numbers} "
             f"FROM {self._source(table.name)} ORDER BY {self._order(table, table.protected)}"
         )
-
-
-def _full(schema: str, name: str) -> str:
-    return name if schema == DEFAULT_SCHEMA else f"{schema}.{name}"
 
 
 def _fingerprint(

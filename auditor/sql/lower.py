@@ -14,9 +14,10 @@ from sqlglot.errors import ErrorLevel, UnsupportedError
 from sqlglot.optimizer.scope import Scope
 
 from auditor.sql.grouping import CALLS, grouping
-from auditor.sql.kinds import Kinds, Reading, own_nodes, sources_of
+from auditor.sql.kinds import Kinds, Reading
 from auditor.sql.linear import Argument
 from auditor.sql.names import cte_of
+from auditor.sql.scopes import own_nodes, sources_of
 from auditor.sql.statement import Aggregate, Block, Function, aggregate_name
 from auditor.sql.understood import NotUnderstood
 from auditor.sql.windows import is_windowed

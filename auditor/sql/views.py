@@ -7,16 +7,19 @@ view written out.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+import duckdb
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import TokenType
 
 from auditor.errors import DatabaseError
+from auditor.sql.names import nearest
+from auditor.sql.schema import DEFAULT_SCHEMA, Table, View, folded
 
 
 @dataclass(frozen=True)
@@ -66,3 +69,126 @@ def reads(found: Definition) -> set[tuple[str, str]]:
     (tree,) = DuckDB().parse(found.query)
     assert tree is not None
     return {(table.db, table.name) for table in tree.find_all(exp.Table)}
+
+
+class Stored:
+    """The tables and views of a database file, and which of them each view reads."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, catalog: str, path: str) -> None:
+        """Read the catalogue of an attached file.
+
+        Args:
+            connection: Where it is attached.
+            catalog: Under which name.
+            path: The file, for errors.
+        """
+        self._path = path
+        names = connection.execute(
+            "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = $1 AND NOT internal "
+            "UNION ALL SELECT schema_name, view_name FROM duckdb_views() "
+            "WHERE database_name = $1 AND NOT internal ORDER BY ALL",
+            [catalog],
+        ).fetchall()
+        self._names = [_full(*each) for each in names]
+        views = connection.execute(
+            "SELECT schema_name, view_name, sql FROM duckdb_views() "
+            "WHERE database_name = $1 AND NOT internal ORDER BY ALL",
+            [catalog],
+        ).fetchall()
+        self._texts = {_full(schema, name): str(sql) for schema, name, sql in views}
+        macros = connection.execute(
+            "SELECT DISTINCT lower(function_name) FROM duckdb_functions() "
+            "WHERE database_name = $1 AND NOT internal",
+            [catalog],
+        ).fetchall()
+        self._macros = frozenset(str(name) for (name,) in macros)
+
+    def table(self, name: str) -> str:
+        """A table or view as the file spells it.
+
+        Raises:
+            DatabaseError: there is none.
+        """
+        spelled = {folded(each): each for each in self._names}
+        wanted = folded(name)
+        found = spelled.get(wanted) or spelled.get(wanted.removeprefix(DEFAULT_SCHEMA + "."))
+        if found is None:
+            there = nearest(name, self._names) if self._names else "It has no tables."
+            raise DatabaseError(f"{self._path} has no table {name}. {there}")
+        return found
+
+    def read_by(self, name: str, seen: frozenset[str] = frozenset()) -> Iterator[str]:
+        """The tables and views that a view reads, also through other views; nothing for a table."""
+        if name not in self._texts or name in seen:
+            return
+        for schema, table in reads(self._definition(name)):
+            for found in self._meant(schema, table):
+                yield found
+                yield from self.read_by(found, seen | {name})
+
+    def require_apart(self, protected: Sequence[str]) -> None:
+        """Check that no two protected tables are views of the same rows.
+
+        Raises:
+            DatabaseError: answers about the two would not be counted together.
+        """
+        behind = {name: name for name in protected}
+        for name in protected:
+            for read in set(self.read_by(name)):
+                if read in behind:
+                    also = "the protected table" if behind[read] == read else f"what {behind[read]} reads,"
+                    raise DatabaseError(
+                        f"view {name} reads {also} {read}: answers about the two would not be counted "
+                        "together; protect one table alone, and name its views in tables.views"
+                    )
+            behind |= dict.fromkeys(self.read_by(name), name)
+
+    def require_public(self, name: str, confidential: Collection[str]) -> None:
+        """Check that a public table is no view of a protected one.
+
+        Raises:
+            DatabaseError: it would be shown whole.
+        """
+        for read in self.read_by(name):
+            if read in confidential:
+                raise DatabaseError(
+                    f"view {name} reads the protected table {read}, so it cannot be public as a whole; "
+                    "name it in tables.views instead"
+                )
+
+    def views(self, names: Sequence[str]) -> tuple[View, ...]:
+        """The views that may be read, those that others read first.
+
+        Raises:
+            DatabaseError: one is no view, or could be taken for another.
+        """
+        wanted = list(dict.fromkeys(self.table(each) for each in names))
+        for name in wanted:
+            if name not in self._texts:
+                raise DatabaseError(f"{name} is not a view; public tables belong in tables.public")
+            named = all(schema for schema, _ in reads(self._definition(name)))
+            if Table(name, ()).path[0] != DEFAULT_SCHEMA and not named:
+                raise DatabaseError(f"view {name} reads tables without naming their schema; write it there")
+        # a view that another reads through comes before it
+        ordered = sorted(wanted, key=lambda name: len(set(self.read_by(name)) & set(wanted)))
+        definitions = [(name, self._definition(name)) for name in ordered]
+        return tuple(View(name, found.query, found.columns) for name, found in definitions)
+
+    def _definition(self, name: str) -> Definition:
+        return definition(name, self._texts[name], self._macros)
+
+    def _meant(self, schema: str, table: str) -> list[str]:
+        """What a name in a view may stand for: without a schema, the tables of that name in all of them.
+
+        None of them is a WITH query of the view.
+        """
+        paths = [(Table(each, ()).path, each) for each in self._names]
+        return [
+            each
+            for (holder, bare), each in paths
+            if folded(bare) == folded(table) and (not schema or folded(holder) == folded(schema))
+        ]
+
+
+def _full(schema: str, name: str) -> str:
+    return name if schema == DEFAULT_SCHEMA else f"{schema}.{name}"
