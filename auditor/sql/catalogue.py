@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from auditor.sql.schema import DEFAULT_SCHEMA, Column, Schema, folded, quoted
+from auditor.sql.schema import DEFAULT_SCHEMA, Schema, folded, quoted
 from auditor.sql.statement import Plan
 
 Describe = Callable[[str], list[tuple[str, str]]]
@@ -34,9 +34,7 @@ def listed(text: str, schema: Schema, describe: Describe) -> Plan | None:
     name = folded(found[1].replace('"', "")).removeprefix(f"{DEFAULT_SCHEMA}.")
     for table in schema.tables:
         if folded(table.name) == name:
-            protected = [Column(each.column, each.type) for _, each in schema.protected_of(table)]
-            columns = [(each.name, each.type) for each in (*table.columns, *protected)]
-            return described(f"DESCRIBE {table.name}", columns)
+            return described(f"DESCRIBE {table.name}", schema.columns_of(table))
     for view in schema.views:
         if folded(view.name) == name:
             return described(f"DESCRIBE {view.name}", describe(f"FROM {'.'.join(map(quoted, view.path))}"))

@@ -130,6 +130,7 @@ class _Confidential:
     shown: tuple[Column, ...]
     protected: tuple[Column, ...]
     key: Column | None
+    order: tuple[str, ...]
 
 
 class _Loader:
@@ -150,7 +151,7 @@ class _Loader:
         tables, protected, vaults = [], list[Protected](), list[Vault]()
         keys: list[pa.ChunkedArray] = []
         for each in held:
-            tables.append(Table(each.name, self._marked(each)))
+            tables.append(Table(each.name, self._marked(each), each.order))
             for column in each.protected:
                 vault_, named = self._vault(each, column)
                 protected.append(Protected(each.name, column.name, column.type))
@@ -203,7 +204,9 @@ class _Loader:
         named = {_column(columns, protect.key, name) for protect in group if protect.key is not None}
         if len(named) > 1:
             raise DatabaseError(f"table {name} is given different keys; name one")
-        return _Confidential(name, shown.pop(), tuple(protected), next(iter(named), None))
+        readable = shown.pop()
+        order = tuple(each.name for each in columns if each in readable or each in protected)
+        return _Confidential(name, readable, tuple(protected), next(iter(named), None), order)
 
     def _shown(
         self,

@@ -73,9 +73,7 @@ def _fold(tree: exp.Expr) -> None:
 def _mapping(schema: Schema) -> MappingSchema:
     tables: dict[str, object] = {}
     for table in schema.tables:
-        names = [each.name for each in table.columns]
-        names += [each.column for _, each in schema.protected_of(table)]
-        tables[folded(table.name)] = {folded(name): "UNKNOWN" for name in names}
+        tables[folded(table.name)] = {folded(name): "UNKNOWN" for name, _ in schema.columns_of(table)}
     return MappingSchema({DATA: tables}, dialect="duckdb", normalize=False)
 
 

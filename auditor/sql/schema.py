@@ -32,6 +32,8 @@ class Table:
     """`table`, or `schema.table`."""
     columns: tuple[Column, ...]
     """The public columns in table order."""
+    order: tuple[str, ...] = ()
+    """Names of all readable columns in table order, protected ones among them; empty: these stand last."""
 
     @property
     def path(self) -> tuple[str, str]:
@@ -79,6 +81,13 @@ class Schema:
     """The protected columns; everything else refers to them by position."""
     views: tuple[View, ...] = ()
     """Readable views, in an order in which each reads only those before it."""
+
+    def columns_of(self, table: Table) -> list[tuple[str, str]]:
+        """Names and types of a table's readable columns, protected ones among them, in table order."""
+        columns = [(each.name, each.type) for each in table.columns]
+        columns += [(each.column, each.type) for _, each in self.protected_of(table)]
+        places = {name: place for place, name in enumerate(table.order)}
+        return sorted(columns, key=lambda column: places.get(column[0], len(places)))
 
     def protected_of(self, table: Table) -> tuple[tuple[int, Protected], ...]:
         """The protected columns of a table, with their positions."""

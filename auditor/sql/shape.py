@@ -29,9 +29,8 @@ class Shape:
         self._lock = threading.Lock()
         self._connection.execute(f"CREATE SCHEMA {DATA}")
         for table in schema.tables:
-            columns = [(column.name, column.type) for column in table.columns]
-            columns += [(each.column, each.type) for _, each in schema.protected_of(table)]
-            self._create(table, ", ".join(f"{quoted(name)} {type_}" for name, type_ in columns))
+            columns = ", ".join(f"{quoted(name)} {type_}" for name, type_ in schema.columns_of(table))
+            self._create(table, columns)
         for view in schema.views:
             self._view(view)
         self._connection.execute(

@@ -19,7 +19,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from auditor.errors import DatabaseError
 from auditor.sql.names import nearest
-from auditor.sql.schema import DEFAULT_SCHEMA, Table, View, folded
+from auditor.sql.schema import DEFAULT_SCHEMA, Table, View, folded, quoted
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,8 @@ class Stored:
             "WHERE database_name = $1 AND NOT internal ORDER BY ALL",
             [catalog],
         ).fetchall()
-        self._names = [_full(*each) for each in names]
+        self._paths = [(str(schema), str(name)) for schema, name in names]
+        self._names = [_full(*each) for each in self._paths]
         views = connection.execute(
             "SELECT schema_name, view_name, sql FROM duckdb_views() "
             "WHERE database_name = $1 AND NOT internal ORDER BY ALL",
@@ -112,7 +113,7 @@ class Stored:
         spelled = {folded(each): each for each in self._names}
         wanted = folded(name)
         found = spelled.get(wanted) or spelled.get(wanted.removeprefix(DEFAULT_SCHEMA + "."))
-        if found is None:
+        if found is None or '"' in found:
             there = nearest(name, self._names) if self._names else "It has no tables."
             raise DatabaseError(f"{self._path} has no table {name}. {there}")
         return found
@@ -182,13 +183,15 @@ class Stored:
 
         None of them is a WITH query of the view.
         """
-        paths = [(Table(each, ()).path, each) for each in self._names]
         return [
-            each
-            for (holder, bare), each in paths
+            _full(holder, bare)
+            for holder, bare in self._paths
             if folded(bare) == folded(table) and (not schema or folded(holder) == folded(schema))
         ]
 
 
 def _full(schema: str, name: str) -> str:
+    if "." in schema + name:
+        # not to be taken for a table of a schema; nothing is found by such a name
+        return f"{quoted(schema)}.{quoted(name)}"
     return name if schema == DEFAULT_SCHEMA else f"{schema}.{name}"
