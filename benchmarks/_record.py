@@ -140,10 +140,7 @@ class Record:
                 values += () if value is None else (Fraction(value),)
                 found[number] = Row(number, user, sql, verdict, code, values)
         self.rows: Sequence[Row] = list(found.values())
-
-    @property
-    def length(self) -> int:
-        return self.rows[-1].number if self.rows else 0
+        self.length = self.rows[-1].number if self.rows else after
 
     def answered(self) -> Counter[tuple[str, str]]:
         """How often each user's statement was answered."""
