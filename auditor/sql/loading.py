@@ -205,6 +205,12 @@ class _Loader:
         if len(named) > 1:
             raise DatabaseError(f"table {name} is given different keys; name one")
         readable = shown.pop()
+        for computed in self._stored.computed(name, [each.name for each in protected]):
+            if computed in [each.name for each in readable]:
+                raise DatabaseError(
+                    f"column {computed} of table {name} is computed from a protected column, so it cannot be "
+                    "public; list the public columns without it"
+                )
         order = tuple(each.name for each in columns if each in readable or each in protected)
         return _Confidential(name, readable, tuple(protected), next(iter(named), None), order)
 

@@ -83,6 +83,7 @@ class Stored:
             path: The file, for errors.
         """
         self._path = path
+        self._connection, self._catalog = connection, catalog
         names = connection.execute(
             "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = $1 AND NOT internal "
             "UNION ALL SELECT schema_name, view_name FROM duckdb_views() "
@@ -126,6 +127,24 @@ class Stored:
             for found in self._meant(schema, table):
                 yield found
                 yield from self.read_by(found, seen | {name})
+
+    def computed(self, table: str, columns: Sequence[str]) -> list[str]:
+        """The generated columns of a table that read any of some columns, directly or through others."""
+        schema, name = Table(table, ()).path
+        generated = self._connection.execute(
+            "SELECT column_name, column_default FROM duckdb_columns() WHERE database_name = $1 "
+            "AND schema_name = $2 AND table_name = $3 AND is_generated ORDER BY column_index",
+            [self._catalog, schema, name],
+        ).fetchall()
+        words = {
+            str(column): {folded(token.text) for token in DuckDB().tokenize(str(text))}
+            for column, text in generated
+        }
+        found: list[str] = []
+        for _ in words:
+            reading = {folded(each) for each in (*columns, *found)}
+            found += [each for each, used in words.items() if each not in found and used & reading]
+        return found
 
     def require_apart(self, protected: Sequence[str]) -> None:
         """Check that no two protected tables are views of the same rows.

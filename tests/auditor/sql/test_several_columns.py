@@ -52,7 +52,7 @@ def database(path: Path) -> Iterator[Database]:
         "SELECT team, SUM(salary) + SUM(bonus) FROM staff GROUP BY team ORDER BY team",
         "SELECT SUM(salary) FROM staff WHERE bonus IS NOT NULL",
         "SELECT SUM(charge), SUM(bonus) FROM staff JOIN visits ON id = staff_id",
-        "SELECT clinic, SUM(charge) FROM visits, staff WHERE id = staff_id AND full_time GROUP BY 1 ORDER BY 1",
+        "SELECT clinic, SUM(charge) FROM visits JOIN staff ON id = staff_id GROUP BY 1 ORDER BY 1",
         "SELECT (SELECT SUM(salary) FROM staff) - (SELECT SUM(charge) FROM visits)",
         "SELECT SUM(salary) FROM staff UNION ALL SELECT SUM(charge) FROM visits",
         "SELECT SUM(a), MAX(b) FROM (SELECT salary AS a, bonus AS b FROM staff WHERE team < 3)",
@@ -176,3 +176,17 @@ def test_what_would_count_values_apart_is_an_error(
     protects = given.pop("protects")
     with pytest.raises(DatabaseError, match=words):
         Database.open(path, protects, **given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("column", ["twice", "more"])
+def test_a_column_computed_from_a_protected_one_is_not_public(column: str, tmp_path: Path) -> None:
+    path = make(
+        tmp_path / "t.duckdb",
+        "CREATE TABLE staff (id INTEGER, salary INTEGER, twice INTEGER AS (salary * 2), "
+        "more INTEGER AS (twice + 1), other INTEGER AS (id + 1)); "
+        "INSERT INTO staff (id, salary) SELECT i, i * 37 % 90 FROM range(40) t(i)",
+    )
+    for public in ("all", ["id", column]):
+        with pytest.raises(DatabaseError, match="computed from a protected column"):
+            Database.open(path, [Protection("staff", "salary", public)])
+    Database.open(path, [Protection("staff", "salary", ["id", "other"])]).close()
