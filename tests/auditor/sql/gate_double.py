@@ -57,9 +57,7 @@ def make(path: Path, statements: str = STAFF) -> Path:
 
 
 def open_staff(path: Path) -> Database:
-    return Database.open(
-        path, [PROTECT], public_tables=["regions", "hr.grades"], views=["adults"]
-    )
+    return Database.open(path, [PROTECT], public_tables=["regions", "hr.grades"], views=["adults"])
 
 
 def compute(database: Database, asked: Asked) -> Fraction:
