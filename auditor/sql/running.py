@@ -63,12 +63,14 @@ def watched(cursor: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[Watch
     """Run the body under a watch; the cursor must stay open until it ends."""
     watch = Watch(cursor, seconds)
     thread = threading.Thread(target=watch.run, name="statement-watch", daemon=True)
-    thread.start()
     try:
+        # inside, so that whoever is interrupted while it starts leaves no thread waiting
+        thread.start()
         yield watch
     finally:
         watch.end()
-        thread.join()
+        if thread.ident is not None:
+            thread.join()
 
 
 def fetch(cursor: duckdb.DuckDBPyConnection, sql: str, limits: Limits) -> pa.Table:

@@ -462,10 +462,6 @@ with Gate.open(*sys.argv[1:]) as gate:
 """
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="duckdb.connect() ends the process (SIGABRT) where no descriptor is left, at the first statement",
-)
 def test_a_gate_that_has_answered_nothing_yet_survives_having_no_descriptors_left(
     database: Path, rules: Path
 ) -> None:
@@ -670,11 +666,6 @@ def test_an_interrupt_comes_out_as_what_it_is(database: Path) -> None:
         signal.signal(signal.SIGALRM, before)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="watched() starts its thread outside its try: interrupted there, the thread waits its 30 seconds "
-    "and then complains about a cursor that is closed",
-)
 def test_an_interrupt_while_a_statement_begins_leaves_no_thread_behind(
     database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
