@@ -79,7 +79,7 @@ def test_after_a_thousand_queries_of_the_real_attack_everybody_may_still_have_ei
         ids = gate._database
         answers = [answer for entry in entries for answer in entry.answers if answer.kind == "sum"]
         members = [(answer.records, int(answer.value)) for answer in answers]
-        values = ids.integers
+        values = ids.vaults[0].integers
         history = gate.history()
     matrix = np.zeros((len(members), len(truth)))
     for row, (records, _) in enumerate(members):

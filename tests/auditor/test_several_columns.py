@@ -136,8 +136,8 @@ def test_known_parts_of_a_statement_are_not_recorded_again(gate: Gate) -> None:
     assert told == [[("staff", "salary")], [("firms", "profit")]]
 
 
-def test_a_leak_event_is_about_the_columns_whose_answer_broke_the_limit(tmp_path: Path) -> None:
-    """All bonuses are 0, so their maximum gives everybody away; salaries are like any others."""
+def test_a_leak_event_is_about_every_column_of_the_statement(tmp_path: Path) -> None:
+    """All bonuses are 0, so their maximum gives everybody away; that it was they acquits the salaries."""
     path = tmp_path / "odd.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute("""
@@ -148,14 +148,17 @@ def test_a_leak_event_is_about_the_columns_whose_answer_broke_the_limit(tmp_path
         assert gate.check(both).code == "answered"
         refused = verdict(gate, both)
         assert (refused.code, refused.risk_after) == ("risk", None)
-        (leak,) = entries(gate)[-1].answers
-        assert (leak.kind, leak.name, len(leak.records)) == ("leak", ("staff", "bonus"), 60)
+        told = entries(gate)[-1].answers
+        assert [(leak.kind, leak.name, len(leak.records)) for leak in told] == [
+            ("leak", ("staff", "bonus"), 60),
+            ("leak", ("staff", "salary"), 60),
+        ]
         assert verdict(gate, "SELECT sum(bonus) FROM staff WHERE age < 40").code == "leaks"
-        assert verdict(gate, "SELECT sum(salary) FROM staff WHERE age < 40").code == "answered"
+        assert verdict(gate, "SELECT sum(salary) FROM staff WHERE age < 40").code == "leaks"
         assert verdict(gate, "SELECT sum(salary), sum(bonus) FROM staff WHERE age < 40").code == "leaks"
     with Gate.open(path, Policy.parse(STAFF + BONUS + REST)) as gate:
         assert verdict(gate, "SELECT sum(bonus) FROM staff WHERE age < 40").code == "leaks"
-        assert verdict(gate, "SELECT avg(salary) FROM staff WHERE age < 40").code == "known"
+        assert verdict(gate, "SELECT avg(salary) FROM staff WHERE age < 40").code == "leaks"
 
 
 def test_delta_is_of_the_statement_and_not_of_each_column(tmp_path: Path) -> None:

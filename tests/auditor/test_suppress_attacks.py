@@ -96,7 +96,7 @@ def before_leaks(gate: Gate) -> int:
     return int(np.argmax(leaks > 0)) if leaks.any() else len(leaks)
 
 
-@pytest.mark.parametrize("seed", [6, 7])
+@pytest.mark.parametrize("seed", [1, 9, 10])
 def test_a_table_that_agrees_with_all_answers_has_the_same_groups_withheld(seed: int, tmp_path: Path) -> None:
     """The pattern of NULLs comes from the answers: whoever could compute it learns nothing from it."""
     persons, statements = people(40, seed), random_statements(seed, 6)
