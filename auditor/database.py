@@ -112,10 +112,10 @@ class Database:
         """
         loaded = load(os.fspath(path), protects, public_tables, views, memory_limit)
         try:
-            # what reading a statement needs is made now: later there may be no descriptors for it
-            understand("SELECT 1", None, loaded.schema)
             for view in loaded.schema.views:
                 _require_readable(view, loaded.schema)
+            # what reading a statement needs is made now: later there may be no descriptors for it
+            understand("SELECT 1", None, loaded.schema)
         except DatabaseError:
             loaded.connection.close()
             raise

@@ -59,6 +59,8 @@ SECONDS = 5.0
 """For one statement in a worker; not for starting one."""
 STARTING = 60.0
 """For the start of a worker, which imports this package."""
+STARTS = 3
+"""Times that starting a worker is tried for one statement."""
 MEMORY = 4 << 30
 """Address space that a worker may take for statements, where the platform can limit it. DuckDB reserves more
 than it uses: with 1 GiB it broke at times before the first statement."""
@@ -171,24 +173,37 @@ class _Worker:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._owner = 0
+        self._late = False
 
     def ask(self, question: tuple[object, ...], seconds: float) -> Plan | Unsupported:
         """The answer to one question, or "too-large"."""
         found: object = None
-        try:
-            found = self._answer((seconds, *question), seconds, self._running())
-        except (_Broken, OSError, EOFError, pickle.UnpicklingError, MemoryError):
-            self.stop()
-        except BaseException:
-            # Interrupted between question and answer: the next question must not get this answer.
-            self.stop()
-            raise
+        for _ in range(2):
+            try:
+                found = self._answer((seconds, *question), seconds, self._running())
+                break
+            except (_Broken, OSError, EOFError, pickle.UnpicklingError, MemoryError):
+                self.stop()
+                if self._late:
+                    break
+                # It was killed from outside, perhaps before it was asked: once more, with another.
+            except BaseException:
+                # Interrupted between question and answer: the next question must not get this answer.
+                self.stop()
+                raise
         return found if isinstance(found, Plan | Unsupported) else NotUnderstood("too-large").reason
 
     def _running(self) -> subprocess.Popen[bytes]:
         process = self._process
         if process is not None and self._owner == os.getpid() and process.poll() is None:
             return process
+        for _ in range(STARTS - 1):
+            # a start may fail where memory or time is short for a moment; the statement is not to blame
+            with contextlib.suppress(_Broken, OSError):
+                return self._started()
+        return self._started()
+
+    def _started(self) -> subprocess.Popen[bytes]:
         self.stop()
         process = subprocess.Popen(
             [sys.executable, "-c", _START],
@@ -210,7 +225,10 @@ class _Worker:
         # Killing is what ends a wait for a pipe on every platform.
         killed = threading.Event()
 
+        self._late = False
+
         def kill() -> None:
+            self._late = True
             killed.set()
             process.kill()
 

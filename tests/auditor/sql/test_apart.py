@@ -170,7 +170,7 @@ def test_a_worker_that_dies_at_work_is_too_large() -> None:
     apart.understand(LONG, None, SCHEMA)
     (pid,) = pids()
     threading.Timer(0.5, os.kill, (pid, signal.SIGKILL)).start()
-    found = apart.understand(ENDLESS, None, SCHEMA, seconds=20)
+    found = apart.understand(ENDLESS, None, SCHEMA, seconds=5)
     assert isinstance(found, Unsupported)
     assert found.code == "too-large"
 
