@@ -2,7 +2,7 @@
 
 Promises one rule for every name: functions and aggregates must be consistent and without side effects in
 every overload, none of them denied by name below, and only overloads over plain types are recorded. Run by
-`python -m auditor.sql.pure` and by the tests; statements are checked against the frozen file alone.
+`python -m auditor.sql.regenerate` and by the tests; statements are checked against the frozen file alone.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What may stand in SQL that runs, by DuckDB's own names: functions, operators, aggregates, windows, types.
 
 The list is `pure.csv`, derived once from what DuckDB documents (`auditor.sql.derive`) and read from then on:
-a new release of DuckDB adds nothing to it. `python -m auditor.sql.pure` derives it anew; read the difference
-before you commit it. Knows names only; whether they stand in a statement is `auditor.sql.guard`'s.
+a new release of DuckDB adds nothing to it. `python -m auditor.sql.regenerate` derives it anew; read the
+difference before you commit it. Knows names only; whether they stand in a statement is `auditor.sql.guard`'s.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ import csv
 import io
 from dataclasses import dataclass
 from importlib.resources import files
-from pathlib import Path
 
 import duckdb
 
 from auditor.sql.derive import Pure, derive, impure
 
-_FILE = "pure.csv"
-_COLUMNS = ("kind", "name", "node", "refusal", "signatures")
+FILE = "pure.csv"
+COLUMNS = ("kind", "name", "node", "refusal", "signatures")
 _UNBOUNDED = 1 << 20
 
 
@@ -89,7 +88,7 @@ def _named(*kinds: str) -> frozenset[str]:
     return frozenset(entry.name for entry in ENTRIES if entry.kind in kinds)
 
 
-VERSION, ENTRIES = read((files("auditor.sql") / _FILE).read_text("utf-8"))
+VERSION, ENTRIES = read((files("auditor.sql") / FILE).read_text("utf-8"))
 """The release of DuckDB that the list was derived from, and its lines."""
 scalars = _named("scalar", "macro")
 """Functions of one row's values that may run."""
@@ -135,24 +134,3 @@ def classes(*kinds: str) -> frozenset[str]:
         node for entry in ENTRIES if entry.kind in kinds and not entry.refusal for node in entry.node.split()
     }
     return frozenset(nodes - {"Anonymous", "AnonymousAggFunc"})
-
-
-def _written() -> str:
-    from auditor.sql.roundtrip import instance, round_trip
-
-    with duckdb.connect(":memory:") as connection:
-        pure = derive(connection)
-    out = io.StringIO()
-    out.write(f"# DuckDB {duckdb.__version__}\n")
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(_COLUMNS)
-    with instance() as samples:
-        for each in pure:
-            verdict = None if each.kind == "type" else round_trip(samples, each)
-            node, refusal = ("", "") if verdict is None else (verdict.node, verdict.refusal)
-            writer.writerow([each.kind, each.name, node, refusal, "; ".join(each.signatures)])
-    return out.getvalue()
-
-
-if __name__ == "__main__":
-    Path(__file__).with_name(_FILE).write_text(_written(), "utf-8")

@@ -33,7 +33,8 @@ def test_the_list_is_what_this_duckdb_documents(connection: duckdb.DuckDBPyConne
     found = pure.changes(connection, pure.ENTRIES)
     assert not found, (
         f"DuckDB {duckdb.__version__} differs from {pure.VERSION}, which pure.csv was derived from. Look at "
-        "each of these, then run `python -m auditor.sql.pure` and read the difference:\n" + "\n".join(found)
+        "each of these, then run `python -m auditor.sql.regenerate` and read the difference:\n"
+        + "\n".join(found)
     )
 
 
