@@ -136,6 +136,8 @@ class ColumnKnowledge:
         """Integer programs that decisions may still use before the next answer."""
         self.spent: NDArray[np.bool_] = np.zeros(self.column.size, dtype=np.bool_)
         """(n,) records that a leak event was about."""
+        self.told = 0
+        """How many leak events it knows of."""
         self._lost: tuple[int, int, NDArray[np.bool_]] = (0, 0, self.spent)
         self._judgement: Judgement | None = None
 
@@ -197,6 +199,7 @@ class ColumnKnowledge:
         for answer in answers:
             if answer.kind == "leak":
                 self.spent[answer.records] = True
+                self.told += 1
                 continue
             query = self.system.query(answer.kind, answer.records, answer.signs)
             found.append(query.answered(self.system.units(query, answer.value)))
@@ -211,14 +214,14 @@ class ColumnKnowledge:
         What the event told is not among the answers. With a total that is known, what is asked about the
         others would be an answer about those that it was about, and what it told may say who the others are.
         """
-        answers, spent = len(self.system.answers), int(self.spent.sum())
-        if self._lost[:2] != (answers, spent):
-            self._lost = (answers, spent, _tied(self.spent, [each.members for each in self.system.answers]))
+        known = (len(self.system.answers), self.told)
+        if self._lost[:2] != known:
+            self._lost = (*known, _tied(self.spent, [each.members for each in self.system.answers]))
         return self._lost[2]
 
     def spent_on(self, queries: Sequence[Query]) -> bool:
         """Whether a record is asked about of which, after a leak event, nothing can be claimed."""
-        if self._knowledge.policy.decision.after_leak == "continue" or not self.spent.any():
+        if self._knowledge.policy.decision.after_leak == "continue" or not self.told:
             return False
         return any(self.lost[query.members].any() for query in queries)
 
@@ -263,8 +266,8 @@ class Party:
 
     @property
     def learned(self) -> int:
-        """How many answers and records told by refusals it knows of."""
-        return sum(len(each.system.answers) + int(each.spent.sum()) for each in self.columns)
+        """How many answers and leak events it knows of."""
+        return sum(len(each.system.answers) + each.told for each in self.columns)
 
     def reads(self, asked: Sequence[Asked]) -> Reads:
         """What is asked, each query once, in the order of first mention, by protected column."""
