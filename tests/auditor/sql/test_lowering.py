@@ -125,7 +125,9 @@ def test_groups_that_public_filters_remove_are_not_asked(
     database: Database, path: Path, sql: str, asked: int
 ) -> None:
     assert groups_asked(database, sql) == asked
-    if "LIMIT" not in sql or "ORDER BY" in sql:
+    # Three departments have equally many members: which two of them are least is DuckDB's choice of the moment.
+    tied = "ORDER BY COUNT(*) LIMIT" in sql
+    if "LIMIT" not in sql or ("ORDER BY" in sql and not tied):
         with duckdb.connect(str(path), read_only=True) as plain:
             names = [str(row[0]) for row in plain.sql(f"DESCRIBE {sql}").fetchall()]
             expected = plain.sql(sql).to_arrow_table().rename_columns(names)
