@@ -85,6 +85,7 @@ class Gate:
                 tuple((*column.name, column.size) for column in knowledge.columns),
                 rules.ledger.scope,
                 rules.protect_canonical,
+                insiders=rules.intruder.insiders,
             )
             where = rules.ledger_location(os.fspath(database)) if ledger is None else os.fspath(ledger)
             book = opened.enter_context(Ledger.open(where, binding, rules.anchor_path))

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 NOT_YET: Mapping[tuple[str, str], tuple[object, str]] = {
-    ("intruder", "insiders"): (0, "insiders = 1 is not available yet; set insiders = 0, or leave it out"),
     ("intruder", "candidates"): (
         "interval",
         'only "interval" is available yet; set candidates = "interval", or leave it out',
@@ -32,7 +31,6 @@ NOT_YET: Mapping[tuple[str, str], tuple[object, str]] = {
 """(section, key): the one value on offer, and what to say to those that a later version will take."""
 
 LATER: Mapping[tuple[str, str], tuple[object, ...]] = {
-    ("intruder", "insiders"): (1,),
     ("intruder", "candidates"): ("exact", "tilted"),
 }
 """(section, key): the values that a later version will take. Any other is a mistake."""

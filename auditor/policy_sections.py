@@ -27,6 +27,9 @@ MOST_STEPS = 100_000
 MOST_VALUES = 10**12
 """The same for `resolution`: sums over millions of records must stay whole numbers of 64 bits."""
 
+DEFAULT_INSIDERS = 0
+"""How many insiders a policy that does not say reckons with."""
+
 MOST_DIGITS = 40
 """Exponents beyond this are slips of the pen; `1e999999999` as an exact number would fill the memory."""
 
@@ -45,6 +48,12 @@ def _exact(number: object) -> Fraction:
 def _whole(number: object) -> object:
     if isinstance(number, bool) or not isinstance(number, int):
         raise ValueError("must be a whole number")
+    return number
+
+
+def _insiders(number: object) -> object:
+    if isinstance(number, bool) or not isinstance(number, int) or number not in (0, 1):
+        raise ValueError("must be 0 or 1")
     return number
 
 
@@ -190,8 +199,8 @@ class Intruder(Section):
 
     knows: Columns = "all"
     """the public columns the intruder knows of a person, or "all": knows = ["age", "sex"]"""
-    insiders: Whole = 0
-    """how many individuals may pool their own values with the answers; this version offers insiders = 0"""
+    insiders: Annotated[int, BeforeValidator(_insiders)] = DEFAULT_INSIDERS
+    """how many individuals may pool their own values with the answers, 0 or 1: insiders = 1"""
     candidates: str = "interval"
     """how answers become beliefs; this version offers candidates = "interval\""""
     published: tuple[Name, ...] = ()

@@ -263,8 +263,9 @@ views = []
 [intruder]
 # "all", or a list of public columns: what an intruder knows of the person looked for.
 knows = "all"
-# How many individuals may pool their own values with the answers; this version offers 0.
-insiders = 0
+# Everyone knows their own value, and could reckon with it: two people's average tells each the other's.
+# 1: whoever asks may be one of the people in the table. 0: nobody is taken to use their own value.
+insiders = 1
 # What everybody knows anyway. With the overall mean, the tables that the gate thinks up look like yours;
 # without it, refusals of MAX and MIN tell more where most values are small, or most are large.
 published = [{published}]

@@ -1,8 +1,8 @@
 """The ledger: open, read, append, verify.
 
-Promise: what was opened is the ledger of these data, [[protect]] and scope, whole from its first entry and
-not shorter than its anchor. `append` returns once the entry is on disk and anchored. Several threads and
-processes may append at once; one at a time decides.
+Promise: what was opened is the ledger of these data, [[protect]], scope and insiders, whole from its first
+entry and not shorter than its anchor. `append` returns once the entry is on disk and anchored. Several
+threads and processes may append at once; one at a time decides.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sqlalchemy import Connection, Engine, func, inspect, select
 from auditor.errors import LedgerError
 from auditor.ledger import rows
 from auditor.ledger.anchor import Anchored, read_anchor, write_anchor
-from auditor.ledger.chain import FORMAT, first_hash
+from auditor.ledger.chain import BINDING_FIELDS, FORMAT, first_hash
 from auditor.ledger.entries import Binding, Entry, KnownAnswer
 from auditor.ledger.rows import compare
 from auditor.ledger.store import (
@@ -74,7 +74,7 @@ class Ledger:
         Raises:
             DataChanged: it was begun on other data.
             LedgerError: missing while its anchor exists, shorter than its anchor, altered, of other columns,
-                another [[protect]] or scope, unreadable, or in a folder that cannot be written.
+                another [[protect]], scope or insiders, unreadable, or in a folder that cannot be written.
         """
         file = ledger_file(path_or_url)
         anchor = None if anchor is None else Path(anchor).resolve()
@@ -356,14 +356,16 @@ def _read_binding(file: Path, engine: Engine) -> rows.StoredBinding:
         if not present >= set(METADATA.tables):
             raise LedgerError(f"ledger {file}: not a ledger, or an emptied one; restore it from a copy")
         formats = connection.execute(select(BINDING.c.format)).scalars().all()
-        if any(each != FORMAT for each in formats):
+        if any(each not in BINDING_FIELDS for each in formats):
             text = (
-                f"of format {formats[0]}; this version reads {FORMAT}: go on with the version that began it"
+                f"of format {formats[0]}; this version reads {' and '.join(map(str, BINDING_FIELDS))}: "
+                "go on with the version that began it"
             )
             raise LedgerError(
                 f"ledger {file}: {text}, or begin another if none of its answers is still known"
             )
-        found = connection.execute(select(BINDING)).mappings().all()
+        fields = BINDING_FIELDS[min(formats, default=FORMAT)]
+        found = connection.execute(select(*(BINDING.c[name] for name in fields))).mappings().all()
     if len(found) != 1:
         raise LedgerError(
             f"ledger {file}: says {len(found)} times what it is bound to; restore it from a copy"

@@ -14,19 +14,14 @@ from typing import Any
 Row = Mapping[Any, object]
 """A row by its column names."""
 
-FORMAT = 2
-"""Version of tables and canonical form; a ledger of another is not opened."""
+FORMAT = 3
+"""Version of tables and canonical form of a new ledger."""
 
-BINDING_FIELDS = (
-    "id",
-    "format",
-    "protect_digest",
-    "fingerprint",
-    "sizes",
-    "scope",
-    "protect",
-    "created",
-)
+BINDING_FIELDS: Mapping[int, tuple[str, ...]] = {
+    2: ("id", "format", "protect_digest", "fingerprint", "sizes", "scope", "protect", "created"),
+    3: ("id", "format", "protect_digest", "fingerprint", "sizes", "scope", "protect", "created", "insiders"),
+}
+"""What the first hash covers, by format; others are not opened. Format 2 knew no insiders."""
 ENTRY_FIELDS = (
     "number",
     "time",
@@ -47,7 +42,9 @@ ANSWER_FIELDS = ("statement", "position", "table_name", "column_name", "kind", "
 
 def first_hash(binding: Row) -> bytes:
     """The hash that the first entry follows: that of what the ledger is bound to."""
-    return _digest([binding[name] for name in BINDING_FIELDS])
+    version = binding["format"]
+    assert isinstance(version, int)
+    return _digest([binding[name] for name in BINDING_FIELDS[version]])
 
 
 def next_hash(before: bytes, row: Row, answers: Iterable[Row]) -> bytes:

@@ -66,6 +66,8 @@ class Binding:
     """`Policy.protect_canonical`, to say what differs where the digest does; may be left out."""
     created: datetime | None = None
     """When the ledger was begun; set by the ledger."""
+    insiders: int = 0
+    """`intruder.insiders`: against whom its answers were judged to be safe."""
 
 
 @dataclass(frozen=True)

@@ -56,23 +56,32 @@ def binding_row(binding: Binding, identity: str, created: datetime) -> dict[str,
         "scope": binding.scope,
         "protect": binding.protect,
         "created": created.isoformat(),
+        "insiders": binding.insiders,
     }
 
 
 def stored_binding(row: RowMapping) -> StoredBinding:
-    """The binding in a row."""
+    """The binding in a row of any format that is read."""
     created = datetime.fromisoformat(row["created"])
     sizes = tuple((table, column, size) for table, column, size in json.loads(row["sizes"]))
-    binding = Binding(row["protect_digest"], row["fingerprint"], sizes, row["scope"], row["protect"], created)
-    return StoredBinding(row["id"], binding, {name: row[name] for name in BINDING_FIELDS})
+    binding = Binding(
+        row["protect_digest"],
+        row["fingerprint"],
+        sizes,
+        row["scope"],
+        row["protect"],
+        created,
+        row.get("insiders", 0),
+    )
+    return StoredBinding(row["id"], binding, {name: row[name] for name in BINDING_FIELDS[row["format"]]})
 
 
 def compare(file: Path, stored: Binding, given: Binding) -> None:
-    """Hold a ledger to the data, the [[protect]] and the scope it was begun on.
+    """Hold a ledger to the data, the [[protect]], the scope and the insiders it was begun on.
 
     Raises:
         DataChanged: other data.
-        LedgerError: other columns, another [[protect]] or another scope.
+        LedgerError: other columns, another [[protect]], another scope or another number of insiders.
     """
     was, now = ([f"{table}.{column}" for table, column, _ in each.sizes] for each in (stored, given))
     if was != now:
@@ -82,6 +91,13 @@ def compare(file: Path, stored: Binding, given: Binding) -> None:
         text = (
             f'it was begun with scope = "{stored.scope}", the policy says "{given.scope}": what was told '
             "would count otherwise; put it back, or begin another ledger if none of its answers is known"
+        )
+        raise LedgerError(f"ledger {file}: {text}")
+    if stored.insiders != given.insiders:
+        text = (
+            f"it was begun with insiders = {stored.insiders}, the policy says {given.insiders}: what was "
+            f"answered was judged with {stored.insiders}; set insiders = {stored.insiders} under [intruder], "
+            "or begin another ledger if none of its answers is known"
         )
         raise LedgerError(f"ledger {file}: {text}")
     if stored.protect_digest != given.protect_digest:

@@ -52,6 +52,7 @@ BINDING = Table(
     Column("scope", Text, nullable=False),
     Column("protect", Text, nullable=False),
     Column("created", Text, nullable=False),
+    Column("insiders", Integer, nullable=False),
 )
 
 STATEMENT = Table(

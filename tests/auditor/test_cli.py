@@ -487,7 +487,7 @@ def test_a_suggested_policy_loads_and_fits(staff: Path) -> None:
     policy = Policy.parse(suggestion.text)
     assert policy.protects[0].public == ("id", "age", "dept", 'odd "name"')
     assert (policy.protects[0].key, policy.protects[0].column) == ("id", "salary")
-    assert policy.intruder.insiders == 0
+    assert policy.intruder.insiders == 1
     assert policy.protects[0].grid == 10
     assert 20 <= policy.protects[0].domain.count <= 100
     assert policy.protects[0].minimum < 30

@@ -154,6 +154,7 @@ def test_a_path_may_have_any_characters(tmp_path: Path) -> None:
         ),
         ({"protect_digest": "other", "protect": ""}, "[protect] has changed"),
         ({"scope": "user"}, 'scope = "everyone", the policy says "user"'),
+        ({"insiders": 1}, "insiders = 0, the policy says 1"),
     ],
 )
 def test_a_ledger_of_something_else_is_not_opened(place: Path, change: dict[str, object], part: str) -> None:
@@ -197,6 +198,8 @@ ALTERATIONS = {
     "records": "UPDATE ledger_answer SET records = x'31' WHERE statement = 1",
     "column": "UPDATE ledger_answer SET column_name = 'bonus' WHERE statement = 1",
     "scope": "UPDATE ledger_binding SET scope = 'user'",
+    "insiders": "UPDATE ledger_binding SET insiders = 1",
+    "format": "UPDATE ledger_binding SET format = 2",
     "signs": "UPDATE ledger_answer SET signs = NULL WHERE statement = 2",
     "binding": "UPDATE ledger_binding SET created = '2020-01-01T00:00:00+00:00'",
     "answer removed": "DELETE FROM ledger_answer WHERE statement = 2 AND position = 1",
@@ -225,7 +228,23 @@ ALTERATIONS = {
 def test_an_altered_ledger_is_not_opened(place: Path, kind: str) -> None:
     filled(place)
     altered(place, ALTERATIONS[kind])
-    with pytest.raises(LedgerError, match="restore|was begun with scope" if kind == "scope" else "restore"):
+    with pytest.raises(LedgerError, match="was begun with" if kind in ("scope", "insiders") else "restore"):
+        Ledger.open(place, BINDING)
+
+
+def test_insiders_cannot_be_altered_to_what_a_policy_says(place: Path) -> None:
+    filled(place)
+    altered(place, ALTERATIONS["insiders"])
+    with pytest.raises(LedgerError, match="entry 1 was altered"):
+        Ledger.open(place, replace(BINDING, insiders=1))
+
+
+def test_a_ledger_begun_with_an_insider_is_opened_with_one_alone(place: Path) -> None:
+    with Ledger.open(place, replace(BINDING, insiders=1)) as ledger:
+        entry = ask(ledger, TOTAL)
+    with Ledger.open(place, replace(BINDING, insiders=1)) as ledger:
+        assert (list(ledger.entries()), ledger.binding.insiders) == ([entry], 1)
+    with pytest.raises(LedgerError, match=r"set insiders = 1 under \[intruder\]"):
         Ledger.open(place, BINDING)
 
 
@@ -288,9 +307,28 @@ def test_a_damaged_file_is_said_to_be_damaged(place: Path) -> None:
 
 def test_a_ledger_of_a_later_format_is_not_opened(place: Path) -> None:
     filled(place)
-    altered(place, "UPDATE ledger_binding SET format = 3")
-    with pytest.raises(LedgerError, match="format 3; this version reads 2"):
+    altered(place, "UPDATE ledger_binding SET format = 4")
+    with pytest.raises(LedgerError, match="format 4; this version reads 2 and 3"):
         Ledger.open(place, BINDING)
+
+
+def test_a_ledger_of_the_second_format_goes_on_as_one_without_insiders(place: Path) -> None:
+    """What an earlier version wrote, kept as SQL; that version knew no insiders."""
+    connection = sqlite3.connect(place)
+    written = Path(__file__).with_name("ledger_format_2.sql").read_text(encoding="utf-8")
+    connection.executescript(written)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.close()
+    with pytest.raises(LedgerError, match="begun with insiders = 0, the policy says 1"):
+        Ledger.open(place, replace(BINDING, insiders=1))
+    with Ledger.open(place, BINDING) as ledger:
+        assert [len(entry.answers) for entry in ledger.entries()] == [2, 0]
+        ask(ledger, TOTAL)
+    with Ledger.open(place, BINDING) as ledger:
+        assert (ledger.length, ledger.verify().problems) == (3, ())
+    altered(place, "UPDATE ledger_binding SET fingerprint = 'other'")
+    with pytest.raises(LedgerError, match="entry 1 was altered"):
+        Ledger.open(place, replace(BINDING, fingerprint="other"))
 
 
 def test_a_ledger_of_the_first_format_is_one_clear_error(place: Path) -> None:
@@ -299,7 +337,7 @@ def test_a_ledger_of_the_first_format_is_one_clear_error(place: Path) -> None:
     drops = [f"ALTER TABLE ledger_binding DROP COLUMN {name}" for name in ("scope", "sizes")]
     drops += [f"ALTER TABLE ledger_answer DROP COLUMN {name}" for name in ("table_name", "column_name")]
     altered(place, *drops, "UPDATE ledger_binding SET format = 1")
-    with pytest.raises(LedgerError, match="format 1; this version reads 2: go on with the version"):
+    with pytest.raises(LedgerError, match="format 1; this version reads 2 and 3: go on with the version"):
         Ledger.open(place, BINDING)
 
 

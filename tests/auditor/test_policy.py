@@ -9,6 +9,7 @@ import pytest
 
 from auditor.errors import PolicyError
 from auditor.policy import Policy, written
+from auditor.policy_sections import DEFAULT_INSIDERS
 
 TEXT = """\
 [protect]
@@ -41,7 +42,7 @@ public = ["regions"]
 
 [intruder]
 knows = ["age"]
-insiders = 0
+insiders = 1
 candidates = "interval"
 
 [limit]
@@ -74,13 +75,14 @@ def test_a_full_policy_is_read_with_numbers_as_written() -> None:
     assert policy.tables.public == ("regions",)
     assert policy.decision.timeout == 2.5
     assert policy.ledger.scope == "user"
+    assert policy.intruder.insiders == 1
 
 
 def test_what_is_left_out_has_the_documented_default() -> None:
     policy = Policy.parse(TEXT)
     assert policy.protects[0].grid == 10
     assert policy.dialect == "duckdb"
-    assert policy.intruder.insiders == 0
+    assert policy.intruder.insiders == DEFAULT_INSIDERS
     assert policy.intruder.knows == "all"
     assert (policy.decision.mode, policy.decision.worlds, policy.decision.delta) == ("simulatable", 20, 0.05)
     assert (policy.decision.timeout, policy.decision.partial) == (10, "refuse")
@@ -143,6 +145,11 @@ BROKEN = [
     ("[limit]", "[decision]\ntimeout = inf\n[limit]", ["decision.timeout", "finite"]),
     ("[limit]", '[tables]\npublic = ["STAFF"]\n[limit]', ["tables.public", "STAFF", "leave it out"]),
     ("[limit]", '[intruder]\nknows = ["shoe"]\n[limit]', ["intruder.knows", "shoe", "protect.public"]),
+    ("[limit]", "[intruder]\ninsiders = 2\n[limit]", ["intruder.insiders = 2", "0 or 1", "insiders = 1"]),
+    ("[limit]", "[intruder]\ninsiders = -1\n[limit]", ["intruder.insiders = -1", "0 or 1"]),
+    ("[limit]", "[intruder]\ninsiders = 1.0\n[limit]", ["intruder.insiders = 1.0", "0 or 1"]),
+    ("[limit]", "[intruder]\ninsiders = true\n[limit]", ["intruder.insiders = true", "0 or 1"]),
+    ("[limit]", '[intruder]\ninsiders = "one"\n[limit]', ['intruder.insiders = "one"', "0 or 1"]),
     ("[limit]", '[ledger]\nscope = "team"\n[limit]', ["ledger.scope", '"team"', "'everyone'"]),
     ("[limit]", '[tables]\nviews = ["main.staff"]\n[limit]', ["tables.views", "main.staff", "leave it out"]),
     (
@@ -177,7 +184,6 @@ def test_a_mistake_is_one_error_with_key_value_and_what_would_do(
 
 
 LATER = [
-    ("[limit]", "[intruder]\ninsiders = 1\n[limit]", "insiders = 1 is not available yet; set insiders = 0"),
     ("[limit]", '[intruder]\ncandidates = "exact"\n[limit]', 'only "interval" is available yet'),
 ]
 
@@ -191,8 +197,21 @@ def test_what_this_version_does_not_offer_is_said_plainly(old: str, new: str, pa
 
 
 def test_other_values_of_an_unavailable_key_are_mistakes() -> None:
-    with pytest.raises(PolicyError, match=r"insiders = 2: not a value"):
-        Policy.parse(TEXT + "[intruder]\ninsiders = 2\n")
+    with pytest.raises(PolicyError, match=r'candidates = "interwal": not a value'):
+        Policy.parse(TEXT + '[intruder]\ncandidates = "interwal"\n')
+
+
+@pytest.mark.parametrize("insiders", [0, 1])
+def test_there_are_no_insiders_or_one(insiders: int) -> None:
+    policy = Policy.parse(TEXT + f"[intruder]\ninsiders = {insiders}\n")
+    assert policy.intruder.insiders == insiders
+    assert policy.protect_digest == Policy.parse(TEXT).protect_digest
+
+
+def test_what_is_documented_of_insiders_is_the_default() -> None:
+    rows = (Path(__file__).parents[2] / "docs" / "policy.md").read_text(encoding="utf-8").splitlines()
+    (row,) = [row for row in rows if row.startswith("| `intruder.insiders` |")]
+    assert row.split("|")[2].strip() == f"`{DEFAULT_INSIDERS}`"
 
 
 def test_one_protected_column_may_be_written_as_a_list_of_one() -> None:

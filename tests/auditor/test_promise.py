@@ -382,8 +382,3 @@ def test_the_answer_dependent_mode_offers_no_dry_run(database: Path) -> None:
 def test_answers_are_exact(gate: Gate, database: Path) -> None:
     sql = "SELECT dept, sum(salary), avg(salary) FROM staff GROUP BY dept ORDER BY dept"
     assert gate.execute(sql).fetchall() == truth(database, sql)
-
-
-def test_insiders_are_not_offered_rather_than_ignored() -> None:
-    with pytest.raises(PolicyError, match="insiders"):
-        policy("[intruder]\ninsiders = 1")
