@@ -66,3 +66,10 @@ def drawn_salaries(count: int, seed: int) -> NDArray[np.int64]:
     drawn = np.random.default_rng(seed).lognormal(3.6, 0.7, count)
     salaries: NDArray[np.int64] = (np.clip(np.round(drawn / 10), 1, 25) * 10).astype(np.int64)
     return salaries
+
+
+def drawn_values(kind: str, count: int, seed: int) -> NDArray[np.int64]:
+    """Protected values from 10 to 250 in steps of 10: "uniform", or "lognormal" as salaries are."""
+    if kind == "lognormal":
+        return drawn_salaries(count, seed)
+    return np.random.default_rng(seed).integers(1, 26, count) * 10
