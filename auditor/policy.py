@@ -24,6 +24,7 @@ from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from auditor.errors import PolicyError
 from auditor.policy_messages import explain, prepared
+from auditor.policy_numbers import written
 from auditor.policy_sections import (
     MOST_VALUES,
     DecisionRules,
@@ -33,9 +34,9 @@ from auditor.policy_sections import (
     Protect,
     Section,
     Tables,
-    written,
     wrong,
 )
+from auditor.prior import Prior
 from auditor.sql.schema import folded
 
 __all__ = ["MOST_VALUES", "Dialect", "Limits", "Policy", "Protect", "written"]
@@ -96,7 +97,7 @@ class Policy(Section):
         """
         try:
             document = tomllib.loads(text, parse_float=Decimal)
-        except tomllib.TOMLDecodeError as error:
+        except ValueError as error:  # its own kind, and Python's about a number of thousands of digits
             raise PolicyError(f"not valid TOML: {error}") from error
         document = prepared(document)
         try:
@@ -117,6 +118,7 @@ class Policy(Section):
             if protect.limits is None and self.limits is None:
                 wrong("limit", None, "missing; give [limit] with risk = 0.5, or each [[protect]] its own")
             self._can_be_kept(protect)
+        self._priors_fit()
         return self
 
     def _tables_apart(self) -> None:
@@ -166,6 +168,27 @@ class Policy(Section):
                 f"is more than the {bits:.3f} bits{of} that are there at epsilon before any answer; take less"
             )
             wrong(f"{place}.min_entropy", limits.min_entropy, text)
+
+    def _priors_fit(self) -> None:
+        """A prior is of one column, and of its domain and grid."""
+        if self.intruder.prior is not None and len(self.protects) > 1:
+            text = "is of one column, and there are several; give each [[protect]] its own prior"
+            wrong("intruder.prior", None, text)
+        for protect in self.protects:
+            given = self.intruder.prior if protect.prior is None else protect.prior
+            if given is None:
+                continue
+            try:
+                protect.spread(given)
+            except ValueError as error:
+                place = "intruder.prior" if protect.prior is None else "protect.prior"
+                of = f" of {protect.table}.{protect.column}" if len(self.protects) > 1 else ""
+                wrong(f"{place}{of}", None, str(error))
+
+    def prior_of(self, protect: Protect) -> Prior | None:
+        """How a protected column's values are known to be spread; None: evenly, as far as anyone knows."""
+        given = self.intruder.prior if protect.prior is None else protect.prior
+        return None if given is None else protect.spread(given)
 
     def limits_of(self, protect: Protect) -> Limits:
         """The limit of a protected column: its own, or that of [limit]."""

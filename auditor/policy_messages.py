@@ -36,6 +36,10 @@ LATER: Mapping[tuple[str, str], tuple[object, ...]] = {
 """(section, key): the values that a later version will take. Any other is a mistake."""
 
 
+LONGEST = 100
+"""Characters of a value that a message quotes."""
+
+
 def prepared(document: dict[str, Any]) -> dict[str, Any]:
     """The document, `[protect]` taken for one `[[protect]]`.
 
@@ -163,7 +167,8 @@ def _field(path: Sequence[str], model: type[BaseModel]) -> tuple[str, list[str]]
 
 
 def _shown(value: object) -> str:
-    """A value as TOML has it."""
+    """A value as TOML has it, long ones cut short."""
     if isinstance(value, Decimal | Fraction):
         return str(value)
-    return json.dumps(value, ensure_ascii=False, default=str)
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

@@ -7,16 +7,24 @@ key, value and what would do. The first line under each key says what would do f
 from __future__ import annotations
 
 import json
-from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    InstanceOf,
+    StringConstraints,
+    model_validator,
+)
 
+from auditor.policy_numbers import Exact, Real, Whole, written
+from auditor.prior import Listed, Prior, Shaped, stated
 from auditor.sql.schema import Table, folded
 from cae_sql.domain import Domain, exact
-from cae_sql.errors import InvalidInput
 
 if TYPE_CHECKING:
     from cae_sql.risk import Limit
@@ -30,26 +38,6 @@ MOST_VALUES = 10**12
 DEFAULT_INSIDERS = 0
 """How many insiders a policy that does not say reckons with."""
 
-MOST_DIGITS = 40
-"""Exponents beyond this are slips of the pen; `1e999999999` as an exact number would fill the memory."""
-
-
-def _exact(number: object) -> Fraction:
-    if isinstance(number, bool) or not isinstance(number, int | float | Decimal | Fraction):
-        raise ValueError("must be a number")
-    if isinstance(number, Decimal) and number.is_finite() and abs(number.adjusted()) > MOST_DIGITS:
-        raise ValueError(f"must be a number of at most {MOST_DIGITS} digits")
-    try:
-        return exact(number)
-    except InvalidInput:
-        raise ValueError("must be a finite number") from None
-
-
-def _whole(number: object) -> object:
-    if isinstance(number, bool) or not isinstance(number, int):
-        raise ValueError("must be a whole number")
-    return number
-
 
 def _insiders(number: object) -> object:
     if isinstance(number, bool) or not isinstance(number, int) or number not in (0, 1):
@@ -57,15 +45,11 @@ def _insiders(number: object) -> object:
     return number
 
 
-def _small(number: object) -> object:
-    if isinstance(number, bool) or not isinstance(number, int | float | Decimal):
-        raise ValueError("must be a number")
-    return float(number)
+def _prior(given: object) -> object:
+    return given if isinstance(given, Listed | Shaped) else stated(given)
 
 
-Exact = Annotated[Fraction, BeforeValidator(_exact)]
-Whole = Annotated[int, BeforeValidator(_whole)]
-Real = Annotated[float, BeforeValidator(_small)]
+Stated = Annotated[InstanceOf[Listed] | InstanceOf[Shaped], BeforeValidator(_prior)]
 Name = Annotated[str, StringConstraints(strict=True, min_length=1)]
 Columns = Literal["all"] | tuple[Name, ...]
 
@@ -125,6 +109,8 @@ class Protect(Section):
     """the columns that analysts may read and condition on, or "all" others: public = ["age", "sex"]"""
     limits: Limits | None = Field(default=None, alias="limit")
     """a limit for this column alone, or leave it out for that of [limit]: limit = {risk = 0.5}"""
+    prior: Stated | None = None
+    """how this column's values are known to be spread, or leave it out: prior = [[10, 30], [100, 70]]"""
 
     @model_validator(mode="after")
     def _consistent(self) -> Protect:
@@ -169,6 +155,14 @@ class Protect(Section):
         """The grid of the stored values, in units of the column: `resolution`, by default `step`."""
         return self.step if self.resolution is None else self.resolution
 
+    def spread(self, given: Listed | Shaped) -> Prior:
+        """A prior on the grid of the stored values.
+
+        Raises:
+            ValueError: it is one of another domain or grid.
+        """
+        return Prior.of(given, self.minimum, self.grid, int((self.maximum - self.minimum) // self.grid))
+
     @property
     def meaning(self) -> dict[str, object]:
         """What this section means for answers, in one form for all ways of writing the same."""
@@ -205,6 +199,8 @@ class Intruder(Section):
     """how answers become beliefs; this version offers candidates = "interval\""""
     published: tuple[Name, ...] = ()
     """statements whose answers everybody knows anyway: published = ["SELECT AVG(salary) FROM staff"]"""
+    prior: Stated | None = None
+    """how values are known to be spread: prior = { shape = "lognormal", median = 40, sigma = 0.8 }"""
 
 
 class DecisionRules(Section):
@@ -235,16 +231,6 @@ class LedgerPlace(Section):
     """a file kept elsewhere that proves the ledger whole, or leave it out: anchor = "staff.anchor\""""
     scope: Literal["everyone", "user"] = "everyone"
     """whose answers count together: scope = "everyone" or "user" (users then must not pool what they know)"""
-
-
-def written(number: object) -> str:
-    """A number as people write it in TOML: 5/2 as 2.5, one third as 1/3."""
-    if not isinstance(number, Fraction):
-        return str(number)
-    if number.denominator == 1:
-        return str(number.numerator)
-    decimal = Decimal(number.numerator) / Decimal(number.denominator)
-    return f"{decimal:f}" if Fraction(decimal) == number else str(number)
 
 
 def wrong(key: str, value: object, text: str) -> NoReturn:

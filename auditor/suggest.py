@@ -269,6 +269,9 @@ insiders = 1
 # What everybody knows anyway. With the overall mean, the tables that the gate thinks up look like yours;
 # without it, refusals of MAX and MIN tell more where most values are small, or most are large.
 published = [{published}]
+# How values are spread, where that is public (a census): [value, weight] pairs, or a shape. Never read it off
+# this table. It only makes the tables that the gate thinks up more like yours; nothing is excluded by it.
+# prior = {{ shape = "lognormal", median = 40, sigma = 0.8 }}
 
 [limit]
 # How much of the uncertainty about anyone may be taken away: 0 nothing, 1 all.

@@ -196,6 +196,17 @@ def test_what_this_version_does_not_offer_is_said_plainly(old: str, new: str, pa
     assert part in str(caught.value)
 
 
+HUGE = ["1" + "0" * 400, "1" + "0" * 5000]
+
+
+@pytest.mark.parametrize("number", HUGE, ids=["400 digits", "5,000 digits"])
+@pytest.mark.parametrize("key", ["risk = 0.5", "maximum = 250"])
+def test_a_number_of_hundreds_of_digits_is_a_mistake_like_others(key: str, number: str) -> None:
+    name = key.split()[0]
+    with pytest.raises(PolicyError, match="digits"):
+        Policy.parse(TEXT.replace(key, f"{name} = {number}"))
+
+
 def test_other_values_of_an_unavailable_key_are_mistakes() -> None:
     with pytest.raises(PolicyError, match=r'candidates = "interwal": not a value'):
         Policy.parse(TEXT + '[intruder]\ncandidates = "interwal"\n')
