@@ -1,0 +1,245 @@
+"""Below the gate: `auditor.deciding.decide`, followed through random statements and held against the oracle.
+
+Checked at each decision:
+- an answer that was given leaves everybody the limit, in all tables that agree with all answers;
+- what is called known is the same in all those tables;
+- in the simulatable mode the verdict is the same whichever of those tables is the true one; only whether
+  the true answer is then a leak event may differ.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import cast
+
+import numpy as np
+
+from auditor.database import Database
+from auditor.deciding import Case, Outcome, decide
+from auditor.errors import CoarserGridWarning
+from auditor.knowledge import ColumnKnowledge, Knowledge
+from auditor.policy import Policy
+from auditor.sql.loading import Vault
+from auditor.sql.schema import Protected, Schema, Table
+from cae_sql.inference.answers import Query
+from cae_sql.inference.runs import Effort
+
+from .oracle import Possible, Question
+from .scenarios import Scenario, Statement
+
+HYPOTHETICAL = 300
+"""Statements with more possible answers than this are left out of the figures of usefulness."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A promise that was not kept."""
+
+    what: str
+    """"limit", "known", "value" or "refusal"."""
+    detail: str
+    step: int
+    """Which statement."""
+
+
+@dataclass
+class Tally:
+    """What was seen."""
+
+    systems: int = 0
+    verdicts: Counter[str] = field(default_factory=Counter)
+    """Of statements; "leak" among them."""
+    needless_leaks: int = 0
+    """Leak events although the true answer keeps the limit: it was not shown in time, or tells by ties."""
+    compared: int = 0
+    """Verdicts compared with that on another table."""
+    transcripts: int = 0
+    """Whole scenarios compared with another table's."""
+    harmless: Counter[str] = field(default_factory=Counter)
+    """New statements that could be answered, by what that means and what was told before."""
+    answered: Counter[str] = field(default_factory=Counter)
+    """Those of them that were answered."""
+
+    def add(self, other: Tally) -> None:
+        """Take in what was seen elsewhere."""
+        self.systems += other.systems
+        self.needless_leaks += other.needless_leaks
+        self.compared += other.compared
+        self.transcripts += other.transcripts
+        for name in ("verdicts", "harmless", "answered"):
+            getattr(self, name).update(getattr(other, name))
+
+
+class Bench:
+    """A protected column as the gate holds it, over a table that is given."""
+
+    def __init__(self, scenario: Scenario, truth: Sequence[int] | None = None) -> None:
+        values = np.array(scenario.truth if truth is None else truth, dtype=np.int64)
+        table = Table("t", (), order=("v",))
+        schema = Schema((table,), (Protected("t", "v", "INTEGER"),))
+        database = SimpleNamespace(schema=schema, vaults=(Vault(values, Fraction(1), None),))
+        policy = Policy.parse(scenario.rules.policy(scenario.top))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CoarserGridWarning)
+            knowledge = Knowledge(policy, cast(Database, database))
+        self.rules = knowledge.rules
+        self.column: ColumnKnowledge = knowledge.of("eve").columns[0]
+
+    def query(self, question: Question) -> Query:
+        """As the system has it."""
+        members = np.array(question.members, dtype=np.int64)
+        signs = np.array(question.signs, dtype=np.int8)[members] if question.kind == "sum" else None
+        return self.column.system.query(question.kind, members, signs)  # type: ignore[arg-type]
+
+    def publish(self, questions: Sequence[Question]) -> None:
+        """Take true answers in, whatever they tell."""
+        queries = [self.query(question) for question in questions]
+        values = self.column.column.truth(queries)
+        answers = [query.answered(value) for query, value in zip(queries, values, strict=True)]
+        self.column.system.accept(answers)
+
+    def decide(self, statement: Statement) -> tuple[Outcome, list[Query]]:
+        """The decision; nothing is accepted."""
+        queries = [self.query(question) for question in statement]
+        return decide([self.column.case(queries)], self.rules), queries
+
+    def decide_on(self, truth: np.ndarray, queries: Sequence[Query], left: int) -> Outcome:
+        """What the decision would have been on another table, with an allowance as it was before."""
+
+        def other(asked: Sequence[Query]) -> list[int]:
+            return [int(query.of(truth)) for query in asked]
+
+        case: Case = replace(self.column.case(queries), truth=other, effort=Effort(left))
+        return decide([case], self.rules)
+
+
+def passed(outcome: Outcome) -> str:
+    """A verdict without what the true answer had a part in."""
+    return "passed" if outcome.verdict == "safe" or outcome.leak else outcome.verdict
+
+
+class Play:
+    """One scenario, step by step."""
+
+    def __init__(self, scenario: Scenario, others: int = 2, useful: bool = True) -> None:
+        """Ask nothing yet.
+
+        Args:
+            scenario: What is asked of what.
+            others: Other tables that each verdict is compared on; with any, the whole transcript is, too.
+            useful: Whether to work out which statements could have been answered.
+        """
+        self.scenario, self.others, self.useful = scenario, others, useful
+        self.bound = scenario.rules.bound(scenario.top)
+        self.insiders = scenario.rules.insiders
+        self.simulatable = scenario.rules.mode == "simulatable"
+        self.tally = Tally(systems=1)
+        self.possible = Possible.everything(scenario.size, scenario.top)
+        self.truth = np.array([scenario.truth])
+        self.rng = np.random.default_rng([7, scenario.size, scenario.top, len(scenario.statements)])
+
+    def findings(self) -> Iterator[Finding]:
+        """What is wrong, as it is found; all is asked in any case."""
+        bench = Bench(self.scenario)
+        bench.publish(self.scenario.published)
+        for question in self.scenario.published:
+            self._tell(question)
+        transcript: list[tuple[str, tuple[int, ...]]] = []
+        for step, statement in enumerate(self.scenario.statements):
+            left = bench.column.effort.left
+            outcome, queries = bench.decide(statement)
+            name = "leak" if outcome.leak else outcome.verdict
+            self.tally.verdicts[name] += 1
+            transcript.append((passed(outcome), outcome.parts[0].values if outcome.parts else ()))
+            if self.others and self.simulatable:
+                yield from self._on_other_tables(bench, queries, left, outcome, step)
+            yield from self._verdict(outcome, statement, step)
+            if outcome.verdict == "safe":
+                bench.column.accept(queries, outcome.parts[0])
+        if self.others and self.simulatable:
+            yield from self._other_transcript(transcript)
+
+    def _tell(self, question: Question) -> None:
+        self.possible = self.possible.told(question, int(question.of(self.truth)[0]))
+
+    def _verdict(self, outcome: Outcome, statement: Statement, step: int) -> Iterator[Finding]:
+        true = tuple(int(question.of(self.truth)[0]) for question in statement)
+        if outcome.verdict in ("safe", "known") and outcome.parts[0].values != true:
+            yield Finding("value", f"{outcome.parts[0].values} instead of {true}", step)
+        if outcome.verdict == "known":
+            if not all(self.possible.settled(question) for question in statement):
+                yield Finding("known", "called known, and it is not", step)
+            return
+        if self.useful:
+            self._useful(outcome, statement, step)
+        after = self.possible
+        for question, value in zip(statement, true, strict=True):
+            after = after.told(question, value)
+        if outcome.verdict != "safe" and not outcome.leak:
+            return
+        breach = self.bound.breach(after, self.insiders)
+        if outcome.leak:
+            self.tally.needless_leaks += breach is None
+            return
+        self.possible = after
+        if breach is not None:
+            yield Finding("limit", str(breach), step)
+
+    def _useful(self, outcome: Outcome, statement: Statement, step: int) -> None:
+        """Whether the statement could be answered, and was.
+
+        Whatever the answer; in all but δ of the tables that agree, the ideal of a simulatable decision; or
+        with the true answer, the ideal of the other mode.
+        """
+        if all(self.possible.settled(question) for question in statement):
+            return
+        rules, broken, true = self.scenario.rules, 0, True
+        for number, (answer, after) in enumerate(self.possible.split(statement)):
+            if number >= HYPOTHETICAL:
+                return
+            if self.bound.breach(after, self.insiders) is not None:
+                broken += len(after.tables)
+                true &= answer != tuple(int(question.of(self.truth)[0]) for question in statement)
+        told = {*self.scenario.published, *statement}
+        told.update(*self.scenario.statements[:step])
+        about = "sums alone" if {question.kind for question in told} == {"sum"} else "with extremes"
+        ideal = broken <= rules.delta * len(self.possible.tables) if self.simulatable else true
+        for meaning, could in (("whatever the answer", not broken), ("as the mode says", ideal)):
+            if could:
+                self.tally.harmless[f"{meaning}, {about}"] += 1
+                self.tally.answered[f"{meaning}, {about}"] += outcome.verdict == "safe"
+
+    def _on_other_tables(
+        self, bench: Bench, queries: Sequence[Query], left: int, outcome: Outcome, step: int
+    ) -> Iterator[Finding]:
+        chosen = self.rng.permutation(len(self.possible.tables))[: self.others]
+        for table in self.possible.tables[chosen].astype(np.int64):
+            other = bench.decide_on(table, queries, left)
+            self.tally.compared += 1
+            if passed(other) != passed(outcome):
+                detail = f"{passed(outcome)} here, {passed(other)} if the table were {table.tolist()}"
+                yield Finding("refusal", detail, step)
+
+    def _other_transcript(self, transcript: Sequence[tuple[str, tuple[int, ...]]]) -> Iterator[Finding]:
+        """Another table that agrees with all answers: the same was said, up to a leak event."""
+        tables = self.possible.tables
+        other = tables[int(self.rng.integers(len(tables)))].astype(np.int64)
+        self.tally.transcripts += 1
+        bench = Bench(self.scenario, other.tolist())
+        bench.publish(self.scenario.published)
+        for step, statement in enumerate(self.scenario.statements):
+            outcome, queries = bench.decide(statement)
+            if passed(outcome) != transcript[step][0]:
+                detail = f"{transcript[step][0]} here, {passed(outcome)} if the table were {other.tolist()}"
+                yield Finding("refusal", f"whole transcript: {detail}", step)
+                return
+            values = outcome.parts[0].values if outcome.parts else ()
+            if values != transcript[step][1]:
+                return  # a leak event on one of the two: from here on they may differ
+            if outcome.verdict == "safe":
+                bench.column.accept(queries, outcome.parts[0])
