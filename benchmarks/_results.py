@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks._data import peak_megabytes, shown
 
-HEAD = ("what", "data", "size", "this package", "rival", "the rival's", "ratio", "peak memory")
+HEAD = ("what", "data", "size", "this package", "rival", "the rival's", "rival / this", "peak memory")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Literal
@@ -25,6 +25,7 @@ from rich.table import Table
 from auditor.database import Asked, Database, StatementFailed
 from auditor.sql import Plan, Schema, Unsupported, understand
 from benchmarks import _tpch
+from benchmarks._results import Line, options, write
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data" / "sql"
 PROTECTED_LINES = ("l_quantity", "l_extendedprice", "l_discount", "l_tax", "l_linenumber")
@@ -153,8 +154,9 @@ def counts(verdicts: list[Verdict], title: str) -> Table:
     return table
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Print both tables."""
+    given = options("corpora", __doc__).parse_args(arguments)
     console = Console(width=120)
     if not SHARED.exists():
         console.print("the corpora are not here: ../shared/data/sql")
@@ -168,6 +170,17 @@ def main() -> None:
         )
     by_column = [Verdict(each.source.split()[1], each.sql, each.code) for each in found]
     console.print(counts(by_column, f"TPC-H, {_tpch.LINES:,} lines"))
+    lines = []
+    for name, verdicts in (("smartnoise", statements), ("TPC-H", found)):
+        codes = [each.code.split(",")[0] for each in verdicts]
+        understood = sum(code in ("public", "aggregates", "understood") for code in codes)
+        size = f"{len(codes)} statements"
+        lines.append(
+            Line("statements understood", name, size, understood / len(codes), "no gate", 1.0, "share")
+        )
+    differ, size = sum(each.code == "DIFFERENT" for each in found), f"{len(found)} statements"
+    lines.append(Line("answers that differ", "TPC-H", size, differ, "plain DuckDB", 0, "statements"))
+    write(given.json, lines, [asdict(each) for each in (*statements, *found)])
 
 
 if __name__ == "__main__":

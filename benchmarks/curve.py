@@ -8,10 +8,9 @@ so that what is timed is also right.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks._data import shown
+from benchmarks._results import Line, options, write
 from cae_sql.domain import exact
 from cae_sql.measure import EntropyCurve, cae_curve, reference
 
@@ -107,10 +107,15 @@ def add(table: Table, row: Row) -> None:
     table.add_row(row.kind, *counts, shown(row.curve_seconds), shown(row.plain_seconds), how, ratio, worst)
 
 
+def line(row: Row) -> Line:
+    """Of the table of all benchmarks."""
+    size = f"{row.n:,} values, {row.breakpoints:,} breakpoints"
+    rival = "Algorithm 1 in plain Python"
+    return Line("all of H(ε) and its area", row.kind, size, row.curve_seconds, rival, row.plain_seconds)
+
+
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.curve", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="25 values only, to see that it runs")
-    options = parser.parse_args(arguments)
+    given = options("curve", __doc__).parse_args(arguments)
     start = time.perf_counter()
     cae_curve([0, 1, 2.5])
     cae_curve([0, 1, 1000])
@@ -119,15 +124,18 @@ def main(arguments: list[str] | None = None) -> None:
     for name in COLUMNS:
         table.add_column(name, justify="left" if name in ("values", "how timed") else "right")
     kinds = {"equally spaced": equally_spaced, "irregular": irregular, "random floats": random_floats}
+    rows = []
     for kind, make in kinds.items():
-        for n in SIZES[: 1 if options.quick else None]:
-            add(table, compare(kind, n, make))
+        for n in SIZES[: 1 if given.quick else None]:
+            rows.append(row := compare(kind, n, make))
+            add(table, row)
     console = Console(width=150)
     console.print(table)
     console.print(
         f"Median of 5 curves each, after numba had loaded its kernels ({compiled:.2f} s in this process). "
         "Random weights; both sides on one core."
     )
+    write(given.json, [line(row) for row in rows], [asdict(row) for row in rows])
 
 
 if __name__ == "__main__":

@@ -13,8 +13,6 @@ over the *fresh* ones, which need a judgement, is given beside the median over a
 
 from __future__ import annotations
 
-import argparse
-import json
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -31,7 +29,8 @@ from auditor import Gate, Policy, QueryRefused
 from auditor.database import Database
 from auditor.deciding import decide
 from auditor.knowledge import Knowledge
-from benchmarks._data import drawn_salaries, shown, timed
+from benchmarks._data import drawn_values, shown, timed
+from benchmarks._results import Line, options, write
 
 PERSONS, EARLIER, MEASURED = 100, 1_000, 100
 SEED = 20130527
@@ -76,10 +75,10 @@ class Row:
     worst_of_all: float
 
 
-def build(path: Path) -> None:
+def build(path: Path, values: str) -> None:
     """A hundred persons."""
     rng = np.random.default_rng(SEED)
-    salaries = drawn_salaries(PERSONS, SEED)
+    salaries = drawn_values(values, PERSONS, SEED)
     with duckdb.connect(str(path)) as connection:
         connection.execute(
             "CREATE TABLE staff (id INTEGER, age INTEGER, sex VARCHAR, dept VARCHAR, town VARCHAR, "
@@ -177,13 +176,12 @@ def cells(found: Row) -> list[str]:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.decision", description=__doc__)
+    parser = options("decision", __doc__)
     parser.add_argument("--risks", type=float, nargs="+", default=[0.5], help="limits of the policy")
     parser.add_argument("--earlier", type=int, default=EARLIER, help="queries before the measured ones")
-    parser.add_argument("--json", type=Path, help="write the figures here too")
-    parser.add_argument("--quick", action="store_true", help="8 queries, to see that it runs")
-    options = parser.parse_args(arguments)
-    earlier, measured = (6, 2) if options.quick else (options.earlier, MEASURED)
+    parser.add_argument("--values", choices=("uniform", "lognormal"), default="lognormal")
+    given = parser.parse_args(arguments)
+    earlier, measured = (6, 2) if given.quick else (given.earlier, MEASURED)
     table = Table(
         title=f"Decisions on {PERSONS} records: the last {measured} after {earlier:,} random SUM queries"
     )
@@ -192,16 +190,21 @@ def main(arguments: list[str] | None = None) -> None:
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         database = Path(folder) / "staff.duckdb"
-        build(database)
-        for risk in options.risks[: 1 if options.quick else None]:
+        build(database, given.values)
+        for risk in given.risks[: 1 if given.quick else None]:
             policy = Policy.parse(POLICY.format(risk=risk))
             for way in (through_gate, without_gate):
                 rows.append(found := way(database, policy, risk, earlier, measured))
                 table.add_row(*cells(found))
     table.add_row("published rival", *["–"] * 5, shown(RIVAL[0]), "–", shown(RIVAL[1]), "–")
     Console(width=130).print(table)
-    if options.json:
-        options.json.write_text(json.dumps([asdict(each) for each in rows], indent=1))
+    lines = []
+    for each in rows:
+        size = f"{PERSONS} records, {each.answered} answers, {each.way}, limit {each.risk:g}"
+        for what, ours, theirs in (("median", each.median, RIVAL[0]), ("worst", each.worst, RIVAL[1])):
+            name = "published auditor of sums (elsewhere)"
+            lines.append(Line(f"a decision, {what}", given.values, size, ours, name, theirs))
+    write(given.json, lines, [asdict(each) for each in rows])
 
 
 if __name__ == "__main__":

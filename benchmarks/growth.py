@@ -2,7 +2,7 @@
 
 Run as `python -m benchmarks.growth --records 10000 100000 1000000 --answers 10 100 300`. Each number of
 records is a process of its own, so that its peak memory is, too; within it decisions are measured when so
-many answers are known. The plot (median and worst, log-log) goes to `docs/images/growth.svg`.
+many answers are known. The plot (median and worst, log-log) goes to `docs/images/growth-<values>.svg`.
 
 The rival is that of `scale`: exact intervals by linear programs, timed in the same process after the last
 answer. A size at which the programs are stopped gives a lower limit.
@@ -25,7 +25,7 @@ from benchmarks._data import shown
 from benchmarks._results import Line, options, write
 
 ROOT = Path(__file__).resolve().parents[1]
-PLOT = ROOT / "docs" / "images" / "growth.svg"
+PLOTS = ROOT / "docs" / "images"
 COLUMNS = ("records", "answers", "median", "worst", "SQL", "answered", "leaks", "peak MB", "rival", "ratio")
 COLOURS = ("#1b6ca8", "#c8553d", "#3a7d44", "#7d4e9e")
 
@@ -103,7 +103,7 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("--rival-seconds", type=float, default=60.0)
     parser.add_argument("--timeout", type=float, default=30.0, help="of a decision")
-    parser.add_argument("--plot", type=Path, help=f"where the plot goes (default {PLOT.relative_to(ROOT)})")
+    parser.add_argument("--plot", type=Path, help=f"where the plot goes (default: {PLOTS.relative_to(ROOT)})")
     parser.add_argument("--from", type=Path, dest="earlier", help="plot the figures of an earlier --json")
     given = parser.parse_args(arguments)
     if given.quick:
@@ -131,7 +131,7 @@ def main(arguments: list[str] | None = None) -> None:
     console.print(table)
     with tempfile.TemporaryDirectory() as folder:
         # a quick run shows that the plot can be made and leaves the real one alone
-        path = given.plot or (Path(folder) / "growth.svg" if given.quick else PLOT)
+        path = given.plot or (Path(folder) if given.quick else PLOTS) / f"growth-{given.values}.svg"
         plot(sizes, path)
         console.print(f"plot: {path.stat().st_size:,} bytes")
 

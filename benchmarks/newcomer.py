@@ -10,13 +10,12 @@ does not say why is switched off.
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import duckdb
@@ -26,6 +25,7 @@ from rich.table import Table
 
 from auditor import Gate, Policy, QueryRefused, QueryUnsupported
 from benchmarks._data import ACS, ADULT, shown, timed
+from benchmarks._results import Line, options, write
 
 STATEMENTS = Path(__file__).parent / "statements"
 
@@ -175,15 +175,29 @@ def summary(replies: dict[str, list[Reply]], title: str) -> Table:
     return table
 
 
-def main() -> None:
+def lines(replies: dict[str, list[Reply]], partial: str) -> list[Line]:
+    """Of the table of all benchmarks."""
+    told = []
+    for name, found in replies.items():
+        answered = sum(each.verdict == "answered" for each in found) / len(found)
+        seconds = sorted(each.seconds for each in found)
+        size = f"{len(found)} questions, partial = {partial}"
+        told += [
+            Line("newcomer: answered", name.upper(), size, answered, "no gate", 1.0, "share"),
+            Line("newcomer: a question, median", name.upper(), size, seconds[len(seconds) // 2]),
+            Line("newcomer: a question, worst", name.upper(), size, seconds[-1]),
+        ]
+    return told
+
+
+def main(arguments: list[str] | None = None) -> None:
     """Ask, count, and show what was said."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = options("newcomer", __doc__)
     parser.add_argument("--risk", type=float, default=0.5)
     parser.add_argument("--partial", choices=("refuse", "suppress"), default="refuse")
     parser.add_argument("--timeout", type=float, default=10.0)
     parser.add_argument("--table", choices=[place.name for place in PLACES])
-    parser.add_argument("--quick", action="store_true", help="a few questions, to see that it runs")
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     if given.quick:
         given.table, given.timeout = "acs", 1.0
     console = Console(width=160)
@@ -204,6 +218,8 @@ def main() -> None:
     console.print(
         summary(replies, f"risk = {given.risk}, partial = {given.partial}, {given.timeout:g} s a decision")
     )
+    kept = {name: [asdict(each) for each in found] for name, found in replies.items()}
+    write(given.json, lines(replies, given.partial), kept)
 
 
 if __name__ == "__main__":

@@ -10,9 +10,8 @@ compared.
 
 from __future__ import annotations
 
-import argparse
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,8 @@ from rich.console import Console
 from rich.table import Table
 from scipy import optimize, sparse
 
-from benchmarks._data import acs_salaries, drawn_salaries, shown, timed
+from benchmarks._data import acs_salaries, drawn_values, shown, timed
+from benchmarks._results import Line, options, write
 from cae_sql import AnsweredSystem
 
 SIZES = (2, 4, 8, 16, 32)
@@ -113,23 +113,24 @@ def compare(values: NDArray[np.int64], size: int, sampled: int) -> Row:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.query_restriction", description=__doc__)
+    parser = options("query_restriction", __doc__)
     parser.add_argument("--sample", type=int, default=12, help="records that the rival is timed on")
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), help="query set sizes")
-    parser.add_argument("--quick", action="store_true", help="120 records, to see that it runs")
-    options = parser.parse_args(arguments)
-    salaries = acs_salaries()
-    values, source = drawn_salaries(2_500, SEED), "drawn"
-    if salaries is not None:
-        values, source = salaries, "ACS 2011"
-    if options.quick:
-        values, options.sample = values[:120], 3
+    parser.add_argument("--values", choices=("acs", "uniform", "lognormal"), default="acs")
+    given = parser.parse_args(arguments)
+    values = acs_salaries() if given.values == "acs" else None
+    source = "ACS 2011" if values is not None else given.values.replace("acs", "lognormal")
+    if values is None:
+        values = drawn_values(source, 2_500, SEED)
+    if given.quick:
+        values, given.sample = values[:120], 3
     by_package(values[:50], query_sets(np.arange(50), 4))  # kernels are loaded once
     table = Table(title=f"Intervals under query restriction, {len(values):,} records ({source})")
     for name in COLUMNS:
         table.add_column(name, justify="right")
-    for size in options.sizes:
-        row = compare(values, size, options.sample)
+    rows = []
+    for size in given.sizes:
+        rows.append(row := compare(values, size, given.sample))
         table.add_row(
             *(str(row.query_set_size), f"{row.answers:,}", shown(row.adding), shown(row.bounding)),
             *(
@@ -146,6 +147,15 @@ def main(arguments: list[str] | None = None) -> None:
         f"Rival: scipy.optimize.linprog, two programs per record, on a random sample (seed {SEED}) and "
         "extrapolated. CPU seconds, each side on one core. max |Δ|: of the intervals' ends."
     )
+    lines = [
+        Line(
+            *("intervals of all records, with adding", source),
+            f"{len(values):,} records, {row.answers:,} sums of {row.query_set_size}",
+            *(row.seconds, "two LPs a record (SciPy), sampled", row.rival),
+        )
+        for row in rows
+    ]
+    write(given.json, lines, [asdict(row) for row in rows])
 
 
 if __name__ == "__main__":

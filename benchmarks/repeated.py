@@ -10,22 +10,23 @@ has nothing to compare it with.
 
 from __future__ import annotations
 
-import argparse
-import json
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import duckdb
 import numpy as np
+import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
 
 from auditor import Gate, Policy
-from benchmarks._data import peak_megabytes, shown, timed
+from benchmarks._data import drawn_values, peak_megabytes, shown, timed
+from benchmarks._results import Line, options, write
 
 ROWS, TURNS = 1_000_000, 60
 AIM = 1.3
+SEED = 20130527
 STATEMENTS = {
     "grouped": "SELECT sector, AVG(salary) AS mean FROM staff GROUP BY sector ORDER BY sector",
     "filtered": "SELECT SUM(salary) FROM staff WHERE age BETWEEN 30 AND 44 AND sex = 'f'",
@@ -64,15 +65,16 @@ class Row:
         return self.reworded / self.plain
 
 
-def build(path: Path, rows: int) -> None:
-    """Persons whose public columns and salaries follow from their number."""
+def build(path: Path, rows: int, values: str) -> None:
+    """Persons whose public columns follow from their number, and whose salaries are drawn."""
+    drawn = pa.table({"i": np.arange(rows), "salary": drawn_values(values, rows, SEED)})
     with duckdb.connect(str(path)) as connection:
+        connection.register("drawn", drawn)
         connection.execute(
             "CREATE TABLE staff AS SELECT i AS id, 16 + (hash(i) % 60)::INTEGER AS age, "
             "CASE WHEN hash(i + 1) % 2 = 0 THEN 'f' ELSE 'm' END AS sex, "
-            "'S' || lpad((hash(i + 2) % 18)::VARCHAR, 2, '0') AS sector, "
-            "10 * (1 + (hash(i + 3) % 5) * (hash(i + 4) % 6) + hash(i + 5) % 5)::INTEGER AS salary "
-            f"FROM range({rows}) t(i)"
+            "'S' || lpad((hash(i + 2) % 18)::VARCHAR, 2, '0') AS sector, salary::INTEGER AS salary "
+            "FROM drawn"
         )
 
 
@@ -99,19 +101,18 @@ def compare(name: str, sql: str, gate: Gate, plain: duckdb.DuckDBPyConnection, t
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.repeated", description=__doc__)
+    parser = options("repeated", __doc__)
     parser.add_argument("--rows", type=int, default=ROWS)
-    parser.add_argument("--json", type=Path, help="write the figures here too")
-    parser.add_argument("--quick", action="store_true", help="2,000 rows, to see that it runs")
-    options = parser.parse_args(arguments)
-    rows, turns = (2_000, 6) if options.quick else (options.rows, TURNS)
+    parser.add_argument("--values", choices=("uniform", "lognormal"), default="lognormal")
+    given = parser.parse_args(arguments)
+    rows, turns = (2_000, 6) if given.quick else (given.rows, TURNS)
     table = Table(title=f"A repeated statement over {rows:,} rows, median of {turns} turns")
     for number, name in enumerate(COLUMNS):
         table.add_column(name, justify="left" if not number else "right")
     found = []
     with tempfile.TemporaryDirectory() as folder:
         database = Path(folder) / "staff.duckdb"
-        build(database, rows)
+        build(database, rows, given.values)
         with timed() as opening:
             gate = Gate.open(database, Policy.parse(POLICY))
         with gate, duckdb.connect(str(database), read_only=True) as plain:
@@ -129,8 +130,17 @@ def main(arguments: list[str] | None = None) -> None:
     )
     for name, sql in STATEMENTS.items():
         console.print(f"{name}: {sql}", style="dim")
-    if options.json:
-        options.json.write_text(json.dumps([asdict(each) for each in found], indent=1))
+    lines = []
+    for each in found:
+        size = f"{rows:,} rows, {each.statement}"
+        for what, ours in (("same text", each.repeated), ("other words", each.reworded)):
+            lines.append(
+                Line(f"a repeated question, {what}", given.values, size, ours, "plain DuckDB", each.plain)
+            )
+        lines.append(
+            Line("the same, the first time", given.values, size, each.first, "plain DuckDB", each.plain)
+        )
+    write(given.json, lines, [asdict(each) for each in found])
 
 
 if __name__ == "__main__":

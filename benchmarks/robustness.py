@@ -9,8 +9,6 @@ is 1 where anything is broken.
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 import tempfile
 import time
@@ -35,6 +33,7 @@ from benchmarks._disks import (
 from benchmarks._interruptions import clock_set_back, interrupted, names
 from benchmarks._killing import killed, killed_at_the_beginning
 from benchmarks._record import Finding
+from benchmarks._results import Line, options, write
 
 Case = Callable[[Path], Finding]
 SECTIONS = ("kill", "clients", "processes", "disk", "read-only", "interrupts")
@@ -106,19 +105,20 @@ def show(found: list[Finding], console: Console) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.robustness", description=__doc__)
+    parser = options("robustness", __doc__)
     parser.add_argument("--sections", nargs="+", choices=SECTIONS, default=list(SECTIONS))
-    parser.add_argument("--json", type=Path, help="write the figures here too")
-    parser.add_argument("--quick", action="store_true", help="a few of each, to see that it runs")
-    options = parser.parse_args(arguments)
+    given = parser.parse_args(arguments)
     start = time.perf_counter()
     console = Console(width=150)
-    found = run(options.sections, options.quick, lambda line: print(line, file=sys.stderr, flush=True))
+    found = run(given.sections, given.quick, lambda line: print(line, file=sys.stderr, flush=True))
     show(found, console)
     broken = sum(len(each.broken) for each in found)
     console.print(f"{broken} broken; {time.perf_counter() - start:,.0f} s in all.")
-    if options.json:
-        options.json.write_text(json.dumps([asdict(each) for each in found], indent=1, default=str))
+    lines = [
+        Line(f"robustness: {each.what}", "–", f"{each.tried:,} tried", len(each.broken), unit="broken")
+        for each in found
+    ]
+    write(given.json, lines, [asdict(each) for each in found])
     sys.exit(1 if broken else 0)
 
 
