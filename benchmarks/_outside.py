@@ -4,12 +4,16 @@ Given are the answers of a ledger, the number of records and the domain. Records
 are exchangeable, so a class of them counts by its total, and the record in question stands alone beside its
 class. With m records in [l, h], a class attains a maximum h where its total is at least h + (m − 1) l, a
 minimum l where it is at most l + (m − 1) h; one switch for each class says that it does.
+
+An insider knows their own value. With `insiders = 1` a record must keep enough values whatever one other has
+that could be; looked at are the other in its smallest query set and one more, at the least and the greatest
+value that each can have.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -25,6 +29,10 @@ PROBED = 40
 """Classes whose intervals are worked out: those in the smallest query sets."""
 NARROWEST, DRAWN = 3, 2
 """Records looked at: with the narrowest of these intervals, and drawn from the others."""
+NOTHING: Mapping[int, int] = {}
+RECORD, OTHER = 0, 1
+"""Columns of a program: the record looked at, and the insider's where there is one."""
+TOLERANCE = 1e-6
 PROGRAM_SECONDS, ALL_SECONDS = 5.0, 60.0
 """Limits of one integer program and of a whole check; what is not solved in time stays undecided."""
 
@@ -44,7 +52,11 @@ class Checked:
     risk: float
     """Of these values, all equally likely, or of the longest run of them where that is less."""
     keeps: bool
-    """Whether they are enough. False with nothing undecided: the gate has released too much."""
+    """Whether they are enough."""
+    broken: bool
+    """Whether they are shown not to be: too much is known."""
+    insiders: int = 0
+    """Values of others that were assumed known, one at a time."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +71,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Program:
-    """Tables that agree with everything: a column for each class's total, the record first, then switches."""
+    """Tables that agree with everything: record, insider, a column for each class's total, switches."""
 
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
@@ -67,15 +79,21 @@ class Program:
     least: NDArray[np.float64]
     most: NDArray[np.float64]
 
-    def solve(self, cost: float, fixed: int | None, integral: bool) -> optimize.OptimizeResult:
-        """Minimise cost times the record's value, or find a table in which it has a value; in units."""
+    def solve(
+        self,
+        cost: float = 0.0,
+        column: int = RECORD,
+        fixed: Mapping[int, int] = NOTHING,
+        integral: bool = True,
+    ) -> optimize.OptimizeResult:
+        """Minimise cost times a column, with the values of some columns fixed; in units."""
         lower, upper = self.lower.copy(), self.upper.copy()
-        if fixed is not None:
-            if not lower[0] <= fixed <= upper[0]:
+        for place, value in fixed.items():
+            if not lower[place] <= value <= upper[place]:
                 return optimize.OptimizeResult(status=2, success=False)
-            lower[0] = upper[0] = fixed
+            lower[place] = upper[place] = value
         objective = np.zeros(len(lower))
-        objective[0] = cost
+        objective[column] = cost
         return optimize.milp(
             objective,
             constraints=[optimize.LinearConstraint(self.matrix, self.least, self.most)],
@@ -101,11 +119,26 @@ class Outside:
         self.sizes = np.bincount(self.labels)
         self.exposure = exposure[self.first]
 
-    def program(self, label: int) -> Program:
-        """With one record of the class set apart."""
-        sizes = np.concatenate([[1], self.sizes])
-        sizes[label + 1] -= 1
-        marks = np.concatenate([self.marks[[label]], self.marks])
+    def others(self, label: int) -> list[int]:
+        """Classes of others who may tell most: one in the record's smallest query set, and one drawn."""
+        inside = [place for place in np.flatnonzero(self.marks[label]) if place < len(self.answers)]
+        found = []
+        if inside:
+            least = min(inside, key=lambda place: len(self.answers[place].records))
+            mates = np.flatnonzero(self.marks[:, least])
+            mates = mates[(mates != label) | (self.sizes[mates] > 1)]
+            found += mates[np.argsort(self.sizes[mates])][:1].tolist()
+        rest = [each for each in range(len(self.sizes)) if each != label or self.sizes[each] > 1]
+        found += np.random.default_rng([SEED, label]).choice(rest, 1).tolist() if rest else []
+        return list(dict.fromkeys(found))
+
+    def program(self, label: int, other: int | None = None) -> Program:
+        """With one record of the class set apart, and one of another class or the same."""
+        apart = [label] if other is None else [label, other]
+        sizes = np.concatenate([np.ones(len(apart), dtype=np.int64), self.sizes])
+        for each in apart:
+            sizes[each + len(apart)] -= 1
+        marks = np.concatenate([self.marks[apart], self.marks])
         top = self.domain.count - 1
         low, high = np.zeros(len(sizes)), np.full(len(sizes), float(top))
         units = [self._units(answer) for answer in self.answers]
@@ -160,17 +193,24 @@ def _stated(
     )
 
 
-def check(answers: Sequence[KnownAnswer], size: int, domain: Domain, limit: float) -> list[Checked]:
+def check(
+    answers: Sequence[KnownAnswer],
+    size: int,
+    domain: Domain,
+    limit: float,
+    insiders: int = 0,
+    seconds: float = ALL_SECONDS,
+) -> list[Checked]:
     """Records that the answers expose most, and some others."""
     outside = Outside(answers, size, domain)
     if not answers:
         return []
-    deadline = time.monotonic() + ALL_SECONDS
+    deadline = time.monotonic() + seconds
     intervals: dict[int, tuple[float, float]] = {}
     programs: dict[int, Program] = {}
     for label in np.lexsort((outside.sizes, outside.exposure))[:PROBED].tolist():
         program = outside.program(label)
-        least, most = (program.solve(sign, None, integral=False) for sign in (1.0, -1.0))
+        least, most = (program.solve(sign, integral=False) for sign in (1.0, -1.0))
         if least.success and most.success:
             programs[label], intervals[label] = program, (least.fun, -most.fun)
     order = sorted(intervals, key=lambda label: intervals[label][1] - intervals[label][0])
@@ -178,7 +218,7 @@ def check(answers: Sequence[KnownAnswer], size: int, domain: Domain, limit: floa
     rest = order[NARROWEST:]
     drawn = rng.choice(rest, min(DRAWN, len(rest)), replace=False).tolist() if rest else []
     return [
-        _record(outside, programs[label], label, intervals[label], limit, deadline)
+        _record(outside, programs[label], label, intervals[label], limit, insiders, deadline)
         for label in [*order[:NARROWEST], *drawn]
     ]
 
@@ -189,29 +229,78 @@ def _record(
     label: int,
     interval: tuple[float, float],
     limit: float,
+    insiders: int,
     deadline: float,
 ) -> Checked:
-    domain, middle = outside.domain, sum(interval) / 2
-    prior = cae_area(domain.values)
+    domain = outside.domain
+    worst = _kept(program, {}, interval, domain, limit, deadline)
+    assumed = 0
+    for other in outside.others(label) if insiders and worst.risk <= limit + TOLERANCE else []:
+        pair = outside.program(label, other)
+        for sign in (1.0, -1.0):
+            extreme = pair.solve(sign, OTHER)
+            if not extreme.success:
+                worst = _worse(worst, _Kept(0, 1, 1.0), limit)
+                continue
+            assumed += 1
+            fixed = {OTHER: round(sign * extreme.fun)}
+            worst = _worse(worst, _kept(pair, fixed, interval, domain, limit, deadline), limit)
+    lower, upper = (float(domain.minimum) + end * float(domain.step) for end in interval)
+    keeps = worst.risk <= limit + TOLERANCE
+    broken = not keeps and not worst.undecided
+    return Checked(
+        *(int(outside.first[label]), lower, upper, worst.values, worst.undecided, worst.risk),
+        *(keeps, broken, assumed),
+    )
+
+
+@dataclass(frozen=True)
+class _Kept:
+    values: int
+    undecided: int
+    risk: float
+
+
+def _worse(one: _Kept, other: _Kept, limit: float) -> _Kept:
+    """What breaks the limit for certain, else what may, else the higher risk."""
+
+    def badness(kept: _Kept) -> tuple[bool, bool, float]:
+        fails = kept.risk > limit + TOLERANCE
+        return fails and not kept.undecided, fails, kept.risk
+
+    return max(one, other, key=badness)
+
+
+def _kept(
+    program: Program,
+    fixed: Mapping[int, int],
+    interval: tuple[float, float],
+    domain: Domain,
+    limit: float,
+    deadline: float,
+) -> _Kept:
+    """The values that the record keeps, looked for until they are enough."""
+    prior, middle = cae_area(domain.values), sum(interval) / 2
     taken: list[int] = []
     undecided, risk = 0, 1.0
+    inside = [
+        value for value in range(domain.count) if interval[0] - TOLERANCE <= value <= interval[1] + TOLERANCE
+    ]
     # From the middle of the interval outwards: what is needed is a long enough run of values.
-    for value in sorted(range(domain.count), key=lambda value: abs(value - middle)):
+    for value in sorted(inside, key=lambda value: abs(value - middle)):
         if time.monotonic() > deadline:
             undecided += 1
             continue
-        result = program.solve(0.0, value, integral=True)
+        result = program.solve(fixed={**fixed, RECORD: value})
         if result.success:
             taken = sorted([*taken, value])
             areas = [_area(taken, domain), _area(_longest_run(taken), domain)]
             risk = 1 - max(areas) / prior
-            if risk <= limit + 1e-9:
+            if risk <= limit + TOLERANCE:
                 break
         elif result.status != 2:
             undecided += 1
-    lower, upper = (float(domain.minimum) + end * float(domain.step) for end in interval)
-    keeps = risk <= limit + 1e-9
-    return Checked(int(outside.first[label]), lower, upper, len(taken), undecided, risk, keeps)
+    return _Kept(len(taken), undecided, risk)
 
 
 def _area(units: Sequence[int], domain: Domain) -> float:

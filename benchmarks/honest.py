@@ -10,6 +10,9 @@ Every run on the small data set is then checked from outside, see `benchmarks/_o
 with the narrowest intervals, and some at random, integer programs over what the ledger holds look for
 tables in which the record takes one value or another, until the values found keep the limit.
 
+Of the refused statements a sample is looked at in the same way, each with the answers that it might have got:
+how many refusals would unlimited integer programs not have demanded? See `benchmarks/_needless.py`.
+
 With `--partial suppress` a GROUP BY gives the groups that are safe; `--grouped` asks those statements only,
 `--alone` each with an empty ledger, so that what one uses up is not missed by the next.
 The column *groups* has how many groups were given and withheld, all statements together.
@@ -17,7 +20,6 @@ The column *groups* has how many groups were given and withheld, all statements 
 
 from __future__ import annotations
 
-import argparse
 import json
 import tempfile
 import time
@@ -33,7 +35,9 @@ from rich.table import Table
 
 from auditor import Answer, Gate, Policy, QueryRefused, QueryUnsupported
 from benchmarks._data import ACS, ADULT, peak_megabytes, shown, timed
+from benchmarks._needless import Judged, Refusal, counted, judge, refusal
 from benchmarks._outside import Checked, check
+from benchmarks._results import Line, options, write
 from cae_sql import Domain
 
 RISKS = (0.25, 0.5, 0.75)
@@ -69,12 +73,13 @@ class Study:
         text = "\n".join(line for line in lines if not line.startswith("--"))
         return [statement.strip() for statement in text.split(";") if statement.strip()]
 
-    def policy(self, risk: float, mode: str, partial: str) -> Policy:
+    def policy(self, risk: float, mode: str, partial: str, insiders: int) -> Policy:
         """The policy of a run."""
         low, high, step = self.domain
         return Policy.parse(
             f'[protect]\ntable = "{self.table}"\ncolumn = "{self.column}"\nminimum = {low}\n'
             f"maximum = {high}\nstep = {step}\npublic = {json.dumps(self.public)}\n"
+            f"[intruder]\ninsiders = {insiders}\n"
             f'[limit]\nrisk = {risk}\n[decision]\nmode = "{mode}"\npartial = "{partial}"\n'
         )
 
@@ -107,6 +112,16 @@ STUDIES = (
 
 
 @dataclass(frozen=True)
+class How:
+    """How every day of a benchmark is spent."""
+
+    partial: str
+    insiders: int
+    judged: int
+    """Refusals that are looked at from outside."""
+
+
+@dataclass(frozen=True)
 class Asked:
     """One statement and what became of it."""
 
@@ -136,6 +151,8 @@ class Run:
     """Aggregates released that taught something."""
     peak_megabytes: float = 0.0
     checked: list[Checked] = field(default_factory=list)
+    judged: list[Judged] = field(default_factory=list)
+    """Refusals that were looked at from outside."""
 
     def counted(self, verdict: str, code: str | None = None) -> int:
         """Statements with a verdict, and a code."""
@@ -154,10 +171,11 @@ def counted_groups(answer: Answer) -> tuple[int, int]:
     return max(0, len(answer.fetchall()) - withheld), withheld
 
 
-def day(study: Study, database: Path, risk: float, mode: str, partial: str, statements: Sequence[str]) -> Run:
-    """Ask everything; check what was released."""
+def day(study: Study, database: Path, how: How, risk: float, mode: str, statements: Sequence[str]) -> Run:
+    """Ask everything; check what was released, and what was refused."""
     run = Run(study.name, mode, risk)
-    policy = study.policy(risk, mode, partial)
+    policy = study.policy(risk, mode, how.partial, how.insiders)
+    refusals: list[Refusal | None] = []
     number = len(list(database.parent.glob("*.ledger")))
     ledger = database.with_suffix(f".{number}.ledger")
     with timed() as opening:
@@ -172,6 +190,8 @@ def day(study: Study, database: Path, risk: float, mode: str, partial: str, stat
                     decision, groups = answer.decision, counted_groups(answer)
                 except (QueryRefused, QueryUnsupported) as error:
                     decision = error.decision
+            if decision.code in ("risk", "time") and how.judged:
+                refusals.append(refusal(gate, sql, decision.code, mode == "simulatable"))
             message = f"{decision.message} {decision.hint}".strip()
             run.asked.append(
                 Asked(
@@ -184,9 +204,11 @@ def day(study: Study, database: Path, risk: float, mode: str, partial: str, stat
         run.peak_megabytes = peak_megabytes()
         released = [answer for entry in gate._ledger.entries() for answer in entry.answers]
         run.answers = len(released)
-        if study.check and len(statements) > 1:
-            size = gate._database.vaults[0].size
-            run.checked = check(released, size, Domain(*study.domain), risk)
+        size, domain = gate._database.vaults[0].size, Domain(*study.domain)
+    if study.check and len(statements) > 1:
+        run.checked = check(released, size, domain, risk, how.insiders)
+    noted = [each for each in refusals if each is not None]
+    run.judged = judge(noted, released, size, domain, risk, how.insiders, how.judged)
     return run
 
 
@@ -198,6 +220,7 @@ def merged(runs: Sequence[Run]) -> Run:
     whole.asked = [each for run in runs for each in run.asked]
     whole.leaks, whole.answers = sum(run.leaks for run in runs), sum(run.answers for run in runs)
     whole.peak_megabytes = max(run.peak_megabytes for run in runs)
+    whole.judged = [each for run in runs for each in run.judged]
     return whole
 
 
@@ -230,6 +253,9 @@ def tell(console: Console, runs: Sequence[Run]) -> None:
         refused = Counter(each.sql for run in mine for each in run.asked if each.verdict == "refused")
         for sql, times in refused.most_common():
             console.print(f"  {times}  {' '.join(sql.split())}", highlight=False)
+    console.print("[bold]Refusals, looked at by integer programs[/bold]")
+    for run in runs:
+        console.print(f"  {run.study}, {run.mode}, {run.limit:g}: {counted(run.judged)}", highlight=False)
     checked = [(run, each) for run in runs for each in run.checked]
     if checked:
         table = Table(title="Checked from outside, by integer programs over the ledger's answers")
@@ -239,22 +265,46 @@ def tell(console: Console, runs: Sequence[Run]) -> None:
             interval = f"{each.lower:g} … {each.upper:g}"
             told = run.mode, f"{run.limit:g}", str(run.answers), str(each.record), interval
             figures = str(each.values), str(each.undecided), f"{each.risk:.3f}"
-            doubt = "?" if each.undecided else "[red]NO[/red]"
+            doubt = "[red]NO[/red]" if each.broken else "?"
             table.add_row(*told, *figures, "yes" if each.keeps else doubt)
         console.print(table)
 
 
+def lines(runs: Sequence[Run]) -> list[Line]:
+    """Of the table of all benchmarks."""
+    told = []
+    for run in runs:
+        size = f"{len(run.asked)} statements, {run.mode}, limit {run.limit:g}"
+        name, memory = run.study.upper(), run.peak_megabytes
+        share = run.counted("answered") / len(run.asked) if run.asked else None
+        median = float(np.median(run.seconds)) if run.asked else None
+        told += [
+            Line("honest: answered", name, size, share, "no gate", 1.0, "share", peak_megabytes=memory),
+            Line("honest: a statement, median", name, size, median, peak_megabytes=memory),
+            Line("honest: a statement, worst", name, size, max(run.seconds, default=None)),
+        ]
+        if run.judged:
+            needless = sum(each.verdict == "needless" for each in run.judged) / len(run.judged)
+            undecided = sum(each.verdict == "undecided" for each in run.judged)
+            size = f"{len(run.judged)} refusals, {undecided} undecided; {run.mode}, limit {run.limit:g}"
+            told.append(
+                Line("honest: needless refusals", name, size, needless, "unlimited MILP", 0.0, "share")
+            )
+    return told
+
+
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.honest", description=__doc__)
+    parser = options("honest", __doc__)
     parser.add_argument("--studies", nargs="+", choices=[study.name for study in STUDIES])
     parser.add_argument("--risks", type=float, nargs="+", default=list(RISKS))
     parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
     parser.add_argument("--partial", choices=("refuse", "suppress"), default="refuse")
     parser.add_argument("--grouped", action="store_true", help="statements with GROUP BY only")
     parser.add_argument("--alone", action="store_true", help="each statement with an empty ledger")
-    parser.add_argument("--json", type=Path, help="write every statement's verdict and time here too")
-    parser.add_argument("--quick", action="store_true", help="a few statements over 300 records")
-    options = parser.parse_args(arguments)
+    parser.add_argument("--insiders", type=int, choices=(0, 1), default=1)
+    parser.add_argument("--judged", type=int, default=6, help="refusals to look at from outside, of each run")
+    given = parser.parse_args(arguments)
+    how = How(given.partial, given.insiders, 1 if given.quick else given.judged)
     console = Console(width=140)
     table = Table(title="A day of honest analysis")
     for name in COLUMNS:
@@ -262,28 +312,28 @@ def main(arguments: list[str] | None = None) -> None:
     runs = []
     with tempfile.TemporaryDirectory() as folder:
         for study in STUDIES:
-            if options.studies and study.name not in options.studies:
+            if given.studies and study.name not in given.studies:
                 continue
             if not study.source.is_file():
                 console.print(f"{study.name}: the data are not beside the project (../shared/data)")
                 continue
             database = Path(folder) / f"{study.name}.duckdb"
-            study.build(database, 300 if options.quick else None)
-            statements = study.statements()[: 4 if options.quick else None]
-            if options.grouped:
+            study.build(database, 300 if given.quick else None)
+            statements = study.statements()[: 4 if given.quick else None]
+            if given.grouped:
                 statements = [sql for sql in statements if is_grouped(sql)]
-            for mode in options.modes[: 1 if options.quick else None]:
-                for risk in options.risks[: 1 if options.quick else None]:
+            for mode in given.modes[: 1 if given.quick else None]:
+                for risk in given.risks[: 1 if given.quick else None]:
                     start = time.perf_counter()
-                    days = [[sql] for sql in statements] if options.alone else [statements]
-                    run = merged([day(study, database, risk, mode, options.partial, each) for each in days])
+                    days = [[sql] for sql in statements] if given.alone else [statements]
+                    run = merged([day(study, database, how, risk, mode, each) for each in days])
                     runs.append(run)
                     add(table, run)
                     console.print(
                         f"{study.name}, {mode}, {risk:g}: {time.perf_counter() - start:.0f} s", style="dim"
                     )
-                    if options.json:  # after each run: a long day may be cut short
-                        options.json.write_text(json.dumps([asdict(each) for each in runs], indent=1))
+                    # after each run: a long day may be cut short
+                    write(given.json, lines(runs), [asdict(each) for each in runs])
     console.print(table)
     tell(console, runs)
 
