@@ -37,7 +37,7 @@ ATTACK = Path(__file__).resolve().parents[2] / "shared" / "data" / "attack"
 LOANS, QUERIES = ATTACK / "loans_2000_3000.csv.gz", ATTACK / "queries_2000_3000.csv.gz"
 MODES = ("simulatable", "answer-dependent")
 PROGRAM_SECONDS, CHECK_SECONDS = 30.0, 900.0
-"""Limits of one integer program and of the pairs of one outcome; what is not solved in time stays undecided."""
+"""Limits of one integer program, and of all pairs of one outcome; what is not solved stays undecided."""
 COLUMNS = (
     *(
         "against",
