@@ -87,6 +87,16 @@ class Range:
     column: str
     low: object
     high: object
+    codes: NDArray[np.int32]
+    """The column, as codes in the order of its values; shared by all ranges over it."""
+    ends: tuple[int, int]
+    """The codes of low and high."""
+
+    @property
+    def members(self) -> NDArray[np.bool_]:
+        """Whom it covers; worked out anew each time, since hundreds of these would fill the memory."""
+        covered: NDArray[np.bool_] = (self.codes >= self.ends[0]) & (self.codes <= self.ends[1])
+        return covered
 
     def __str__(self) -> str:
         return f"{self.column} BETWEEN {_literal(self.low)} AND {_literal(self.high)}"
@@ -98,10 +108,14 @@ def _literal(value: object) -> str:
 
 @dataclass(frozen=True)
 class RangeQuery:
-    """A conjunction of ranges, and whom it covers."""
+    """A conjunction of ranges."""
 
     ranges: tuple[Range, ...]
-    members: NDArray[np.bool_]
+
+    @property
+    def members(self) -> NDArray[np.bool_]:
+        """Whom it covers; worked out anew each time."""
+        return np.logical_and.reduce([each.members for each in self.ranges])
 
     def sql(self, aggregate: str, table: str) -> str:
         """SELECT aggregate FROM table WHERE …"""
@@ -129,22 +143,18 @@ class RangeQueries:
         while True:
             chosen = self.rng.choice(len(self.names), self.rng.integers(1, 4), replace=False)
             parts = [self._range(self.names[place]) for place in chosen]
-            if all(part is not None for part in parts):
-                found = RangeQuery(
-                    tuple(part[0] for part in parts if part is not None),
-                    np.logical_and.reduce([part[1] for part in parts if part is not None]),
-                )
-                if np.count_nonzero(found.members) >= 2:
-                    return found
+            found = RangeQuery(tuple(part for part in parts if part is not None))
+            if len(found.ranges) == len(parts) and np.count_nonzero(found.members) >= 2:
+                return found
 
-    def _range(self, name: str) -> tuple[Range, NDArray[np.bool_]] | None:
+    def _range(self, name: str) -> Range | None:
         """None where the column has no range that covers as much as it should, or chance finds none."""
         codes, quantiles, values = self.codes[name], self.quantiles[name], self.values[name]
         for _ in range(TRIES):
             share = self.rng.uniform(NARROWEST, WIDEST)
             start = self.rng.uniform(0, 1 - share)
             low, high = (int(quantiles[int(at * QUANTILES)]) for at in (start, start + share))
-            members = (codes >= low) & (codes <= high)
-            if NARROWEST <= np.count_nonzero(members) / len(codes) <= WIDEST:
-                return Range(name, *(values[[at]].tolist()[0] for at in (low, high))), members
+            found = Range(name, *(values[[at]].tolist()[0] for at in (low, high)), codes, (low, high))
+            if NARROWEST <= np.count_nonzero(found.members) / len(codes) <= WIDEST:
+                return found
         return None

@@ -173,13 +173,14 @@ class Asking:
                 code, released = answer.decision.code, int(answer.fetchall()[0][0])
             except QueryRefused as error:
                 code = error.decision.code
-        if released is not None and released != self.people.income[query.members].sum():
+        members = query.members
+        if released is not None and released != self.people.income[members].sum():
             raise AssertionError(f"released {released} for {query.sql('SUM(income)', 'people')}")
         if code == "answered":
             assert released is not None
             self.given.append((query, released))
         self.seconds += watch.seconds
-        found = Asked(code, watch.seconds, int(np.count_nonzero(query.members)), dict(self.phases.seconds))
+        found = Asked(code, watch.seconds, int(np.count_nonzero(members)), dict(self.phases.seconds))
         self.all.append(found)
         return found
 
@@ -219,8 +220,9 @@ class Asking:
         kept = worlds(self.gate)
         broken = ((kept < 0) | (kept > TOP)).any(axis=1)
         for query, value in self.given:
-            units = (value - LOW * np.count_nonzero(query.members)) // STEP
-            broken |= kept[:, query.members].sum(axis=1, dtype=np.int64) != units
+            members = np.flatnonzero(query.members)
+            units = (value - LOW * len(members)) // STEP
+            broken |= np.array([int(world[members].sum(dtype=np.int64)) != units for world in kept])
         return len(kept), int(broken.sum())
 
 
@@ -228,8 +230,11 @@ def rival(asking: Asking, seconds: float, labels: NDArray[np.int64], sizes: NDAr
     """The exact method, under everything that was answered."""
     first = np.zeros(len(sizes), dtype=np.int64)
     first[labels] = np.arange(len(labels))
-    rows = [np.flatnonzero(query.members[first]) for query, _ in asking.given]
-    sums = [(value - LOW * np.count_nonzero(query.members)) // STEP for query, value in asking.given]
+    rows, sums = list[NDArray[np.int64]](), list[int]()
+    for query, value in asking.given:
+        members = query.members
+        rows.append(np.flatnonzero(members[first]))
+        sums.append((value - LOW * int(np.count_nonzero(members))) // STEP)
     return exact_intervals(rows, sums, sizes, TOP, seconds)
 
 
