@@ -77,7 +77,8 @@ def run(level: str, settings: Settings, given: argparse.Namespace) -> int:
 
 def figures(tally: Tally) -> Iterator[str]:
     """What was seen, in lines."""
-    yield f"{tally.systems} systems; verdicts {_counts(tally.verdicts) or 'none'}"
+    by_sets = f"; by sets {tally.by_sets}" if tally.by_sets else ""
+    yield f"{tally.systems} systems; verdicts {_counts(tally.verdicts) or 'none'}{by_sets}"
     if tally.compared or tally.transcripts:
         compared = f"{tally.compared} verdicts and {tally.transcripts} whole transcripts"
         yield f"compared on other tables: {compared}; leak events without need: {tally.needless_leaks}"

@@ -137,9 +137,19 @@ def asking_at_random(settings: Settings, seed: int, number: int) -> Asking:
     more = 'partial = "suppress"\n' if rng.random() < 0.3 else ""
     more += 'after_leak = "continue"\nleaks = 100' if rng.random() < 0.5 else ""
     count = int(rng.integers(2, 8))
-    statements = tuple(_select(rng, settings.kinds, len(rows)) for _ in range(count))
+    statements = tuple(_about_somebody(rng, settings.kinds, rows) for _ in range(count))
     reopened = int(rng.integers(1, count)) if rng.random() < 0.2 else -1
     return Asking(rows, top, rules, more, statements, reopened)
+
+
+def _about_somebody(rng: np.random.Generator, kinds: tuple[str, ...], rows: Sequence[Row]) -> Select:
+    """A statement that reads a protected value, unless twenty tries find none."""
+    for _ in range(20):
+        select = _select(rng, kinds, len(rows))
+        groups = select.groups(rows).values()
+        if any(each.question(rows, covered) for covered in groups for each in select.aggregates):
+            break
+    return select
 
 
 def _select(rng: np.random.Generator, kinds: tuple[str, ...], size: int) -> Select:

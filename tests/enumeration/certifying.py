@@ -10,7 +10,7 @@ import numpy as np
 from cae_sql import AnsweredSystem
 
 from .oracle import Possible, Question
-from .scenarios import Settings, question_at_random, shape_at_random, table_at_random
+from .scenarios import Asker, Settings, shape_at_random, table_at_random
 
 SCALES = ((Fraction(0), Fraction(1)), (Fraction(10), Fraction(10)), (Fraction(-1), Fraction(1, 2)))
 """(minimum, resolution)."""
@@ -25,9 +25,8 @@ def system_at_random(settings: Settings, seed: int, number: int) -> tuple[int, i
     rng = np.random.default_rng([seed, number])
     size, top = shape_at_random(rng, settings)
     truth = np.array([table_at_random(rng, size, top, settings.values)])
-    drawn: list[Question] = []
-    for _ in range(int(rng.integers(1, 7))):
-        question_at_random(rng, size, settings.kinds, drawn)
+    asker = Asker(rng, size, settings.kinds)
+    drawn = [asker.question() for _ in range(int(rng.integers(1, 7)))]
     return size, top, [(question, int(question.of(truth)[0])) for question in drawn]
 
 

@@ -18,6 +18,7 @@ from types import SimpleNamespace
 from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from auditor.database import Database
 from auditor.deciding import Case, Outcome, decide
@@ -54,6 +55,8 @@ class Tally:
     systems: int = 0
     verdicts: Counter[str] = field(default_factory=Counter)
     """Of statements; "leak" among them."""
+    by_sets: int = 0
+    """Answers after which somebody keeps the limit by an exactly known set, not by a run."""
     needless_leaks: int = 0
     """Leak events although the true answer keeps the limit: it was not shown in time, or tells by ties."""
     compared: int = 0
@@ -68,6 +71,7 @@ class Tally:
     def add(self, other: Tally) -> None:
         """Take in what was seen elsewhere."""
         self.systems += other.systems
+        self.by_sets += other.by_sets
         self.needless_leaks += other.needless_leaks
         self.compared += other.compared
         self.transcripts += other.transcripts
@@ -87,7 +91,7 @@ class Bench:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CoarserGridWarning)
             knowledge = Knowledge(policy, cast(Database, database))
-        self.rules = knowledge.rules
+        self.rules, self.most = knowledge.rules, scenario.allowance
         self.column: ColumnKnowledge = knowledge.of("eve").columns[0]
 
     def query(self, question: Question) -> Query:
@@ -96,25 +100,34 @@ class Bench:
         signs = np.array(question.signs, dtype=np.int8)[members] if question.kind == "sum" else None
         return self.column.system.query(question.kind, members, signs)  # type: ignore[arg-type]
 
-    def publish(self, questions: Sequence[Question]) -> None:
+    def publish(self, questions: Statement) -> None:
         """Take true answers in, whatever they tell."""
-        queries = [self.query(question) for question in questions]
+        queries = self.queries(questions)
         values = self.column.column.truth(queries)
         answers = [query.answered(value) for query, value in zip(queries, values, strict=True)]
         self.column.system.accept(answers)
 
-    def decide(self, statement: Statement) -> tuple[Outcome, list[Query]]:
-        """The decision; nothing is accepted."""
-        queries = [self.query(question) for question in statement]
-        return decide([self.column.case(queries)], self.rules), queries
+    def queries(self, statement: Statement) -> list[Query]:
+        """What is asked, as the system has it."""
+        return [self.query(question) for question in statement]
 
-    def decide_on(self, truth: np.ndarray, queries: Sequence[Query], left: int) -> Outcome:
-        """What the decision would have been on another table, with an allowance as it was before."""
+    def effort(self) -> Effort:
+        """A copy of the allowance that the next decision begins with."""
+        self.column.effort.left = min(self.column.effort.left, self.most)
+        return replace(self.column.effort)
+
+    def decide(self, queries: Sequence[Query]) -> Outcome:
+        """The decision; nothing is accepted."""
+        self.effort()
+        return decide([self.column.case(queries)], self.rules)
+
+    def decide_on(self, truth: NDArray[np.int64], queries: Sequence[Query], effort: Effort) -> Outcome:
+        """What the decision would have been on another table, with the allowance as it was before."""
 
         def other(asked: Sequence[Query]) -> list[int]:
             return [int(query.of(truth)) for query in asked]
 
-        case: Case = replace(self.column.case(queries), truth=other, effort=Effort(left))
+        case: Case = replace(self.column.case(queries), truth=other, effort=replace(effort))
         return decide([case], self.rules)
 
 
@@ -151,15 +164,17 @@ class Play:
             self._tell(question)
         transcript: list[tuple[str, tuple[int, ...]]] = []
         for step, statement in enumerate(self.scenario.statements):
-            left = bench.column.effort.left
-            outcome, queries = bench.decide(statement)
+            queries, effort = bench.queries(statement), bench.effort()
+            outcome = bench.decide(queries)
             name = "leak" if outcome.leak else outcome.verdict
             self.tally.verdicts[name] += 1
             transcript.append((passed(outcome), outcome.parts[0].values if outcome.parts else ()))
             if self.others and self.simulatable:
-                yield from self._on_other_tables(bench, queries, left, outcome, step)
+                yield from self._on_other_tables(bench, queries, effort, outcome, step)
             yield from self._verdict(outcome, statement, step)
             if outcome.verdict == "safe":
+                judgement = outcome.parts[0].judgement
+                self.tally.by_sets += judgement is not None and bool(judgement.sets)
                 bench.column.accept(queries, outcome.parts[0])
         if self.others and self.simulatable:
             yield from self._other_transcript(transcript)
@@ -215,11 +230,11 @@ class Play:
                 self.tally.answered[f"{meaning}, {about}"] += outcome.verdict == "safe"
 
     def _on_other_tables(
-        self, bench: Bench, queries: Sequence[Query], left: int, outcome: Outcome, step: int
+        self, bench: Bench, queries: Sequence[Query], effort: Effort, outcome: Outcome, step: int
     ) -> Iterator[Finding]:
         chosen = self.rng.permutation(len(self.possible.tables))[: self.others]
         for table in self.possible.tables[chosen].astype(np.int64):
-            other = bench.decide_on(table, queries, left)
+            other = bench.decide_on(table, queries, effort)
             self.tally.compared += 1
             if passed(other) != passed(outcome):
                 detail = f"{passed(outcome)} here, {passed(other)} if the table were {table.tolist()}"
@@ -233,7 +248,8 @@ class Play:
         bench = Bench(self.scenario, other.tolist())
         bench.publish(self.scenario.published)
         for step, statement in enumerate(self.scenario.statements):
-            outcome, queries = bench.decide(statement)
+            queries = bench.queries(statement)
+            outcome = bench.decide(queries)
             if passed(outcome) != transcript[step][0]:
                 detail = f"{transcript[step][0]} here, {passed(outcome)} if the table were {other.tolist()}"
                 yield Finding("refusal", f"whole transcript: {detail}", step)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import ceil
 
 import numpy as np
@@ -16,6 +16,9 @@ MODES = ("simulatable", "answer-dependent")
 VALUES = ("uniform", "skewed")
 MOST_TABLES = 50_000
 """Systems of more possible tables are drawn, but seldom."""
+
+ALLOWANCE = 400
+"""More integer programs than small systems need."""
 
 Statement = tuple[Question, ...]
 """What is asked together."""
@@ -76,7 +79,9 @@ class Scenario:
     top: int
     rules: Rules
     published: tuple[Question, ...] = ()
-    statements: tuple[Statement, ...] = field(default=())
+    statements: tuple[Statement, ...] = ()
+    allowance: int = ALLOWANCE
+    """Most integer programs that hypothetical answers may use, at each decision."""
 
     @property
     def size(self) -> int:
@@ -89,15 +94,12 @@ def scenario_at_random(settings: Settings, seed: int, number: int) -> Scenario:
     size, top = shape_at_random(rng, settings)
     rules = rules_at_random(rng, settings, top)
     truth = table_at_random(rng, size, top, settings.values)
-    drawn: list[Question] = []
-    published: tuple[Question, ...] = ()
-    if rng.random() < 0.3:
-        published = tuple(
-            question_at_random(rng, size, settings.kinds, drawn) for _ in range(int(rng.integers(1, 5)))
-        )
-    count = int(rng.integers(1, 9))
-    statements = tuple(statement_at_random(rng, size, settings.kinds, drawn) for _ in range(count))
-    return Scenario(truth, top, rules, published, statements)
+    asker = Asker(rng, size, settings.kinds)
+    count = int(rng.integers(1, 5)) if rng.random() < 0.3 else 0
+    published = tuple(asker.question() for _ in range(count))
+    statements = tuple(asker.statement() for _ in range(int(rng.integers(1, 9))))
+    allowance = int(rng.integers(12)) if rng.random() < 0.2 else ALLOWANCE
+    return Scenario(truth, top, rules, published, statements, allowance)
 
 
 def shape_at_random(rng: np.random.Generator, settings: Settings) -> tuple[int, int]:
@@ -145,42 +147,51 @@ def table_at_random(rng: np.random.Generator, size: int, top: int, values: str) 
     return tuple(int(x) for x in drawn)
 
 
-def statement_at_random(
-    rng: np.random.Generator, size: int, kinds: tuple[str, ...], drawn: list[Question]
-) -> Statement:
-    """One aggregate, several of one set, or one of each group."""
-    first = question_at_random(rng, size, kinds, drawn)
-    form = rng.random()
-    if form < 0.7:
-        return (first,)
-    if form < 0.85:
-        more = [Question(str(kind), tuple(abs(s) for s in first.signs)) for kind in rng.choice(kinds, 2)]
-        return tuple(dict.fromkeys([first, *more]))
-    group = rng.integers(0, int(rng.integers(2, 4)), size)
-    found = [tuple(int(x) for x in (group == g) & (np.array(first.signs) != 0)) for g in np.unique(group)]
-    return tuple(Question(first.kind, signs) for signs in found if any(signs))
+class Asker:
+    """Draws questions about the same records."""
 
+    def __init__(self, rng: np.random.Generator, size: int, kinds: tuple[str, ...]) -> None:
+        """Draw nothing yet."""
+        self.rng, self.size, self.kinds = rng, size, kinds
+        self.classes = rng.integers(0, int(rng.integers(2, 5)), size)
+        """Records that some questions do not tell apart."""
+        self.drawn: list[Question] = []
 
-def question_at_random(
-    rng: np.random.Generator, size: int, kinds: tuple[str, ...], drawn: list[Question]
-) -> Question:
-    """About random records, or about those of an earlier question and a few more or fewer."""
-    kind, form = str(rng.choice(kinds)), rng.random()
-    signs: NDArray[np.int64] = (rng.random(size) < rng.choice([0.4, 0.7, 0.9])).astype(np.int64)
-    if drawn and form < 0.35:
-        earlier = drawn[int(rng.integers(len(drawn)))]
-        signs = np.abs(np.array(earlier.signs))
-        changed = rng.permutation(size)[: int(rng.integers(1, 3))]
-        signs[changed] = 1 - signs[changed]
-    elif kind == "sum" and form > 0.88:
-        signs = signs * rng.choice([1, -1], size)
-    if not signs.any():
-        signs[int(rng.integers(size))] = 1
-    if (signs <= 0).all():
-        signs = -signs  # a sum of negated values is that of the values
-    question = Question(kind, tuple(int(s) for s in signs))
-    drawn.append(question)
-    return question
+    def statement(self) -> Statement:
+        """One aggregate, several of one set, or one of each group."""
+        first, form = self.question(), self.rng.random()
+        if form < 0.7:
+            return (first,)
+        if form < 0.85:
+            signs = tuple(abs(sign) for sign in first.signs)
+            more = [Question(str(kind), signs) for kind in self.rng.choice(self.kinds, 2)]
+            return tuple(dict.fromkeys([first, *more]))
+        group = self.rng.integers(0, int(self.rng.integers(2, 4)), self.size)
+        group = self.classes if self.rng.random() < 0.5 else group
+        among = np.array(first.signs) != 0
+        found = [tuple(int(x) for x in (group == g) & among) for g in np.unique(group)]
+        return tuple(Question(first.kind, signs) for signs in found if any(signs))
+
+    def question(self) -> Question:
+        """About random records or classes of them, or those of an earlier one and a few more or fewer."""
+        rng, size = self.rng, self.size
+        kind, form = str(rng.choice(self.kinds)), rng.random()
+        signs: NDArray[np.int64] = (rng.random(size) < rng.choice([0.4, 0.7, 0.9])).astype(np.int64)
+        if self.drawn and form < 0.35:
+            signs = np.abs(np.array(self.drawn[int(rng.integers(len(self.drawn)))].signs))
+            changed = rng.permutation(size)[: int(rng.integers(1, 3))]
+            signs[changed] = 1 - signs[changed]
+        elif form < 0.6:
+            signs = (rng.random(4) < 0.6).astype(np.int64)[self.classes]
+        elif kind == "sum" and form > 0.9:
+            signs = signs * rng.choice([1, -1], size)
+        if not signs.any():
+            signs[int(rng.integers(size))] = 1
+        if (signs <= 0).all():
+            signs = -signs  # a sum of negated values is that of the values
+        question = Question(kind, tuple(int(sign) for sign in signs))
+        self.drawn.append(question)
+        return question
 
 
 def smaller(scenario: Scenario) -> Iterator[Scenario]:
