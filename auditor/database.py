@@ -24,9 +24,19 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from auditor.errors import AuditorError, DatabaseError
-from auditor.sql import Plan, Schema, Unsupported, understand
+from auditor.sql import Block, Plan, Schema, Unsupported, understand
+from auditor.sql.coarser import on_cells
 from auditor.sql.loading import Loaded, Protection, Vault, load
-from auditor.sql.relations import Asked, Groups, Uneven, Unrepresentable, read_groups, relation, typed
+from auditor.sql.relations import (
+    Asked,
+    Groups,
+    Uneven,
+    Unrepresentable,
+    listed_rows,
+    read_groups,
+    relation,
+    typed,
+)
 from auditor.sql.running import LargeResult, Limits, fetch, watched
 from auditor.sql.schema import View, folded, quoted
 from auditor.sql.shape import DATA
@@ -34,6 +44,8 @@ from auditor.sql.shape import DATA
 __all__ = ["Asked", "Database", "Limits", "StatementFailed", "TooMuch", "TooSlow", "UnevenWeights"]
 
 _REMEMBERED = 4
+_BYTES = 8
+"""Of a record's number: a query set found on cells may be no larger than one found on rows."""
 _Result = TypeVar("_Result")
 
 
@@ -245,8 +257,7 @@ class Database:
         def run(cursor: duckdb.DuckDBPyConnection) -> list[Groups]:
             asked.clear()
             return [
-                read_groups(block, number, fetch(cursor, block.groups_sql, self.limits), sizes, asked)
-                for number, block in enumerate(plan.blocks)
+                self._read(cursor, block, number, sizes, asked) for number, block in enumerate(plan.blocks)
             ]
 
         groups = self._run(run)
@@ -255,6 +266,24 @@ class Database:
             while len(self._groups) > _REMEMBERED:
                 self._groups.popitem(last=False)
         return groups, asked
+
+    def _read(
+        self,
+        cursor: duckdb.DuckDBPyConnection,
+        block: Block,
+        number: int,
+        sizes: Sequence[int],
+        asked: list[Asked],
+    ) -> Groups:
+        """Find the groups of a block, on cells where that gives the same."""
+        celled = self._loaded.cells
+        coarse = on_cells(block.groups_sql, celled.tables)
+        if coarse is None:
+            return read_groups(block, number, fetch(cursor, block.groups_sql, self.limits), sizes, asked)
+        result = fetch(cursor, coarse, self.limits)
+        if listed_rows(block, result, celled.of_protected) * _BYTES > self.limits.bytes:
+            raise LargeResult
+        return read_groups(block, number, result, sizes, asked, celled.of_protected)
 
     def _run(self, work: Callable[[duckdb.DuckDBPyConnection], _Result]) -> _Result:
         failure: type[StatementFailed] = StatementFailed

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, Protocol
@@ -23,12 +24,14 @@ from numpy.typing import NDArray
 
 from auditor.errors import DatabaseError
 from auditor.sql import vault
+from auditor.sql.cells import Celled, group
 from auditor.sql.names import nearest
 from auditor.sql.schema import Column, Protected, Schema, Table, folded, quoted
 from auditor.sql.shape import DATA
 from auditor.sql.views import Stored
 
 _SOURCE = "source"
+_SORTED = "sorted"
 
 
 class Protection(Protocol):
@@ -80,6 +83,8 @@ class Loaded:
     """By protected column, in the order of the schema's."""
     fingerprint: str
     """Hash of the content."""
+    cells: Celled
+    """The cells of the protected tables."""
 
 
 def load(
@@ -152,12 +157,13 @@ class _Loader:
         keys: list[pa.ChunkedArray] = []
         for each in held:
             tables.append(Table(each.name, self._marked(each), each.order))
-            for column in each.protected:
-                vault_, named = self._vault(each, column)
-                protected.append(Protected(each.name, column.name, column.type))
-                vaults.append(vault_)
-                keys += [] if named is None else [named]
-            self._copy_protected(each)
+            with self._sorted(each) as source:
+                for column in each.protected:
+                    vault_, named = self._vault(each, column, source)
+                    protected.append(Protected(each.name, column.name, column.type))
+                    vaults.append(vault_)
+                    keys += [] if named is None else [named]
+                self._copy_protected(each, source)
         confidential = {each.name for each in held}
         # what a protected view reads holds the protected values, too
         confidential |= {read for each in held for read in self._stored.read_by(each.name)}
@@ -176,7 +182,7 @@ class _Loader:
         schema = Schema(tuple(tables), tuple(protected[i] for i in order), self._stored.views(views))
         ordered = tuple(vaults[i] for i in order)
         fingerprint = _fingerprint(self._connection, schema, ordered, keys)
-        return Loaded(self._connection, schema, ordered, fingerprint)
+        return Loaded(self._connection, schema, ordered, fingerprint, group(self._connection, schema))
 
     def _confidential(self, protects: Sequence[Protection]) -> list[_Confidential]:
         """The tables that hold protected columns, each once."""
@@ -272,12 +278,35 @@ class _Loader:
         digests = [f"md5(CAST({quoted(each.name)} AS VARCHAR))" for each in protected]
         return ", ".join([*missing, *ties, *digests])
 
-    def _vault(self, table: _Confidential, column: Column) -> tuple[Vault, pa.ChunkedArray | None]:
+    @contextmanager
+    def _sorted(self, table: _Confidential) -> Iterator[str | None]:
+        """The rows in the order of the table's only protected column, sorted once; None for several columns.
+
+        They stand in a database of its own, which is gone before any client's text is seen.
+        """
+        if len(table.protected) > 1:
+            yield None
+            return
+        columns = dict.fromkeys([*table.shown, *table.protected, *([table.key] if table.key else [])])
+        self._connection.execute(f"ATTACH ':memory:' AS {_SORTED}")
+        try:
+            self._connection.execute(
+                f"CREATE TABLE {_SORTED}.data AS SELECT {', '.join(quoted(each.name) for each in columns)} "
+                f"FROM {self._source(table.name)} ORDER BY {self._order(table, table.protected)}"
+            )
+            yield f"{_SORTED}.data"
+        finally:
+            self._connection.execute(f"DETACH {_SORTED}")
+
+    def _vault(
+        self, table: _Confidential, column: Column, in_order: str | None
+    ) -> tuple[Vault, pa.ChunkedArray | None]:
         value = quoted(column.name)
         keyed = f", {quoted(table.key.name)} AS k" if table.key else ""
+        source, order = in_order or self._source(table.name), self._order(table, [column])
         result = self._connection.sql(
-            f"SELECT {value} AS v{keyed} FROM {self._source(table.name)} WHERE {value} IS NOT NULL "
-            f"ORDER BY {self._order(table, [column])}"
+            f"SELECT {value} AS v{keyed} FROM {source} WHERE {value} IS NOT NULL "
+            f"ORDER BY {'rowid' if in_order else order}"
         ).to_arrow_table()
         if not result.num_rows:
             raise DatabaseError(f"table {table.name} has no row with a value in {column.name}")
@@ -286,8 +315,16 @@ class _Loader:
         keys = result.column("k") if table.key else None
         return Vault(integers, scale, None if keys is None else keys.to_pylist()), keys
 
-    def _copy_protected(self, table: _Confidential) -> None:
+    def _copy_protected(self, table: _Confidential, in_order: str | None) -> None:
         columns = "".join(f"{quoted(each.name)}, " for each in table.shown)
+        target = f"CREATE TABLE {DATA}.{quoted(table.name)} AS SELECT {columns}"
+        if in_order:
+            # rows without a value come last, so the others' places are their records' numbers
+            value = quoted(table.protected[0].name)
+            self._connection.execute(
+                f"{target}CASE WHEN {value} IS NOT NULL THEN rowid END::BIGINT AS {value} FROM {in_order}"
+            )
+            return
         numbers = ", ".join(
             f"CASE WHEN {quoted(each.name)} IS NOT NULL "
             f"THEN row_number() OVER (ORDER BY {self._order(table, [each])}) - 1 END::BIGINT "
@@ -295,7 +332,7 @@ class _Loader:
             for each in table.protected
         )
         self._connection.execute(
-            f"CREATE TABLE {DATA}.{quoted(table.name)} AS SELECT {columns}{numbers} "
+            f"{target}{numbers} "
             f"FROM {self._source(table.name)} ORDER BY {self._order(table, table.protected)}"
         )
 
@@ -317,7 +354,7 @@ def _fingerprint(
 
 def _texts(
     connection: duckdb.DuckDBPyConnection, schema: Schema, keys: Sequence[pa.ChunkedArray]
-) -> Iterable[bytes]:
+) -> Iterable[bytes | memoryview]:
     """Every public cell and key as text, by column, with lengths so that no two contents look alike."""
     columns = []
     for table in schema.tables:
@@ -332,7 +369,11 @@ def _texts(
     for texts in columns:
         lengths = pc.fill_null(pc.binary_length(texts), -1)
         yield lengths.to_numpy().astype("<i8").tobytes()
-        yield "".join(pc.fill_null(texts, "").to_pylist()).encode()
+        whole = pc.fill_null(texts, "").cast(pa.large_binary())
+        for chunk in whole.chunks:
+            _, offsets, content = chunk.buffers()
+            ends = np.frombuffer(offsets, dtype="<i8")[chunk.offset : chunk.offset + len(chunk) + 1]
+            yield b"" if content is None else memoryview(content)[ends[0] : ends[-1]]
 
 
 def _column(columns: Sequence[Column], name: str, table: str) -> Column:

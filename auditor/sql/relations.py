@@ -7,7 +7,7 @@ its SQL type.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -17,11 +17,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from auditor.sql.cells import Cells
 from auditor.sql.schema import quoted
 from auditor.sql.statement import Aggregate, Block, Leaf, aggregate_name
 
 # A bitmap beats sorting when a query set holds at least this share of all records.
-_DENSE = 1 / 50
+_DENSE = 1 / 500
 
 
 class Unrepresentable(Exception):
@@ -64,16 +65,21 @@ class Asked:
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """A block's groups: the public part of its relation, and what its cells wait for."""
+    """A block's groups: the public part of its relation, and what the rest of it waits for."""
 
     table: pa.Table
     """Keys and public aggregates, one row per group."""
-    cells: tuple[tuple[int | Fraction | None, ...], ...]
+    entries: tuple[tuple[int | Fraction | None, ...], ...]
     """By group, then aggregate: position among the asked (int), a value known already, or None for NULL."""
 
 
 def read_groups(
-    block: Block, position: int, result: pa.Table, sizes: Sequence[int], asked: list[Asked]
+    block: Block,
+    position: int,
+    result: pa.Table,
+    sizes: Sequence[int],
+    asked: list[Asked],
+    cells: Sequence[Cells | None] | None = None,
 ) -> Groups:
     """Split a groups query's result; what is to be computed is appended to `asked`.
 
@@ -83,64 +89,139 @@ def read_groups(
         result: What its groups query gave.
         sizes: The number of records of each protected column.
         asked: Filled.
+        cells: By protected column, where the result lists cells; None: it lists records.
 
     Raises:
         Uneven: a join repeats some records of an aggregate more often than others.
     """
-    columns = [list(_leaf_values(aggregate, result, sizes)) for aggregate in block.aggregates]
-    cells: list[tuple[int | Fraction | None, ...]] = []
+    listing = _Listing(result, sizes, cells)
+    columns = [
+        [listing.leaf(aggregate, place) for place in range(len(aggregate.leaves))]
+        for aggregate in block.aggregates
+    ]
+    entries: list[tuple[int | Fraction | None, ...]] = []
     for group in range(result.num_rows):
         row: list[int | Fraction | None] = []
         for number, (aggregate, leaves) in enumerate(zip(block.aggregates, columns, strict=True)):
-            found = _cell(aggregate, [leaf[group] for leaf in leaves], (position, group, number))
+            found = _entry(aggregate, [leaf[group] for leaf in leaves], (position, group, number), listing)
             if isinstance(found, Asked):
                 asked.append(found)
                 row.append(len(asked) - 1)
             else:
                 row.append(found)
-        cells.append(tuple(row))
-    return Groups(result.select(range(len(block.public_columns))), tuple(cells))
+        entries.append(tuple(row))
+    return Groups(result.select(range(len(block.public_columns))), tuple(entries))
+
+
+def listed_rows(block: Block, result: pa.Table, cells: Sequence[Cells | None]) -> int:
+    """How many record numbers the lists of a result stand for that lists cells."""
+    total, seen = 0, set[int]()
+    for aggregate in block.aggregates:
+        sizes = _cells_of(cells, aggregate).sizes
+        for number, leaf in enumerate(aggregate.leaves, aggregate.column):
+            if leaf.coefficient and number not in seen:
+                seen.add(number)
+                total += sum(
+                    int(sizes[chunk.values.to_numpy(zero_copy_only=False)].sum())
+                    for chunk in result.column(number).chunks
+                )
+    return total
+
+
+def _cells_of(cells: Sequence[Cells | None], aggregate: Aggregate) -> Cells:
+    found = cells[aggregate.protected]
+    assert found is not None
+    return found
 
 
 @dataclass(frozen=True, eq=False)
 class _Members:
-    """The records that take one outcome of an aggregate's argument in one group."""
+    """The records, or the cells, that take one outcome of an aggregate's argument in one group."""
 
-    records: NDArray[np.int64]
+    numbers: NDArray[np.int64]
     """Ascending, each once."""
-    times: NDArray[np.int64]
-    """How many rows each stands in."""
+    times: NDArray[np.int64] | None
+    """How many rows each record stands in; None: one each."""
     rows: int
     """Number of rows."""
 
 
-def _leaf_values(aggregate: Aggregate, result: pa.Table, sizes: Sequence[int]) -> Iterator[Sequence[Any]]:
-    """By leaf: for each group its records, or the number of its rows."""
-    size = sizes[aggregate.protected]
-    for number, leaf in enumerate(aggregate.leaves):
-        column = result.column(aggregate.column + number)
-        if not leaf.coefficient:
-            yield column.to_pylist()
-            continue
+class _Listing:
+    """The leaves' columns of a result, each read once."""
+
+    def __init__(self, result: pa.Table, sizes: Sequence[int], cells: Sequence[Cells | None] | None) -> None:
+        self._result, self._sizes, self._cells = result, sizes, cells
+        self._leaves: dict[int, Sequence[Any]] = {}
+        self._records: dict[int, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
+
+    def leaf(self, aggregate: Aggregate, place: int) -> Sequence[Any]:
+        """For each group its members, or the number of its rows."""
+        number = aggregate.column + place
+        if number not in self._leaves:
+            column = self._result.column(number)
+            self._leaves[number] = (
+                self._lists(aggregate, column) if aggregate.leaves[place].coefficient else column.to_pylist()
+            )
+        return self._leaves[number]
+
+    def _lists(self, aggregate: Aggregate, column: pa.ChunkedArray) -> list[_Members]:
+        cells = None if self._cells is None else _cells_of(self._cells, aggregate)
         lists: list[_Members] = []
         for chunk in column.chunks:
             offsets = chunk.offsets.to_numpy()
             values = chunk.values.to_numpy(zero_copy_only=False)
             # A NULL list has equal offsets, so it reads as the empty query set that it is.
-            lists += [_members(values[a:b], size) for a, b in pairwise(offsets)]
-        yield lists
+            for a, b in pairwise(offsets.tolist()):
+                if cells is None:
+                    lists.append(_members(values[a:b], self._sizes[aggregate.protected]))
+                else:
+                    found = _members(values[a:b], len(cells.sizes))
+                    sizes = cells.sizes[found.numbers]
+                    rows = sizes.sum() if found.times is None else found.times @ sizes
+                    lists.append(_Members(found.numbers, found.times, int(rows)))
+        return lists
+
+    def records(self, aggregate: Aggregate, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The records that members stand for."""
+        if self._cells is None:
+            return numbers
+        # by identity: SUM and AVG of one argument share their members
+        if id(numbers) not in self._records:
+            self._records[id(numbers)] = numbers, _cells_of(self._cells, aggregate).records(numbers)
+        return self._records[id(numbers)][1]
+
+    def signs(
+        self,
+        aggregate: Aggregate,
+        numbers: NDArray[np.int64],
+        signs: NDArray[np.int8] | None,
+        records: NDArray[np.int64],
+    ) -> NDArray[np.int8] | None:
+        """The signs of the records that members stand for."""
+        if self._cells is None or signs is None:
+            return signs
+        cells = _cells_of(self._cells, aggregate)
+        of_cell = np.zeros(len(cells.sizes), np.int8)
+        of_cell[numbers] = signs
+        return of_cell[cells.of_record[records]]
 
 
-def _members(rows: NDArray[np.int64], size: int) -> _Members:
-    if len(rows) >= size * _DENSE:
-        counts = np.bincount(rows, minlength=size)
-        records = np.flatnonzero(counts).astype(np.int64, copy=False)
-        return _Members(records, counts[records], len(rows))
-    records, times = np.unique(rows, return_counts=True)
-    return _Members(records, times, len(rows))
+def _members(numbers: NDArray[np.integer], size: int) -> _Members:
+    """Each of the numbers below `size` once."""
+    if len(numbers) < size * _DENSE:
+        found, times = np.unique(numbers, return_counts=True)
+        alone = len(found) == len(numbers)
+        return _Members(found.astype(np.int64, copy=False), None if alone else times, len(numbers))
+    seen = np.zeros(size, np.bool_)
+    seen[numbers] = True
+    found = np.flatnonzero(seen).astype(np.int64, copy=False)
+    alone = len(found) == len(numbers)
+    return _Members(found, None if alone else np.bincount(numbers, minlength=size)[found], len(numbers))
 
 
-def _cell(aggregate: Aggregate, leaves: list[Any], place: tuple[int, int, int]) -> Asked | Fraction | None:
+def _entry(
+    aggregate: Aggregate, leaves: list[Any], place: tuple[int, int, int], listing: _Listing
+) -> Asked | Fraction | None:
     counts = [
         leaf.rows if spec.coefficient else int(leaf)
         for spec, leaf in zip(aggregate.leaves, leaves, strict=True)
@@ -159,43 +240,51 @@ def _cell(aggregate: Aggregate, leaves: list[Any], place: tuple[int, int, int]) 
             "max" if (aggregate.function == "max") == (spec.coefficient > 0) else "min"
         )
         # an extreme is the same however often a row is repeated
-        return Asked(
-            aggregate.protected, kind, members.records, None, *place, spec.coefficient, spec.offset, 1
-        )
+        records = listing.records(aggregate, members.numbers)
+        return Asked(aggregate.protected, kind, records, None, *place, spec.coefficient, spec.offset, 1)
     offset = sum(
         (spec.offset * count for spec, count in zip(aggregate.leaves, counts, strict=True)), start=Fraction(0)
     )
     divisor = rows if aggregate.function == "avg" else 1
-    records, signs, weight = _weights(parts)
-    if not len(records):
+    numbers, signs, weight = _weights(parts)
+    if not len(numbers):
         return offset / divisor
+    records = listing.records(aggregate, numbers)
+    signs = listing.signs(aggregate, numbers, signs, records)
     return Asked(aggregate.protected, "sum", records, signs, *place, weight, offset, divisor)
 
 
 def _weights(
     parts: list[tuple[Leaf, _Members]],
 ) -> tuple[NDArray[np.int64], NDArray[np.int8] | None, Fraction]:
-    """The records of a sum, their signs (None: all 1), and the weight that is common to them."""
+    """The members of a sum, their signs (None: all 1), and the weight that is common to them."""
     if not parts:
         return np.empty(0, np.int64), None, Fraction(1)
     magnitude = abs(parts[0][0].coefficient)
-    signed = [members.times if spec.coefficient > 0 else -members.times for spec, members in parts]
+    if len(parts) == 1 and parts[0][1].times is None:
+        spec, members = parts[0]
+        return members.numbers, None, spec.coefficient
+    signed = [_times(members) if spec.coefficient > 0 else -_times(members) for spec, members in parts]
     if len(parts) == 1:
-        records, net = parts[0][1].records, signed[0]
+        numbers, net = parts[0][1].numbers, signed[0]
     else:
-        every = np.concatenate([members.records for _, members in parts])
-        records, places = np.unique(every, return_inverse=True)
-        net = np.zeros(len(records), np.int64)
+        every = np.concatenate([members.numbers for _, members in parts])
+        numbers, places = np.unique(every, return_inverse=True)
+        net = np.zeros(len(numbers), np.int64)
         np.add.at(net, places, np.concatenate(signed))
-        records, net = records[net != 0], net[net != 0]
-    if not len(records):
-        return records, None, magnitude
+        numbers, net = numbers[net != 0], net[net != 0]
+    if not len(numbers):
+        return numbers, None, magnitude
     times = abs(int(net[0]))
     if (np.abs(net) != times).any():
         raise Uneven
     if (net > 0).all() or (net < 0).all():
-        return records, None, magnitude * (times if net[0] > 0 else -times)
-    return records, np.sign(net).astype(np.int8), magnitude * times
+        return numbers, None, magnitude * (times if net[0] > 0 else -times)
+    return numbers, np.sign(net).astype(np.int8), magnitude * times
+
+
+def _times(members: _Members) -> NDArray[np.int64]:
+    return np.ones(len(members.numbers), np.int64) if members.times is None else members.times
 
 
 def relation(block: Block, groups: Groups, values: Sequence[Fraction | None]) -> pa.Table:
@@ -213,14 +302,14 @@ def relation(block: Block, groups: Groups, values: Sequence[Fraction | None]) ->
     names = [name for name, _ in block.public_columns]
     for number, aggregate in enumerate(block.aggregates):
         texts = []
-        for row in groups.cells:
-            cell = row[number]
-            value = values[cell] if isinstance(cell, int) else cell
+        for row in groups.entries:
+            entry = row[number]
+            value = values[entry] if isinstance(entry, int) else entry
             texts.append(None if value is None else text_of(value, aggregate.type))
         arrays.append(pa.array(texts, pa.string()))
         names.append(aggregate_name(number))
     if not arrays:
-        arrays, names = [pa.array([0] * len(groups.cells))], ["_rows"]
+        arrays, names = [pa.array([0] * len(groups.entries))], ["_rows"]
     return pa.table(arrays, names=names)
 
 
