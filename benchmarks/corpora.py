@@ -175,9 +175,7 @@ def main(arguments: list[str] | None = None) -> None:
         codes = [each.code.split(",")[0] for each in verdicts]
         understood = sum(code in ("public", "aggregates", "understood") for code in codes)
         size = f"{len(codes)} statements"
-        lines.append(
-            Line("statements understood", name, size, understood / len(codes), "no gate", 1.0, "share")
-        )
+        lines.append(Line("statements understood", name, size, understood / len(codes), unit="share"))
     differ, size = sum(each.code == "DIFFERENT" for each in found), f"{len(found)} statements"
     lines.append(Line("answers that differ", "TPC-H", size, differ, "plain DuckDB", 0, "statements"))
     write(given.json, lines, [asdict(each) for each in (*statements, *found)])

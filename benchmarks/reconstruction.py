@@ -3,10 +3,14 @@
 Run as `python -m benchmarks.reconstruction`. The 3,994 queries that were asked of a commercial system are
 asked of a gate with an empty ledger, in their order, in both modes of decision and with and without insiders.
 Afterwards integer programs (SciPy's, over the ledger's sums alone; no code of the package's inference) look
-for a table for each record and either value: a record with only one is *determined*. With insiders, also for
-each two records and each pair of values: if knowing one bit settles another, that pair is *determined by an
-insider*. And the attack itself is run: the least-error bits for all answers, rounded; *guessed* counts those
-that are right, *chance* what saying the commoner value for everybody gets.
+for a table for each record and either value: a record with only one is *determined*. Then for each two
+records and each pair of values: if knowing one bit settles another, that pair is *determined by an insider*
+(which only `insiders = 1` promises to prevent). And the attack itself is run: the least-error bits for all
+answers, rounded; *guessed* counts those that are right, *chance* what the commoner value for everybody gets.
+
+Some refusals are looked at in the same way: *harmless* are those of which the true answer, beside what was
+known then, would have determined nobody. In the simulatable mode some of them are refused for good reason,
+since hypothetical answers decide.
 
 The rivals, from the same run: a database without a gate (all sums, exact), and the attacked system, with the
 noisy answers that it gave.
@@ -36,8 +40,10 @@ from benchmarks._results import Line, options, write
 ATTACK = Path(__file__).resolve().parents[2] / "shared" / "data" / "attack"
 LOANS, QUERIES = ATTACK / "loans_2000_3000.csv.gz", ATTACK / "queries_2000_3000.csv.gz"
 MODES = ("simulatable", "answer-dependent")
-PROGRAM_SECONDS, CHECK_SECONDS = 30.0, 900.0
+PROGRAM_SECONDS, CHECK_SECONDS = 30.0, 600.0
 """Limits of one integer program, and of all pairs of one outcome; what is not solved stays undecided."""
+LOOKED_AT, PROBE_SECONDS = 5, 120.0
+"""Refusals that are looked at, and the limit for the pairs of each."""
 COLUMNS = (
     *(
         "against",
@@ -51,7 +57,7 @@ COLUMNS = (
         "determined",
         "by an insider",
     ),
-    *("undecided", "guessed", "median", "worst", "all", "checked in"),
+    *("undecided", "harmless : not", "guessed", "median", "worst", "all", "checked in"),
 )
 POLICY = """
 [protect]
@@ -93,6 +99,9 @@ class Outcome:
     undecided: int = 0
     """Programs that came to no end in time."""
     guessed: int = 0
+    harmless: int = 0
+    """Of the refusals looked at, those whose true answer would have determined nobody."""
+    harmful: int = 0
     seconds: list[float] = field(default_factory=list)
     checking: float = 0.0
     peak_megabytes: float = 0.0
@@ -140,25 +149,24 @@ def independent(matrix: Matrix, sums: Matrix) -> tuple[Matrix, Matrix]:
     return matrix[kept], sums[kept]
 
 
-def wanted(records: int, insiders: int) -> Iterator[dict[int, int]]:
+def wanted(records: int) -> Iterator[dict[int, int]]:
     """Values that some table must have: each of each record, then each two of each two records."""
     for record, value in product(range(records), (0, 1)):
         yield {record: value}
-    if insiders:
-        for one, other in combinations(range(records), 2):
-            for values in product((0, 1), repeat=2):
-                yield dict(zip((one, other), values, strict=True))
+    for one, other in combinations(range(records), 2):
+        for values in product((0, 1), repeat=2):
+            yield dict(zip((one, other), values, strict=True))
 
 
-def determine(outcome: Outcome, whole: Matrix, told: Matrix) -> None:
+def determine(outcome: Outcome, whole: Matrix, told: Matrix, seconds: float = CHECK_SECONDS) -> None:
     """Count who is determined; a table that was found serves everything that it has."""
     matrix, sums = independent(whole, told)
     outcome.rank = len(sums)
     seen = np.zeros((0, matrix.shape[1]), dtype=np.int64)
     single: dict[int, int] = {}
     pairs = set[tuple[int, ...]]()
-    end = time.monotonic() + CHECK_SECONDS
-    for fixed in wanted(matrix.shape[1], outcome.insiders):
+    end = time.monotonic() + seconds
+    for fixed in wanted(matrix.shape[1]):
         names, values = list(fixed), list(fixed.values())
         if len(fixed) == 2 and any(name in single for name in names):
             continue  # a value that is known already tells nothing; that record is counted
@@ -198,17 +206,20 @@ def attacked(matrix: Matrix, answers: Matrix) -> NDArray[np.int64]:
     return bits
 
 
-def asked(database: Path, statements: Sequence[str], mode: str, insiders: int, timeout: float) -> Outcome:
+def asked(
+    database: Path, statements: Sequence[str], everything: Matrix, mode: str, insiders: int, timeout: float
+) -> Outcome:
     """The whole attack against a gate, and what can be said of its records afterwards."""
-    outcome = Outcome(mode, insiders)
+    outcome, refused = Outcome(mode, insiders), list[tuple[int, int]]()
     policy = Policy.parse(POLICY.format(mode=mode, insiders=insiders, timeout=timeout))
     with Gate.open(database, policy, database.with_suffix(f".{mode}.{insiders}.ledger")) as gate:
-        for sql in statements:
+        for number, sql in enumerate(statements):
             with timed() as watch:
                 try:
                     code = gate.execute(sql).decision.code
                 except QueryRefused as error:
                     code = error.decision.code
+                    refused.append((number, outcome.codes["answered"]))
             outcome.codes[code] += 1
             outcome.seconds.append(watch.seconds)
         outcome.peak_megabytes = peak_megabytes()
@@ -222,6 +233,18 @@ def asked(database: Path, statements: Sequence[str], mode: str, insiders: int, t
     if (matrix @ values != sums).any():
         raise AssertionError("what was released is not exact")
     judged(outcome, matrix, sums, values)
+    if len(sums) != outcome.codes["answered"]:
+        return outcome  # which answers were known at a refusal is not plain then
+    for place in np.random.default_rng(1).permutation(len(refused))[:LOOKED_AT].tolist():
+        number, known = refused[place]
+        row = everything[number]
+        probe = Outcome(mode, insiders)
+        determine(
+            probe, np.vstack([matrix[:known], row]), np.append(sums[:known], row @ values), PROBE_SECONDS
+        )
+        harm = probe.determined > 0 or (insiders > 0 and probe.pairs > 0)
+        outcome.harmful += harm
+        outcome.harmless += not harm and not probe.undecided
     return outcome
 
 
@@ -234,8 +257,8 @@ def judged(outcome: Outcome, matrix: Matrix, sums: Matrix, values: NDArray[np.in
     outcome.checking = checking.seconds
 
 
-def rivals(database: Path, statements: Sequence[str], noisy: Matrix) -> list[Outcome]:
-    """Without a gate; and the attacked system, by the answers that it gave."""
+def rivals(database: Path, statements: Sequence[str], noisy: Matrix) -> tuple[Matrix, Outcome, Outcome]:
+    """Whom each statement covers; without a gate; and the attacked system, by the answers that it gave."""
     with duckdb.connect(str(database), read_only=True) as connection:
         ids = [row[0] for row in connection.execute("SELECT client_id FROM loans ORDER BY rowid").fetchall()]
         place = {name: at for at, name in enumerate(ids)}
@@ -256,24 +279,35 @@ def rivals(database: Path, statements: Sequence[str], noisy: Matrix) -> list[Out
     with timed() as checking:
         attackable.guessed = int((attacked(matrix, noisy) == values).sum())
     attackable.checking = checking.seconds
-    return [plain, attackable]
+    return matrix, plain, attackable
+
+
+def answered(outcome: Outcome) -> int:
+    """Statements, those that past answers settled among them."""
+    return outcome.codes["answered"] + outcome.codes["known"]
 
 
 def cells(outcome: Outcome) -> list[str]:
     """As the table shows them."""
     codes, seconds = outcome.codes, outcome.seconds
     noisy = outcome.against.startswith("the attacked")
-    answered = codes["answered"] + codes["known"]
     times = (
         [f"{np.median(seconds) * 1e3:.1f} ms", shown(max(seconds)), shown(sum(seconds))]
         if seconds
         else ["–"] * 3
     )
-    judged_counts = outcome.determined, outcome.pairs if outcome.insiders else "–", outcome.undecided
+    judged_counts = outcome.determined, outcome.pairs, outcome.undecided
     return [
-        *(outcome.against, str(outcome.insiders), str(answered), str(outcome.sums), str(outcome.rank)),
+        *(
+            outcome.against,
+            str(outcome.insiders),
+            str(answered(outcome)),
+            str(outcome.sums),
+            str(outcome.rank),
+        ),
         *(str(codes["risk"]), str(codes["time"]), str(outcome.leaks)),
         *(["–"] * 3 if noisy else map(str, judged_counts)),
+        f"{outcome.harmless} : {outcome.harmful}" if outcome.codes["risk"] + outcome.codes["time"] else "–",
         *(str(outcome.guessed), *times, shown(outcome.checking)),
     ]
 
@@ -296,6 +330,22 @@ def lines(outcomes: Sequence[Outcome], plain: Outcome) -> list[Line]:
                 peak_megabytes=each.peak_megabytes,
             )
         )
+        told.append(
+            Line(
+                "real attack: queries answered",
+                "loans",
+                size,
+                answered(each),
+                "no gate",
+                answered(plain),
+                "queries",
+            )
+        )
+        looked = each.harmless + each.harmful
+        if looked:
+            size = f"{looked} refusals, {each.against}, insiders {each.insiders}"
+            what = "real attack: harmless refusals"
+            told.append(Line(what, "loans", size, each.harmless / looked, "unlimited MILP", 0.0, "share"))
     return told
 
 
@@ -321,10 +371,12 @@ def main(arguments: list[str] | None = None) -> None:
         ).fetchall()[: given.queries]
         statements, noisy = [row[0] for row in found], np.array([float(row[1]) for row in found])
         outcomes = []
-        plain, attackable = rivals(database, statements, noisy)
+        everything, plain, attackable = rivals(database, statements, noisy)
         for mode in given.modes:
             for insiders in given.insiders:
-                outcomes.append(outcome := asked(database, statements, mode, insiders, given.timeout))
+                outcomes.append(
+                    outcome := asked(database, statements, everything, mode, insiders, given.timeout)
+                )
                 console.print(f"{mode}, insiders {insiders}: {shown(sum(outcome.seconds))}", style="dim")
                 kept = [asdict(each) for each in (plain, attackable, *outcomes)]
                 write(given.json, lines(outcomes, plain), kept)  # after each: a long run may be cut short
