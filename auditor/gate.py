@@ -20,7 +20,7 @@ from auditor import hints, verdicts
 from auditor.answer import Answer
 from auditor.asking import Ask, Parameters, checked
 from auditor.database import Asked, Database, StatementFailed
-from auditor.deciding import Budget, Outcome, decide, simulate
+from auditor.deciding import Budget, Outcome, simulate
 from auditor.decision import Decision
 from auditor.errors import LedgerError, PolicyError, QueryRefused, QueryUnsupported
 from auditor.knowledge import Knowledge, Party, Reads
@@ -247,7 +247,7 @@ class Gate:
                 self._record(ask, verdicts.LEAKS)
                 raise QueryRefused(verdicts.LEAKS)
             before = person.risk()
-            outcome = decide(person.cases(reads), self._knowledge.rules)
+            outcome = person.decide(reads)
             if outcome.verdict == "known":
                 return Settled(verdicts.KNOWN, person.values_of(asked, reads, outcome.parts))
             decision = self._verdict(ask, person, reads, outcome, before)

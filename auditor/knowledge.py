@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from auditor.confidential import Confidential
 from auditor.database import Asked, Database
-from auditor.deciding import Case, Outcome, Part, Rules
-from auditor.errors import PolicyError
+from auditor.deciding import Case, Outcome, Part, Rules, decide
+from auditor.intruder import known_columns
 from auditor.ledger import Entry, KnownAnswer
 from auditor.policy import Policy
+from auditor.remembering import Figures, Refusals, digest
 from auditor.sql.schema import folded
 from cae_sql.inference.answers import Query
 from cae_sql.inference.runs import Effort, Runs
@@ -58,7 +59,7 @@ class Knowledge:
             policy.decision.delta,
             policy.decision.timeout,
         )
-        self.known_columns = _known_columns(policy, database)
+        self.known_columns = known_columns(policy, database)
         """By protected column, the public columns of its table that an intruder knows."""
         self._positions = {column.name: position for position, column in enumerate(self.columns)}
         self.forget()
@@ -140,6 +141,7 @@ class ColumnKnowledge:
         """How many leak events it knows of."""
         self._lost: tuple[int, int, NDArray[np.bool_]] = (0, 0, self.spent)
         self._judgement: Judgement | None = None
+        self._figures = Figures()
 
     def query(self, each: Asked) -> Query:
         """What is asked, in the system's terms; a sum of negated values as the sum itself."""
@@ -158,7 +160,24 @@ class ColumnKnowledge:
 
     def derivable(self, queries: Sequence[Query]) -> bool:
         """Whether past answers settle all of them."""
-        return bool(self.system.answers) and self.system.trial(queries).derivable
+        return self.settled(queries) is not None
+
+    def settled(self, queries: Sequence[Query]) -> tuple[int, ...] | None:
+        """The values in units where past answers settle all of them, else None."""
+        known = [self._figures.recall(query) for query in queries]
+        if any(value is None for value in known):
+            if not self.system.answers:
+                return None
+            known = self.system.trial(queries).settled
+        found = tuple(value for value in known if value is not None)
+        if len(found) < len(queries):
+            return None
+        self._figures.keep(queries, found)
+        return found
+
+    def _new(self, queries: Sequence[Query]) -> list[int]:
+        """Places of those that past answers do not settle: the others teach nothing."""
+        return [place for place, value in enumerate(self.system.trial(queries).settled) if value is None]
 
     def values(
         self, queries: Sequence[Query], units: Sequence[int]
@@ -170,7 +189,7 @@ class ColumnKnowledge:
         }
 
     def known_answers(self, queries: Sequence[Query], values: Sequence[int]) -> list[KnownAnswer]:
-        """As the ledger keeps them."""
+        """Those that teach something, as the ledger keeps them."""
         return [
             KnownAnswer(
                 query.kind,
@@ -179,7 +198,7 @@ class ColumnKnowledge:
                 self.system.column_value(query, value),
                 *self.column.name,
             )
-            for query, value in zip(queries, values, strict=True)
+            for query, value in ((queries[place], values[place]) for place in self._new(queries))
         ]
 
     def told_by_refusal(self, queries: Sequence[Query]) -> KnownAnswer:
@@ -189,7 +208,8 @@ class ColumnKnowledge:
 
     def accept(self, queries: Sequence[Query], part: Part) -> None:
         """From now on the answers are known."""
-        answers = [query.answered(value) for query, value in zip(queries, part.values, strict=True)]
+        answers = [queries[place].answered(part.values[place]) for place in self._new(queries)]
+        self._figures.keep(queries, part.values)
         self.system.accept(answers, part.pool)
         self._judgement, self.effort = part.judgement, Effort()
 
@@ -263,6 +283,7 @@ class Party:
         """Know nothing yet."""
         self._knowledge = knowledge
         self.columns = tuple(ColumnKnowledge(knowledge, place) for place in range(len(knowledge.columns)))
+        self._refusals = Refusals()
 
     @property
     def learned(self) -> int:
@@ -281,6 +302,20 @@ class Party:
         """To be decided together."""
         return [self.columns[place].case(queries) for place, queries in reads.items()]
 
+    def decide(self, reads: Reads) -> Outcome:
+        """Decide on what would be answered together; a refusal holds until something is learned.
+
+        One that hangs on the clock does not, nor one that the true answer had a part in: it is on record.
+        """
+        rules, learned = self._knowledge.rules, self.learned
+        name = b"".join(b"%d " % place + digest(queries) for place, queries in reads.items())
+        outcome = self._refusals.recall(name, learned)
+        if outcome is None:
+            outcome = decide(self.cases(reads), rules)
+            if outcome.verdict == "risk" and rules.simulatable and not outcome.leak:
+                self._refusals.keep(name, learned, outcome)
+        return outcome
+
     def derivable(self, reads: Reads) -> bool:
         """Whether past answers settle everything that is asked."""
         return all(self.columns[place].derivable(queries) for place, queries in reads.items())
@@ -288,12 +323,9 @@ class Party:
     def settled(self, asked: Sequence[Asked]) -> list[Fraction] | None:
         """The values in column units where past answers settle all of them, else None."""
         reads = self.reads(asked)
-        if not self.derivable(reads):
-            return None
-        settled = [case.trial().settled for case in self.cases(reads)]
-        return self.values_of(
-            asked, reads, [Part(tuple(value for value in values if value is not None)) for values in settled]
-        )
+        found = [self.columns[place].settled(queries) for place, queries in reads.items()]
+        parts = [Part(values) for values in found if values is not None]
+        return self.values_of(asked, reads, parts) if len(parts) == len(found) else None
 
     def values_of(self, asked: Sequence[Asked], reads: Reads, parts: Sequence[Part]) -> list[Fraction]:
         """Σ signs · value, or the extreme, in column units, for each asked aggregate."""
@@ -364,27 +396,3 @@ class Party:
 def _worst(figures: Sequence[float | None]) -> float | None:
     known = [figure for figure in figures if figure is not None]
     return max(known) if len(known) == len(figures) else None
-
-
-def _known_columns(policy: Policy, database: Database) -> tuple[tuple[str, ...], ...]:
-    """By protected column, those public columns of its table that the intruder is said to know.
-
-    Raises:
-        PolicyError: no protected table has one of them.
-    """
-    tables = {table.name: table.columns for table in database.schema.tables}
-    there = tuple(tuple(column.name for column in tables[each.table]) for each in database.schema.protected)
-    knows = policy.intruder.knows
-    if knows == "all":
-        return there
-    every = dict.fromkeys(name for names in there for name in names)
-    for name in knows:
-        if folded(name) not in map(folded, every):
-            tables_named = " and ".join(dict.fromkeys(protect.table for protect in policy.protects))
-            raise PolicyError(
-                f'intruder.knows = "{name}": {tables_named} has no such public column; '
-                f"there are {', '.join(every)}"
-            )
-    return tuple(
-        tuple(name for name in knows if folded(name) in {folded(each) for each in names}) for names in there
-    )
