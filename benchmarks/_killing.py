@@ -23,7 +23,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import auditor.gate
+import auditor.knowledge
 import auditor.ledger.book
 import auditor.ledger.store
 from auditor import AuditorError, Gate
@@ -48,7 +48,7 @@ CONTEXT.set_forkserver_preload(["benchmarks._killing", "benchmarks._crowds", "be
 
 STAGES: dict[str, tuple[object, str]] = {
     "beginning": (auditor.ledger.book, "_begin"),
-    "deciding": (auditor.gate, "decide"),
+    "deciding": (auditor.knowledge, "decide"),
     "recording": (Ledger, "append"),
     "anchoring": (auditor.ledger.book, "write_anchor"),
     "releasing": (Database, "finish"),
