@@ -23,15 +23,16 @@ from auditor.ledger import KnownAnswer
 from cae_sql.inference.answers import Query
 from cae_sql.inference.system import AnsweredSystem
 
-PHASES = ("sql", "ledger", "decide")
+PHASES = ("sql", "ledger", "known", "decide", "accept", "figures")
 
 
 class Phases:
     """Seconds of the last statement by what they were spent on.
 
     `sql` is parsing, DuckDB finding the records, and running the rest of the statement; `ledger` putting it
-    on record; `decide` is `auditor.deciding.decide`. What is left of the whole (asking what past answers
-    settle, taking in a new one, the administrator's figures) is inference, too.
+    on record. The rest is inference: `known` asks what past answers settle, which prepares what a decision
+    needs; `decide` is `auditor.deciding.decide`; `accept` takes in a new answer; `figures` are those that
+    administrators see.
     """
 
     def __init__(self) -> None:
@@ -49,6 +50,9 @@ class Phases:
             (gate._database, "ask", "sql"),
             (gate._database, "finish", "sql"),
             (gate._ledger, "append", "ledger"),
+            (gate, "_known", "known"),
+            (knowing.Party, "accept", "accept"),
+            (knowing.Party, "risk", "figures"),
         ]
         callers = [where for where in (gating, knowing) if hasattr(where, "decide")]
         wrapped += [(where, "decide", "decide") for where in callers]

@@ -62,7 +62,7 @@ timeout = {timeout}
 """
 COLUMNS = (
     *("answers", "asked", "measured", "answered", "risk", "time", "median", "worst", "SQL", "inference"),
-    *("decide", "ledger", "leaks", "peak MB"),
+    *("known", "decide", "accept", "figures", "ledger", "leaks", "peak MB"),
 )
 
 
@@ -295,9 +295,10 @@ def tell(console: Console, found: dict[str, object]) -> None:
         table.add_column(name, justify="right")
     for stage in stages:
         shares = (f"{stage.share(*codes):.0%}" for codes in (("answered",), ("risk",), ("time",)))
-        seconds = stage.median, stage.worst, stage.of("sql"), stage.inference, stage.of("decide")
+        seconds = stage.median, stage.worst, stage.of("sql"), stage.inference
         counts = str(stage.answers), str(stage.asked), str(len(stage.decided))
-        times = [shown(each) for each in (*seconds, stage.of("ledger"))]
+        parts = (stage.of(phase) for phase in ("known", "decide", "accept", "figures", "ledger"))
+        times = [shown(each) for each in (*seconds, *parts)]
         table.add_row(*counts, *shares, *times, str(stage.leaks), f"{stage.peak_megabytes:,.0f}")
     console.print(table)
     console.print(
@@ -340,7 +341,7 @@ def main(arguments: list[str] | None = None) -> None:
         *(given.timeout, given.measured),
     )
     found = measure(setting, sorted(given.answers), given)
-    tell(Console(width=150), found)
+    tell(Console(width=165), found)
     stages = [
         {
             **asdict(stage),
