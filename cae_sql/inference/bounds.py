@@ -1,9 +1,12 @@
 """Feasibility intervals: the least and greatest value of every record over all real-valued tables.
 
-Independent components are solved apart. With no or one degree of freedom there is a closed form; else linear
-programs, whose objective value is not taken from the solver: rational multipliers are read off its duals and
-the bound they prove is computed exactly (weak duality), so no interval is ever too narrow. Where an extreme
-must be attained and the linear optimum lets nobody attain it, a mixed integer program decides.
+Independent components are solved apart. With no or one degree of freedom there is a closed form. Else three
+steps, each for what the one before left open: single sums give exact outer bounds (`outer`), the analytic
+centre shows which of them are reached (`interior`), and linear programs decide the rest (`pricing` where
+columns are many). A program's objective value is not taken from the solver: rational multipliers are read
+off its duals and the bound they prove is computed exactly (weak duality), so no interval is ever too narrow.
+Where an extreme must be attained and the linear optimum lets nobody attain it, a mixed integer program
+decides.
 
 Source: `mathematics.md`, 2 (intervals); paper 000, Section 5 (query restriction).
 """
@@ -11,8 +14,9 @@ Source: `mathematics.md`, 2 (intervals); paper 000, Section 5 (query restriction
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from math import lcm
 
 import numpy as np
@@ -20,37 +24,30 @@ from numpy.typing import NDArray
 
 from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.answers import Ints
+from cae_sql.inference.interior import Bounds as Bounds
+from cae_sql.inference.interior import sparse_columns
 from cae_sql.inference.knowledge import Knowledge
+from cae_sql.inference.outer import from_single_sums
+from cae_sql.inference.pricing import Priced
 from cae_sql.inference.programs import constraints
+from cae_sql.inference.proof import Multipliers, Proof, rational
+from cae_sql.inference.reached import Footing, Records, footings
 from cae_sql.inference.solver import Floats, Outcome, Program
 from cae_sql.inference.witnesses import able
 
 TOLERANCE = 1e-7
-"""Relative slack within which a solver's float counts as reaching a bound."""
+"""Relative slack within which a solver's float counts as attaining an extreme."""
+REACHED, DIGITS = 1e-6, 1e-12
+"""Slack within which a solver's float counts as reaching a bound: units, or this part of an atom's total."""
+FEW = 64
+"""Atoms up to which no point inside is looked for: the programs are quicker."""
+LARGE = 3_000
+"""Atoms beyond which programs are over few of them, the others priced."""
 
 Exact = int | Fraction
 """Most bounds are whole, and whole numbers are quicker."""
 Progress = Callable[[int, int], None]
 """Called with (done, of)."""
-
-
-@dataclass(frozen=True, eq=False)
-class Bounds:
-    """Intervals in record order, in units of the column."""
-
-    lower: Floats
-    """(n,) least values."""
-    upper: Floats
-    """(n,) greatest values."""
-
-
-@dataclass(frozen=True)
-class Multipliers:
-    """Rational multipliers of independent sums, and the bound on an atom's total that they prove."""
-
-    rows: tuple[int, ...]
-    weights: tuple[Fraction, ...]
-    bound: Fraction
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +59,8 @@ class Solved:
     """(k,) of the independent sums as asked."""
     beta: Ints
     """(r,) of the reduced rows."""
+    programs: dict[int, ByPrograms] = field(default_factory=dict, repr=False)
+    """Those of large components by their first atom, kept for who asks about some records, then others."""
 
 
 def intervals(
@@ -84,11 +83,15 @@ def intervals(
     order = np.argsort(labels, kind="stable")
     done = 0
     for atoms in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
+
+        def told(settled: int, before: int = done) -> None:
+            if progress is not None:
+                progress(before + settled, known.count)
+
         if wanted[atoms].any():
-            _component(system, np.sort(atoms), wanted, totals)
+            _component(system, np.sort(atoms), wanted, totals, told)
         done += len(atoms)
-        if progress is not None:
-            progress(done, known.count)
+        told(len(atoms))
     return totals.of_records(known)
 
 
@@ -96,38 +99,53 @@ def intervals(
 class Totals:
     """Exact bounds of the atoms' totals, filled component by component."""
 
-    low: list[Exact]
-    high: list[Exact]
+    low: Ints
+    high: Ints
+    fractions: list[dict[int, Fraction]]
+    """Where a least, a greatest total is no whole number."""
 
     @classmethod
     def start(cls, known: Knowledge) -> Totals:
         """What the boxes say."""
-        return cls((known.sizes * known.low).tolist(), (known.sizes * known.high).tolist())
+        return cls(known.sizes * known.low, known.sizes * known.high, [{}, {}])
+
+    def put(self, atom: int, side: int, value: Exact) -> None:
+        """The least (side 0) or the greatest (1) total of an atom."""
+        if value == int(value):
+            (self.low, self.high)[side][atom] = int(value)
+        else:
+            self.fractions[side][atom] = Fraction(value)
 
     def of_records(self, known: Knowledge) -> tuple[list[Exact], list[Exact]]:
         """m records with a total in [s1, s2] have values from max(l, s1 − (m−1)u) to min(u, s2 − (m−1)l)."""
-        rest = (known.sizes - 1).tolist()
-        low, high = known.low.tolist(), known.high.tolist()
-        least = [max(a, s - m * b) for s, m, a, b in zip(self.low, rest, low, high, strict=True)]
-        most = [min(b, s - m * a) for s, m, a, b in zip(self.high, rest, low, high, strict=True)]
+        rest = known.sizes - 1
+        least: list[Exact] = np.maximum(known.low, self.low - rest * known.high).tolist()
+        most: list[Exact] = np.minimum(known.high, self.high - rest * known.low).tolist()
+        for atom, total in self.fractions[0].items():
+            least[atom] = max(Fraction(int(known.low[atom])), total - int(rest[atom] * known.high[atom]))
+        for atom, total in self.fractions[1].items():
+            most[atom] = min(Fraction(int(known.high[atom])), total - int(rest[atom] * known.low[atom]))
         return least, most
 
 
-def _component(system: Solved, atoms: Ints, wanted: NDArray[np.bool_], totals: Totals) -> None:
+def _component(
+    system: Solved, atoms: Ints, wanted: NDArray[np.bool_], totals: Totals, told: Callable[[int], None]
+) -> None:
     known = system.known
-    if any(np.isin(extreme.atoms[0], atoms) for extreme in known.extremes):
-        ByPrograms(system, atoms).fill(wanted, totals)
-        return
-    everything = len(atoms) == known.count
-    rows = np.count_nonzero((known.matrix if everything else known.matrix[:, atoms]).any(axis=1))
-    if not rows:
-        return
-    free = np.setdiff1d(atoms, known.tableau.basic)
-    mine = np.flatnonzero(np.isin(known.tableau.basic, atoms))
-    if len(free) <= 1 and len(mine) == rows:
-        _closed_form(system, mine, free, totals)
-    else:
-        ByPrograms(system, atoms).fill(wanted, totals)
+    if not any(np.isin(extreme.atoms[0], atoms) for extreme in known.extremes):
+        everything = len(atoms) == known.count
+        rows = np.count_nonzero((known.matrix if everything else known.matrix[:, atoms]).any(axis=1))
+        if not rows:
+            return
+        free = np.setdiff1d(atoms, known.tableau.basic)
+        mine = np.flatnonzero(np.isin(known.tableau.basic, atoms))
+        if len(free) <= 1 and len(mine) == rows:
+            _closed_form(system, mine, free, totals)
+            return
+    programs = system.programs.get(int(atoms[0])) or ByPrograms(system, atoms)
+    if len(atoms) > LARGE:
+        system.programs[int(atoms[0])] = programs
+    programs.fill(wanted, totals, told)
 
 
 def _closed_form(system: Solved, mine: Ints, free: Ints, totals: Totals) -> None:
@@ -148,65 +166,161 @@ def _closed_form(system: Solved, mine: Ints, free: Ints, totals: Totals) -> None
     if low > high or outside.any():
         raise InconsistentAnswers("no table inside the domain agrees with the sums")
     if len(free):
-        totals.low[free[0]], totals.high[free[0]] = over(low, scale), over(high, scale)
-    for place in still.tolist():
-        totals.low[basic[place]] = totals.high[basic[place]] = int(beta[place])
+        totals.put(int(free[0]), 0, over(low, scale))
+        totals.put(int(free[0]), 1, over(high, scale))
+    totals.low[basic[still]] = totals.high[basic[still]] = beta[still]
     ends = np.sort([beta[moving] * scale - column[moving] * end for end in (low, high)], axis=0)
     for place, below, above in zip(basic[moving].tolist(), *ends.tolist(), strict=True):
-        totals.low[place], totals.high[place] = over(below, scale), over(above, scale)
+        totals.put(place, 0, over(below, scale))
+        totals.put(place, 1, over(above, scale))
 
 
 class ByPrograms:
     """One component's totals by linear programs, mixed integer ones where somebody must attain an extreme."""
 
     def __init__(self, system: Solved, atoms: Ints) -> None:
-        """State the programs of the component that consists of these atoms (ascending)."""
+        """Take the component that consists of these atoms (ascending)."""
         self.system, self.atoms, self.known = system, atoms, system.known
-        self.rows = np.flatnonzero(self.known.matrix[:, atoms].any(axis=1))
-        self.linear = Program(*constraints(replace(self.known, extremes=()), atoms, system.sums))
-        self.mixed: Program | None = None
-        matrix, row_low, row_high, lower, upper = constraints(self.known, atoms, system.sums)
-        if matrix.shape[1] > len(atoms):
-            choices = np.arange(matrix.shape[1]) >= len(atoms)
-            self.mixed = Program(matrix, row_low, row_high, lower, upper, choices)
+        self.whole = len(atoms) == self.known.count
+        part = self.known.matrix if self.whole else self.known.matrix[:, atoms]
+        self.rows = np.flatnonzero(part.any(axis=1))
         self.least = np.full(len(atoms), np.inf)
         self.most = np.full(len(atoms), -np.inf)
+        self.extremes = [e for e in self.known.extremes if np.isin(e.atoms[0], atoms)]
 
-    def fill(self, wanted: NDArray[np.bool_], totals: Totals) -> None:
-        """Bounds of the wanted atoms; a side that some solution already carries to its box needs no solve."""
-        known, atoms = self.known, self.atoms
-        sizes, low, high = known.sizes[atoms], known.low[atoms], known.high[atoms]
-        slack = TOLERANCE * np.maximum(1.0, (sizes * high).astype(float))
-        to_low = sizes * low + (sizes - 1) * (high - low) + slack
-        to_high = sizes * high - (sizes - 1) * (high - low) - slack
-        if self.solve({}).status == "infeasible":
+    @cached_property
+    def proof(self) -> Proof:
+        """Bounds that multipliers of the sums prove."""
+        return Proof(self.known, self.atoms, self.rows, self.system.sums)
+
+    @cached_property
+    def outer(self) -> tuple[Ints, Ints]:
+        """(c,) each: what single sums say of the totals."""
+        return from_single_sums(self.known, self.atoms, self.rows, self.system.sums)
+
+    @cached_property
+    def records(self) -> Records:
+        """What they say of single records."""
+        return Records.within(self.known, self.atoms, *self.outer)
+
+    @cached_property
+    def footings(self) -> list[Footing]:
+        """Points inside to start from; none where the component is small or has none."""
+        if len(self.atoms) <= FEW:
+            return []
+        part = self.known.matrix if self.whole else self.known.matrix[:, self.atoms]
+        matrix = sparse_columns(part if len(self.rows) == len(part) else part[self.rows])
+        sums = self.system.sums[self.rows].astype(np.float64)
+        return list(footings(self.known, self.atoms, matrix, sums, self.records))
+
+    @cached_property
+    def linear(self) -> Program | Priced:
+        """The program without the condition that somebody attains the extremes."""
+        if len(self.atoms) > LARGE and self.footings:
+            sizes = self.known.sizes[self.atoms]
+            low, high = sizes * self.known.low[self.atoms], sizes * self.known.high[self.atoms]
+            first = self.footings[0]
+            return Priced(first.interior.matrix, first.totals, low.astype(float), high.astype(float))
+        return Program(*constraints(replace(self.known, extremes=()), self.atoms, self.system.sums))
+
+    @cached_property
+    def attaining(self) -> list[Priced]:
+        """Large programs in which some records are kept where they attain the extremes."""
+        if len(self.atoms) <= LARGE or not self.extremes:
+            return []
+        return [Priced(each.interior.matrix, each.totals, *each.box) for each in self.footings]
+
+    @cached_property
+    def mixed(self) -> Program | None:
+        """The program with that condition; None where nobody needs to."""
+        if not self.extremes:
+            return None
+        matrix, row_low, row_high, lower, upper = constraints(self.known, self.atoms, self.system.sums)
+        choices = np.arange(matrix.shape[1]) >= len(self.atoms)
+        return Program(matrix, row_low, row_high, lower, upper, choices) if choices.any() else None
+
+    def fill(
+        self, wanted: NDArray[np.bool_], totals: Totals, told: Callable[[int], None] | None = None
+    ) -> None:
+        """Bounds of the wanted atoms; a side that some table is seen to reach needs no program."""
+        low, high = self.outer
+        totals.low[self.atoms], totals.high[self.atoms] = low, high
+        asked = np.flatnonzero(wanted[self.atoms])
+        left = self._not_reached(asked)
+        if not self.footings and self.solve({}).status == "infeasible":
             raise InconsistentAnswers("no table inside the domain agrees with the answers")
-        for column in np.flatnonzero(wanted[atoms]):
-            atom = int(atoms[column])
-            if self.least[column] > to_low[column]:
-                totals.low[atom] = self.extreme(int(column), 1)
-            if self.most[column] < to_high[column]:
-                totals.high[atom] = self.extreme(int(column), -1)
+        still = np.flatnonzero(left.any(axis=0))
+        for turn, place in enumerate(still.tolist()):
+            if told is not None:
+                told(len(asked) - len(still) + turn)
+            column = int(asked[place])
+            for side in np.flatnonzero(left[:, place]).tolist():
+                if not self.seen(column, side):
+                    totals.put(int(self.atoms[column]), side, self.extreme(column, (1, -1)[side]))
 
-    def extreme(self, column: int, sign: int) -> Fraction:
-        """Exact least (sign 1) or greatest (−1) total of an atom."""
-        outcome = self.linear.minimise({column: float(sign)})
+    def _not_reached(self, asked: Ints) -> NDArray[np.bool_]:
+        """(2, asked) which ends of these columns no footing reaches; all where there is none."""
+        left = np.ones((2, len(asked)), dtype=np.bool_)
+        left[:, self.records.low[asked] == self.records.high[asked]] = False
+        for far in (False, True):
+            for footing in self.footings:
+                some = np.flatnonzero(left.any(axis=0))
+                reaches = footing.reaches_straight if far else footing.reaches
+                left[:, some] &= ~reaches(asked[some])
+        return left
+
+    def seen(self, column: int, side: int) -> bool:
+        """Whether a solution has carried a record of the atom to where no sum lets it pass."""
+        found = (self.least[column], -self.most[column])[side]
+        return bool(found <= self._end(column, (1, -1)[side]))
+
+    def _end(self, column: int, sign: int) -> float:
+        """Total (times sign) from which a record of the atom is at the end of its box, with some slack."""
+        atom, rest = self.atoms[column], int(self.records.sizes[column]) - 1
+        if sign > 0:
+            end = int(self.records.low[column]) + rest * int(self.known.high[atom])
+        else:
+            end = -int(self.records.high[column]) - rest * int(self.known.low[atom])
+        return end + max(REACHED, DIGITS * abs(end))
+
+    def extreme(self, column: int, sign: int) -> Exact:
+        """Exact least (sign 1) or greatest (−1) total of an atom, as far as its records' ends need it."""
+        outcome = self._optimum(self.linear, column, sign)
         if outcome.status != "optimal":
             raise OutOfTime("the linear program was not solved")
-        bound = self.multipliers(column, sign, outcome).bound
-        if self.mixed is None or self.attained(outcome.solution):
+        reached = outcome.value <= self._end(column, sign)
+        outer = int(self.outer[0 if sign > 0 else 1][column])
+        bound = outer if reached else self.multipliers(column, sign, outcome).bound
+        bound = max(bound, outer) if sign > 0 else min(bound, outer)
+        if not self.extremes or self.attained(outcome.solution):
             self._note(outcome)
             return bound
-        mixed = self.mixed.minimise({column: float(sign)})
+        for program in self.attaining:
+            kept = self._optimum(program, column, sign)
+            if kept.status == "optimal" and kept.value <= max(
+                outcome.value + REACHED, self._end(column, sign)
+            ):
+                self._note(kept)
+                return bound
+        mixed = self.mixed.minimise({column: float(sign)}) if self.mixed else outcome
         if mixed.status != "optimal":
             raise OutOfTime("the mixed integer program was not solved")
         self._note(mixed)
         value = sign * rational(mixed.value)
         return max(bound, value) if sign > 0 else min(bound, value)
 
+    def _optimum(self, program: Program | Priced, column: int, sign: int) -> Outcome:
+        costs = {column: float(sign)}
+        if isinstance(program, Priced):
+            return program.minimise(costs, self._end(column, sign))
+        return program.minimise(costs)
+
     def solve(self, costs: dict[int, float]) -> Outcome:
         """A solution of the full program (attained extremes included), noted."""
-        outcome = (self.mixed or self.linear).minimise(costs, first=True)
+        program = self.mixed or self.linear
+        outcome = (
+            program.minimise(costs) if isinstance(program, Priced) else program.minimise(costs, first=True)
+        )
         self._note(outcome)
         return outcome
 
@@ -221,9 +335,7 @@ class ByPrograms:
         known = self.known
         totals = np.zeros(known.count)
         totals[self.atoms] = solution[: len(self.atoms)]
-        for extreme in known.extremes:
-            if not np.isin(extreme.atoms[0], self.atoms):
-                continue
+        for extreme in self.extremes:
             atoms = able(known, extreme)
             span = known.high[atoms] - known.low[atoms]
             room = totals[atoms] - known.sizes[atoms] * known.low[atoms]
@@ -234,53 +346,10 @@ class ByPrograms:
         return True
 
     def multipliers(self, column: int, sign: int, outcome: Outcome) -> Multipliers:
-        """Rational multipliers near the duals, and exactly what they prove; the best of a few roundings."""
-        duals = outcome.duals[: len(self.rows)] * sign
-        # a multiplier is as fine as its row's coefficients are large
-        scales = np.abs(self.known.matrix[np.ix_(self.rows, self.atoms)]).max(axis=1, initial=1)
-        best: Multipliers | None = None
-        for largest in (64, 10_000, 10**7):
-            weights = {
-                int(row): rational(dual * scale, largest) / int(scale)
-                for row, dual, scale in zip(self.rows, duals, scales, strict=True)
-                if abs(dual * scale) > 1e-9
-            }
-            bound = self.proved(column, sign, weights)
-            found = Multipliers(tuple(weights), tuple(weights.values()), bound)
-            if best is None or sign * (bound - best.bound) > 0:
-                best = found
-            if abs(float(best.bound) - sign * outcome.value) <= 1e-9 * max(1.0, abs(outcome.value)):
-                break
-        assert best is not None
-        return best
-
-    def proved(self, column: int, sign: int, weights: dict[int, Fraction]) -> Fraction:
-        """Σ λ b + the box ends that the reduced costs e − λA point to: a bound, whatever λ is."""
-        known = self.known
-        scale = lcm(*(weight.denominator for weight in weights.values())) if weights else 1
-        reduced = np.zeros(len(self.atoms), dtype=object)
-        reduced[column] = scale
-        total = 0
-        for row, weight in weights.items():
-            whole = int(weight * scale)
-            line = known.matrix[row, self.atoms]
-            used = np.flatnonzero(line)
-            reduced[used] -= whole * line[used].astype(object)
-            total += whole * int(self.system.sums[row])
-        sizes = known.sizes[self.atoms]
-        used = np.flatnonzero(reduced)
-        for place in used.tolist():
-            cost = reduced[place]
-            edge = known.low if (cost > 0) == (sign > 0) else known.high
-            total += cost * int(sizes[place]) * int(edge[self.atoms[place]])
-        return Fraction(total, scale)
+        """What an optimum's duals prove of an atom's total, exactly."""
+        return self.proof.best(column, sign, outcome)
 
 
 def over(number: int, scale: int) -> Exact:
     """A quotient, whole where it is."""
     return number if scale == 1 else Fraction(number, scale)
-
-
-def rational(number: float, largest: int = 10**6) -> Fraction:
-    """The simplest fraction near a float."""
-    return Fraction(float(number)).limit_denominator(largest)

@@ -88,6 +88,26 @@ class Program:
         """Change a column's box."""
         self._highs.changeColBounds(column, float(lower), float(upper))
 
+    def append(self, columns: sparse.csc_array, lower: Floats, upper: Floats) -> None:
+        """Add columns (rows, added), each at its least value until a solve moves it: the basis is kept.
+
+        Args:
+            columns: Their coefficients.
+            lower: (added,) least values.
+            upper: (added,) greatest values.
+        """
+        count = columns.shape[1]
+        self._highs.addCols(
+            count,
+            np.zeros(count),
+            np.asarray(lower, float),
+            np.asarray(upper, float),
+            columns.nnz,
+            columns.indptr[:-1].astype(np.int32),
+            columns.indices.astype(np.int32),
+            columns.data.astype(float),
+        )
+
     def minimise(
         self, costs: dict[int, float], seconds: float = float("inf"), first: bool = False
     ) -> Outcome:

@@ -1,0 +1,95 @@
+"""Bounds proved by rational multipliers near a solver's duals: weak duality, so exact whatever it said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.inference.answers import Ints
+from cae_sql.inference.knowledge import Knowledge
+from cae_sql.inference.solver import Outcome
+
+
+@dataclass(frozen=True)
+class Multipliers:
+    """Rational multipliers of independent sums, and the bound on an atom's total that they prove."""
+
+    rows: tuple[int, ...]
+    weights: tuple[Fraction, ...]
+    bound: Fraction
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """What multipliers of some sums prove about the totals of the atoms that they are over."""
+
+    known: Knowledge
+    atoms: Ints
+    """(c,) the atoms, ascending."""
+    rows: Ints
+    """(r,) the sums that are over them."""
+    sums: Ints
+    """(k,) right-hand sides of all sums."""
+
+    def best(self, column: int, sign: int, outcome: Outcome) -> Multipliers:
+        """Rational multipliers near the duals, and exactly what they prove; the best of a few roundings."""
+        duals = outcome.duals[: len(self.rows)] * sign
+        # a multiplier is as fine as its row's coefficients are large
+        scales = [self._largest(int(row)) for row in self.rows]
+        best: Multipliers | None = None
+        for largest in (64, 10_000, 10**7):
+            weights = {
+                int(row): rational(dual * scale, largest) / int(scale)
+                for row, dual, scale in zip(self.rows, duals, scales, strict=True)
+                if abs(dual * scale) > 1e-9
+            }
+            bound = self.proved(column, sign, weights)
+            found = Multipliers(tuple(weights), tuple(weights.values()), bound)
+            if best is None or sign * (bound - best.bound) > 0:
+                best = found
+            if abs(float(best.bound) - sign * outcome.value) <= 1e-9 * max(1.0, abs(outcome.value)):
+                break
+        assert best is not None
+        return best
+
+    def _largest(self, row: int) -> int:
+        line = self._line(row)
+        return max(1, int(line.max(initial=0)), -int(line.min(initial=0)))
+
+    def _line(self, row: int) -> NDArray[np.integer]:
+        whole = len(self.atoms) == self.known.count
+        line: NDArray[np.integer] = self.known.matrix[row] if whole else self.known.matrix[row, self.atoms]
+        return line
+
+    def proved(self, column: int, sign: int, weights: dict[int, Fraction]) -> Fraction:
+        """Σ λ b + the box ends that the reduced costs e − λA point to: a bound, whatever λ is."""
+        known = self.known
+        scale = lcm(*(weight.denominator for weight in weights.values())) if weights else 1
+        whole = [int(weight * scale) for weight in weights.values()]
+        lines = [self._line(row) for row in weights]
+        sizes, low, high = known.sizes[self.atoms], known.low[self.atoms], known.high[self.atoms]
+        most = scale + sum(
+            float(abs(weight)) * self._largest(row) for row, weight in zip(weights, whole, strict=True)
+        )
+        # in 64 bits where nothing can overflow
+        kind = np.int64 if most * float((sizes * high).sum(dtype=np.float64)) < 2**62 else object
+        reduced = np.zeros(len(self.atoms), dtype=kind)
+        reduced[column] = scale
+        total = 0
+        for row, weight, line in zip(weights, whole, lines, strict=True):
+            used = np.flatnonzero(line)
+            reduced[used] -= weight * line[used].astype(kind)
+            total += weight * int(self.sums[row])
+        used = np.flatnonzero(reduced)
+        costs = reduced[used]
+        edges = np.where((costs > 0) == (sign > 0), low[used], high[used]) * sizes[used]
+        return Fraction(total + int((costs * edges.astype(kind)).sum()), scale)
+
+
+def rational(number: float, largest: int = 10**6) -> Fraction:
+    """The simplest fraction near a float."""
+    return Fraction(float(number)).limit_denominator(largest)
