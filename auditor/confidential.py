@@ -54,7 +54,7 @@ class Confidential:
                 "asked of fewer than two without naming a person"
             )
         self._values = _on_grid(protect, vault)
-        self.standard = _standard(protect, self.limits.limit)
+        self.standard = _standard(protect, self.limits.limit, policy.intruder.insiders)
         groups = GROUP_WORLDS if policy.decision.partial == "suppress" else 0
         self._pool, self._seed = max(POOL, policy.decision.worlds, groups), SEED + position
 
@@ -139,7 +139,7 @@ def _warn_of_coarser_grid(units: NDArray[np.int64], resolution: Fraction, place:
         )
 
 
-def _standard(protect: Protect, limit: Limit) -> Standard:
+def _standard(protect: Protect, limit: Limit, insiders: int) -> Standard:
     """What every record must keep.
 
     Raises:
@@ -156,4 +156,4 @@ def _standard(protect: Protect, limit: Limit) -> Standard:
     def accepts(units: Ints) -> bool:
         return limit.keeps(*grid_candidates(_in_column_units(protect, units), domain), domain)
 
-    return Standard(int((least - 1) * protect.step / protect.grid), accepts)
+    return Standard(int((least - 1) * protect.step / protect.grid), accepts, insiders)

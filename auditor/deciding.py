@@ -24,8 +24,7 @@ from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.answers import Query
 from cae_sql.inference.runs import Effort
 from cae_sql.inference.system import AnsweredSystem
-from cae_sql.inference.trial import Judgement, Standard, Trial, judge
-from cae_sql.inference.worlds import Pool
+from cae_sql.inference.trial import Judgement, Learned, Standard, Trial
 
 TRUE_ANSWER_FACTOR = 2.0
 """The true answer is judged with this many times the time that was allowed for hypothetical ones: its
@@ -111,8 +110,8 @@ class Part:
 
     values: tuple[int, ...] = ()
     """The answers in units; empty where the statement is refused."""
-    pool: Pool | None = None
-    """Worlds that agree with the answers too; None where past answers settle them."""
+    learned: Learned | None = None
+    """What the system becomes with the answers; None where past answers settle them."""
     judgement: Judgement | None = None
     """How everybody fares with the answers known, where that may be told."""
     leak: bool = False
@@ -174,18 +173,21 @@ def _settled(trial: Trial) -> Part:
 def _true_part(case: Case, rules: Rules, deadline: float, judged: _Judged) -> Part:
     """The true answers, if everybody keeps the standard with them known."""
     trial, values = case.trial(), tuple(case.truth(case.queries))
+    judgement = judged.get(values)
+    if judgement is None:
+        judgement = trial.judge_true(values, case.standard, deadline)
     try:
-        pool = trial.learn(values, deadline)
+        if judgement is None or judgement.safe:
+            learned = trial.learn(values, deadline)
     except (OutOfTime, InconsistentAnswers):
         # the answer is true, so a table agrees with it: the search was not good enough
         return Part(leak=rules.simulatable)
-    judgement = judged.get(values)
     if judgement is None:
-        judgement = judge(pool.knowledge, pool.totals(), case.standard, deadline)
+        judgement = learned.judge(case.standard, deadline)
     if not judgement.safe:
         # in simulatable mode no figure that the true answer had a part in may leave with the refusal
         return Part(judgement=None if rules.simulatable else judgement, leak=rules.simulatable)
-    return Part(values, pool, judgement)
+    return Part(values, learned, judgement)
 
 
 def simulate(
@@ -209,8 +211,11 @@ def simulate(
         drawn = sum(len(worlds) for worlds in hypothetical.values())
         allowed = int(rules.delta * drawn + 1e-9)
         known: _Judged = {} if judged is None else judged[place]
+        known.update(trial.judge_together(list(hypothetical), case.standard, deadline))
         for values, worlds in hypothetical.items():
-            judgement = known[values] = trial.judge(values, worlds, case.standard, deadline, case.effort)
+            judgement = known.get(values)
+            if judgement is None:
+                judgement = known[values] = trial.judge(values, worlds, case.standard, deadline, case.effort)
             late = time.monotonic() > deadline
             # the n-th world of each column together are one hypothetical table
             broken |= set() if judgement.safe else set(worlds)

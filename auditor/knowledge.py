@@ -25,7 +25,7 @@ from auditor.sql.schema import folded
 from cae_sql.inference.answers import Query
 from cae_sql.inference.runs import Effort, Runs
 from cae_sql.inference.search import search
-from cae_sql.inference.trial import Judgement, judge
+from cae_sql.inference.trial import Judgement
 
 REPORT_SECONDS = 2.0
 """Time for a figure that decides nothing."""
@@ -210,7 +210,7 @@ class ColumnKnowledge:
         """From now on the answers are known."""
         answers = [queries[place].answered(part.values[place]) for place in self._new(queries)]
         self._figures.keep(queries, part.values)
-        self.system.accept(answers, part.pool)
+        self.system.accept(answers, part.learned)
         self._judgement, self.effort = part.judgement, Effort()
 
     def learn(self, answers: Sequence[KnownAnswer]) -> None:
@@ -248,9 +248,8 @@ class ColumnKnowledge:
     def risk(self) -> float | None:
         """Worst certified risk over the records as things stand: an upper limit of it."""
         if self._judgement is None:
-            pool = self.system.pool()
             quick = time.monotonic() + min(self._knowledge.rules.seconds, REPORT_SECONDS)
-            self._judgement = judge(pool.knowledge, pool.totals(), self.column.standard, quick, Effort(0))
+            self._judgement = self.system.judged(self.column.standard, quick)
         return self.column.risk_of(self._judgement)
 
     def certified_runs(self) -> Runs:
@@ -344,7 +343,7 @@ class Party:
         found: list[KnownAnswer] = []
         for (place, queries), part in zip(reads.items(), outcome.parts, strict=True):
             column = self.columns[place]
-            if part.pool is not None:
+            if part.learned is not None:
                 found += column.known_answers(queries, part.values)
             # that one column broke the limit tells of the others that they may have kept it
             if part.leak or (outcome.leak and not column.derivable(queries)):
@@ -354,7 +353,7 @@ class Party:
     def accept(self, reads: Reads, outcome: Outcome) -> None:
         """The answers are on record: from now on they are known."""
         for (place, queries), part in zip(reads.items(), outcome.parts, strict=True):
-            if part.pool is not None:
+            if part.learned is not None:
                 self.columns[place].accept(queries, part)
 
     def learn(self, answers: Sequence[KnownAnswer]) -> None:

@@ -19,19 +19,24 @@ from cae_sql.errors import InconsistentAnswers, InvalidInput, OutOfTime
 from cae_sql.inference.answers import Answer, Grid, Ints, Kind, Query, extreme_answer, sum_answer
 from cae_sql.inference.atoms import Atoms
 from cae_sql.inference.bounds import Bounds, ByPrograms, Exact, Progress, Solved, intervals
+from cae_sql.inference.center import Center
 from cae_sql.inference.certificates import Certificate, Side, certify
+from cae_sql.inference.crowd import Crowd, Draw
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.members import members_of, records_of
 from cae_sql.inference.programs import any_world
 from cae_sql.inference.runs import Effort, Runs
 from cae_sql.inference.search import grow
-from cae_sql.inference.trial import Trial
+from cae_sql.inference.shown import certified_runs
+from cae_sql.inference.trial import Judgement, Learned, Standard, Trial, advance, judge
 from cae_sql.inference.worlds import Pool
 
 CHECKED_AT_ONCE = 64
 """Systems of at most so many atoms are checked for contradictions as answers arrive, others when asked."""
 POOL = 24
 """Worlds kept in the pool."""
+SMALL = 5_000
+"""Up to so many records worlds are kept with a tableau of their own, and searched record by record."""
 REAL_TOLERANCE = Fraction(1, 10**9)
 """Relative difference within which sums of reals do not contradict each other."""
 FINEST = 2**45
@@ -60,6 +65,7 @@ class AnsweredSystem:
         *,
         seed: int = 0,
         pool: int = POOL,
+        prior: Draw | None = None,
     ) -> None:
         """Start with no answers.
 
@@ -70,6 +76,7 @@ class AnsweredSystem:
             resolution: Grid of the values, in units of the column; None for reals.
             seed: Of the worlds that are drawn.
             pool: How many worlds are kept.
+            prior: Draws (count, seed) values in units for the worlds to start from; by default uniformly.
 
         Raises:
             InvalidInput: no record, an empty or infinite domain, a resolution <= 0.
@@ -95,11 +102,14 @@ class AnsweredSystem:
         self.answers: list[Answer] = []
         """What has been answered, in order."""
         self.seed = seed
+        self.prior = prior
         self._pool_size = pool
         self._atoms: Atoms | None = None
         self._solved: Solved | None = None
         self._scale = 1
-        self._pool: Pool | None = None
+        self._pool: Pool | Crowd | None = None
+        self._center: Center
+        self._centered = 0
         self._trial: Trial | None = None
         self._learned = 0
 
@@ -283,8 +293,13 @@ class AnsweredSystem:
         """
         if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
             raise InvalidInput(f"count must be a whole number of at least 1, not {count!r}")
-        pool = self.pool().copy()
-        places = np.arange(count) % len(pool.values)
+        kept = self.pool()
+        places = np.arange(count) % len(kept.values)
+        if isinstance(kept, Crowd):
+            crowd = Crowd(kept.values[places], seed + 1)
+            crowd.mix(self._center)
+            return self.in_column_units(crowd.values.astype(np.int64))
+        pool = kept.copy()
         wanted = Pool(pool.knowledge, pool.values[places], seed + 1)
         wanted.mix(list(range(count)), 4)
         return self.in_column_units(wanted.values)
@@ -307,6 +322,13 @@ class AnsweredSystem:
             InvalidInput: no resolution, so no grid.
             InconsistentAnswers: no table agrees.
         """
+        if isinstance(self.pool(), Crowd):
+            low, high = certified_runs(self.center)
+            labels = self.center.boxes.atoms.labels
+            return Bounds(
+                self.in_column_units(low)[labels].astype(np.float64),
+                self.in_column_units(high)[labels].astype(np.float64),
+            )
         runs = self.runs()
         labels = runs.knowledge.atoms.labels
         return Bounds(
@@ -317,6 +339,8 @@ class AnsweredSystem:
     def runs(self, need: int | None = None, seconds: float = 30.0) -> Runs:
         """Certified runs by atom, in units, as long as `need` where possible (None: as long as is found)."""
         pool = self.pool()
+        if isinstance(pool, Crowd):
+            raise InvalidInput(f"runs by search are for up to {SMALL} records; certified() has them for more")
         known = pool.knowledge
         whole = int((known.high - known.low).max())
         runs = Runs(known, whole if need is None else need, time.monotonic() + seconds, Effort(400), True)
@@ -325,7 +349,7 @@ class AnsweredSystem:
         grow(runs)
         return runs
 
-    def pool(self) -> Pool:
+    def pool(self) -> Pool | Crowd:
         """The worlds kept for all answers so far.
 
         Raises:
@@ -336,16 +360,55 @@ class AnsweredSystem:
             raise InvalidInput("worlds need a grid: give the system a resolution")
         if self._pool is None:
             top = int(self.grid.top)
-            self._pool = Pool.draw(Knowledge.nothing(self.size, top), self._pool_size, self.seed)
+            self._center = Center.nothing(self.size, top)
+            if self.size > SMALL:
+                self._pool = Crowd.draw(self.size, top, self._pool_size, self.seed, self.prior)
+            else:
+                self._pool = Pool.draw(Knowledge.nothing(self.size, top), self._pool_size, self.seed)
         if self._learned < len(self.answers):
-            self._learn(self._pool.copy(), self.answers[self._learned :])
+            self._learn(self.answers[self._learned :])
+        if isinstance(self._pool, Crowd) and not self._pool.mixed and self._center.usable:
+            self._pool.mix(self._center)
         return self._pool
 
-    def _learn(self, pool: Pool, answers: Sequence[Answer]) -> None:
-        pool.learn(answers)
-        pool.rebase()
-        pool.mix(list(range(len(pool.values))), 3)
-        self._pool, self._learned = pool, len(self.answers)
+    def _learn(self, answers: Sequence[Answer]) -> None:
+        if isinstance(self._pool, Pool):
+            pool = self._pool.copy()
+            pool.learn(answers)
+            pool.rebase()
+            pool.mix(list(range(len(pool.values))), 3)
+            self._pool, self._learned = pool, len(self.answers)
+            return
+        # one by one, as they would have come through a gate
+        while self._learned < len(self.answers):
+            self._take_in(self.answers[self._learned])
+            self._learned += 1
+
+    def _take_in(self, answer: Answer) -> None:
+        """Bring center and crowd to one more answer."""
+        assert isinstance(self._pool, Crowd)
+        trial = Trial(self._center, self._pool, [answer])
+        if trial.derivable:
+            if trial.settled != [int(answer.value)]:
+                raise InconsistentAnswers("an answer contradicts the ones before it")
+            return
+        if not self._pool.mixed:
+            self._pool.mix(self._center)
+        learned = trial.learn([int(answer.value)], float("inf"))
+        learned.take_in()
+        self._pool = learned.pool
+
+    @property
+    def center(self) -> Center:
+        """The table kept roomy, brought to all answers; of no use where it could not be."""
+        pool = self.pool()
+        if isinstance(pool, Pool):
+            while self._centered < len(self.answers):
+                answer = self.answers[self._centered]
+                if self._center.usable:
+                    advance(self._center, answer, int(answer.value))
+                self._centered += 1
+        return self._center
 
     # --- decisions
 
@@ -375,23 +438,38 @@ class AnsweredSystem:
             raise InconsistentAnswers(f"the answer {value} is not on the grid")
         return int(units)
 
+    def judged(self, standard: Standard, deadline: float) -> Judgement:
+        """Whether everybody keeps a standard as things stand; by little effort, so an upper limit of the risk.
+
+        Args:
+            standard: The standard.
+            deadline: `time.monotonic()` after which nothing more is tried.
+        """
+        pool = self.pool()
+        judgement = Trial(self.center, pool, []).judge_by_center((), standard, deadline)
+        if (judgement is not None and judgement.safe) or standard.insiders or isinstance(pool, Crowd):
+            return judgement or Judgement(False, -1)
+        return judge(pool.knowledge, pool.totals(), standard, deadline, Effort(0))
+
     def trial(self, queries: Sequence[Query]) -> Trial:
         """What if these were answered, together? The last one asked for is kept: gates ask twice."""
         pool, names = self.pool(), [query.name for query in queries]
         last = self._trial
         if last is None or last.pool is not pool or [query.name for query in last.queries] != names:
-            last = self._trial = Trial(pool, queries)
+            last = self._trial = Trial(self.center, pool, queries)
         return last
 
-    def accept(self, answers: Sequence[Answer], pool: Pool | None = None) -> None:
+    def accept(self, answers: Sequence[Answer], learned: Learned | None = None) -> None:
         """Take answers that are known to be true, unchecked.
 
         Args:
             answers: In units.
-            pool: Worlds that agree with them too; without it the present ones are brought there later.
+            learned: What a trial made of them; without it the worlds are brought there later.
         """
         behind = self._learned < len(self.answers)
         self.answers.extend(answers)
-        self._solved = self._atoms = None
-        if pool is not None and not behind:
-            self._pool, self._learned = pool, len(self.answers)
+        self._solved = self._atoms = self._trial = None
+        if learned is not None and not behind and learned.trial.pool is self._pool:
+            learned.take_in()
+            self._pool, self._learned = learned.pool, len(self.answers)
+            self._centered = self._learned

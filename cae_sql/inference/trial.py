@@ -13,12 +13,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cae_sql.errors import OutOfTime
+from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.answers import Answer, Ints, Query
+from cae_sql.inference.center import Center
+from cae_sql.inference.centering import rebuild
+from cae_sql.inference.crowd import Crowd
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.programs import any_world, is_world
+from cae_sql.inference.prospect import Prospect, Tables
 from cae_sql.inference.runs import Effort, Runs
 from cae_sql.inference.search import Accepts, grow
+from cae_sql.inference.shown import bounds_of, hold, show
 from cae_sql.inference.ties import without_ties
 from cae_sql.inference.worlds import Pool
 
@@ -36,6 +41,8 @@ class Standard:
     """Width in units that a run must have: greatest minus least value."""
     accepts: Accepts | None = None
     """Whether an exactly known set of values (units, ascending) will do although no run is long enough."""
+    insiders: int = 0
+    """How many individuals may know their own value besides: 0 or 1."""
 
 
 @dataclass(frozen=True)
@@ -51,44 +58,34 @@ class Judgement:
 
 
 class Trial:
-    """Some queries, asked together of a system, before anything about their answers is known."""
+    """Some queries, asked together of a system, before anything about their answers is known.
 
-    def __init__(self, pool: Pool, queries: Sequence[Query]) -> None:
+    First the center is asked, which judges everybody at once; what it leaves open in a small system goes to
+    searches record by record.
+    """
+
+    def __init__(self, center: Center, pool: Pool | Crowd, queries: Sequence[Query]) -> None:
         """Refine what is known by the queries' sets.
 
         Args:
-            pool: The system's pool; not changed.
+            center: The system's; its bases and table may be renewed here, not what it knows.
+            pool: The system's worlds; not changed.
             queries: In the order in which they would be answered.
         """
-        self.pool = pool
+        self.center, self.pool = center, pool
         self.queries = list(queries)
-        self.known, self.settled = self._refine()
+        self.prospect = Prospect(center, queries)
+        self._search = None if isinstance(pool, Crowd) else Search(pool, queries)
+        if not self.prospect.usable and self._search is None:
+            self.settled: list[int | None] = [None] * len(self.queries)
+        else:
+            self.settled = self.prospect.settled if self.prospect.usable else self._searched.settled
+        self._shown: list[_Shown] = []
 
-    def _refine(self) -> tuple[Knowledge, list[int | None]]:
-        """Knowledge with all sums added, and the values that are already settled."""
-        coarse = self.pool.knowledge
-        # what is settled is asked before the partition is refined: an answer about fewer records is new
-        settled: list[int | None] = [
-            None if query.kind == "sum" else coarse.forced_extreme(query) for query in self.queries
-        ]
-        known = coarse.refined(self.queries, coarse.room(coarse.totals(self.pool.values)))
-        totals = known.totals(self.pool.values)
-        room = known.room(totals)
-        for place, query in enumerate(self.queries):
-            if query.kind == "sum":
-                known, fresh = known.with_sum(query, room)
-                values = query.of(self.pool.values)
-                if not fresh and (values == values[0]).all():
-                    settled[place] = int(values[0])
-        return self._with_better_basis(known, totals), settled
-
-    def _with_better_basis(self, known: Knowledge, totals: Ints) -> Knowledge:
-        """Rows that came one by one leave large entries behind; choosing all pivots at once mends it."""
-        rows, count = known.matrix.shape
-        entries = known.tableau.entries
-        if entries.size and np.abs(entries).max() > LARGE_ENTRY and rows * rows * count < REBASE_WORK:
-            return known.rebased(totals)
-        return known
+    @property
+    def _searched(self) -> Search:
+        assert self._search is not None
+        return self._search
 
     @property
     def derivable(self) -> bool:
@@ -102,6 +99,30 @@ class Trial:
         found: dict[tuple[int, ...], list[int]] = {}
         for place, values in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
             found.setdefault(tuple(values), []).append(place)
+        return found
+
+    def judge_together(
+        self, answers: Sequence[tuple[int, ...]], standard: Standard, deadline: float
+    ) -> dict[tuple[int, ...], Judgement]:
+        """Judge many hypothetical answers at once; of those that are left out nothing was shown."""
+        found: dict[tuple[int, ...], Judgement] = {}
+        if not self.prospect.usable:
+            return found
+        extremes: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
+        for values in answers:
+            key = tuple(v for q, v in zip(self.queries, values, strict=True) if q.kind != "sum")
+            extremes.setdefault(key, []).append(values)
+        for group in extremes.values():
+            if time.monotonic() > deadline:
+                break
+            sums = np.array([[values[place] for place in self.prospect.fresh] for values in group])
+            lows, highs = sums.min(axis=0, initial=2**62), sums.max(axis=0, initial=-(2**62))
+            judgement = self._show(
+                group[0], list(zip(lows.tolist(), highs.tolist(), strict=True)), standard, deadline
+            )
+            if judgement is None or not judgement.safe:
+                continue
+            found.update(dict.fromkeys(group, judgement))
         return found
 
     def judge(
@@ -121,32 +142,263 @@ class Trial:
             deadline: `time.monotonic()` after which nothing more is tried.
             effort: Integer programs allowed.
         """
-        known = self._with_extremes(values)
-        return judge(known, known.totals(self.pool.values[list(worlds)]), standard, deadline, effort)
+        shown = self.judge_by_center(values, standard, deadline)
+        if shown is not None and (shown.safe or self._search is None or standard.insiders):
+            return shown
+        if self._search is None or standard.insiders:
+            return Judgement(False, -1)
+        return self._search.judge(values, worlds, standard, deadline, effort)
 
-    def _with_extremes(self, values: Sequence[int]) -> Knowledge:
-        known = self.known
+    def judge_true(self, values: Sequence[int], standard: Standard, deadline: float) -> Judgement | None:
+        """As `judge`, of answers that no world of the pool gives; None where a search needs worlds that do."""
+        for shown in self._shown:
+            if shown.holds(self, values, standard):
+                return shown.judgement
+        judgement = self.judge_by_center(values, standard, deadline)
+        if judgement is not None and judgement.safe:
+            return judgement
+        if self._search is None or standard.insiders:
+            return Judgement(False, -1)
+        return None
+
+    def judge_by_center(self, values: Sequence[int], standard: Standard, deadline: float) -> Judgement | None:
+        """What the center shows for given answers; None where it can show nothing."""
+        if not self.prospect.usable:
+            return None
+        judgement = self._show(values, None, standard, deadline)
+        if (judgement is None or not judgement.safe) and self.center.stale and time.monotonic() < deadline:
+            self._renew(standard)
+            judgement = self._show(values, None, standard, deadline)
+        return judgement
+
+    def _renew(self, standard: Standard) -> None:
+        """Give the center better bases; what was worked out from the old ones is worked out again."""
+        plain = Prospect(self.center, [])
+        pins = hold(plain.boxes, plain.totals, standard.insiders + 2, np.zeros(0, dtype=np.int64))
+        if pins is not None:
+            rebuild(self.center, bounds_of(plain.boxes, pins), standard.need, standard.insiders)
+        self.center.renewed()
+        self.prospect = Prospect(self.center, self.queries)
+
+    def _show(
+        self, values: Sequence[int], ranges: list[tuple[int, int]] | None, standard: Standard, deadline: float
+    ) -> Judgement | None:
+        """Everybody at once, for answers or, where extremes are as given, for all sums in some ranges."""
+        boxes = self.boxes_with(values)
+        first = self._show_reading(boxes, values, ranges, standard, deadline)
+        if first is None or not first.safe:
+            return first
+        if boxes.extremes:
+            try:
+                readings = without_ties(boxes)
+            except OutOfTime:
+                return None
+            for reading in readings[:1]:
+                # the strictest reading is the one an intruder takes, if any table agrees with it
+                second = self._show_reading(reading, values, ranges, standard, deadline)
+                if second is None or not second.safe:
+                    return None
+                first = Judgement(True, min(first.width, second.width))
+        self._shown.append(_Shown(first, standard, tuple(values), ranges))
+        return first
+
+    def boxes_with(self, values: Sequence[int]) -> Knowledge:
+        """The parts, with the boxes and extremes that answers leave."""
+        boxes = self.prospect.boxes
         for query, value in zip(self.queries, values, strict=True):
             if query.kind != "sum":
-                known = known.with_extreme(query, value)
-        return known
+                boxes = boxes.with_extreme(query, value)
+        return boxes
 
-    def learn(self, values: Sequence[int], deadline: float) -> Pool:
-        """A pool that agrees with the answers too; the system's own is left as it is.
+    def _show_reading(
+        self, boxes: Knowledge, values: Sequence[int], ranges: list[tuple[int, int]] | None, standard: Standard,
+        deadline: float,
+    ) -> Judgement | None:  # fmt: skip
+        prospect, need = self.prospect, standard.need
+        narrowest = int((boxes.high - boxes.low).min())
+        if narrowest < need:
+            return Judgement(False, narrowest)
+        pending = prospect.pendings[0]
+        assert pending is not None
+        pins = hold(boxes, prospect.totals, standard.insiders + 2, pending.basic)
+        if pins is None:
+            return None
+        bounds = bounds_of(boxes, pins)
+        if ranges is None:
+            totals = prospect.table(bounds, [values[place] for place in prospect.fresh])
+            tables = None if totals is None else Tables(totals, totals)
+        else:
+            tables = prospect.between(bounds, ranges)
+        if tables is None:
+            return None
+        shown = show(prospect, boxes, pins, tables, need, standard.insiders, deadline)
+        return Judgement(not len(shown.open), shown.width)
+
+    def learn(self, values: Sequence[int], deadline: float) -> Learned:
+        """What the system becomes with these answers; the system itself is left as it is.
 
         Raises:
             InconsistentAnswers: no world agrees.
             OutOfTime: none was found in time.
         """
+        boxes, totals = self.boxes_with(values), None
+        answers = [values[place] for place in self.prospect.fresh]
+        if self.prospect.usable:
+            pins = hold(boxes, self.prospect.totals, 1, np.zeros(0, dtype=np.int64))
+            for seed in range(3):
+                totals = None if pins is None else self.prospect.table(bounds_of(boxes, pins), answers, seed)
+                if totals is not None:
+                    break
+        if isinstance(self.pool, Crowd):
+            if totals is None:
+                raise OutOfTime("no world was found in the time allowed")
+            return Learned(
+                self, tuple(values), boxes, totals, self.pool.answered(self.prospect, boxes, answers, totals)
+            )
         pool = self.pool.copy()
         pool.learn(self.answers(values), deadline)
         pool.rebase()
         pool.mix(list(range(len(pool.values))), 3)
-        return pool
+        return Learned(self, tuple(values), boxes, totals, pool)
 
     def answers(self, values: Sequence[int]) -> list[Answer]:
         """The queries with their answers."""
         return [query.answered(value) for query, value in zip(self.queries, values, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Shown:
+    """Answers for which everybody was shown to keep a standard."""
+
+    judgement: Judgement
+    standard: Standard
+    values: tuple[int, ...]
+    ranges: list[tuple[int, int]] | None
+
+    def holds(self, trial: Trial, values: Sequence[int], standard: Standard) -> bool:
+        """Whether that is true of some answers as well."""
+        if standard is not self.standard:
+            return False
+        if self.ranges is None:
+            return tuple(values) == self.values
+        fresh = set(trial.prospect.fresh)
+        others = all(
+            mine == theirs
+            for place, (mine, theirs) in enumerate(zip(values, self.values, strict=True))
+            if trial.queries[place].kind != "sum"
+        )
+        inside = all(
+            low <= values[place] <= high
+            for place, (low, high) in zip(sorted(fresh), self.ranges, strict=True)
+        )
+        return others and inside
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """A trial's queries with their answers, ready to be what the system knows."""
+
+    trial: Trial
+    values: tuple[int, ...]
+    boxes: Knowledge
+    totals: Ints | None
+    """(p',) the center's table; None where none was found."""
+    pool: Pool | Crowd
+
+    def judge(self, standard: Standard, deadline: float) -> Judgement:
+        """A search from worlds that agree with the answers."""
+        assert isinstance(self.pool, Pool)
+        return judge(self.pool.knowledge, self.pool.totals(), standard, deadline)
+
+    def take_in(self) -> None:
+        """Let the center know: from now on the trial is of no use."""
+        prospect, center = self.trial.prospect, self.trial.center
+        if self.totals is None or not prospect.usable:
+            center.give_up()
+            return
+        answers = [self.values[place] for place in prospect.fresh]
+        center.apply(self.boxes, prospect.parents, self.totals, prospect.rows, answers, prospect.pendings)
+
+
+def advance(center: Center, query: Query, value: int) -> None:
+    """Let a center know one more answer, or give up where no table is found."""
+    prospect = Prospect(center, [query])
+    if prospect.usable and prospect.settled[0] is not None:
+        if prospect.settled[0] != value:
+            raise InconsistentAnswers("an answer contradicts the ones before it")
+        return
+    boxes = prospect.boxes if query.kind == "sum" else prospect.boxes.with_extreme(query, value)
+    pins = hold(boxes, prospect.totals, 1, np.zeros(0, dtype=np.int64)) if prospect.usable else None
+    totals = (
+        None if pins is None else prospect.table(bounds_of(boxes, pins), [value] if prospect.fresh else [])
+    )
+    if totals is None:
+        center.give_up()
+        return
+    answers = [value] if prospect.fresh else []
+    center.apply(boxes, prospect.parents, totals, prospect.rows, answers, prospect.pendings)
+
+
+class Search:
+    """Judgements by searches record by record, from worlds of a small system."""
+
+    def __init__(self, pool: Pool, queries: Sequence[Query]) -> None:
+        """Take note; what is known is refined when it is first needed."""
+        self.pool, self.queries = pool, list(queries)
+        self._refined: tuple[Knowledge, list[int | None]] | None = None
+
+    @property
+    def known(self) -> Knowledge:
+        """Knowledge with all sums added."""
+        return self._refine()[0]
+
+    @property
+    def settled(self) -> list[int | None]:
+        """The values that are settled already."""
+        return self._refine()[1]
+
+    def _refine(self) -> tuple[Knowledge, list[int | None]]:
+        if self._refined is not None:
+            return self._refined
+        coarse = self.pool.knowledge
+        # what is settled is asked before the partition is refined: an answer about fewer records is new
+        settled: list[int | None] = [
+            None if query.kind == "sum" else coarse.forced_extreme(query) for query in self.queries
+        ]
+        known = coarse.refined(self.queries, coarse.room(coarse.totals(self.pool.values)))
+        totals = known.totals(self.pool.values)
+        room = known.room(totals)
+        for place, query in enumerate(self.queries):
+            if query.kind == "sum":
+                known, fresh = known.with_sum(query, room)
+                values = query.of(self.pool.values)
+                if not fresh and (values == values[0]).all():
+                    settled[place] = int(values[0])
+        self._refined = self._with_better_basis(known, totals), settled
+        return self._refined
+
+    def _with_better_basis(self, known: Knowledge, totals: Ints) -> Knowledge:
+        """Rows that came one by one leave large entries behind; choosing all pivots at once mends it."""
+        rows, count = known.matrix.shape
+        entries = known.tableau.entries
+        if entries.size and np.abs(entries).max() > LARGE_ENTRY and rows * rows * count < REBASE_WORK:
+            return known.rebased(totals)
+        return known
+
+    def judge(
+        self,
+        values: Sequence[int],
+        worlds: Sequence[int],
+        standard: Standard,
+        deadline: float,
+        effort: Effort,
+    ) -> Judgement:
+        """As `Trial.judge`."""
+        known = self.known
+        for query, value in zip(self.queries, values, strict=True):
+            if query.kind != "sum":
+                known = known.with_extreme(query, value)
+        return judge(known, known.totals(self.pool.values[list(worlds)]), standard, deadline, effort)
 
 
 def judge(

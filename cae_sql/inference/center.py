@@ -1,0 +1,260 @@
+"""The center: one table, kept roomy, and bases over its atoms that show how far everybody's value can move.
+
+A `Center` holds an atom-level table that agrees with every answer (each atom's total, spread evenly over its
+records), and *bases*: for every independent sum one basic atom, such that raising any other atom by 1 takes
+whole numbers from the basic ones and keeps every sum (`mathematics.md`, 2: integer basis). Bases share no
+basic atom, so what one has no room for another may have. It changes by `apply` alone; what queries would do
+to it is worked out beside it, by `cae_sql.inference.prospect`.
+
+Nothing here comes from the true table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.inference.answers import Ints
+from cae_sql.inference.basis import eliminate
+from cae_sql.inference.columns import LARGEST_ENTRY, Columns, apply_pending
+from cae_sql.inference.knowledge import Knowledge
+
+CANDIDATES = 3_000
+"""Atoms among which the basic ones of a further basis are looked for, the roomiest."""
+MOST_CANDIDATES = 20_000
+"""Of more than this none are looked for."""
+ENOUGH_WORK = 1 << 20
+"""Elementary steps from which two threads share a pass."""
+CHUNK = 50_000
+"""Columns that are multiplied at once."""
+
+
+def in_two(work: Callable[[int, int], object], count: int, each: int) -> list[object]:
+    """Do `work(first, last)` over 0..count, on two threads where `each` step costs enough."""
+    if count * each < ENOUGH_WORK:
+        return [work(0, count)]
+    middle = count // 2
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(work, (0, middle), (middle, count)))
+
+
+@dataclass(eq=False)
+class Basis:
+    """Basic atoms, and the columns of all atoms in their terms. Shapes: p atoms, k independent sums."""
+
+    basic: Ints
+    """(k,) the basic atom of each row."""
+    columns: Columns
+    """(>= p, >= k) what a unit more of an atom takes from each basic atom; that of a basic one is a unit vector."""
+
+    def grow(self, atoms: int, rows: int) -> None:
+        """Make place, so that answers seldom copy everything."""
+        if self.columns.shape[0] < atoms or self.columns.shape[1] < rows:
+            high = max(
+                self.columns.shape[0], atoms + atoms // 16 + 16 if self.columns.shape[0] < atoms else 0
+            )
+            wide = max(self.columns.shape[1], rows + 16 if self.columns.shape[1] < rows else 0)
+            wider = np.zeros((high, wide), dtype=np.int8)
+            wider[: self.columns.shape[0], : self.columns.shape[1]] = self.columns
+            self.columns = wider
+
+
+@dataclass(eq=False)
+class Pending:
+    """What new sums do to a basis. Shapes: p' parts, g new independent sums after k old ones."""
+
+    basic: Ints
+    """(k + g,) the basic part of each row."""
+    ys: NDArray[np.int32]
+    """(g, p') what a unit more of each part takes from each new pivot."""
+    pivots: NDArray[np.int32]
+    """(g, k + g) the column of each pivot when it was chosen."""
+
+
+@dataclass(eq=False)
+class Center:
+    """A table and bases over n records in p atoms, for k independent sums."""
+
+    boxes: Knowledge
+    """Atoms, boxes and extremes; no sums."""
+    totals: Ints
+    """(p,) totals of the atoms."""
+    marks: Columns
+    """(>= p, >= k) coefficient of each atom in each independent sum."""
+    sums: list[int] = field(default_factory=list)
+    """(k) right-hand sides in units."""
+    bases: list[Basis] = field(default_factory=list)
+    """At least one, as long as it is usable."""
+    usable: bool = True
+    """False once a sum had no pivot of ±1, or no table was found: it shows nothing then."""
+    renewed_at: int = 0
+    """Rank at which the bases were last chosen anew."""
+    _unseen: NDArray[np.bool_] | None = field(default=None, repr=False)
+
+    @classmethod
+    def nothing(cls, size: int, top: int) -> Center:
+        """Before any answer: everybody in the middle of the domain."""
+        none = np.zeros((16, 16), dtype=np.int8)
+        totals = np.array([size * (top // 2)], dtype=np.int64)
+        return cls(
+            Knowledge.nothing(size, top), totals, none, bases=[Basis(np.zeros(0, np.int64), none.copy())]
+        )
+
+    @property
+    def stale(self) -> bool:
+        """Whether choosing all bases anew may help: some answers have come since."""
+        return self.usable and self.rank > self.renewed_at + self.rank // 25
+
+    def renewed(self) -> None:
+        """The bases were chosen anew."""
+        self.renewed_at = self.rank
+
+    def give_up(self) -> None:
+        """No table was found, or no pivot: nothing is shown any more."""
+        self.usable, self.bases = False, []
+
+    @property
+    def unseen(self) -> NDArray[np.bool_]:
+        """(p,) atoms in no sum."""
+        if self._unseen is None:
+            self._unseen = np.logical_not(np.any(self.marks[: self.count, : self.rank] != 0, axis=1))
+        return self._unseen
+
+    @property
+    def rank(self) -> int:
+        """Independent sums."""
+        return len(self.sums)
+
+    @property
+    def count(self) -> int:
+        """Atoms."""
+        return self.boxes.count
+
+    @property
+    def bytes(self) -> int:
+        """Memory of what grows with atoms × sums."""
+        return self.marks.nbytes + sum(basis.columns.nbytes for basis in self.bases)
+
+    def apply(
+        self,
+        boxes: Knowledge,
+        parents: Ints,
+        totals: Ints,
+        rows: NDArray[np.int32],
+        values: list[int],
+        pendings: list[Pending | None],
+    ) -> None:
+        """Take in answers.
+
+        Args:
+            boxes: The finer partition with its boxes and extremes.
+            parents: (p',) the atom that each part was of; the first p are their own.
+            totals: (p',) a table that agrees with everything.
+            rows: (g, p') coefficients of the new independent sums.
+            values: (g) their right-hand sides.
+            pendings: What they do to each basis; a basis without is dropped.
+        """
+        before, count, width = len(self.totals), len(parents), self.rank
+        rank = width + len(values)
+        whole = Basis(np.zeros(0, np.int64), self.marks)
+        whole.grow(count, rank)
+        self.marks = whole.columns
+        self.marks[before:count, :width] = self.marks[parents[before:], :width]
+        self.marks[:count, width:rank] = rows.T
+        kept = []
+        for basis, pending in zip(self.bases, pendings, strict=True):
+            if pending is None:
+                continue
+            basis.grow(count, rank)
+            basis.columns[before:count, :width] = basis.columns[parents[before:], :width]
+            largest = _apply(basis.columns, pending, width, count)
+            basis.basic = pending.basic
+            if largest <= LARGEST_ENTRY:
+                kept.append(basis)
+        self.boxes, self.totals, self.bases = boxes, totals, kept
+        self.sums += values
+        self._unseen = None
+        if not kept:
+            further = self.further(np.zeros(count, dtype=np.bool_), totals - boxes.sizes * boxes.low)
+            self.bases = [] if further is None else [further]
+        self.usable = self.usable and bool(self.bases)
+
+    def further(self, taken: NDArray[np.bool_], room: Ints) -> Basis | None:
+        """A basis of atoms that are not taken, chosen for room; None where none is found."""
+        found = basis_of(self.marks[: self.count, : self.rank], taken, room)
+        if found is None:
+            return None
+        basic, inverse = found
+        columns = self.columns(inverse)
+        return None if columns is None else Basis(basic, columns)
+
+    def columns(self, inverse: NDArray[np.float32]) -> Columns | None:
+        """The columns of all atoms in terms of a basis; None where some are too large."""
+        columns = np.zeros(self.marks.shape, dtype=np.int8)
+        for first in range(0, self.count, CHUNK):
+            last = min(first + CHUNK, self.count)
+            some = columns_in(self.marks[first:last, : self.rank], inverse)
+            if some is None:
+                return None
+            columns[first:last, : self.rank] = some
+        return columns
+
+
+def _apply(columns: Columns, pending: Pending, width: int, count: int) -> int:
+    ys, pivots = pending.ys, pending.pivots
+
+    def work(first: int, last: int) -> int:
+        return int(apply_pending(columns, width, ys, pivots, len(ys), first, last))
+
+    return max(int(str(found)) for found in in_two(work, count, width + 1)) if len(ys) else 0
+
+
+def basis_of(
+    marks: Columns, taken: NDArray[np.bool_], room: NDArray[np.integer]
+) -> tuple[Ints, NDArray[np.float32]] | None:
+    """Basic atoms among the roomiest, and the inverse of their columns; None where no pivots of ±1 are found.
+
+    Args:
+        marks: (p, k) coefficients.
+        taken: (p,) atoms not to be used.
+        room: (p,) how far each can move.
+    """
+    rank = marks.shape[1]
+    free = np.flatnonzero(~taken)
+    most = max(CANDIDATES, 4 * rank)
+    while True:
+        chosen = free[np.argpartition(-room[free], most - 1)[:most]] if most < len(free) else free
+        if len(chosen) < rank:
+            return None
+        entries = np.zeros((rank, len(chosen) + 1), dtype=np.int64)
+        entries[:, :-1] = marks[chosen].T
+        pending, basic = np.ones(rank, dtype=np.bool_), np.full(rank, -1, dtype=np.int64)
+        whole = eliminate(entries, pending, room[chosen].astype(np.float64), basic) and not pending.any()
+        if whole:
+            break
+        if most >= len(free) or most > MOST_CANDIDATES:
+            return None
+        most *= 4  # sums over few records have none among the roomiest
+    atoms = chosen[basic]
+    square = marks[atoms].T.astype(np.float64)
+    inverse = np.rint(np.linalg.inv(square))
+    # floats found it, whole numbers check it
+    if np.abs(inverse).max(initial=0) > 2**20 or (inverse @ square != np.eye(rank)).any():
+        return None
+    return atoms.astype(np.int64), inverse.astype(np.float32)
+
+
+def columns_in(marks: NDArray[np.integer], inverse: NDArray[np.float32]) -> Columns | None:
+    """Columns of some atoms (a, k) in terms of a basis; None where they are too large."""
+    # float32 is exact below 2**24
+    bound = float(np.abs(inverse).sum(axis=1).max(initial=0.0)) * float(np.abs(marks).max(initial=0))
+    if bound >= 2**24:
+        return None
+    columns = marks.astype(np.float32) @ inverse.T
+    if np.abs(columns).max(initial=0.0) > LARGEST_ENTRY:
+        return None
+    return columns.astype(np.int8)

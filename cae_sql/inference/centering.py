@@ -1,0 +1,155 @@
+"""Bases chosen anew for a center, and its table moved so that their basic atoms have room on both sides.
+
+Answers that come one by one cut the basic atoms and let entries grow. Choosing all pivots at once, of small
+atoms too, and lending their basic atoms room from everybody else mends both. All of it is worked out from the
+center, so from past answers alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.inference.answers import Ints
+from cae_sql.inference.center import Basis, Center, basis_of, columns_in
+from cae_sql.inference.columns import relax
+from cae_sql.inference.prospect import Bounds
+
+SIZE_THAT_COUNTS = 8
+"""Atoms of more records than this are not preferred for it: entries matter more then."""
+GOAL = 4
+"""Basic atoms shall be able to move by so many whole domains, as far as half of their box is."""
+MOST_BASES = 16
+MOST_BYTES = 3 * 10**9
+"""What bases may take, all together."""
+SAMPLED = 2_000
+"""Atoms on which it is seen whether there are enough bases."""
+STEPS, ROUNDS = 20_000, 12
+"""Random steps in a round of centering, and rounds."""
+HELPED = 1.5
+"""Rooms are counted less by this when bases are counted: not all goals are reached."""
+
+
+def near(center: Center) -> Ints:
+    """(p,) room to both sides that basic atoms should have."""
+    span = center.boxes.high - center.boxes.low
+    room: Ints = np.minimum(center.boxes.sizes * span // 2, GOAL * span)
+    return room
+
+
+def rebuild(center: Center, bounds: Bounds, need: int, insiders: int) -> None:
+    """Choose bases anew, as many as seem to be needed, and give their basic atoms room.
+
+    Args:
+        center: Changed: its bases, and its table to another that agrees with every answer.
+        bounds: Between what totals must lie.
+        need: Width that everybody should keep.
+        insiders: 0 or 1.
+    """
+    chosen = _chosen(center, need, insiders)
+    if not chosen:
+        return
+    bases = [basis for basis in (_whole(center, *each) for each in chosen) if basis is not None]
+    if not bases:
+        return
+    center.bases = bases
+    totals = centered(center, bounds)
+    if totals is not None:
+        center.totals = totals
+
+
+def _chosen(center: Center, need: int, insiders: int) -> list[tuple[Ints, NDArray[np.float32]]]:
+    """Bases that share no atom, until a sample of the atoms has enough in them."""
+    boxes, marks = center.boxes, center.marks[: center.count, : center.rank]
+    weight, room = np.minimum(boxes.sizes, SIZE_THAT_COUNTS), near(center)
+    taken = boxes.high == boxes.low
+    chance = np.random.default_rng(center.rank)
+    sample = chance.integers(0, center.count, min(SAMPLED, center.count))
+    shown = marks[sample]
+    span = (boxes.high - boxes.low)[sample]
+    wanted = HELPED * (need + insiders * span)
+    found: list[tuple[Ints, NDArray[np.float32]]] = []
+    reach = np.zeros((len(sample), 0))
+    each = max(1, center.marks.nbytes)
+    while len(found) < MOST_BASES and (len(found) + 1) * each < MOST_BYTES:
+        next_one = basis_of(marks, taken, weight)
+        if next_one is None:
+            break
+        columns = columns_in(shown, next_one[1])
+        basic = next_one[0]
+        taken[basic] = True
+        if columns is None:
+            continue
+        found.append(next_one)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            far = (room[basic] / np.abs(columns.astype(np.float64))).min(axis=1, initial=np.inf)
+        reach = np.column_stack([reach, np.minimum(far, need + insiders * span)])
+        lost = np.sort(reach, axis=1)[:, -(1 + insiders) :].sum(axis=1)
+        if len(found) > 2 and (reach.sum(axis=1) - lost >= wanted).mean() > 0.999:
+            break
+    return found
+
+
+def _whole(center: Center, basic: Ints, inverse: NDArray[np.float32]) -> Basis | None:
+    columns = center.columns(inverse)
+    return None if columns is None else Basis(basic, columns)
+
+
+def centered(center: Center, bounds: Bounds) -> Ints | None:
+    """Totals at which the basic atoms of all bases have room; None where none inside all boxes were found."""
+    first = center.bases[0]
+    marks = center.marks[: center.count, : center.rank]
+    basic = np.zeros(center.count, dtype=np.bool_)
+    for basis in center.bases:
+        basic[basis.basic] = True
+    room = np.minimum(near(center), (bounds.most - bounds.least) // 2)
+    goal = np.clip(center.totals, bounds.least + room, bounds.most - room)
+    wished = np.where(basic, goal, np.clip(center.totals, bounds.least, bounds.most))
+    totals = _with_sums(center, first, wished, marks)
+    if totals is None:
+        return None
+    aim, mine = goal[first.basic], first.basic
+    scale = 1.0 / np.maximum(room[mine], 1.0) ** 2
+    none, pivots = np.zeros((0, center.count), np.int32), np.zeros((0, center.rank), np.int32)
+    everyone = np.arange(center.count)
+    off, moved = totals[mine] - aim, np.zeros(center.count, dtype=np.int64)
+    down, up = totals - bounds.least, bounds.most - totals
+    for turn in range(ROUNDS):
+        relax(
+            first.columns,
+            center.rank,
+            everyone,
+            none,
+            pivots,
+            0,
+            basic,
+            down,
+            up,
+            off,
+            scale,
+            moved,
+            STEPS,
+            turn,
+        )
+    found = _with_sums(center, first, totals + moved, marks)
+    if found is None or (found < bounds.least).any() or (found > bounds.most).any():
+        return None
+    return found
+
+
+def _with_sums(center: Center, basis: Basis, totals: Ints, marks: NDArray[np.int8]) -> Ints | None:
+    """The same totals but for the basic atoms, which make every sum right, whatever their boxes say."""
+    wrong = np.array(center.sums, dtype=np.int64)
+    for start in range(0, center.count, 50_000):
+        end = min(start + 50_000, center.count)
+        wrong = wrong - marks[start:end].astype(np.int64).T @ totals[start:end]
+    square = marks[basis.basic].T.astype(np.int64)
+    change = np.rint(np.linalg.solve(square.astype(np.float64), wrong.astype(np.float64)))
+    if np.abs(change).max(initial=0) > 2**50:
+        return None
+    by = change.astype(np.int64)
+    if (square @ by != wrong).any():
+        return None
+    after = totals.copy()
+    after[basis.basic] += by
+    return after

@@ -1,0 +1,226 @@
+"""The pool where there are many records: some tens of tables, in the smallest integers that hold a value.
+
+Like `cae_sql.inference.worlds.Pool` they come from the domain, or from a public prior, a fixed seed and past
+answers; they give hypothetical answers. A new answer moves each of them: by exchange between records that no
+earlier answer tells apart, else by steps along the center's first basis. Random moves in between keep them
+apart from each other. Memory is worlds × records, a byte each where the domain has up to 128 values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.compiled import compiled
+from cae_sql.inference.answers import Ints
+from cae_sql.inference.center import Center, in_two
+from cae_sql.inference.columns import Columns
+from cae_sql.inference.knowledge import Knowledge
+from cae_sql.inference.mixing import spread
+from cae_sql.inference.prospect import Prospect
+from cae_sql.inference.shown import bounds_of, hold
+
+Draw = Callable[[int, int], NDArray[np.int64]]
+"""Draws (count, seed) values in units."""
+MIX_STEPS = 20_000
+"""Records of each world that are moved along the basis after an answer, at most."""
+EXCHANGES = 400_000
+"""Pairs of each world that exchange after an answer, at most."""
+
+
+class Crowd:
+    """Worlds over n records."""
+
+    def __init__(self, values: NDArray[np.signedinteger], seed: int, moved: int = 0) -> None:
+        """Take worlds as they are.
+
+        Args:
+            values: (w, n) units.
+            seed: Of the random moves.
+            moved: How often there were some, so that no two are alike.
+        """
+        self.values, self.seed, self.moved = values, seed, moved
+        self.mixed = True
+
+    @classmethod
+    def draw(cls, size: int, top: int, count: int, seed: int, draw: Draw | None = None) -> Crowd:
+        """Before any answer: every record alone, uniformly or from a public prior."""
+        kind = np.min_scalar_type(-max(top, 1) - 1)
+        values = np.empty((count, size), dtype=kind)
+        for place in range(count):
+            chance = np.random.default_rng([seed, place])
+            values[place] = (
+                chance.integers(0, top + 1, size, dtype=np.int64)
+                if draw is None
+                else draw(size, seed + place)
+            )
+        return cls(values, seed)
+
+    def answered(self, prospect: Prospect, boxes: Knowledge, answers: Sequence[int], table: Ints) -> Crowd:
+        """Worlds that agree with new answers too; these are left as they are.
+
+        Args:
+            prospect: The queries.
+            boxes: Its parts with the boxes and extremes that the answers leave.
+            answers: To its fresh sums.
+            table: (p',) the center's totals for them: what serves where a world cannot be moved.
+        """
+        values = self.values.copy()
+        found = np.zeros(len(values), dtype=np.bool_)
+
+        def work(first: int, last: int) -> None:
+            for place in range(first, last):
+                found[place] = self._move(values[place], prospect, boxes, answers, None, self._chance(place))
+
+        in_two(work, len(values), boxes.count + len(boxes.atoms.labels))
+        lost = np.flatnonzero(~found)
+        for place in lost:
+            if found.any():
+                values[place] = values[np.flatnonzero(found)[place % int(found.sum())]]
+            elif not self._move(values[place], prospect, boxes, answers, table, self._chance(int(place))):
+                raise RuntimeError("the center's own table has no records to go with it")
+        grown = Crowd(values, self.seed, self.moved + 1)
+        grown.mixed = False
+        return grown
+
+    def _move(
+        self, values: NDArray[np.signedinteger], prospect: Prospect, boxes: Knowledge, answers: Sequence[int],
+        goal: Ints | None, seed: int,
+    ) -> bool:  # fmt: skip
+        labels, (order, firsts) = boxes.atoms.labels, boxes.members
+        totals = totals_of(values, labels, boxes.count)
+        pins = hold(boxes, totals, 1, np.zeros(0, dtype=np.int64), seed)
+        if pins is None:
+            return False
+        if goal is None:
+            goal = prospect.table(bounds_of(boxes, pins), answers, seed, totals)
+        else:
+            pins = hold(boxes, goal, 1, np.zeros(0, dtype=np.int64), seed)
+        if goal is None or pins is None:
+            return False
+        held = np.zeros(len(values), dtype=np.bool_)
+        if boxes.extremes:
+            np.clip(values, boxes.low[labels], boxes.high[labels], out=values)
+            for marks, edge, best in ((pins.top, boxes.high, 1), (pins.bottom, boxes.low, -1)):
+                for atom in np.flatnonzero(marks):
+                    members = order[firsts[atom] : firsts[atom + 1]]
+                    members = members[~held[members]]
+                    record = members[np.argmax(best * values[members].astype(np.int64))]
+                    values[record], held[record] = edge[atom], True
+            totals = totals_of(values, labels, boxes.count)
+        return bool(spread(order, firsts, boxes.low, boxes.high, values, held, goal - totals, seed))
+
+    def mix(self, center: Center) -> None:
+        """Random moves that keep every answer: pairs within atoms, and records along the first basis."""
+        self.mixed = True
+        boxes = center.boxes
+        order, firsts = boxes.members
+        labels, size = boxes.atoms.labels, self.values.shape[1]
+        basis = center.bases[0]
+        base = self._chance(len(self.values))
+        self.moved += 1
+
+        def work(first: int, last: int) -> None:
+            for place in range(first, last):
+                values = self.values[place]
+                held = self._held(values, boxes, base + place)
+                jostle(
+                    order, firsts, labels, boxes.low, boxes.high, held, values, base + place,
+                    min(EXCHANGES, 2 * size),
+                )  # fmt: skip
+                if center.rank:
+                    stroll(
+                        basis.columns, center.rank, basis.basic, order, firsts, labels, boxes.low, boxes.high,
+                        held, values, base + 7919 * place, min(MIX_STEPS, size),
+                    )  # fmt: skip
+
+        in_two(work, len(self.values), size)
+
+    def _held(self, values: NDArray[np.signedinteger], boxes: Knowledge, seed: int) -> NDArray[np.bool_]:
+        """For each extreme one record that attains it, at random: it stays while others move."""
+        held = np.zeros(len(values), dtype=np.bool_)
+        chance = np.random.default_rng(seed)
+        for extreme in boxes.extremes:
+            inside = np.zeros(boxes.count, dtype=np.bool_)
+            inside[extreme.atoms] = True
+            able = np.flatnonzero(inside[boxes.atoms.labels] & (values == extreme.value))
+            held[able[chance.integers(0, len(able))]] = True
+        return held
+
+    def _chance(self, place: int) -> int:
+        return (self.seed * 1_000_003 + self.moved * 7919 + place * 104_729) % 2**31
+
+
+@compiled()
+def totals_of(values: NDArray[np.signedinteger], labels: Ints, count: int) -> Ints:
+    """(p,) totals of the atoms in one world (n,)."""
+    totals = np.zeros(count, np.int64)
+    for record in range(len(labels)):
+        totals[labels[record]] += values[record]
+    return totals
+
+
+@compiled()
+def jostle(
+    order: Ints, firsts: Ints, labels: Ints, low: Ints, high: Ints, held: NDArray[np.bool_],
+    values: NDArray[np.signedinteger], seed: int, steps: int,
+) -> None:  # fmt: skip
+    """Pairs of records of one atom exchange: the sum of the two stays, its division becomes random."""
+    np.random.seed(seed)
+    for _ in range(steps):
+        one = np.random.randint(0, len(labels))
+        atom = labels[one]
+        size = firsts[atom + 1] - firsts[atom]
+        if size < 2 or held[one]:
+            continue
+        two = order[firsts[atom] + np.random.randint(0, size)]
+        if one == two or held[two]:
+            continue
+        rise = min(high[atom] - values[one], values[two] - low[atom])
+        fall = min(values[one] - low[atom], high[atom] - values[two])
+        by = np.random.randint(-fall, rise + 1)
+        values[one] += by
+        values[two] -= by
+
+
+@compiled()
+def stroll(
+    columns: Columns, width: int, basic: Ints, order: Ints, firsts: Ints, labels: Ints, low: Ints, high: Ints,
+    held: NDArray[np.bool_], values: NDArray[np.signedinteger], seed: int, steps: int,
+) -> None:  # fmt: skip
+    """Single records move to a uniform place of what random records of the basic atoms allow; sums stay."""
+    np.random.seed(seed)
+    picks, entries, rows = np.zeros(width, np.int64), np.zeros(width, np.int64), 0
+    for _ in range(steps):
+        record = np.random.randint(0, len(labels))
+        atom = labels[record]
+        if held[record]:
+            continue
+        rise, fall = high[atom] - np.int64(values[record]), np.int64(values[record]) - low[atom]
+        rows = 0
+        for i in range(width):
+            entry = np.int64(columns[atom, i])
+            if entry == 0:
+                continue
+            other = order[firsts[basic[i]] + np.random.randint(0, firsts[basic[i] + 1] - firsts[basic[i]])]
+            if held[other] or other == record:
+                rise, fall = 0, 0
+                break
+            above = high[basic[i]] - np.int64(values[other])
+            below = np.int64(values[other]) - low[basic[i]]
+            if entry > 0:
+                rise, fall = min(rise, below // entry), min(fall, above // entry)
+            else:
+                rise, fall = min(rise, above // -entry), min(fall, below // -entry)
+            if rise == 0 and fall == 0:
+                break
+            picks[rows], entries[rows] = other, entry
+            rows += 1
+        if rise == 0 and fall == 0:
+            continue
+        by = np.random.randint(-fall, rise + 1)
+        values[record] += by
+        for place in range(rows):
+            values[picks[place]] -= entries[place] * by

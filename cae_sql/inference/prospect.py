@@ -1,0 +1,420 @@
+"""What queries would do to a center, worked out beside it and without copying anything of its size.
+
+A prospect cuts the atoms into *parts* by the queries' sets, extends each basis by a pivot for every new sum,
+and moves the center's table to hypothetical answers. Most of that is exchange between two parts of one atom,
+which no earlier answer sees; what it does not suffice for is done by steps that the bases keep in balance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.inference.answers import Ints, Query
+from cae_sql.inference.center import Basis, Center, Pending, in_two
+from cae_sql.inference.columns import effective, reduce_row, relax
+from cae_sql.inference.knowledge import Knowledge
+
+LOOKED_AT = 16
+"""Roomiest parts that are compared as pivots."""
+SAMPLED = 400
+"""Columns on which they are compared."""
+SPARE = 2
+"""Exchange may take one in so many of a part's room: the rest is left for the records' own moves."""
+RELAX_STEPS = 20_000
+"""Random steps between two looks at whether everything is inside its box."""
+RELAX_ROUNDS = 10
+"""Such rounds before a table counts as not found."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """Tables between two: for every answer in question one lies there. Shapes: p' parts."""
+
+    least: Ints
+    """(p',) least total of each part."""
+    most: Ints
+    """(p',) greatest total."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """Between what the parts' totals must lie, (p',) each: boxes, less the records that are held."""
+
+    least: Ints
+    most: Ints
+
+
+class Prospect:
+    """Queries over a center, before anything about their answers is known."""
+
+    def __init__(self, center: Center, queries: Sequence[Query]) -> None:
+        """Cut the atoms and extend the bases.
+
+        Args:
+            center: Not changed. The prospect is of no use once it has changed.
+            queries: In the order in which they would be answered.
+        """
+        self.center, self.queries = center, list(queries)
+        coarse = center.boxes
+        self.settled: list[int | None] = [
+            None if query.kind == "sum" else coarse.forced_extreme(query) for query in queries
+        ]
+        self.boxes: Knowledge = coarse.refined(queries)
+        """The parts, with the boxes of past answers."""
+        count = self.boxes.count
+        self.parents = np.empty(count, dtype=np.int64)
+        """(p',) the atom that each part is of."""
+        self.parents[self.boxes.atoms.labels] = coarse.atoms.labels
+        self.totals = _split(center, self.boxes, self.parents)
+        """(p',) the center's table."""
+        self.fresh: list[int] = []
+        """Places of the sums that past answers do not settle."""
+        self.usable = center.usable
+        self._rows = np.zeros((0, count), dtype=np.int32)
+        self._extend()
+
+    # --- bases
+
+    def _extend(self) -> None:
+        """A pivot for every new sum, in every basis; which sums are new, the first one says."""
+        places = [place for place, query in enumerate(self.queries) if query.kind == "sum"]
+        rows = np.zeros((len(places), self.boxes.count), dtype=np.int32)
+        for number, place in enumerate(places):
+            coefficients = self.queries[place].coefficients
+            if coefficients is not None and np.abs(coefficients).max() > 1:
+                self.usable = False
+                return
+            self.boxes.atoms.fill_row(self.queries[place], rows[number])
+        self.pendings: list[Pending | None] = []
+        used = np.zeros(self.boxes.count, dtype=np.bool_)
+        for number, basis in enumerate(self.center.bases if self.usable else []):
+            basics = self._basic_parts(basis)
+            used[basics] = True
+            pending = self._pending(basis, basics, rows, places, used, first=number == 0)
+            if number == 0:
+                if pending is None:
+                    self.usable = False
+                    return
+                rows = rows[[places.index(place) for place in self.fresh]]
+                places = self.fresh
+            if pending is not None:
+                used[pending.basic] = True
+            self.pendings.append(pending)
+        self._rows = rows
+
+    def _basic_parts(self, basis: Basis) -> Ints:
+        """Of the parts that a basic atom is cut into the roomiest stays basic."""
+        row_of = np.full(self.center.count, -1, dtype=np.int64)
+        row_of[basis.basic] = np.arange(len(basis.basic))
+        mine = np.flatnonzero(row_of[self.parents] >= 0)
+        room = self._room(mine)
+        order = mine[np.lexsort((room, row_of[self.parents[mine]]))]
+        last = np.flatnonzero(np.diff(row_of[self.parents[order]], append=-1))
+        return order[last]
+
+    def _room(self, parts: Ints) -> Ints:
+        """How far some parts can move at the center, to the nearer side; of three or more without two."""
+        return nearer_room(self.boxes, self.totals, parts)
+
+    def _pending(
+        self, basis: Basis, basics: Ints, rows: NDArray[np.int32], places: list[int], used: NDArray[np.bool_],
+        first: bool,
+    ) -> Pending | None:  # fmt: skip
+        width, count = self.center.rank, self.boxes.count
+        ys = np.zeros((len(rows), count), dtype=np.int32)
+        pivots = np.zeros((len(rows), width + len(rows)), dtype=np.int32)
+        basic, done = basics, 0
+        for number, row in enumerate(rows):
+            self._reduce(basis, ys, pivots, done, row[basic], row, ys[done])
+            if first and not ys[done].any():
+                self.settled[places[number]] = int(row.astype(np.int64) @ self.totals)
+                continue
+            pivot = self._pivot(basis, basic, ys, pivots, done, used)
+            if pivot is None:
+                return None
+            ys[done] *= ys[done, pivot]
+            basic, done = np.append(basic, pivot), done + 1
+            used[pivot] = True
+            if first:
+                self.fresh.append(places[number])
+        return Pending(basic, ys[:done], np.ascontiguousarray(pivots[:done, : width + done]))
+
+    def _reduce(
+        self, basis: Basis, ys: NDArray[np.int32], pivots: NDArray[np.int32], done: int,
+        weights: NDArray[np.int32], row: NDArray[np.int32], out: NDArray[np.int32],
+    ) -> None:  # fmt: skip
+        weights = np.ascontiguousarray(weights)
+
+        def work(first: int, last: int) -> None:
+            reduce_row(
+                basis.columns,
+                self.center.rank,
+                self.parents,
+                ys,
+                pivots,
+                done,
+                weights,
+                row,
+                first,
+                last,
+                out,
+            )
+
+        in_two(work, len(row), self.center.rank + 1)
+
+    def _pivot(
+        self, basis: Basis, basic: Ints, ys: NDArray[np.int32], pivots: NDArray[np.int32], done: int,
+        used: NDArray[np.bool_],
+    ) -> int | None:  # fmt: skip
+        """A part for a new row, its column left in `pivots[done]`: roomy, and little grows by it."""
+        places = np.flatnonzero((np.abs(ys[done]) == 1) & ~used)
+        if not len(places):
+            return None
+        room = self._room(places)
+        if len(places) > LOOKED_AT:
+            best = np.argpartition(-room, LOOKED_AT - 1)[:LOOKED_AT]
+            places, room = places[best], room[best]
+        width = self.center.rank + done
+        columns = np.array([self._column(basis, ys, pivots, done, int(place)) for place in places])
+        chance = np.random.default_rng(width)
+        sample = chance.integers(0, self.boxes.count, min(SAMPLED, self.boxes.count))
+        shown = np.array([self._column(basis, ys, pivots, done, int(place)) for place in sample])
+        allowed = np.maximum(self._room(basic), 1)
+        costs = []
+        for column, place, space in zip(columns, places, room, strict=True):
+            y = ys[done][sample] * ys[done, place]
+            needs = np.abs(shown - np.outer(y, column)) / allowed if width else np.zeros((len(sample), 1))
+            costs.append(float((np.maximum(needs.max(axis=1), np.abs(y) / max(space, 1))).mean()))
+        chosen = int(np.argmin(costs))
+        pivots[done, :width] = columns[chosen]
+        return int(places[chosen])
+
+    def _column(
+        self, basis: Basis, ys: NDArray[np.int32], pivots: NDArray[np.int32], done: int, part: int
+    ) -> NDArray[np.int32]:
+        column = np.zeros(self.center.rank + done, dtype=np.int32)
+        effective(basis.columns, self.center.rank, self.parents[part], ys, pivots, done, part, column)
+        return column
+
+    # --- tables
+
+    def between(self, bounds: Bounds, answers: Sequence[tuple[int, int]]) -> Tables | None:
+        """Tables that agree with past answers and give all new sums between two values each.
+
+        Args:
+            bounds: Of the parts' totals.
+            answers: Least and greatest value for each of the fresh sums.
+
+        Returns:
+            None where exchange does not suffice: `table` may find one for single answers.
+        """
+        least, most = self.totals.copy(), self.totals.copy()
+        if (least < bounds.least).any() or (most > bounds.most).any():
+            return None
+        for number, (low, high) in enumerate(answers):
+            now = int(self._rows[number].astype(np.int64) @ self.totals)
+            for goal in (low - now, high - now):
+                changes = self._exchange(number, goal, Tables(least, most), bounds)
+                if changes is None:
+                    return None
+                for parts, by in changes:
+                    least[parts] += np.minimum(by, 0)
+                    most[parts] += np.maximum(by, 0)
+        return Tables(least, most)
+
+    def _exchange(
+        self, number: int, goal: int, tables: Tables, bounds: Bounds, spare: int = SPARE
+    ) -> list[tuple[Ints, Ints]] | None:
+        """Parts and changes of their totals that add `goal` to a sum and nothing to any other.
+
+        Any smaller change of the sum has smaller changes of the same sign.
+        """
+        if goal == 0:
+            return []
+        row, others = self._rows[number], np.delete(self._rows, number, axis=0)
+        up, down = (bounds.most - tables.most) // spare, (tables.least - bounds.least) // spare
+        gain = np.where((row > 0) == (goal > 0), up, down)
+        way = 1 if goal > 0 else -1
+        # first what stands in no other sum at all
+        free = np.flatnonzero(self._unseen(others) & (row != 0))
+        taken = _shared(abs(goal), gain[free])
+        changes = [(free, way * row[free] * taken)]
+        left = abs(goal) - int(taken.sum())
+        if left:
+            inside, outside = self._twins(others, row)
+            give = np.where((row[inside] > 0) == (goal > 0), down[outside], up[outside])
+            taken = _shared(left, np.minimum(gain[inside], give))
+            if int(taken.sum()) < left:
+                return None
+            by = way * row[inside] * taken
+            changes += [(inside, by), (outside, -by)]
+        return changes
+
+    def _unseen(self, others: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """(p',) parts in no earlier sum and in none of some others."""
+        return self.center.unseen[self.parents] & ~others.any(axis=0)
+
+    def _twins(self, others: NDArray[np.int32], row: NDArray[np.int32]) -> tuple[Ints, Ints]:
+        """Pairs of parts of one atom, one in a sum and one outside of it, that agree in all other new sums."""
+        cut = np.bincount(self.parents, minlength=self.center.count)[self.parents] > 1
+        parts = np.flatnonzero(cut)
+        keys = np.column_stack([self.parents[parts], others[:, parts].T, np.abs(row[parts])])
+        order = np.lexsort(keys.T[::-1])
+        parts, keys = parts[order], keys[order]
+        same = (keys[1:, :-1] == keys[:-1, :-1]).all(axis=1) & (keys[1:, -1] != keys[:-1, -1])
+        first = np.flatnonzero(same)
+        return parts[first + 1], parts[first]
+
+    def table(
+        self, bounds: Bounds, answers: Sequence[int], seed: int = 0, start: Ints | None = None
+    ) -> Ints | None:
+        """Totals that give answers to the fresh sums: by exchange, else by balanced steps; None if not found.
+
+        Args:
+            bounds: Between what they must lie.
+            answers: One for each of the fresh sums.
+            seed: Of the random steps.
+            start: (p',) totals of another table than the center's to start from.
+        """
+        totals = self.totals if start is None else start
+        for spare in (SPARE, 1) if start is None else (1,):
+            found = self._exchanged(totals, bounds, answers, spare)
+            if found is not None:
+                return found
+        basis, pending = self.center.bases[0], self.pendings[0]
+        assert pending is not None
+        inside = np.clip(totals, bounds.least, bounds.most)
+        change = self._solved(pending, inside, answers)
+        if change is None:
+            return None
+        inside[pending.basic] += change
+        return self._balanced(basis, pending, bounds, inside, seed)
+
+    def _exchanged(self, totals: Ints, bounds: Bounds, answers: Sequence[int], spare: int) -> Ints | None:
+        if (totals < bounds.least).any() or (totals > bounds.most).any():
+            return None
+        totals = totals.copy()
+        for number, answer in enumerate(answers):
+            now = int(self._rows[number].astype(np.int64) @ totals)
+            changes = self._exchange(number, answer - now, Tables(totals, totals), bounds, spare)
+            if changes is None:
+                return None
+            for parts, by in changes:
+                totals[parts] += by
+        return totals
+
+    def _solved(self, pending: Pending, totals: Ints, answers: Sequence[int]) -> Ints | None:
+        """By how much the basic parts must change so that all sums hold, whatever their boxes say."""
+        marks = self.center.marks[:, : self.center.rank]
+        touched = np.flatnonzero(totals != self.totals)
+        wrong = np.zeros(self.center.rank, dtype=np.int64)
+        for first in range(0, len(touched), 50_000):
+            some = touched[first : first + 50_000]
+            wrong += marks[self.parents[some]].astype(np.int64).T @ (self.totals - totals)[some]
+        rows = self._rows.astype(np.int64)
+        missing = np.append(wrong, np.array(answers, dtype=np.int64) - rows @ totals)
+        square = np.vstack([marks[self.parents[pending.basic]].T.astype(np.int64), rows[:, pending.basic]])
+        change = np.rint(np.linalg.solve(square.astype(np.float64), missing.astype(np.float64)))
+        if np.abs(change).max(initial=0) > 2**53:
+            return None
+        whole = change.astype(np.int64)
+        return whole if (square @ whole == missing).all() else None
+
+    def _balanced(
+        self, basis: Basis, pending: Pending, bounds: Bounds, totals: Ints, seed: int
+    ) -> Ints | None:
+        """Bring the basic parts inside their bounds, and from there on towards the middle."""
+        basic = pending.basic
+        lowest, highest = bounds.least[basic], bounds.most[basic]
+        # an atom of many records is roomy long before it is half full
+        near = np.minimum(highest - lowest, 4 * (self.boxes.high - self.boxes.low)[basic] + 8) // 2
+        still = np.zeros(self.boxes.count, dtype=np.bool_)
+        still[basic] = True
+        for turn in range(RELAX_ROUNDS):
+            now = totals[basic]
+            if turn and ((now >= lowest) & (now <= highest)).all():
+                return totals
+            aim = np.clip(now, lowest + near, highest - near)
+            moved = np.zeros_like(totals)
+            relax(
+                basis.columns, self.center.rank, self.parents, pending.ys, pending.pivots, len(pending.ys), still,
+                totals - bounds.least, bounds.most - totals, now - aim, 1.0 / np.maximum(near, 1.0) ** 2, moved,
+                RELAX_STEPS, seed + turn,
+            )  # fmt: skip
+            totals = self._moved(basis, pending, totals, moved)
+        return None
+
+    def _moved(self, basis: Basis, pending: Pending, totals: Ints, moved: Ints) -> Ints:
+        """Totals after moves of parts that are not basic, the basic ones following."""
+        parts = np.flatnonzero(moved)
+        after = totals + moved
+        change = np.zeros(len(pending.basic), dtype=np.int64)
+        for first in range(0, len(parts), 10_000):
+            some = parts[first : first + 10_000]
+            columns = columns_of(self, basis, pending, some)
+            change += columns.astype(np.int64).T @ moved[some]
+        after[pending.basic] -= change
+        return after
+
+    @property
+    def rows(self) -> NDArray[np.int32]:
+        """(g, p') coefficients of the fresh sums."""
+        return self._rows
+
+    def marks_of(self, parts: Ints) -> NDArray[np.int8]:
+        """(a, k + g) coefficients of some parts in all independent sums."""
+        marks = self.center.marks[self.parents[parts], : self.center.rank]
+        return np.hstack([marks, self._rows[:, parts].T.astype(np.int8)])
+
+
+def columns_of(prospect: Prospect, basis: Basis, pending: Pending, parts: Ints) -> NDArray[np.int32]:
+    """(a, k + g) the columns of some parts with everything pending carried out."""
+    width = prospect.center.rank
+    found = np.zeros((len(parts), width + len(pending.ys)), dtype=np.int32)
+    found[:, :width] = basis.columns[prospect.parents[parts], :width]
+    for number, y in enumerate(pending.ys):
+        some = y[parts]
+        found[:, : width + number] -= some[:, None] * pending.pivots[number, : width + number]
+        found[:, width + number] = some
+    return found
+
+
+def nearer_room(boxes: Knowledge, totals: Ints, parts: Ints) -> Ints:
+    """How far some atoms can move, to the nearer side; of three records or more, without two of them."""
+    sizes, low, high = boxes.sizes[parts], boxes.low[parts], boxes.high[parts]
+    room: Ints = np.minimum(totals[parts] - sizes * low, sizes * high - totals[parts])
+    many = sizes >= 3
+    return np.where(many, room - 2 * -(-room // np.maximum(sizes, 1)), room // 2)
+
+
+def _split(center: Center, boxes: Knowledge, parents: Ints) -> Ints:
+    """The center's totals over parts: spread evenly, what does not divide to the first parts of an atom."""
+    sizes, coarse = boxes.sizes, center.boxes.sizes
+    each, rest = np.divmod(center.totals, coarse)
+    share = each[parents] * sizes + rest[parents] * sizes // coarse[parents]
+    given = np.zeros(center.count, dtype=np.int64)
+    np.add.at(given, parents, share)
+    left = center.totals - given
+    # at most one for each part but one: give it out part by part, as far as a part has records for it
+    order = np.argsort(parents, kind="stable")
+    firsts = np.searchsorted(parents[order], np.arange(center.count))
+    rank = np.empty(len(parents), dtype=np.int64)
+    rank[order] = np.arange(len(parents)) - firsts[parents[order]]
+    totals: Ints = share + (rank < left[parents])
+    return totals
+
+
+def _shared(goal: int, able: Ints) -> Ints:
+    """Whole numbers up to `able` that add up to `goal`, in proportion; all of `able` where it is not enough."""
+    whole = int(able.sum())
+    if whole <= goal:
+        return able
+    ends = np.cumsum(able)
+    # rounding the running total keeps every share within what it may be, and the sum exact
+    marks = (ends.astype(object) * goal // whole).astype(np.int64) if whole > 2**31 else ends * goal // whole
+    taken: Ints = np.diff(marks, prepend=0)
+    return taken
