@@ -50,7 +50,7 @@ def played(settings: Settings, count: int, others: int) -> Tally:
 def test_after_every_answer_everybody_keeps_the_limit_in_all_tables(insiders: int, values: str) -> None:
     settings = replace(QUICK, mode="answer-dependent", values=values, insiders=insiders)
     tally = played(settings, 35, others=0)
-    assert tally.verdicts["safe"] > 10
+    assert tally.verdicts["safe"] > 5
 
 
 @pytest.mark.parametrize("insiders", INSIDERS)
@@ -62,7 +62,7 @@ def test_refusals_are_the_same_whichever_table_is_the_true_one(insiders: int) ->
 
 @pytest.mark.parametrize("insiders", INSIDERS)
 def test_some_of_what_could_be_answered_is(insiders: int) -> None:
-    tally = played(replace(QUICK, kinds=("sum",), insiders=insiders), 30, others=0)
+    tally = played(replace(QUICK, insiders=insiders), 30, others=0)
     print(f"answered {dict(tally.answered)} of {dict(tally.harmless)}")
     assert sum(tally.answered.values()) > 0
 
