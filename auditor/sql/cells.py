@@ -91,7 +91,7 @@ def group(connection: duckdb.DuckDBPyConnection, schema: Schema) -> Celled:
         if not schema.protected_of(table):
             continue
         columns = _repeating(connection, table)
-        if columns is None:
+        if not columns:
             continue
         name = _unused(f"_cells{number}", [each.name for each in schema.tables])
         made = _create(connection, schema, table, name, columns)
@@ -107,12 +107,12 @@ def group(connection: duckdb.DuckDBPyConnection, schema: Schema) -> Celled:
 # --- which columns
 
 
-def _repeating(connection: duckdb.DuckDBPyConnection, table: Table) -> list[Column] | None:
-    """The columns of a table whose combinations repeat: all, or those with the fewest values."""
+def _repeating(connection: duckdb.DuckDBPyConnection, table: Table) -> list[Column]:
+    """The columns of a table whose combinations repeat: all, or those with the fewest values, or none."""
     source = f"{DATA}.{quoted(table.name)}"
     rows = _only(connection, f"SELECT count(*) FROM {source}")[0]
     if rows < LEAST_ROWS:
-        return None
+        return []
     candidates = [each for each in table.columns if not each.unique and _comparable(each.type)]
 
     def repeat(columns: Sequence[Column]) -> bool:

@@ -13,10 +13,12 @@ import pytest
 from gate_double import PROTECT, Protection, make, open_staff, statements, understood
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from sqlglot import parse_one
 
 from auditor.database import Asked, Database, StatementFailed, TooMuch, UnevenWeights
 from auditor.sql import Plan, Unsupported, cells, understand
 from auditor.sql.coarser import on_cells
+from auditor.sql.lower import generate as written_out
 from auditor.sql.shape import DATA
 from tests.fuzz.grammar import generate
 from tests.fuzz.worlds import WORLDS, all_rows, open_world, write
@@ -228,6 +230,23 @@ def test_understood_statements_ask_the_same(monkeypatch: pytest.MonkeyPatch, tmp
     assert coarse >= 150
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT COUNT(*), COUNT(s.age), SUM(s.salary) FROM places p LEFT JOIN staff s ON s.age = p.size",
+        "SELECT p.dept, COUNT(*), MAX(s.salary) FROM staff s FULL JOIN places p "
+        "ON s.age = p.size AND s.sex = 'f' GROUP BY p.dept HAVING COUNT(*) < 60",
+        "SELECT place, COUNT(*), COUNT(salary), MIN(salary) FROM (SELECT p.place, s.salary FROM places p "
+        "LEFT JOIN staff s ON s.age = p.size) GROUP BY place",
+        "SELECT SUM(CASE WHEN p.size > 21 THEN s.salary ELSE 7 END) FROM places p LEFT JOIN staff s "
+        "ON s.age = p.size AND s.dept = p.dept",
+    ],
+)
+def test_rows_of_outer_joins_without_a_partner_count_once(both: Both, sql: str) -> None:
+    assert None not in both.coarse(sql)
+    same(both, both.plan(sql))
+
+
 def test_a_join_that_repeats_records_unevenly_is_noticed(both: Both) -> None:
     plan = both.plan("SELECT SUM(s.salary) FROM staff s LEFT JOIN places p ON s.dept = p.dept")
     for database in (both.rows, both.cells):
@@ -262,12 +281,52 @@ def test_query_sets_take_as_many_bytes_as_on_rows(both: Both) -> None:
         "SELECT SUM(salary), MEDIAN(age) FROM staff",
         "SELECT SUM(salary) FROM (FROM staff QUALIFY RANK() OVER (ORDER BY age) < 9)",
         "SELECT SUM(salary) FROM (SELECT salary, COUNT(*) OVER (PARTITION BY age) n FROM staff) WHERE n > 9",
+        "SELECT SUM(salary) FROM (SELECT salary, RANK() OVER (ORDER BY age) AS r FROM staff) WHERE r < 90",
+        "SELECT SUM(salary) FROM (SELECT salary, LAG(age) OVER (ORDER BY id) AS r FROM staff) WHERE r < 22",
         "SELECT dept, SUM(salary) FROM staff GROUP BY dept HAVING COUNT(*) > (SELECT MAX(size) FROM places)",
     ],
 )
 def test_what_hangs_on_single_rows_is_read_from_rows(both: Both, sql: str) -> None:
     assert None in both.coarse(sql)
     same(both, both.plan(sql))
+
+
+STAFF = '"_data"."staff" AS "staff"'
+SALARIES = f'SELECT "staff"."salary" AS "salary" FROM {STAFF}'
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        ', "staff"."salary" AS "_k0" FROM {STAFF} GROUP BY 2',
+        ' FROM {STAFF} WHERE "staff"."salary" < 9',
+        ' FROM {STAFF} POSITIONAL JOIN "_data"."places" AS "p"',
+        ' FROM (SELECT "staff"."salary" AS "salary", ROW_NUMBER() OVER (ORDER BY "staff"."age") AS "r" '
+        'FROM {STAFF}) AS "staff" WHERE "staff"."r" < 9',
+        ' FROM (SELECT DISTINCT "staff"."salary" AS "salary" FROM {STAFF}) AS "staff"',
+        ' FROM ({SALARIES} LIMIT 9) AS "staff"',
+        ' FROM ({SALARIES} UNION {SALARIES}) AS "staff"',
+        ' FROM ({SALARIES} UNION ALL SELECT "staff"."bonus" AS "salary" FROM {STAFF}) AS "staff"',
+        ' FROM ({SALARIES} UNION ALL SELECT 3 AS "salary") AS "staff"',
+    ],
+)
+def test_what_lowering_never_writes_is_read_from_rows(both: Both, rest: str) -> None:
+    groups_sql = f'SELECT LIST("staff"."salary") AS "_m"{rest.format(STAFF=STAFF, SALARIES=SALARIES)}'
+    written = groups_sql.replace("LIST(", "MAX(")
+    assert written_out(parse_one(written, dialect="duckdb")) == written
+    assert on_cells(groups_sql, both.cells._loaded.cells.tables) is None
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        ' FROM {STAFF} WHERE "staff"."age" < 9',
+        ' FROM ({SALARIES} UNION ALL {SALARIES}) AS "staff"',
+    ],
+)
+def test_what_lowering_could_write_is_read_from_cells(both: Both, rest: str) -> None:
+    groups_sql = f'SELECT LIST("staff"."salary") AS "_m"{rest.format(STAFF=STAFF, SALARIES=SALARIES)}'
+    assert on_cells(groups_sql, both.cells._loaded.cells.tables) is not None
 
 
 def test_the_occurrence_that_is_summed_is_read_from_cells_and_others_from_rows(both: Both) -> None:
