@@ -4,7 +4,8 @@ Promises a query whose groups, public columns and orders are those of the given 
 cell as often as the given query's lists name each of its records; or None where that is not certain, and the
 rows are to be taken. The one occurrence of the protected table that the lists come from is replaced by its
 cell table: one row of it stands for `weight` equal rows, through joins, conditions, derived tables and UNION
-ALL, and COUNT adds weights. All else in the query, subqueries included, reads rows as before. Pure.
+ALL, and COUNT adds weights. Subqueries of which only the set of rows matters read cells, too: under IN and
+EXISTS, DISTINCT, MIN and MAX. All else in the query reads rows as before. Pure.
 """
 
 from __future__ import annotations
@@ -67,7 +68,9 @@ def on_cells(groups_sql: str, tables: Mapping[str, CellTable]) -> str | None:
         # what two readings of one text do not agree on is left alone
         if not isinstance(tree, exp.Select) or generate(tree) != groups_sql:
             return None
-        _Rewriting(tables, groups_sql).top(tree)
+        rewriting = _Rewriting(tables, groups_sql)
+        rewriting.top(tree)
+        rewriting.subqueries(tree)
         rewritten = generate(tree)
     except (_Rows, NotUnderstood, RecursionError):
         return None
@@ -88,6 +91,7 @@ class _Rewriting:
 
     def __init__(self, tables: Mapping[str, CellTable], text: str) -> None:
         self._tables = tables
+        self._carriers: list[exp.Select] = []
         self._weight = "_weight"
         while self._weight in text:
             self._weight = "_" + self._weight
@@ -117,6 +121,7 @@ class _Rewriting:
 
     def _source(self, select: exp.Select, alias: str, names: Collection[str]) -> _Carried:
         """Put cells in the place of a source of a SELECT."""
+        self._carriers.append(select)
         for join in select.args.get("joins") or []:
             _require_parts(join, _JOIN_PARTS)
         chosen = [each for each in _sources(select) if each.alias_or_name == alias]
@@ -184,6 +189,28 @@ class _Rewriting:
         select.append("expressions", exp.alias_(self._weight_of(alias, carried), self._weight, quoted=True))
         return _Carried(carried.table, carried.original, protected, None)
 
+    def subqueries(self, tree: exp.Select) -> None:
+        """Put cells into the queries inside that are the same however often a row is repeated."""
+        for select in list(tree.find_all(exp.Select)):
+            if any(select is carrier for carrier in self._carriers) or not _is_set(select):
+                continue
+            for source in _sources(select):
+                if not isinstance(source, exp.Table) or source.db != DATA:
+                    continue
+                cells = self._tables.get(source.name)
+                if cells is None:
+                    continue
+                alias = source.alias_or_name
+                carried = _Carried(
+                    cells, source.name, {each: each for each in cells.protected}, cells.columns
+                )
+                try:
+                    _require_parts(source, {"this", "db", "alias"})
+                    _require_plain(select, alias, carried, shows=False)
+                except _Rows:
+                    continue
+                self._table(source, alias, ())
+
     def _weight_of(self, alias: str, carried: _Carried) -> exp.Expr:
         # an outer join's row without a partner is one row
         name = self._weight if carried.readable is None else carried.table.weight
@@ -193,7 +220,7 @@ class _Rewriting:
 
     def _weigh(self, count: exp.Count, alias: str, carried: _Carried) -> None:
         """COUNT of rows as the sum of the weights of cells."""
-        if isinstance(count.this, exp.Distinct):
+        if _counts_different(count):
             return
         if count.expressions or count.this is None:
             raise _Rows
@@ -283,6 +310,31 @@ def _sources(select: exp.Select) -> list[exp.Expr]:
     """What a SELECT reads."""
     sources = [select.args["from_"].this] if select.args.get("from_") else []
     return sources + [join.this for join in select.args.get("joins") or []]
+
+
+def _is_set(select: exp.Select) -> bool:
+    """Whether a query inside another hangs on which rows there are, and not on how often each is there."""
+    parts = _SELECT_PARTS | {"distinct"}
+    distinct = select.args.get("distinct")
+    if any(value for part, value in select.args.items() if part not in parts) or not select.args.get("from_"):
+        return False
+    if distinct is not None and distinct.args.get("on"):
+        return False
+    for join in select.args.get("joins") or []:
+        if any(value for part, value in join.args.items() if part not in _JOIN_PARTS):
+            return False
+    found = [node for node in own_nodes(select) if _aggregates(node)]
+    if found:
+        return all(isinstance(node, _INDIFFERENT) or _counts_different(node) for node in found)
+    query = select.parent if isinstance(select.parent, exp.Subquery) else select
+    tested = isinstance(query.parent, exp.Exists) or (
+        isinstance(query.parent, exp.In) and query.arg_key == "query"
+    )
+    return distinct is not None or tested
+
+
+def _counts_different(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Count) and isinstance(node.this, exp.Distinct)
 
 
 def _require_parts(node: exp.Expr, parts: Collection[str]) -> None:

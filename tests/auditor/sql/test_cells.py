@@ -135,6 +135,13 @@ OTHERS = st.sampled_from(
         "s.dept IN (SELECT dept FROM places WHERE size > 21)",
         "s.dept NOT IN (SELECT dept FROM places WHERE dept IS NOT NULL)",
         "s.age IN (SELECT age FROM staff WHERE id < 9)",
+        "s.age IN (SELECT age FROM staff WHERE sex = 'f' AND salary IS NULL)",
+        "s.age NOT IN (SELECT t.age FROM staff t JOIN places p ON t.dept = p.dept WHERE t.part = 0.5)",
+        "NOT EXISTS (SELECT 1 FROM staff t WHERE t.age = s.age + 1 AND t.dept = s.dept AND t.sex IS NULL)",
+        "s.age >= (SELECT MAX(t.age) FROM staff t WHERE t.dept = s.dept AND t.sex = s.sex)",
+        "(SELECT COUNT(DISTINCT t.age) FROM staff t WHERE t.dept = s.dept AND t.bonus IS NULL) > 6",
+        "(SELECT COUNT(*) FROM (SELECT DISTINCT t.age, t.sex FROM staff t WHERE t.salary IS NULL)) > 9",
+        "(SELECT SUM(t.age) FROM staff t WHERE t.dept = s.dept) > 2000",
         "EXISTS (SELECT 1 FROM places p WHERE p.dept = s.dept AND p.size > s.age)",
         "s.age > (SELECT AVG(t.age) FROM staff t WHERE t.dept = s.dept)",
         "(SELECT COUNT(*) FROM staff t WHERE t.dept = s.dept AND t.salary IS NULL) > 15",
@@ -228,6 +235,31 @@ def test_understood_statements_ask_the_same(monkeypatch: pytest.MonkeyPatch, tmp
             coarse += any(pair.coarse(sql))
             same(pair, plan)
     assert coarse >= 150
+
+
+@pytest.mark.parametrize(
+    ("subquery", "coarse"),
+    [
+        ("age IN (SELECT t.age FROM staff t WHERE t.sex = 'f')", True),
+        ("EXISTS (SELECT 1 FROM staff t WHERE t.age = staff.age + 1)", True),
+        ("age = (SELECT MAX(t.age) FROM staff t)", True),
+        ("(SELECT COUNT(*) FROM (SELECT DISTINCT t.age FROM staff t)) = 7", True),
+        ("age IN (SELECT t.age FROM staff t WHERE t.id < 9)", False),
+        ("age IN (SELECT t.age FROM staff t ORDER BY t.age LIMIT 9)", False),
+        ("(SELECT t.age FROM staff t WHERE t.sex = 'f') IN (21, 22)", False),
+        ("age > (SELECT AVG(t.age) FROM staff t)", False),
+        ("(SELECT COUNT(*) FROM staff t WHERE t.dept = staff.dept) > 98", False),
+        ("(SELECT COUNT(t.salary) FROM staff t WHERE t.dept = staff.dept) > 80", False),
+    ],
+)
+def test_subqueries_read_cells_where_only_the_set_of_rows_matters(
+    both: Both, subquery: str, coarse: bool
+) -> None:
+    sql = f"SELECT SUM(salary) FROM staff WHERE {subquery}"
+    (text,) = both.coarse(sql)
+    assert text is not None
+    assert (f'"{DATA}"."staff"' not in text) is coarse
+    same(both, both.plan(sql))
 
 
 @pytest.mark.parametrize(
