@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.answers import Answer, Ints, Query
@@ -19,6 +20,7 @@ from cae_sql.inference.center import Center
 from cae_sql.inference.centering import rebuild
 from cae_sql.inference.crowd import Crowd
 from cae_sql.inference.knowledge import Knowledge
+from cae_sql.inference.pairs import keeps_with_insider
 from cae_sql.inference.programs import any_world, is_world
 from cae_sql.inference.prospect import Prospect, Tables
 from cae_sql.inference.runs import Effort, Runs
@@ -143,9 +145,9 @@ class Trial:
             effort: Integer programs allowed.
         """
         shown = self.judge_by_center(values, standard, deadline)
-        if shown is not None and (shown.safe or self._search is None or standard.insiders):
+        if shown is not None and (shown.safe or self._search is None):
             return shown
-        if self._search is None or standard.insiders:
+        if self._search is None:
             return Judgement(False, -1)
         return self._search.judge(values, worlds, standard, deadline, effort)
 
@@ -157,9 +159,7 @@ class Trial:
         judgement = self.judge_by_center(values, standard, deadline)
         if judgement is not None and judgement.safe:
             return judgement
-        if self._search is None or standard.insiders:
-            return Judgement(False, -1)
-        return None
+        return Judgement(False, -1) if self._search is None else None
 
     def judge_by_center(self, values: Sequence[int], standard: Standard, deadline: float) -> Judgement | None:
         """What the center shows for given answers; None where it can show nothing."""
@@ -308,6 +308,8 @@ class Learned:
     def judge(self, standard: Standard, deadline: float) -> Judgement:
         """A search from worlds that agree with the answers."""
         assert isinstance(self.pool, Pool)
+        if standard.insiders:
+            return judge_pairs(self.pool.knowledge, self.pool.values, standard, deadline, Effort())
         return judge(self.pool.knowledge, self.pool.totals(), standard, deadline)
 
     def take_in(self) -> None:
@@ -398,7 +400,32 @@ class Search:
         for query, value in zip(self.queries, values, strict=True):
             if query.kind != "sum":
                 known = known.with_extreme(query, value)
-        return judge(known, known.totals(self.pool.values[list(worlds)]), standard, deadline, effort)
+        those = self.pool.values[list(worlds)]
+        if standard.insiders:
+            return judge_pairs(known, those, standard, deadline, effort)
+        return judge(known, known.totals(those), standard, deadline, effort)
+
+
+def judge_pairs(
+    known: Knowledge, values: NDArray[np.int64], standard: Standard, deadline: float, effort: Effort
+) -> Judgement:
+    """As `judge`, with an insider, of worlds (w, n) of a small system."""
+    lost = Judgement(False, -1)
+    if not keeps_with_insider(known, values, standard.need, deadline, effort):
+        return lost
+    try:
+        for reading in without_ties(known) if known.extremes else []:
+            found = _worlds_of(reading, known.totals(values), deadline)
+            if found is None:
+                continue
+            pool = Pool(reading, values[:1].copy(), seed=0)
+            if not pool.give(0, found[0]):
+                return lost
+            kept = keeps_with_insider(reading, pool.values, standard.need, deadline, effort)
+            return Judgement(True, standard.need) if kept else lost
+    except OutOfTime:
+        return lost
+    return Judgement(True, standard.need)
 
 
 def judge(

@@ -86,12 +86,12 @@ class Pool:
         self._refill(moved, sums, deadline)
 
     def _steer(self, known: Knowledge, place: int, totals: Ints, gain: Ints, want: int) -> bool:
-        pins = choose_witnesses(known, totals, seed=self._chance())
+        pins = choose_witnesses(known, totals, seed=self.chance())
         if pins is None:
             return False
         up, down = rooms(known, totals, pins)
         shift = np.zeros_like(up)
-        if steer(*known.directions, gain, want, up, down, shift, self._chance(), STEER_SWEEPS) != 0:
+        if steer(*known.directions, gain, want, up, down, shift, self.chance(), STEER_SWEEPS) != 0:
             return False
         return self._realise(known, place, self.values[place], totals + shift, pins)
 
@@ -125,7 +125,7 @@ class Pool:
                 if amount <= 0:
                     continue
                 if (
-                    push(int(atom), sign, amount, *known.directions, up, down, shift, self._chance(), 60)
+                    push(int(atom), sign, amount, *known.directions, up, down, shift, self.chance(), 60)
                     < amount
                 ):
                     return False
@@ -140,12 +140,12 @@ class Pool:
 
     def _attain(self, known: Knowledge, totals: Ints) -> tuple[Ints, Pins] | None:
         """Totals, moved where necessary, at which every extreme is attained."""
-        pins = choose_witnesses(known, totals, seed=self._chance())
+        pins = choose_witnesses(known, totals, seed=self.chance())
         for extreme in known.extremes:
             if pins is not None:
                 break
             totals = self._attain_one(known, totals, extreme)
-            pins = choose_witnesses(known, totals, seed=self._chance())
+            pins = choose_witnesses(known, totals, seed=self.chance())
         return None if pins is None else (totals, pins)
 
     def _attain_one(self, known: Knowledge, totals: Ints, extreme: Extreme) -> Ints:
@@ -159,10 +159,10 @@ class Pool:
             return totals
         none = np.zeros(known.count, dtype=np.int64)
         up, down = rooms(known, totals, Pins(none, none))
-        for place in np.random.default_rng(self._chance()).permutation(len(candidates))[:8]:
+        for place in np.random.default_rng(self.chance()).permutation(len(candidates))[:8]:
             shift, above, below = np.zeros_like(up), up.copy(), down.copy()
             atom, amount = int(candidates[place]), int(lacking[place])
-            if push(atom, sign, amount, *known.directions, above, below, shift, self._chance(), 60) >= amount:
+            if push(atom, sign, amount, *known.directions, above, below, shift, self.chance(), 60) >= amount:
                 return totals + shift
         return totals
 
@@ -181,7 +181,7 @@ class Pool:
                 record = members[np.argmax(best * values[members])]
                 values[record], pinned[record] = edge[atom], True
         shift = totals - known.totals(values[None])[0]
-        if not spread(order, firsts, known.low, known.high, values, pinned, shift, self._chance()):
+        if not spread(order, firsts, known.low, known.high, values, pinned, shift, self.chance()):
             return False
         self.values[place] = values
         return True
@@ -205,6 +205,11 @@ class Pool:
             source = kept[turn % len(kept)]
             self.values[place] = self.values[source]
         self.mix(lost.tolist(), 6)
+
+    def give(self, place: int, totals: Ints) -> bool:
+        """Make a world have these totals (p,); False where no records were found to attain all extremes."""
+        pins = choose_witnesses(self.knowledge, totals, seed=self.chance())
+        return pins is not None and self._realise(self.knowledge, place, self.values[place], totals, pins)
 
     def totals(self) -> Ints:
         """(w, p) the atoms' totals in each world."""
@@ -231,13 +236,13 @@ class Pool:
                 known.low,
                 known.high,
                 *known.attainable,
-                self._attainers(values),
+                self.attainers(values),
                 values,
-                self._chance(),
+                self.chance(),
                 sweeps,
             )
 
-    def _attainers(self, values: NDArray[np.int64]) -> Ints:
+    def attainers(self, values: NDArray[np.int64]) -> Ints:
         """(extremes,) how many records attain each extreme in a world."""
         labels = self.knowledge.atoms.labels
         counts = []
@@ -254,14 +259,15 @@ class Pool:
         if len(moves.starts) < 2:
             return
         totals = known.totals(self.values[place][None])[0]
-        pins = choose_witnesses(known, totals, seed=self._chance())
+        pins = choose_witnesses(known, totals, seed=self.chance())
         if pins is None:
             return
         up, down = rooms(known, totals, pins)
-        shift = roam(*moves, up, down, np.zeros_like(up), np.zeros_like(up), 20 * len(up), self._chance())
+        shift = roam(*moves, up, down, np.zeros_like(up), np.zeros_like(up), 20 * len(up), self.chance())
         self._realise(known, place, self.values[place], totals + shift, pins)
 
-    def _chance(self) -> int:
+    def chance(self) -> int:
+        """A seed that was not used before."""
         self.moved += 1
         return (self.seed * 1_000_003 + self.moved * 7919) % 2**31
 
