@@ -35,7 +35,7 @@ MOST_STEPS = 100_000
 MOST_VALUES = 10**12
 """The same for `resolution`: sums over millions of records must stay whole numbers of 64 bits."""
 
-DEFAULT_INSIDERS = 0
+DEFAULT_INSIDERS = 1
 """How many insiders a policy that does not say reckons with."""
 
 

@@ -28,6 +28,9 @@ NEEDED = 130
 """Least spread of a record's possible values, in units of the column, that keeps a risk of 0.5 on this domain
 where all values between are possible (14 of 25); `test_attacks.py` derives it."""
 
+OUTSIDERS = "[intruder]\ninsiders = 0\n"
+"""For tests that are about something else and ask about groups so small that one of them would know too much."""
+
 
 def people(count: int, seed: int = 0) -> list[Person]:
     """Persons with ids from 0, all different, of every age; salaries anywhere in the domain."""

@@ -15,7 +15,20 @@ import pytest
 from auditor import DataChanged, Gate, LedgerError, PolicyError
 from cae_sql.measure import cae_area
 
-from .staff import HIGH, LOW, STEP, Intruder, build, entries, people, policy, rows_or_none, truth, verdict
+from .staff import (
+    HIGH,
+    LOW,
+    OUTSIDERS,
+    STEP,
+    Intruder,
+    build,
+    entries,
+    people,
+    policy,
+    rows_or_none,
+    truth,
+    verdict,
+)
 
 PERSONS = people(60, 4)
 TOTAL, BUT_ONE = "SELECT sum(salary) FROM staff", "SELECT sum(salary) FROM staff WHERE id <> 17"
@@ -51,6 +64,23 @@ def test_every_individual_could_have_values_enough_to_keep_the_risk_within_the_l
     for record in (5, 11):
         low, high = intruder.range_of(record)
         possible = [value for value in range(low, high + 1, STEP) if is_possible(intruder, record, value)]
+        assert 1 - cae_area(possible) / prior <= 0.5
+
+
+def test_it_holds_against_an_intruder_who_is_one_of_the_individuals(tmp_path: Path) -> None:
+    """Nine persons, one sum: whoever of them asks, with the least or the greatest value they might have."""
+    database = build(tmp_path / "nine.duckdb", people(9, 6))
+    with Gate.open(database, policy()) as gate:
+        assert rows_or_none(gate, "SELECT avg(salary) FROM staff WHERE id < 2") is None
+        assert rows_or_none(gate, "SELECT avg(salary) FROM staff") is not None
+        intruder = Intruder(9)
+        intruder.reads(gate)
+    prior = cae_area(range(LOW, HIGH + 1, STEP))
+    for own in intruder.range_of(3):
+        one_of_them = Intruder(9, told=list(intruder.told))
+        one_of_them.hears("sum", [3], own)
+        low, high = one_of_them.range_of(5)
+        possible = [value for value in range(low, high + 1, STEP) if is_possible(one_of_them, 5, value)]
         assert 1 - cae_area(possible) / prior <= 0.5
 
 
@@ -359,13 +389,14 @@ def test_messages_depend_on_the_statement_alone(tmp_path: Path) -> None:
     assert said[0] == said[1]
 
 
-def test_the_risk_figures_go_to_the_ledger(gate: Gate) -> None:
-    verdict(gate, TOTAL)
-    decision = verdict(gate, BUT_ONE)
-    figure = decision.risk_after
-    assert figure is not None
-    assert str(figure) not in decision.message + decision.hint
-    assert gate.history()["risk_after"].tolist()[-1] == figure
+def test_the_risk_figures_go_to_the_ledger(database: Path) -> None:
+    with Gate.open(database, policy(OUTSIDERS)) as gate:
+        verdict(gate, TOTAL)
+        decision = verdict(gate, BUT_ONE)
+        figure = decision.risk_after
+        assert figure is not None
+        assert str(figure) not in decision.message + decision.hint
+        assert gate.history()["risk_after"].tolist()[-1] == figure
 
 
 # Not promised, and said so

@@ -15,7 +15,7 @@ import pytest
 from auditor import Gate, Policy
 from auditor.errors import DatabaseError
 
-from .staff import build, entries, people, policy, rows_or_none, truth, verdict
+from .staff import OUTSIDERS, build, entries, people, policy, rows_or_none, truth, verdict
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +65,7 @@ def test_the_groups_given_do_not_settle_one_withheld_by_a_leak_event(tmp_path: P
 def test_who_is_located_by_a_leak_event_is_not_reported_as_safe(tmp_path: Path) -> None:
     """1400 in all, and five of the eight have at most 130: the other three have 250 each."""
     rows = [(i, 20 + i, "mf"[i % 2], "abcd"[i % 4], 130 if i < 5 else 250) for i in range(8)]
-    with Gate.open(build(tmp_path / "staff.duckdb", rows), policy('[intruder]\nknows = ["id"]')) as gate:
+    with Gate.open(build(tmp_path / "staff.duckdb", rows), policy(OUTSIDERS + 'knows = ["id"]')) as gate:
         assert verdict(gate, "SELECT sum(salary) FROM staff").code == "answered"
         extreme = "SELECT max(salary) FROM staff WHERE id < 5"
         assert gate.check(extreme).code == "answered"
@@ -91,6 +91,8 @@ maximum = 100
 step = 1
 public = ["id"]
 limit = {risk = 0.9}
+[intruder]
+insiders = 0
 [limit]
 risk = 0.5
 """
