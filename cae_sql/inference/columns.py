@@ -18,8 +18,10 @@ Small = NDArray[np.int8]
 Columns = NDArray[np.int8]
 LARGEST_ENTRY = 127
 """Entries beyond this make a basis useless: no atom has the room that such a move takes."""
-UNBOUNDED = 1 << 40
-"""Room where nothing is in the way."""
+NOTHING = np.float32(1e-12)
+"""A load so small that nothing is in the way."""
+SAFETY = np.float32(1 - 1e-5)
+"""Loads are single floats: what they say of rooms is taken a little smaller than it is."""
 
 
 @compiled()
@@ -62,65 +64,74 @@ def reduce_row(
         out[j] = coefficients[j] - total
 
 
-@compiled()
-def violating(
+@compiled(fastmath={"nnan", "ninf", "nsz", "reassoc"})
+def loads(
     columns: Columns, width: int, parents: Ints, ys: NDArray[np.int32], pivots: NDArray[np.int32], count: int,
-    above: NDArray[np.int16], below: NDArray[np.int16], classes: NDArray[np.int16], first: int, last: int,
-    out: NDArray[np.bool_],
+    scarce: NDArray[np.float32], parts: Ints, first: int, last: int, ends: NDArray[np.float32],
 ) -> None:  # fmt: skip
-    """Which parts have an entry greater than `above` or less than −`below` in some row of their class."""
-    buffer = np.zeros(width + count, np.int32)
-    for j in range(first, last):
-        wrong = 0
-        most, least = above[classes[j]], below[classes[j]]
-        pending = False
-        for h in range(count):
-            pending = pending or ys[h, j] != 0
-        if pending:
-            effective(columns, width, parents[j], ys, pivots, count, j, buffer)
-            for i in range(width + count):
-                wrong += (buffer[i] > most[i]) | (-buffer[i] > least[i])
-        else:
-            column = columns[parents[j]]
-            for i in range(width):
-                entry = np.int16(column[i])
-                wrong += (entry > most[i]) | (-entry > least[i])
-        out[j] = wrong > 0
-
-
-@compiled()
-def reaches(
-    columns: Columns, width: int, parents: Ints, ys: NDArray[np.int32], pivots: NDArray[np.int32], count: int,
-    rooms: NDArray[np.float64], parts: Ints, first: int, last: int, ends: NDArray[np.float64],
-) -> None:  # fmt: skip
-    """How far each of some parts can rise and fall before a basic atom has no room: reals, not rounded.
+    """How far each of some parts can rise and fall before a basic atom has no room: reals, a little too small.
 
     Args:
-        rooms: (4, k + count) of the basic atoms: down and up, then both without some records.
+        scarce: (4, k + count) 1 / room of the basic atoms: down and up, then both without some records.
         ends: (4, a) filled: rise and fall, then both without some records.
     """
-    buffer = np.zeros(width + count, np.int32)
-    inverse = np.zeros(LARGEST_ENTRY + 1)
-    for size in range(1, LARGEST_ENTRY + 1):
-        inverse[size] = 1.0 / size
+    rows = width + count
+    buffer = np.zeros(rows, np.int32)
+    down, up, down_left, up_left = scarce[0], scarce[1], scarce[2], scarce[3]
     for place in range(first, last):
         j = parts[place]
         effective(columns, width, parents[j], ys, pivots, count, j, buffer)
-        rise, fall = float(UNBOUNDED), float(UNBOUNDED)
-        rise_left, fall_left = rise, fall
-        for i in range(width + count):
-            entry = buffer[i]
-            if entry == 0:
-                continue
-            size = abs(entry)
-            part = inverse[size] if size <= LARGEST_ENTRY else 0.0
-            if entry > 0:
-                rise, fall = min(rise, rooms[0, i] * part), min(fall, rooms[1, i] * part)
-                rise_left, fall_left = min(rise_left, rooms[2, i] * part), min(fall_left, rooms[3, i] * part)
-            else:
-                rise, fall = min(rise, rooms[1, i] * part), min(fall, rooms[0, i] * part)
-                rise_left, fall_left = min(rise_left, rooms[3, i] * part), min(fall_left, rooms[2, i] * part)
-        ends[0, place], ends[1, place], ends[2, place], ends[3, place] = rise, fall, rise_left, fall_left
+        rise, fall, rise_left, fall_left = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
+        for i in range(rows):
+            entry = np.float32(buffer[i])
+            rise = max(rise, max(entry * down[i], -entry * up[i]))
+            fall = max(fall, max(entry * up[i], -entry * down[i]))
+            rise_left = max(rise_left, max(entry * down_left[i], -entry * up_left[i]))
+            fall_left = max(fall_left, max(entry * up_left[i], -entry * down_left[i]))
+        ends[0, place] = SAFETY / max(rise, NOTHING)
+        ends[1, place] = SAFETY / max(fall, NOTHING)
+        ends[2, place] = SAFETY / max(rise_left, NOTHING)
+        ends[3, place] = SAFETY / max(fall_left, NOTHING)
+
+
+@compiled()
+def combine(
+    ends: NDArray[np.float32], own: Ints, share: NDArray[np.float64], span: Ints, first: Ints, last: Ints,
+    insiders: int, from_: int, to: int, out: Ints,
+) -> None:  # fmt: skip
+    """Widths that rooms of several bases add up to, as if two records (one, without insiders) gave nothing.
+
+    Args:
+        ends: (m, 4, a) of each basis, as `loads` gives them.
+        own: (2, a) how far each rises and falls inside of its atom.
+        share: (a,) part of every room that is for the record itself.
+        span: (a,) width of each box; `first` and `last`: where in it a record may be.
+        insiders: 0 or 1.
+        from_: First column looked at; `to`: the one after the last.
+        out: (a,) filled: width, −1 where an insider's value is not shown to be free.
+    """
+    for c in range(from_, to):
+        far = np.zeros((2, 2), np.int64)  # for whom, in which direction
+        for whom in range(2 if insiders else 1):
+            part = share[c] if whom == 0 else 1.0 - share[c]
+            for way in range(2):
+                total = int(part * own[way, c] + 1e-9)
+                most, next_most = 0, 0
+                for m in range(ends.shape[0]):
+                    # more than the whole box is of no use, and must not hide what a loss means
+                    whole = int(min(part * ends[m, way, c] + 1e-6, float(span[c])))
+                    lost = whole - int(min(part * ends[m, 2 + way, c] + 1e-6, float(span[c])))
+                    total += whole
+                    if lost > most:
+                        most, next_most = lost, most
+                    elif lost > next_most:
+                        next_most = lost
+                far[whom, way] = total - most - (next_most if insiders else 0)
+        width = min(span[c] - first[c], far[0, 0]) + min(first[c], far[0, 1])
+        width = min(width, min(span[c] - last[c], far[0, 0]) + min(last[c], far[0, 1]))
+        if insiders and (far[1, 0] < span[c] - first[c] or far[1, 1] < last[c]):
+            width = -1
+        out[c] = width
 
 
 @compiled()

@@ -24,9 +24,9 @@ from cae_sql.inference.shown import bounds_of, hold
 
 Draw = Callable[[int, int], NDArray[np.int64]]
 """Draws (count, seed) values in units."""
-MIX_STEPS = 20_000
+MIX_STEPS = 5_000
 """Records of each world that are moved along the basis after an answer, at most."""
-EXCHANGES = 400_000
+EXCHANGES = 200_000
 """Pairs of each world that exchange after an answer, at most."""
 
 
@@ -128,7 +128,7 @@ class Crowd:
                 held = self._held(values, boxes, base + place)
                 jostle(
                     order, firsts, labels, boxes.low, boxes.high, held, values, base + place,
-                    min(EXCHANGES, 2 * size),
+                    min(EXCHANGES, size),
                 )  # fmt: skip
                 if center.rank:
                     stroll(

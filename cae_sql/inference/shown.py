@@ -18,13 +18,11 @@ from numpy.typing import NDArray
 
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.center import Basis, Center, Pending, basis_of, columns_in, in_two
-from cae_sql.inference.columns import reaches, violating
+from cae_sql.inference.columns import combine, loads
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.prospect import Bounds, Prospect, Tables
 from cae_sql.inference.witnesses import Pins, able
 
-LEVELS = 16
-"""Steps in which records are told apart by where in their box they are."""
 FURTHER = 16
 """Bases that may be made for those whom the others leave open."""
 MOST_OPEN = 20_000
@@ -121,45 +119,32 @@ class Showing:
         self.share = need / np.maximum(need + whole, 1)
         """(p',) part of every room that is for the record itself; the rest is for the insider."""
 
-    def quick(self, need: int) -> Ints:
-        """Parts that the first basis alone does not show to have a run of this width."""
-        basis, pending = self.prospect.center.bases[0], self.prospect.pendings[0]
-        assert pending is not None
-        total = need + (self.span if self.insiders else 0)
-        part = np.maximum(self.span, 1)
-        rise = np.ceil((self.span - self.first) * LEVELS / part) * total / LEVELS
-        fall = np.ceil(self.last * LEVELS / part) * total / LEVELS
-        pairs, classes = np.unique(np.column_stack([rise, fall]), axis=0, return_inverse=True)
-        down, up = self.down_left[pending.basic], self.up_left[pending.basic]
-        above = np.minimum(_over(down, pairs[:, :1]), _over(up, pairs[:, 1:])).astype(np.int16)
-        below = np.minimum(_over(up, pairs[:, :1]), _over(down, pairs[:, 1:])).astype(np.int16)
-        wrong = np.zeros(self.boxes.count, dtype=np.bool_)
-        which = classes.ravel().astype(np.int16)
-        prospect = self.prospect
+    def exactly(self, parts: Ints, need: int, deadline: float) -> tuple[Ints, Ints]:
+        """Widths that the bases show, one basis after the other as long as somebody has too little.
 
-        def work(start: int, end: int) -> None:
-            violating(
-                basis.columns, prospect.center.rank, prospect.parents, pending.ys, pending.pivots,
-                len(pending.ys), above, below, which, start, end, wrong,
-            )  # fmt: skip
-
-        in_two(work, len(wrong), prospect.center.rank + 1)
-        return np.flatnonzero(wrong & (self.span > 0) | (self.span < need))
-
-    def exactly(self, parts: Ints, deadline: float) -> tuple[NDArray[np.int64], Ints]:
-        """Width shown for each of some parts from all bases, and further ones made for those left open.
+        Args:
+            parts: (a,) whom to look at.
+            need: From which width on nothing more is tried.
+            deadline: `time.monotonic()` after which no further bases are made.
 
         Returns:
-            (a,) widths, −1 where an insider's value is not shown to be free; the parts left open.
+            (a,) widths, at least; −1 where an insider's value is not shown to be free. And (b,) those who are
+            left with too little, as places among the parts.
         """
-        far = self._far(parts)
+        prospect, everyone = self.prospect, np.arange(len(parts))
+        far = _Far(self, parts)
         used = np.zeros(self.boxes.count, dtype=np.bool_)
-        for pending in self.prospect.pendings:
-            if pending is not None:
-                used[pending.basic] = True
-        widths = far.widths()
+        for basis, pending in zip(prospect.center.bases, prospect.pendings, strict=True):
+            if pending is None:
+                continue
+            used[pending.basic] = True
+            left = far.left(need)
+            if len(left):
+                far.add(left, self._reach(basis, pending, parts[left]), pending.basic)
+        if not len(prospect.pendings):
+            far.add(everyone, np.zeros((4, len(parts)), dtype=np.float32), everyone[:0])
         for _ in range(FURTHER):
-            left = np.flatnonzero(widths < self.need)
+            left = far.left(need)
             if not len(left) or len(left) > MOST_OPEN or time.monotonic() > deadline:
                 break
             found = self._further(used, parts[left])
@@ -167,43 +152,40 @@ class Showing:
                 break
             basic, columns = found
             used[basic] = True
-            ends = self._ends(columns, basic)
-            far.add_some(left, parts[left], ends, basic)
-            widths = far.widths()
-        return widths, parts[widths < self.need]
-
-    def widths(self, parts: Ints) -> NDArray[np.int64]:
-        """(a,) width shown for each of some parts by the bases there are; −1 where an insider is not free."""
-        return self._far(parts).widths()
-
-    def _far(self, parts: Ints) -> _Far:
-        far = _Far(self, parts)
-        for basis, pending in zip(self.prospect.center.bases, self.prospect.pendings, strict=True):
-            if pending is not None:
-                far.add(parts, self._reach(basis, pending, parts), pending.basic)
-        return far
+            far.add(left, self._ends(columns, basic), basic)
+        return far.widths, far.left(need)
 
     def runs(self) -> tuple[Ints, Ints]:
-        """Least and greatest value, (p',) units each, that a record of each part takes."""
-        far = self._far(np.arange(self.boxes.count))
-        rise, fall = (far.sums - far.lost.sum(axis=1))[:2].astype(np.int64)
+        """Least and greatest value, (p',) units each, that a record of each part takes: outsiders' view."""
+        everyone = np.arange(self.boxes.count)
+        rise, fall = self.down_left.copy(), self.up_left.copy()
+        for basis, pending in zip(self.prospect.center.bases, self.prospect.pendings, strict=True):
+            if pending is None:
+                continue
+            ends = self._reach(basis, pending, everyone)
+            ends[:, pending.basic] = 0
+            # the record itself may be missing from one basis; that one is left out
+            more = np.minimum(ends[2:], 1e9).astype(np.int64)
+            rise, fall = rise + more[0], fall + more[1]
         low, high = self.boxes.low, self.boxes.high
         return np.maximum(low + self.first - fall, low), np.minimum(low + self.last + rise, high)
 
-    def _reach(self, basis: Basis, pending: Pending, parts: Ints) -> NDArray[np.float64]:
-        """Rise and fall with all of the rooms, then with what two records leave."""
-        prospect, ends = self.prospect, np.empty((4, len(parts)))
-        rooms = np.ascontiguousarray(
-            np.array([self.down, self.up, self.down_left, self.up_left])[:, pending.basic].astype(np.float64)
-        )
+    def _scarce(self, basic: Ints) -> NDArray[np.float32]:
+        rooms = np.array([self.down, self.up, self.down_left, self.up_left])[:, basic].astype(np.float64)
+        return (1.0 / np.maximum(rooms, 1e-25)).astype(np.float32)
+
+    def _reach(self, basis: Basis, pending: Pending, parts: Ints) -> NDArray[np.float32]:
+        """(4, a) rise and fall with all of the rooms, then with what two records leave."""
+        prospect, ends = self.prospect, np.empty((4, len(parts)), dtype=np.float32)
+        scarce = self._scarce(pending.basic)
 
         def work(start: int, end: int) -> None:
-            reaches(
+            loads(
                 basis.columns, prospect.center.rank, prospect.parents, pending.ys, pending.pivots,
-                len(pending.ys), rooms, parts, start, end, ends,
+                len(pending.ys), scarce, parts, start, end, ends,
             )  # fmt: skip
 
-        in_two(work, len(parts), 4 * prospect.center.rank + 1)
+        in_two(work, len(parts), prospect.center.rank + 1)
         return ends
 
     def _further(self, used: NDArray[np.bool_], parts: Ints) -> tuple[Ints, NDArray[np.int64]] | None:
@@ -223,78 +205,55 @@ class Showing:
         columns = columns_in(prospect.marks_of(parts), inverse)
         return None if columns is None else (free[basic], columns.astype(np.int64))
 
-    def _ends(self, columns: NDArray[np.int64], basic: Ints) -> NDArray[np.float64]:
-        found = []
-        for down, up in ((self.down, self.up), (self.down_left, self.up_left)):
-            low, high = down[basic].astype(np.float64), up[basic].astype(np.float64)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                size = np.abs(columns)
-                rise = np.where(columns > 0, low / size, np.where(columns < 0, high / size, np.inf)).min(
-                    axis=1
-                )
-                fall = np.where(columns > 0, high / size, np.where(columns < 0, low / size, np.inf)).min(
-                    axis=1
-                )
-            found += [rise, fall]
-        return np.array(found)
+    def _ends(self, columns: NDArray[np.int64], basic: Ints) -> NDArray[np.float32]:
+        """As `_reach`, for columns that are at hand."""
+        ends = np.empty((4, len(columns)), dtype=np.float32)
+        none, scarce = np.zeros((0, len(columns)), np.int32), self._scarce(basic)
+        pivots = np.zeros((0, len(basic)), np.int32)
+        rows = np.arange(len(columns))
+        loads(columns.astype(np.int8), len(basic), rows, none, pivots, 0, scarce, rows, 0, len(rows), ends)
+        return ends
 
 
 class _Far:
-    """How far some parts go in all, over bases: for the record itself and for the insider, up and down."""
+    """How far some parts go in all, over the bases added so far."""
 
     def __init__(self, showing: Showing, parts: Ints) -> None:
         self.showing, self.parts = showing, parts
-        share = showing.share[parts]
-        self.shares = (share, 1 - share)
-        count = len(parts)
-        self.sums = np.zeros((4, count))
-        own = showing.down_left[parts], showing.up_left[parts]
-        for place, (part, room) in enumerate([(s, r) for s in self.shares for r in own]):
-            self.sums[place] = np.floor(part * room + 1e-9)
-        self.lost = np.zeros((4, showing.apart, count))
-        """The greatest differences that two records' absence makes, by basis."""
+        self.widths: Ints = np.full(len(parts), -1, dtype=np.int64)
+        """(a,) width shown; −1 where the insider is not shown to be free."""
+        self._ends: list[NDArray[np.float32]] = []
 
-    def add(self, parts: Ints, ends: NDArray[np.float64], basic: Ints) -> None:
-        """Add one basis, for all parts."""
-        self.add_some(np.arange(len(parts)), parts, ends, basic)
+    def left(self, need: int) -> Ints:
+        """Places of those who have too little."""
+        return np.flatnonzero(self.widths < need)
 
-    def add_some(self, places: Ints, parts: Ints, ends: NDArray[np.float64], basic: Ints) -> None:
-        """Add one basis, for the parts at some places.
+    def add(self, places: Ints, ends: NDArray[np.float32], basic: Ints) -> None:
+        """Add a basis for the parts at some places, and see what they have now.
 
         Args:
-            places: (a,) where the parts are among all.
-            parts: (a,) the parts.
-            ends: (4, a) rise and fall, then both as two absent records leave them.
-            basic: The basis' basic parts.
+            places: (a,) where they are among all; each earlier call had at least these.
+            ends: (4, a) of `loads`.
+            basic: The basis' basic parts: their columns are the exchange inside of them, counted already.
         """
-        rise, fall, rise_left, fall_left = ends
-        member = np.zeros(self.showing.boxes.count, dtype=np.bool_)
+        showing, parts = self.showing, self.parts[places]
+        member = np.zeros(showing.boxes.count, dtype=np.bool_)
         member[basic] = True
-        others = ~member[
-            parts
-        ]  # a basic part's column is the exchange inside of it, which is counted already
-        span = self.showing.span[parts].astype(np.float64)
-        for place in range(4):
-            share = self.shares[place // 2][places]
-            full, left = ((rise, rise_left), (fall, fall_left))[place % 2]
-            # more than the whole box is of no use, and must not hide what a loss means
-            whole = np.minimum(np.floor(share * np.minimum(full, 1e15) + 1e-9), span) * others
-            rest = np.minimum(np.floor(share * np.minimum(left, 1e15) + 1e-9), span) * others
-            self.sums[place, places] += whole
-            lost = np.vstack([self.lost[place][:, places], whole - rest])
-            lost.sort(axis=0)
-            self.lost[place][:, places] = lost[1:]
+        ends[:, member[parts]] = 0
+        whole = np.zeros((4, len(self.parts)), dtype=np.float32)
+        whole[:, places] = ends
+        self._ends.append(whole)
+        widths = np.empty(len(places), dtype=np.int64)
+        stack = np.array([each[:, places] for each in self._ends])
+        own = np.array([showing.down_left[parts], showing.up_left[parts]])
+        share, span = showing.share[parts], showing.span[parts]
+        first, last = showing.first[parts], showing.last[parts]
 
-    def widths(self) -> NDArray[np.int64]:
-        """(a,) width shown; −1 where the insider is not shown to be free."""
-        showing, parts = self.showing, self.parts
-        rise, fall, rise_in, fall_in = self.sums - self.lost.sum(axis=1)
-        first, last, span = showing.first[parts], showing.last[parts], showing.span[parts]
-        ends = [np.minimum(span - x, rise) + np.minimum(x, fall) for x in (first, last)]
-        width: Ints = np.minimum(*ends).astype(np.int64)
-        if showing.insiders:
-            width[(rise_in < span - first) | (fall_in < last)] = -1
-        return width
+        def work(start: int, end: int) -> None:
+            combine(stack, own, share, span, first, last, showing.insiders, start, end, widths)
+
+        in_two(work, len(places), 8 * len(stack))
+        self.widths[places] = widths
 
 
 def without(room: Ints, loose: Ints, apart: int) -> Ints:
@@ -303,12 +262,6 @@ def without(room: Ints, loose: Ints, apart: int) -> Ints:
     left: Ints = np.maximum(room - apart * fair - (apart - 1), 0)
     kept: Ints = np.where(loose > apart, left, 0)
     return kept
-
-
-def _over(room: Ints, need: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(classes, rows) how large entries may be."""
-    with np.errstate(divide="ignore"):
-        return np.minimum(np.floor(room[None, :] / np.maximum(need, 1e-9) + 1e-9), 127.0)
 
 
 def show(
@@ -335,16 +288,13 @@ def show(
     whole = int(showing.span.min())
     if whole < need:
         return Shown(whole, np.flatnonzero(showing.span < need))
-    short = showing.quick(need)
-    if len(short):
-        widths, left = showing.exactly(short, deadline)
+    everyone = np.arange(boxes.count)
+    widths, left = showing.exactly(everyone, need, deadline)
+    if len(left) or boxes.count > MOST_OPEN:
         return Shown(int(min(need, widths.min())), left)
-    # nobody is left open: how far everybody goes is a figure, and worth a second look only
-    short = showing.quick(whole)
-    if not len(short):
-        return Shown(whole, short)
-    widths = showing.widths(short[:MOST_OPEN])
-    return Shown(int(max(need, widths.min())) if len(short) <= MOST_OPEN else need, short[:0])
+    # nobody is left open: how far everybody goes is a figure, and worth a second look
+    widths, _ = showing.exactly(everyone, whole, 0.0)
+    return Shown(int(np.minimum(widths, whole).min()), left)
 
 
 def certified_runs(center: Center) -> tuple[Ints, Ints]:
