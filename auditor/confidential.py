@@ -19,6 +19,7 @@ from auditor.policy import Policy, Protect, written
 from auditor.sql.loading import Vault
 from cae_sql.candidates import grid_candidates
 from cae_sql.inference.answers import Ints, Query
+from cae_sql.inference.priors import Prior
 from cae_sql.inference.system import POOL, AnsweredSystem
 from cae_sql.inference.trial import Judgement, Standard
 from cae_sql.risk import Limit, risk_of, risk_of_run
@@ -56,6 +57,8 @@ class Confidential:
         self._values = _on_grid(protect, vault)
         self.standard = _standard(protect, self.limits.limit, policy.intruder.insiders)
         groups = GROUP_WORLDS if policy.decision.partial == "suppress" else 0
+        stated = policy.prior_of(protect)
+        self._prior = None if stated is None else Prior.of(stated.draw, stated.probabilities)
         self._pool, self._seed = max(POOL, policy.decision.worlds, groups), SEED + position
 
     @property
@@ -76,7 +79,13 @@ class Confidential:
         """A system without answers."""
         protect = self.protect
         return AnsweredSystem(
-            self.size, protect.minimum, protect.maximum, protect.grid, seed=self._seed, pool=self._pool
+            self.size,
+            protect.minimum,
+            protect.maximum,
+            protect.grid,
+            seed=self._seed,
+            pool=self._pool,
+            prior=self._prior,
         )
 
     def risk_of(self, judgement: Judgement | None) -> float | None:

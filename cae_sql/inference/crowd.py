@@ -8,7 +8,7 @@ apart from each other. Memory is worlds × records, a byte each where the domain
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,34 +18,39 @@ from cae_sql.inference.answers import Ints
 from cae_sql.inference.center import Center, in_two
 from cae_sql.inference.columns import Columns
 from cae_sql.inference.knowledge import Knowledge
-from cae_sql.inference.mixing import spread
+from cae_sql.inference.mixing import UNIFORM, spread
+from cae_sql.inference.priors import Prior
 from cae_sql.inference.prospect import Prospect
 from cae_sql.inference.shown import bounds_of, hold
 
-Draw = Callable[[int, int], NDArray[np.int64]]
-"""Draws (count, seed) values in units."""
-MIX_STEPS = 5_000
+MIX_STEPS = 3_000
 """Records of each world that are moved along the basis after an answer, at most."""
-EXCHANGES = 200_000
-"""Pairs of each world that exchange after an answer, at most."""
+FEWEST, MOST = 20_000, 4
+"""Pairs of each world that exchange after an answer: so many and one for each unit that it moved, up to so many
+for each record."""
 
 
 class Crowd:
     """Worlds over n records."""
 
-    def __init__(self, values: NDArray[np.signedinteger], seed: int, moved: int = 0) -> None:
+    def __init__(
+        self, values: NDArray[np.signedinteger], seed: int, moved: int = 0, prior: Prior | None = None
+    ) -> None:
         """Take worlds as they are.
 
         Args:
             values: (w, n) units.
             seed: Of the random moves.
             moved: How often there were some, so that no two are alike.
+            prior: From where values come; None where all worlds are alike.
         """
-        self.values, self.seed, self.moved = values, seed, moved
+        self.values, self.seed, self.moved, self.prior = values, seed, moved, prior
+        self.unsettled = 0
+        """How many units the last answer moved in each world: so many exchanges are owed."""
         self.mixed = True
 
     @classmethod
-    def draw(cls, size: int, top: int, count: int, seed: int, draw: Draw | None = None) -> Crowd:
+    def draw(cls, size: int, top: int, count: int, seed: int, prior: Prior | None = None) -> Crowd:
         """Before any answer: every record alone, uniformly or from a public prior."""
         kind = np.min_scalar_type(-max(top, 1) - 1)
         values = np.empty((count, size), dtype=kind)
@@ -56,7 +61,7 @@ class Crowd:
                 if draw is None
                 else draw(size, seed + place)
             )
-        return cls(values, seed)
+        return cls(values, seed, prior=prior)
 
     def answered(self, prospect: Prospect, boxes: Knowledge, answers: Sequence[int], table: Ints) -> Crowd:
         """Worlds that agree with new answers too; these are left as they are.
@@ -81,8 +86,10 @@ class Crowd:
                 values[place] = values[np.flatnonzero(found)[place % int(found.sum())]]
             elif not self._move(values[place], prospect, boxes, answers, table, self._chance(int(place))):
                 raise RuntimeError("the center's own table has no records to go with it")
-        grown = Crowd(values, self.seed, self.moved + 1)
+        grown = Crowd(values, self.seed, self.moved + 1, self.prior)
         grown.mixed = False
+        some = np.abs(values[0].astype(np.int64) - self.values[0])
+        grown.unsettled = self.unsettled + int(some.sum())
         return grown
 
     def _move(
@@ -121,6 +128,9 @@ class Crowd:
         basis = center.bases[0]
         base = self._chance(len(self.values))
         self.moved += 1
+        exchanges = min(FEWEST + self.unsettled, MOST * size)
+        self.unsettled = 0
+        odds = UNIFORM if self.prior is None else self.prior.odds
 
         def work(first: int, last: int) -> None:
             for place in range(first, last):
@@ -128,12 +138,12 @@ class Crowd:
                 held = self._held(values, boxes, base + place)
                 jostle(
                     order, firsts, labels, boxes.low, boxes.high, held, values, base + place,
-                    min(EXCHANGES, size),
+                    exchanges, odds,
                 )  # fmt: skip
                 if center.rank:
                     stroll(
                         basis.columns, center.rank, basis.basic, order, firsts, labels, boxes.low, boxes.high,
-                        held, values, base + 7919 * place, min(MIX_STEPS, size),
+                        held, values, base + 7919 * place, min(MIX_STEPS, size), odds,
                     )  # fmt: skip
 
         in_two(work, len(self.values), size)
@@ -165,7 +175,7 @@ def totals_of(values: NDArray[np.signedinteger], labels: Ints, count: int) -> In
 @compiled()
 def jostle(
     order: Ints, firsts: Ints, labels: Ints, low: Ints, high: Ints, held: NDArray[np.bool_],
-    values: NDArray[np.signedinteger], seed: int, steps: int,
+    values: NDArray[np.signedinteger], seed: int, steps: int, odds: NDArray[np.float64],
 ) -> None:  # fmt: skip
     """Pairs of records of one atom exchange: the sum of the two stays, its division becomes random."""
     np.random.seed(seed)
@@ -181,6 +191,10 @@ def jostle(
         rise = min(high[atom] - values[one], values[two] - low[atom])
         fall = min(values[one] - low[atom], high[atom] - values[two])
         by = np.random.randint(-fall, rise + 1)
+        if len(odds):
+            gain = odds[values[one] + by] - odds[values[one]] + odds[values[two] - by] - odds[values[two]]
+            if np.log(np.random.random()) >= gain:
+                continue
         values[one] += by
         values[two] -= by
 
@@ -189,6 +203,7 @@ def jostle(
 def stroll(
     columns: Columns, width: int, basic: Ints, order: Ints, firsts: Ints, labels: Ints, low: Ints, high: Ints,
     held: NDArray[np.bool_], values: NDArray[np.signedinteger], seed: int, steps: int,
+    odds: NDArray[np.float64],
 ) -> None:  # fmt: skip
     """Single records move to a uniform place of what random records of the basic atoms allow; sums stay."""
     np.random.seed(seed)
@@ -221,6 +236,13 @@ def stroll(
         if rise == 0 and fall == 0:
             continue
         by = np.random.randint(-fall, rise + 1)
+        if len(odds):
+            gain = odds[values[record] + by] - odds[values[record]]
+            for place in range(rows):
+                here = values[picks[place]]
+                gain += odds[here - entries[place] * by] - odds[here]
+            if np.log(np.random.random()) >= gain:
+                continue
         values[record] += by
         for place in range(rows):
             values[picks[place]] -= entries[place] * by

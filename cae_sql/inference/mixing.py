@@ -7,10 +7,15 @@ a's are order[firsts[a]:firsts[a + 1]].
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cae_sql.compiled import compiled
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.moves import Mask
+
+
+UNIFORM = np.zeros(0)
+"""No prior: all worlds are alike."""
 
 
 @compiled()
@@ -65,8 +70,11 @@ def mix(
     values: Ints,
     seed: int,
     sweeps: int,
+    odds: NDArray[np.float64],
 ) -> None:
     """Random moves of one world's records, whose limit is the uniform distribution over worlds.
+
+    With `odds`, logarithms of the probability of each unit, it is the worlds' distribution under that prior.
 
     Each step draws one record from each atom of a direction and goes to a uniform place of the range that
     these records allow; then pairs inside atoms exchange. A move after which some extreme is attained by
@@ -98,6 +106,13 @@ def mix(
                 if top + bottom == 0:
                     continue
                 by = np.random.randint(-bottom, top + 1)
+                if len(odds):
+                    gain = odds[values[first] + by] - odds[values[first]]
+                    for place in range(starts[j], starts[j + 1]):
+                        held = values[picks[place - starts[j]]]
+                        gain += odds[held - entries[place] * by] - odds[held]
+                    if np.log(np.random.random()) >= gain:
+                        continue
                 for way in (1, -1):
                     change(
                         first, way * by, j, values, low, high,
@@ -121,6 +136,15 @@ def mix(
                 top = min(high[atom] - values[one], values[two] - low[atom])
                 bottom = min(values[one] - low[atom], high[atom] - values[two])
                 by = np.random.randint(-bottom, top + 1)
+                if len(odds):
+                    gain = (
+                        odds[values[one] + by]
+                        - odds[values[one]]
+                        + odds[values[two] - by]
+                        - odds[values[two]]
+                    )
+                    if np.log(np.random.random()) >= gain:
+                        continue
                 for way in (1, -1):
                     change(
                         one, way * by, atom, values, low, high,

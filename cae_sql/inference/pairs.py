@@ -18,7 +18,7 @@ from cae_sql.compiled import compiled
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.answers import Ints, Query
 from cae_sql.inference.knowledge import Knowledge
-from cae_sql.inference.mixing import mix
+from cae_sql.inference.mixing import UNIFORM, mix
 from cae_sql.inference.programs import ComponentProgram
 from cae_sql.inference.runs import Effort
 from cae_sql.inference.worlds import Pool
@@ -107,7 +107,7 @@ class _Pairs:
             sample(
                 *known.directions, order, firsts, known.low, known.high, *known.attainable,
                 pool.attainers(here), here, pool.chance(), self.records, self.base, self.seen, self.example,
-                len(self.kept), kept,
+                len(self.kept), kept, UNIFORM,
             )  # fmt: skip
             self.kept += list(kept)
 
@@ -210,13 +210,13 @@ def sample(
     basic: Ints, free: NDArray[np.bool_], starts: Ints, rows: Ints, entries: Ints, order: Ints, firsts: Ints,
     low: Ints, high: Ints, top_starts: Ints, tops: Ints, bottom_starts: Ints, bottoms: Ints, attainers: Ints,
     values: Ints, seed: int, records: Ints, base: int, seen: NDArray[np.uint64], example: Ints, number: int,
-    kept: NDArray[np.int32],
+    kept: NDArray[np.int32], odds: NDArray[np.float64],
 ) -> None:  # fmt: skip
     """Mix one world (n,) again and again, and note each one on the way; they are kept as well."""
     for turn in range(len(kept)):
         mix(
             basic, free, starts, rows, entries, order, firsts, low, high, top_starts, tops, bottom_starts,
-            bottoms, attainers, values, seed + turn, 1,
+            bottoms, attainers, values, seed + turn, 1, odds,
         )  # fmt: skip
         kept[turn] = values
         note(values[records] - base, seen, example, number + turn + 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import lcm
 
 import numpy as np
@@ -38,13 +39,11 @@ class Proof:
     def best(self, column: int, sign: int, outcome: Outcome) -> Multipliers:
         """Rational multipliers near the duals, and exactly what they prove; the best of a few roundings."""
         duals = outcome.duals[: len(self.rows)] * sign
-        # a multiplier is as fine as its row's coefficients are large
-        scales = [self._largest(int(row)) for row in self.rows]
         best: Multipliers | None = None
         for largest in (64, 10_000, 10**7):
             weights = {
-                int(row): rational(dual * scale, largest) / int(scale)
-                for row, dual, scale in zip(self.rows, duals, scales, strict=True)
+                int(row): rational(dual * scale, largest) / scale
+                for row, dual, scale in zip(self.rows, duals, self._scales, strict=True)
                 if abs(dual * scale) > 1e-9
             }
             bound = self.proved(column, sign, weights)
@@ -56,9 +55,11 @@ class Proof:
         assert best is not None
         return best
 
-    def _largest(self, row: int) -> int:
-        line = self._line(row)
-        return max(1, int(line.max(initial=0)), -int(line.min(initial=0)))
+    @cached_property
+    def _scales(self) -> list[int]:
+        """(r,) the largest coefficient of each sum: a multiplier is as fine as they are large."""
+        lines = (self._line(int(row)) for row in self.rows)
+        return [max(1, int(line.max(initial=0)), -int(line.min(initial=0))) for line in lines]
 
     def _line(self, row: int) -> NDArray[np.integer]:
         whole = len(self.atoms) == self.known.count
@@ -72,11 +73,10 @@ class Proof:
         whole = [int(weight * scale) for weight in weights.values()]
         lines = [self._line(row) for row in weights]
         sizes, low, high = known.sizes[self.atoms], known.low[self.atoms], known.high[self.atoms]
-        most = scale + sum(
-            float(abs(weight)) * self._largest(row) for row, weight in zip(weights, whole, strict=True)
-        )
+        largest = dict(zip(self.rows.tolist(), self._scales, strict=True))
+        most = scale + sum(abs(w) * largest[row] for row, w in zip(weights, whole, strict=True))
         # in 64 bits where nothing can overflow
-        kind = np.int64 if most * float((sizes * high).sum(dtype=np.float64)) < 2**62 else object
+        kind = np.int64 if most * int((sizes * high).sum(dtype=np.float64)) < 2**62 else object
         reduced = np.zeros(len(self.atoms), dtype=kind)
         reduced[column] = scale
         total = 0

@@ -21,9 +21,10 @@ from cae_sql.inference.atoms import Atoms
 from cae_sql.inference.bounds import Bounds, ByPrograms, Exact, Progress, Solved, intervals
 from cae_sql.inference.center import Center
 from cae_sql.inference.certificates import Certificate, Side, certify
-from cae_sql.inference.crowd import Crowd, Draw
+from cae_sql.inference.crowd import MOST, Crowd
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.members import members_of, records_of
+from cae_sql.inference.priors import Prior
 from cae_sql.inference.programs import any_world
 from cae_sql.inference.runs import Effort, Runs
 from cae_sql.inference.search import grow
@@ -65,7 +66,7 @@ class AnsweredSystem:
         *,
         seed: int = 0,
         pool: int = POOL,
-        prior: Draw | None = None,
+        prior: Prior | None = None,
     ) -> None:
         """Start with no answers.
 
@@ -76,7 +77,7 @@ class AnsweredSystem:
             resolution: Grid of the values, in units of the column; None for reals.
             seed: Of the worlds that are drawn.
             pool: How many worlds are kept.
-            prior: Draws (count, seed) values in units for the worlds to start from; by default uniformly.
+            prior: How values are spread, for the worlds; by default all are alike.
 
         Raises:
             InvalidInput: no record, an empty or infinite domain, a resolution <= 0.
@@ -296,11 +297,12 @@ class AnsweredSystem:
         kept = self.pool()
         places = np.arange(count) % len(kept.values)
         if isinstance(kept, Crowd):
-            crowd = Crowd(kept.values[places], seed + 1)
+            crowd = Crowd(kept.values[places], seed + 1, prior=self.prior)
+            crowd.unsettled = MOST * self.size
             crowd.mix(self._center)
             return self.in_column_units(crowd.values.astype(np.int64))
         pool = kept.copy()
-        wanted = Pool(pool.knowledge, pool.values[places], seed + 1)
+        wanted = Pool(pool.knowledge, pool.values[places], seed + 1, prior=self.prior)
         wanted.mix(list(range(count)), 4)
         return self.in_column_units(wanted.values)
 
@@ -364,7 +366,9 @@ class AnsweredSystem:
             if self.size > SMALL:
                 self._pool = Crowd.draw(self.size, top, self._pool_size, self.seed, self.prior)
             else:
-                self._pool = Pool.draw(Knowledge.nothing(self.size, top), self._pool_size, self.seed)
+                self._pool = Pool.draw(
+                    Knowledge.nothing(self.size, top), self._pool_size, self.seed, self.prior
+                )
         if self._learned < len(self.answers):
             self._learn(self.answers[self._learned :])
         if isinstance(self._pool, Crowd) and not self._pool.mixed and self._center.usable:

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.answers import Answer, Ints
 from cae_sql.inference.knowledge import Extreme, Knowledge
-from cae_sql.inference.mixing import mix, spread
+from cae_sql.inference.mixing import UNIFORM, mix, spread
+from cae_sql.inference.priors import Prior
 from cae_sql.inference.moves import push, steer
 from cae_sql.inference.programs import any_world
 from cae_sql.inference.short import roam, short_moves
@@ -37,17 +38,22 @@ class Pool:
     seed: int
     moved: int = 0
     """Counts random moves, so that no two are alike."""
+    prior: Prior | None = None
+    """From where values come; None where all are alike."""
 
     @classmethod
-    def draw(cls, knowledge: Knowledge, count: int, seed: int) -> Pool:
-        """Uniform draws from the domain, before any answer."""
+    def draw(cls, knowledge: Knowledge, count: int, seed: int, prior: Prior | None = None) -> Pool:
+        """Draws from the domain, before any answer: uniform, or from a public prior."""
         size, top = len(knowledge.atoms.labels), int(knowledge.high[0])
-        values = np.random.default_rng(seed).integers(0, top + 1, (count, size))
-        return cls(knowledge, values, seed)
+        if prior is None:
+            values = np.random.default_rng(seed).integers(0, top + 1, (count, size))
+        else:
+            values = prior.draw(count * size, seed).reshape(count, size)
+        return cls(knowledge, values, seed, prior=prior)
 
     def copy(self) -> Pool:
         """An independent copy."""
-        return Pool(self.knowledge, self.values.copy(), self.seed, self.moved)
+        return Pool(self.knowledge, self.values.copy(), self.seed, self.moved, self.prior)
 
     def learn(self, answers: Sequence[Answer], deadline: float = float("inf")) -> None:
         """Take in more answers, in their order.
@@ -240,6 +246,7 @@ class Pool:
                 values,
                 self.chance(),
                 sweeps,
+                UNIFORM if self.prior is None else self.prior.odds,
             )
 
     def attainers(self, values: NDArray[np.int64]) -> Ints:
