@@ -188,3 +188,15 @@ def test_a_straight_line_goes_at_least_as_far_as_the_ellipsoid_and_stays_feasibl
                 done = linprog(np.zeros(len(low)), A_eq=case.matrix, b_eq=case.sums, bounds=boxes)
                 assert done.status == 0, (seed, record)
     assert farther > 100
+
+
+def test_on_a_straight_line_others_of_the_same_column_are_in_the_way_and_a_record_alone_is_not() -> None:
+    # three alike and one more: 3 y + x = 9, all in 0 … 4, so no record's two twins pass 4
+    low, high = np.zeros(2), np.array([4.0, 1e-3])
+    center = analytic_center(sparse_columns([[1, 1]]), np.array([9.0]), low, high, np.array([3.0, 1.0]))
+    assert center is not None
+    fall, _ = center.straight(0, center.values - low, high - center.values)
+    assert center.values[0] - fall >= 9 - 1e-3 - 8 - NEAR
+    assert center.values[0] - fall <= 1.5
+    _, rise = center.straight(1, center.values - low, high - center.values)
+    assert rise >= 2

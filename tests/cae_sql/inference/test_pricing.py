@@ -9,6 +9,7 @@ from scipy.optimize import linprog
 from cae_sql.inference import pricing
 from cae_sql.inference.interior import analytic_center, sparse_columns
 from cae_sql.inference.pricing import Priced
+from cae_sql.inference.solver import Outcome, Program
 
 from .test_interior import Sums, sums_at_random
 
@@ -75,11 +76,22 @@ def test_few_columns_are_enough(many: Sums) -> None:
     assert len(program.columns) < 2_000
 
 
-@pytest.mark.usefixtures("narrow")
-def test_what_is_enough_ends_the_search(many: Sums) -> None:
-    program = priced(many)
-    found = program.minimise({500: -1.0}, enough=-13.0)
-    assert -24 <= found.value <= -13.0
-    soon = len(program.columns)
-    assert program.minimise({500: -1.0}).value == pytest.approx(-24, abs=1e-6)
-    assert len(program.columns) > soon
+def test_what_is_enough_ends_the_search(many: Sums, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pricing, "LEAST_ROWS", 1)
+    monkeypatch.setattr(pricing, "FIRST", 1)
+    asked: list[float] = []
+    solve = Program.minimise
+
+    def counted(self: Program, costs: dict[int, float]) -> Outcome:
+        asked.append(1)
+        return solve(self, costs)
+
+    monkeypatch.setattr(Program, "minimise", counted)
+    rounds = []
+    for enough in (-1e9, -5.0):
+        program = priced(many)
+        asked.clear()
+        value = program.minimise({1: -1.0}, enough=enough).value
+        rounds.append(len(asked))
+    assert -7 - 1e-6 <= value <= -5.0
+    assert rounds[1] < rounds[0]
