@@ -58,8 +58,8 @@ class Crowd:
             chance = np.random.default_rng([seed, place])
             values[place] = (
                 chance.integers(0, top + 1, size, dtype=np.int64)
-                if draw is None
-                else draw(size, seed + place)
+                if prior is None
+                else prior.draw(size, seed + place)
             )
         return cls(values, seed, prior=prior)
 
