@@ -418,7 +418,9 @@ def judge_pairs(
             found = _worlds_of(reading, known.totals(values), deadline)
             if found is None:
                 continue
-            pool = Pool(reading, values[:1].copy(), seed=0)
+            labels = reading.atoms.labels
+            # a reading's boxes are narrower than those that the world was drawn in
+            pool = Pool(reading, np.clip(values[:1], reading.low[labels], reading.high[labels]), seed=0)
             if not pool.give(0, found[0]):
                 return lost
             kept = keeps_with_insider(reading, pool.values, standard.need, deadline, effort)
