@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from auditor.gate import Gate
 
 SEED = 1974
-PERSONS = 160
+PERSONS = 200
 DEPARTMENTS = ("Sales", "Research", "Production", "Finance")
 
 POLICY = """\
@@ -107,7 +107,7 @@ ATTACK = (
 
 
 def staff() -> pd.DataFrame:
-    """The table: 160 made-up persons, one of them Ada."""
+    """The table: 200 made-up persons, one of them Ada."""
     generator = np.random.default_rng(SEED)
     age = generator.integers(21, 65, PERSONS)
     salary = 40 + 1.3 * (age - 20) + generator.gamma(2.0, 18.0, PERSONS)
@@ -123,6 +123,7 @@ def staff() -> pd.DataFrame:
     )
     others = (frame["dept"] == "Finance") & (frame["sex"] == "F") & (frame["age"] == 58)
     frame.loc[others, "age"] = 57
+    frame.loc[70, ["age", "sex", "dept"]] = [58, "M", "Finance"]
     frame.loc[41, ["name", "age", "sex", "dept", "salary"]] = ["Ada", 58, "F", "Finance", 130]
     return frame
 
@@ -170,7 +171,8 @@ def _story(console: Console, gate: Gate) -> None:
     console.print(
         f"{PERSONS} persons. Everything but the salary is public: name, age, sex, department.\n"
         "Salaries lie between 20 and 250, in steps of 10. The policy: answers may take away at most half of\n"
-        "what is uncertain about anyone's salary (risk 0.5, where 0 is nothing and 1 is all)."
+        "what is uncertain about anyone's salary (risk 0.5, where 0 is nothing and 1 is all). Whoever asks\n"
+        "may be one of these persons and know their own: whatever it is, the limit holds for all others."
     )
     _heading(console, "Honest questions")
     for question in HONEST:
@@ -220,9 +222,10 @@ def _ask(console: Console, gate: Gate, question: Question) -> None:
         console.print(Text(f"  {shown}", style="green"))
     told = answer.decision.risk_after
     nothing = "  (follows from earlier answers: nothing new is told)"
-    console.print(
-        Text(nothing if told is None else f"  (highest risk of anyone now: {told:.2f})", style="dim")
-    )
+    if answer.decision.code == "known":
+        console.print(Text(nothing, style="dim"))
+    elif told is not None:
+        console.print(Text(f"  (highest risk of anyone now: {told:.2f})", style="dim"))
 
 
 def _without_gate(console: Console, database: Path) -> None:

@@ -29,7 +29,7 @@ NEEDED = 130
 where all values between are possible (14 of 25); `test_attacks.py` derives it."""
 
 OUTSIDERS = "[intruder]\ninsiders = 0\n"
-"""For tests that are about something else and ask about groups so small that one of them would know too much."""
+"""For tests that are about something else, and ask about groups of which a member would know too much."""
 
 
 def people(count: int, seed: int = 0) -> list[Person]:

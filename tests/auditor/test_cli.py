@@ -442,7 +442,7 @@ def test_the_demonstration_stops_the_attack(owned: Run) -> None:
     assert "refused" not in honest
     assert attack.count("refused:") == 5
     assert "Ada earns 130" in attack
-    assert "it lies between 20 and 150" in attack
+    assert "it lies between 20 and 220" in attack
     assert len(max(out.splitlines(), key=len)) < 120
 
 

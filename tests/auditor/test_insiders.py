@@ -1,4 +1,4 @@
-"""Whoever asks may be one of the people in the table: with `insiders = 1`, the default, that is reckoned with.
+"""Whoever asks may be one of the people in the table: `insiders = 1`, the default, reckons with that.
 
 Each test has groups that are safe as long as nobody uses a value of their own, and asks the same with
 `insiders = 0`. What an insider can infer is worked out by integer programs that are not the package's.
@@ -17,7 +17,7 @@ from .staff import HIGH, LOW, STEP, Intruder, Person, build, people, policy_text
 from .staff import policy as rules
 
 WIDE = {"minimum": 0, "maximum": 1000, "step": 10}
-"""A domain so wide that, with risk 0.9, the sum of two persons leaves an outsider enough in 98 of 100 tables."""
+"""A domain so wide that, with risk 0.9, the sum of two leaves an outsider enough in 98 of 100 tables."""
 TWO = "SELECT avg(salary) FROM staff WHERE id < 2"
 ALL, BUT_TWO = "SELECT sum(salary) FROM staff", "SELECT sum(salary) FROM staff WHERE id > 1"
 LOOKS = '[decision]\nmode = "answer-dependent"\n'
@@ -44,7 +44,9 @@ def test_a_policy_that_does_not_say_reckons_with_one(tmp_path: Path) -> None:
 def test_the_mean_of_two_tells_each_of_them_the_other(
     mode: str, number: int, expected: str, tmp_path: Path
 ) -> None:
-    database = build(tmp_path / "staff.duckdb", [(0, 20, "f", "a", 500), (1, 21, "f", "a", 480), *wide(30)[2:]])
+    database = build(
+        tmp_path / "staff.duckdb", [(0, 20, "f", "a", 500), (1, 21, "f", "a", 480), *wide(30)[2:]]
+    )
     with Gate.open(database, rules(insiders(number, mode), limit="risk = 0.9", **WIDE)) as gate:
         assert verdict(gate, TWO).code == expected
 
@@ -78,7 +80,7 @@ SAME_TOTAL = [(10, 10, 210), (80, 80, 70), (10, 110, 110)]
 def test_it_counts_what_an_insider_might_have_and_not_what_they_have(
     number: int, expected: str, salaries: tuple[int, ...], tmp_path: Path
 ) -> None:
-    """An extreme total of three is refused to all of them, also where nobody has the value that would tell."""
+    """An extreme total of three is refused, also where nobody has the value that would tell."""
     persons = people(30)
     for i, salary in enumerate(salaries):
         persons[i] = (*persons[i][:-1], salary)

@@ -52,7 +52,7 @@ def test_the_groups_given_do_not_settle_one_withheld_by_a_leak_event(tmp_path: P
     for i, row in enumerate(rows[:10]):
         row[4] = 120 + 10 * (i % 2)
     database = build(tmp_path / "staff.duckdb", [tuple(row) for row in rows])
-    with Gate.open(database, policy('[decision]\npartial = "suppress"')) as gate:
+    with Gate.open(database, policy(OUTSIDERS + '[decision]\npartial = "suppress"')) as gate:
         assert verdict(gate, "SELECT sum(salary) FROM staff").code == "answered"
         told = rows_or_none(
             gate, "SELECT dept, sum(salary), max(salary) FROM staff GROUP BY dept ORDER BY dept"

@@ -84,7 +84,9 @@ def test_without_judging_the_earlier_groups_somebody_would_be_located(
     found = []
     for seed in (1, 2, 3):
         database = build(tmp_path / f"{seed}.duckdb", people(60, seed))
-        with Gate.open(database, policy(OUTSIDERS + '[decision]\npartial = "suppress"\ntimeout = 20')) as gate:
+        with Gate.open(
+            database, policy(OUTSIDERS + '[decision]\npartial = "suppress"\ntimeout = 20')
+        ) as gate:
             session(gate, random_statements(seed, 12))
             found.append(narrowest(gate, 60)[0])
     assert min(found) < NEEDED
