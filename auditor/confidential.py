@@ -19,9 +19,9 @@ from auditor.policy import Policy, Protect, written
 from auditor.sql.loading import Vault
 from cae_sql.candidates import grid_candidates
 from cae_sql.inference.answers import Ints, Query
+from cae_sql.inference.judging import Judgement, Standard
 from cae_sql.inference.priors import Prior
 from cae_sql.inference.system import POOL, AnsweredSystem
-from cae_sql.inference.trial import Judgement, Standard
 from cae_sql.risk import Limit, risk_of, risk_of_run
 
 SEED = 20130527

@@ -22,9 +22,10 @@ from typing import Literal
 
 from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.answers import Query
+from cae_sql.inference.judging import Judgement, Standard
 from cae_sql.inference.runs import Effort
 from cae_sql.inference.system import AnsweredSystem
-from cae_sql.inference.trial import Judgement, Learned, Standard, Trial
+from cae_sql.inference.trial import Learned, Trial
 
 TRUE_ANSWER_FACTOR = 2.0
 """The true answer is judged with this many times the time that was allowed for hypothetical ones: its

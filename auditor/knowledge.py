@@ -23,9 +23,10 @@ from auditor.policy import Policy
 from auditor.remembering import Figures, Refusals, digest
 from auditor.sql.schema import folded
 from cae_sql.inference.answers import Query
+from cae_sql.inference.judging import Judgement
 from cae_sql.inference.runs import Effort, Runs
 from cae_sql.inference.search import search
-from cae_sql.inference.trial import Judgement
+from cae_sql.inference.system import SMALL
 
 REPORT_SECONDS = 2.0
 """Time for a figure that decides nothing."""
@@ -252,8 +253,13 @@ class ColumnKnowledge:
             self._judgement = self.system.judged(self.column.standard, quick)
         return self.column.risk_of(self._judgement)
 
-    def certified_runs(self) -> Runs:
-        """Runs as long as they are found, and exactly known sets for those whose run is not long enough."""
+    def certified_runs(self) -> Runs | None:
+        """Runs as long as they are found, and exactly known sets for those whose run is not long enough.
+
+        None where there are too many records to search them one by one.
+        """
+        if self.system.size > SMALL:
+            return None
         runs = self.system.runs()
         runs.need = self.column.standard.need
         for atom in runs.short.tolist():

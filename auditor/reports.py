@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from auditor.database import Database
     from auditor.knowledge import ColumnKnowledge, Knowledge
     from auditor.ledger import Ledger
-    from cae_sql.inference.runs import Runs
+    from cae_sql.inference.bounds import Bounds
+from cae_sql.inference.runs import Runs
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,8 @@ def _in_front(frame: pd.DataFrame, name: str, value: str) -> None:
 def _figures(party: ColumnKnowledge, codes: NDArray[np.int64]) -> pd.DataFrame:
     bounds = party.system.bounds()
     runs = party.certified_runs()
-    labels = runs.knowledge.atoms.labels
-    low, high = (party.system.in_column_units(ends).astype(float)[labels] for ends in (runs.low, runs.high))
+    certified = party.system.certified() if runs is None else _as_bounds(party, runs)
+    low, high = certified.lower, certified.upper
     epsilon = party.column.limits.epsilon
     found = class_risks(codes, low, high, party.column.protect.domain, epsilon)
     count = int(codes.max()) + 1
@@ -80,9 +81,7 @@ def _figures(party: ColumnKnowledge, codes: NDArray[np.int64]) -> pd.DataFrame:
             "risk": found.risk,
         }
     )
-    by_sets = np.isin(labels, list(runs.exact))
-    for code in np.unique(codes[by_sets]).tolist():
-        figures = _with_sets(party, runs, np.flatnonzero(codes == code))
+    for code, figures in [] if runs is None else _by_sets(party, runs, codes):
         at = np.nan if figures.entropy_at_epsilon is None else figures.entropy_at_epsilon
         frame.loc[code, ["initial_entropy", "entropy_at_epsilon", "area", "risk"]] = [
             figures.initial_entropy, at, figures.area, figures.risk,
@@ -93,6 +92,21 @@ def _figures(party: ColumnKnowledge, codes: NDArray[np.int64]) -> pd.DataFrame:
     if epsilon is not None:
         frame.loc[lost, "entropy_at_epsilon"] = 0.0
     return frame
+
+
+def _as_bounds(party: ColumnKnowledge, runs: Runs) -> Bounds:
+    labels = runs.knowledge.atoms.labels
+    low, high = (party.system.in_column_units(ends).astype(float)[labels] for ends in (runs.low, runs.high))
+    return Bounds(low, high)
+
+
+def _by_sets(party: ColumnKnowledge, runs: Runs, codes: NDArray[np.int64]) -> list[tuple[int, Risk]]:
+    """The classes some of whose records have an exactly known set, with their figures."""
+    known = np.isin(runs.knowledge.atoms.labels, list(runs.exact))
+    return [
+        (code, _with_sets(party, runs, np.flatnonzero(codes == code)))
+        for code in np.unique(codes[known]).tolist()
+    ]
 
 
 def _with_sets(party: ColumnKnowledge, runs: Runs, records: NDArray[np.int64]) -> Risk:

@@ -49,7 +49,7 @@ class Basis:
     basic: Ints
     """(k,) the basic atom of each row."""
     columns: Columns
-    """(>= p, >= k) what a unit more of an atom takes from each basic atom; that of a basic one is a unit vector."""
+    """(>= p, >= k) what a unit more of an atom takes from each basic atom; of a basic one a unit vector."""
 
     def grow(self, atoms: int, rows: int) -> None:
         """Make place, so that answers seldom copy everything."""

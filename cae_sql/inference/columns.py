@@ -1,9 +1,10 @@
-"""Kernels over the columns of a basis: what a unit more of an atom takes from each basic atom, in small integers.
+"""Kernels over the columns of a basis: what a unit more of an atom takes from each basic atom.
 
-`columns[a, i]` is what basic atom i loses when atom a gains 1. A *part* is a piece of an atom that queries not
-yet applied cut; part j has its parent's column until *pending* pivots change it: for h = 0, 1, …, with y = ys[h, j],
-the first k + h entries lose y · pivots[h] and y itself is entry k + h. So a question is judged without copying
-anything of the size of a basis. Everything is exact: entries beyond int8 are reported, never wrapped.
+`columns[a, i]`, a small integer, is what basic atom i loses when atom a gains 1. A *part* is a piece of an
+atom that queries not yet applied cut. Part j has its parent's column until *pending* pivots change it: for
+h = 0, 1, …, with y = ys[h, j], the first k + h entries lose y · pivots[h], and y itself is entry k + h. So a
+question is judged without copying anything of the size of a basis. Everything is exact: entries beyond int8
+are reported, never wrapped.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from numpy.typing import NDArray
 from cae_sql.compiled import compiled
 from cae_sql.inference.answers import Ints
 
-Small = NDArray[np.int8]
 Columns = NDArray[np.int8]
 LARGEST_ENTRY = 127
 """Entries beyond this make a basis useless: no atom has the room that such a move takes."""
@@ -26,7 +26,8 @@ SAFETY = np.float32(1 - 1e-5)
 
 @compiled()
 def effective(
-    columns: Columns, width: int, parent: int, ys: NDArray[np.int32], pivots: NDArray[np.int32], count: int, part: int,
+    columns: Columns, width: int, parent: int, ys: NDArray[np.int32], pivots: NDArray[np.int32], count: int,
+    part: int,
     buffer: NDArray[np.int32],
 ) -> None:  # fmt: skip
     """Fill `buffer` with a part's column after `count` pending pivots."""
@@ -69,7 +70,7 @@ def loads(
     columns: Columns, width: int, parents: Ints, ys: NDArray[np.int32], pivots: NDArray[np.int32], count: int,
     scarce: NDArray[np.float32], parts: Ints, first: int, last: int, ends: NDArray[np.float32],
 ) -> None:  # fmt: skip
-    """How far each of some parts can rise and fall before a basic atom has no room: reals, a little too small.
+    """How far each of some parts can rise and fall before a basic atom has no room, a little too small.
 
     Args:
         scarce: (4, k + count) 1 / room of the basic atoms: down and up, then both without some records.
@@ -139,7 +140,7 @@ def apply_pending(
     columns: Columns, width: int, ys: NDArray[np.int32], pivots: NDArray[np.int32], count: int,
     first: int, last: int,
 ) -> int:  # fmt: skip
-    """Carry out pending pivots on columns that are wide enough; the greatest entry met, also where too large."""
+    """Carry out pending pivots on columns that are wide enough; the greatest entry met."""
     largest = 0
     for j in range(first, last):
         column = columns[j]

@@ -26,8 +26,8 @@ from cae_sql.inference.shown import bounds_of, hold
 MIX_STEPS = 3_000
 """Records of each world that are moved along the basis after an answer, at most."""
 FEWEST, MOST = 20_000, 4
-"""Pairs of each world that exchange after an answer: so many and one for each unit that it moved, up to so many
-for each record."""
+"""Pairs of each world that exchange after an answer: so many, and one for each unit that it moved, up to so
+many for each record."""
 
 
 class Crowd:

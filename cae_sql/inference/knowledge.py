@@ -47,7 +47,9 @@ class Knowledge:
     matrix: NDArray[np.int64]
     """(k, p) the independent sums as asked."""
     extremes: tuple[Extreme, ...] = ()
-    """Answered extremes; boxes already obey them."""
+    """Answered extremes that somebody must attain; boxes already obey them."""
+    implied: tuple[Extreme, ...] = ()
+    """Answered extremes that others attain for them: they matter to the reading without ties alone."""
 
     @classmethod
     def nothing(cls, size: int, top: int) -> Knowledge:
@@ -148,8 +150,7 @@ class Knowledge:
         """The atoms of each extreme whose box reaches its value, by the extreme's identity."""
         found = {}
         for extreme in self.extremes:
-            edge = self.high if extreme.top else self.low
-            found[id(extreme)] = extreme.atoms[edge[extreme.atoms] == extreme.value]
+            found[id(extreme)] = self.able(extreme)
         return found
 
     @cached_property
@@ -194,8 +195,9 @@ class Knowledge:
             return self
         share = atoms.sizes / self.sizes[parents]
         coarse = (self.sizes * (self.high - self.low)).astype(float) if room is None else room
-        finer = tuple(
-            Extreme(e.top, np.flatnonzero(np.isin(parents, e.atoms)), e.value) for e in self.extremes
+        finer, implied = (
+            tuple(Extreme(e.top, np.flatnonzero(np.isin(parents, e.atoms)), e.value) for e in extremes)
+            for extremes in (self.extremes, self.implied)
         )
         return Knowledge(
             atoms,
@@ -204,6 +206,7 @@ class Knowledge:
             self.tableau.split(parents, coarse[parents] * share),
             np.ascontiguousarray(self.matrix[:, parents]),
             finer,
+            implied,
         )
 
     def with_sum(self, query: Query, room: NDArray[np.float64]) -> tuple[Knowledge, bool]:
@@ -224,8 +227,35 @@ class Knowledge:
             high[atoms] = np.minimum(high[atoms], value)
         else:
             low[atoms] = np.maximum(low[atoms], value)
-        extreme = Extreme(top, atoms, value)
-        return replace(self, low=low, high=high, extremes=(*self.extremes, extreme))
+        known = replace(self, low=low, high=high)
+        return known._with_attained(Extreme(top, atoms, value))
+
+    def _with_attained(self, extreme: Extreme) -> Knowledge:
+        """With an extreme that boxes obey; of equal ones only the innermost need somebody to attain them.
+
+        Who attains a set's extreme attains an equal one of every set around it. Boxes only narrow, and narrow
+        both alike, so what is implied once stays so.
+        """
+        able = self.able(extreme)
+        inside = np.zeros(self.count, dtype=np.bool_)
+        inside[able] = True
+        kept, implied = list[Extreme](), list(self.implied)
+        for other in self.extremes:
+            if other.top != extreme.top or other.value != extreme.value:
+                kept.append(other)
+                continue
+            others = self.able(other)
+            shared = int(inside[others].sum())
+            if shared == len(others):  # the other one is inside, or the same
+                return replace(self, implied=(*self.implied, extreme))
+            (implied if shared == len(able) else kept).append(other)
+        return replace(self, extremes=(*kept, extreme), implied=tuple(implied))
+
+    def able(self, extreme: Extreme) -> Ints:
+        """The atoms of an extreme whose box reaches its value."""
+        edge = self.high if extreme.top else self.low
+        found: Ints = extreme.atoms[edge[extreme.atoms] == extreme.value]
+        return found
 
     def rebased(self, totals: Ints) -> Knowledge:
         """With pivots chosen anew over all rows, for the room that these worlds (w, p) leave."""

@@ -13,7 +13,6 @@ from cae_sql.compiled import compiled
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.moves import Mask
 
-
 UNIFORM = np.zeros(0)
 """No prior: all worlds are alike."""
 
@@ -37,16 +36,19 @@ def change(
     bottom_starts: Ints,
     bottoms: Ints,
     attainers: Ints,
+    missing: Ints,
 ) -> None:
-    """Change one record's value, and count who attains each extreme."""
+    """Change one record's value, and count who attains each extreme, and those (1,) that nobody does."""
     for step_of in (0, 1):
         sign = -1 if step_of == 0 else 1
         if values[record] == high[atom]:
             for place in range(top_starts[atom], top_starts[atom + 1]):
                 attainers[tops[place]] += sign
+                missing[0] -= sign * (attainers[tops[place]] == (sign + 1) // 2)
         if values[record] == low[atom]:
             for place in range(bottom_starts[atom], bottom_starts[atom + 1]):
                 attainers[bottoms[place]] += sign
+                missing[0] -= sign * (attainers[bottoms[place]] == (sign + 1) // 2)
         if step_of == 0:
             values[record] += by
 
@@ -84,6 +86,7 @@ def mix(
     np.random.seed(seed)
     count = len(free)
     picks = np.zeros(len(basic) + 1, np.int64)
+    missing = np.array([(attainers == 0).sum()], np.int64)  # kept up to date: a minimum costs all of them
     for _ in range(sweeps):
         for j in np.random.permutation(count):
             if not free[j]:
@@ -116,14 +119,14 @@ def mix(
                 for way in (1, -1):
                     change(
                         first, way * by, j, values, low, high,
-                        top_starts, tops, bottom_starts, bottoms, attainers,
+                        top_starts, tops, bottom_starts, bottoms, attainers, missing,
                     )  # fmt: skip
                     for place in range(starts[j], starts[j + 1]):
                         change(
                             picks[place - starts[j]], -way * entries[place] * by, basic[rows[place]], values,
-                            low, high, top_starts, tops, bottom_starts, bottoms, attainers,
+                            low, high, top_starts, tops, bottom_starts, bottoms, attainers, missing,
                         )  # fmt: skip
-                    if len(attainers) == 0 or attainers.min() > 0:
+                    if missing[0] == 0:
                         break
         for atom in range(len(firsts) - 1):
             size = firsts[atom + 1] - firsts[atom]
@@ -148,13 +151,13 @@ def mix(
                 for way in (1, -1):
                     change(
                         one, way * by, atom, values, low, high,
-                        top_starts, tops, bottom_starts, bottoms, attainers,
+                        top_starts, tops, bottom_starts, bottoms, attainers, missing,
                     )  # fmt: skip
                     change(
                         two, -way * by, atom, values, low, high,
-                        top_starts, tops, bottom_starts, bottoms, attainers,
+                        top_starts, tops, bottom_starts, bottoms, attainers, missing,
                     )  # fmt: skip
-                    if len(attainers) == 0 or attainers.min() > 0:
+                    if missing[0] == 0:
                         break
 
 

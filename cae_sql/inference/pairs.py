@@ -1,6 +1,6 @@
 """Small systems with an insider: every pair of a record and somebody else's value, by tables that show it.
 
-What the center cannot show of a small, tightly coupled system, sampled worlds often do: each world says of all
+What the center cannot show of a small, tightly coupled system, sampled worlds often do: each says of all
 pairs (j, i) at once that i may have its value while j has his. Values of j that no sampled world has are put
 to the integer program: either there is a world with it, and others around it with j held, or there is none.
 Nothing is assumed of what was not looked at: it counts as not shown.
@@ -37,7 +37,7 @@ WORD = 64
 def keeps_with_insider(
     known: Knowledge, values: NDArray[np.int64], need: int, deadline: float, effort: Effort
 ) -> bool:
-    """Whether every record is shown to keep a run of width `need` whatever value any one other turns out to have.
+    """Whether every record keeps a run of width `need`, whatever value any one other turns out to have.
 
     Args:
         known: All answers.
@@ -89,10 +89,8 @@ class _Pairs:
             if bits == known_bits or not self._missing().any():
                 break
             known_bits = bits
-        held = 0
-        for insider, value in self._left():
-            held += 1
-            if held > MOST_HELD or time.monotonic() > self.deadline or not self._held(insider, value):
+        for held, (insider, value) in enumerate(self._left()):
+            if held == MOST_HELD or time.monotonic() > self.deadline or not self._held(insider, value):
                 return False
         return True
 
@@ -130,7 +128,7 @@ class _Pairs:
         return [(int(j), int(v)) for j, v in np.argwhere(open_ones)]
 
     def _held(self, insider: int, value: int) -> bool:
-        """Whether everybody has a long enough run while one record has a value, or nobody can have it there."""
+        """Whether everybody has a long enough run while one record has a value, or it cannot have it."""
         record = int(self.records[insider])
         alone = self.known.refined([Query(kind="sum", members=np.array([record]))])
         label = int(alone.atoms.labels[record])

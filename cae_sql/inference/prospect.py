@@ -259,7 +259,7 @@ class Prospect:
         return self.center.unseen[self.parents] & ~others.any(axis=0)
 
     def _twins(self, others: NDArray[np.int32], row: NDArray[np.int32]) -> tuple[Ints, Ints]:
-        """Pairs of parts of one atom, one in a sum and one outside of it, that agree in all other new sums."""
+        """Pairs of parts of one atom, one in a sum and one outside, that agree in all other new sums."""
         cut = np.bincount(self.parents, minlength=self.center.count)[self.parents] > 1
         parts = np.flatnonzero(cut)
         keys = np.column_stack([self.parents[parts], others[:, parts].T, np.abs(row[parts])])
@@ -341,9 +341,9 @@ class Prospect:
             aim = np.clip(now, lowest + near, highest - near)
             moved = np.zeros_like(totals)
             relax(
-                basis.columns, self.center.rank, self.parents, pending.ys, pending.pivots, len(pending.ys), still,
-                totals - bounds.least, bounds.most - totals, now - aim, 1.0 / np.maximum(near, 1.0) ** 2, moved,
-                RELAX_STEPS, seed + turn,
+                basis.columns, self.center.rank, self.parents, pending.ys, pending.pivots, len(pending.ys),
+                still, totals - bounds.least, bounds.most - totals, now - aim, 1.0 / np.maximum(near, 1.0) ** 2,
+                moved, RELAX_STEPS, seed + turn,
             )  # fmt: skip
             totals = self._moved(basis, pending, totals, moved)
         return None
@@ -409,7 +409,7 @@ def _split(center: Center, boxes: Knowledge, parents: Ints) -> Ints:
 
 
 def _shared(goal: int, able: Ints) -> Ints:
-    """Whole numbers up to `able` that add up to `goal`, in proportion; all of `able` where it is not enough."""
+    """Whole numbers up to `able` that add up to `goal`, in proportion; all where that is too little."""
     whole = int(able.sum())
     if whole <= goal:
         return able

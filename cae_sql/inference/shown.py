@@ -298,7 +298,7 @@ def show(
 
 
 def certified_runs(center: Center) -> tuple[Ints, Ints]:
-    """Least and greatest value, (p,) units each, of a run that every record of each atom takes: outsiders' view.
+    """Least and greatest value, (p,) units each, of a run that every record of each atom takes.
 
     Where no table is at hand a run is the box of an atom in no answer, else empty: low above high.
     """

@@ -22,6 +22,7 @@ from cae_sql.inference.bounds import Bounds, ByPrograms, Exact, Progress, Solved
 from cae_sql.inference.center import Center
 from cae_sql.inference.certificates import Certificate, Side, certify
 from cae_sql.inference.crowd import MOST, Crowd
+from cae_sql.inference.judging import Judgement, Standard, judge
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.members import members_of, records_of
 from cae_sql.inference.priors import Prior
@@ -29,7 +30,7 @@ from cae_sql.inference.programs import any_world
 from cae_sql.inference.runs import Effort, Runs
 from cae_sql.inference.search import grow
 from cae_sql.inference.shown import certified_runs
-from cae_sql.inference.trial import Judgement, Learned, Standard, Trial, advance, judge
+from cae_sql.inference.trial import Learned, Trial, advance
 from cae_sql.inference.worlds import Pool
 
 CHECKED_AT_ONCE = 64
@@ -443,7 +444,7 @@ class AnsweredSystem:
         return int(units)
 
     def judged(self, standard: Standard, deadline: float) -> Judgement:
-        """Whether everybody keeps a standard as things stand; by little effort, so an upper limit of the risk.
+        """Whether everybody keeps a standard as things stand, by little effort: an upper limit of the risk.
 
         Args:
             standard: The standard.

@@ -8,6 +8,7 @@ records as possible attain equal extremes (`mathematics.md`, 4).
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,6 @@ from cae_sql.errors import OutOfTime
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.knowledge import Extreme, Knowledge
 from cae_sql.inference.solver import Program
-from cae_sql.inference.witnesses import able
 
 
 def without_ties(known: Knowledge) -> list[Knowledge]:
@@ -29,9 +29,9 @@ def without_ties(known: Knowledge) -> list[Knowledge]:
     added: list[Extreme] = []
     low, high = known.low.copy(), known.high.copy()
     for top in (True, False):
-        values = {extreme.value for extreme in known.extremes if extreme.top == top}
-        for value in sorted(values):
-            sets = [able(known, e) for e in known.extremes if e.top == top and e.value == value]
+        answered = [e for e in (*known.extremes, *known.implied) if e.top == top]
+        for value in sorted({extreme.value for extreme in answered}):
+            sets = [known.able(e) for e in answered if e.value == value]
             for group in _overlapping([s for s in sets if (known.low[s] < known.high[s]).all()]):
                 for atoms, alone in _needed(group):
                     added.append(Extreme(top, atoms, value))
@@ -65,32 +65,61 @@ def _needed(group: list[Ints]) -> list[tuple[Ints, bool]]:
     """Atoms of one pattern of membership that every smallest set of attainers needs; and whether alone."""
     atoms = np.unique(np.concatenate(group))
     member = np.array([np.isin(atoms, s) for s in group])
+    common = member.all(axis=0)
+    if common.any():
+        return [(atoms[common], True)]  # one record attains them all
+    # who attains a set attains every set around it: those say nothing of who is needed
+    member = member[_inside(member).sum(axis=1) == 1]
     patterns, places = np.unique(member, axis=1, return_inverse=True)
-    fewest = _hitting(patterns, None)
-    found = []
-    for pattern in range(patterns.shape[1]):
-        if patterns[:, pattern].sum() > 1 and _hitting(patterns, pattern) > fewest:
-            found.append((atoms[places.ravel() == pattern], fewest == 1))
-    return found
+    packed = np.packbits(patterns, axis=1).tobytes()
+    return [(atoms[places.ravel() == pattern], False) for pattern in _in_all(patterns.shape, packed)]
 
 
-def _hitting(patterns: NDArray[np.bool_], without: int | None) -> int:
-    """Least number of patterns that together meet every set (rows); one of them may be left out."""
-    sets, count = patterns.shape
-    upper = np.ones(count)
-    if without is not None:
-        upper[without] = 0.0
-    if not (patterns & (upper > 0)).any(axis=1).all():
-        return int(sets) + 1
+def _inside(member: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(i, j): whether all of row j is in row i."""
+    counts = member.astype(np.float32)
+    return np.asarray(counts @ counts.T == counts.sum(axis=1))
+
+
+@lru_cache(maxsize=1024)
+def _in_all(shape: tuple[int, int], packed: bytes) -> tuple[int, ...]:
+    """Patterns (columns) in several sets (rows) without which no smallest choice meets all sets.
+
+    Hypothetical answers repeat the same sets again and again, so what was found is kept.
+    """
+    bits = np.frombuffer(packed, dtype=np.uint8).reshape(shape[0], -1)
+    patterns = np.unpackbits(bits, axis=1, count=shape[1]).astype(np.bool_)
+    # a pattern that meets no more than another one does can be replaced by it, so it is never needed
+    kept = np.flatnonzero(_inside(patterns.T).sum(axis=0) == 1)
+    open_ = {int(pattern) for pattern in kept if patterns[:, pattern].sum() > 1}
+    if not open_:
+        return ()
+    fewest = _smallest(patterns, kept)
+    open_, needed = open_ & set(fewest), list[int]()
+    while open_:
+        pattern = open_.pop()
+        other = _smallest(patterns, np.delete(np.arange(shape[1]), pattern))
+        if other and len(other) == len(fewest):
+            open_ &= set(other)
+        else:
+            needed.append(pattern)
+    return tuple(sorted(needed))
+
+
+def _smallest(patterns: NDArray[np.bool_], among: Ints) -> list[int]:
+    """Fewest patterns that together meet every set (rows); none where no choice does."""
+    if not patterns[:, among].any(axis=1).all():
+        return []
+    sets, count = len(patterns), len(among)
     program = Program(
-        patterns.astype(np.int64),
+        patterns[:, among].astype(np.int64),
         np.ones(sets),
         np.full(sets, np.inf),
         np.zeros(count),
-        upper,
+        np.ones(count),
         np.ones(count, np.bool_),
     )
     outcome = program.minimise(dict.fromkeys(range(count), 1.0), seconds=5.0)
     if outcome.status != "optimal":
         raise OutOfTime("the reading without ties was not settled in the time allowed")
-    return int(np.rint(outcome.value))
+    return [int(pattern) for pattern in among[outcome.solution > 0.5]]

@@ -18,8 +18,8 @@ from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.answers import Answer, Ints
 from cae_sql.inference.knowledge import Extreme, Knowledge
 from cae_sql.inference.mixing import UNIFORM, mix, spread
-from cae_sql.inference.priors import Prior
 from cae_sql.inference.moves import push, steer
+from cae_sql.inference.priors import Prior
 from cae_sql.inference.programs import any_world
 from cae_sql.inference.short import roam, short_moves
 from cae_sql.inference.witnesses import Pins, able, choose_witnesses, rooms

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from cae_sql import AnsweredSystem, cae_area, cae_entropy
-from cae_sql.inference.trial import Standard, judge
+from cae_sql.inference.judging import Standard, judge
 
 TABLES = ["example1_small", "example1_3d", "magnitude1_p30"]
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from cae_sql import AnsweredSystem
-from cae_sql.inference.trial import Judgement, Standard, judge
+from cae_sql.inference.judging import Judgement, Standard, judge
 
 NEED = 10
 """Units, of 24, that everybody must keep."""

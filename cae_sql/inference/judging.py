@@ -1,0 +1,197 @@
+"""Whether every record keeps a standard: judgements by searches record by record, in small systems.
+
+Each set of answers is judged alike: is every record shown to keep a long enough run of values, or an exactly
+known set that will do (`mathematics.md`, 4)? `Trial` asks the center first, which judges everybody at once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.errors import OutOfTime
+from cae_sql.inference.answers import Ints, Query
+from cae_sql.inference.knowledge import Knowledge
+from cae_sql.inference.pairs import keeps_with_insider
+from cae_sql.inference.programs import any_world, is_world
+from cae_sql.inference.runs import Effort, Runs
+from cae_sql.inference.search import Accepts, grow
+from cae_sql.inference.ties import without_ties
+from cae_sql.inference.worlds import Pool
+
+LARGE_ENTRY = 4
+"""Tableau entries beyond this make a new choice of pivots worth its time ..."""
+REBASE_WORK = 2 * 10**8
+"""... up to so many elementary steps."""
+
+
+@dataclass(frozen=True)
+class Standard:
+    """What every record must keep."""
+
+    need: int
+    """Width in units that a run must have: greatest minus least value."""
+    accepts: Accepts | None = None
+    """Whether an exactly known set of values (units, ascending) will do although no run is long enough."""
+    insiders: int = 0
+    """How many individuals may know their own value besides: 0 or 1."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Whether everybody keeps the standard, with some answers known."""
+
+    safe: bool
+    """Everybody was shown to."""
+    width: int
+    """The shortest run found, greatest minus least value in units; of a failed search what it had by then."""
+    sets: tuple[tuple[int, ...], ...] = ()
+    """Exactly known sets (units) of those who keep the standard by them, whom `width` leaves out."""
+
+
+class Search:
+    """Judgements by searches record by record, from worlds of a small system."""
+
+    def __init__(self, pool: Pool, queries: Sequence[Query]) -> None:
+        """Take note; what is known is refined when it is first needed."""
+        self.pool, self.queries = pool, list(queries)
+        self._refined: tuple[Knowledge, list[int | None]] | None = None
+
+    @property
+    def known(self) -> Knowledge:
+        """Knowledge with all sums added."""
+        return self._refine()[0]
+
+    @property
+    def settled(self) -> list[int | None]:
+        """The values that are settled already."""
+        return self._refine()[1]
+
+    def _refine(self) -> tuple[Knowledge, list[int | None]]:
+        if self._refined is not None:
+            return self._refined
+        coarse = self.pool.knowledge
+        # what is settled is asked before the partition is refined: an answer about fewer records is new
+        settled: list[int | None] = [
+            None if query.kind == "sum" else coarse.forced_extreme(query) for query in self.queries
+        ]
+        known = coarse.refined(self.queries, coarse.room(coarse.totals(self.pool.values)))
+        totals = known.totals(self.pool.values)
+        room = known.room(totals)
+        for place, query in enumerate(self.queries):
+            if query.kind == "sum":
+                known, fresh = known.with_sum(query, room)
+                values = query.of(self.pool.values)
+                if not fresh and (values == values[0]).all():
+                    settled[place] = int(values[0])
+        self._refined = self._with_better_basis(known, totals), settled
+        return self._refined
+
+    def _with_better_basis(self, known: Knowledge, totals: Ints) -> Knowledge:
+        """Rows that came one by one leave large entries behind; choosing all pivots at once mends it."""
+        rows, count = known.matrix.shape
+        entries = known.tableau.entries
+        if entries.size and np.abs(entries).max() > LARGE_ENTRY and rows * rows * count < REBASE_WORK:
+            return known.rebased(totals)
+        return known
+
+    def judge(
+        self,
+        values: Sequence[int],
+        worlds: Sequence[int],
+        standard: Standard,
+        deadline: float,
+        effort: Effort,
+    ) -> Judgement:
+        """As `Trial.judge`."""
+        known = self.known
+        for query, value in zip(self.queries, values, strict=True):
+            if query.kind != "sum":
+                known = known.with_extreme(query, value)
+        those = self.pool.values[list(worlds)]
+        if standard.insiders:
+            return judge_pairs(known, those, standard, deadline, effort)
+        return judge(known, known.totals(those), standard, deadline, effort)
+
+
+def judge_pairs(
+    known: Knowledge, values: NDArray[np.int64], standard: Standard, deadline: float, effort: Effort
+) -> Judgement:
+    """As `judge`, with an insider, of worlds (w, n) of a small system."""
+    lost = Judgement(False, -1)
+    if not keeps_with_insider(known, values, standard.need, deadline, effort):
+        return lost
+    try:
+        for reading in without_ties(known) if known.extremes else []:
+            found = _worlds_of(reading, known.totals(values), deadline)
+            if found is None:
+                continue
+            labels = reading.atoms.labels
+            # a reading's boxes are narrower than those that the world was drawn in
+            pool = Pool(reading, np.clip(values[:1], reading.low[labels], reading.high[labels]), seed=0)
+            if not pool.give(0, found[0]):
+                return lost
+            kept = keeps_with_insider(reading, pool.values, standard.need, deadline, effort)
+            return Judgement(True, standard.need) if kept else lost
+    except OutOfTime:
+        return lost
+    return Judgement(True, standard.need)
+
+
+def judge(
+    known: Knowledge, totals: Ints, standard: Standard, deadline: float, effort: Effort | None = None
+) -> Judgement:
+    """Whether every record keeps the standard, in all worlds and in the reading without ties.
+
+    Args:
+        known: All answers.
+        totals: (w, p) worlds that agree with them.
+        standard: What everybody must keep.
+        deadline: `time.monotonic()` after which nothing more is tried.
+        effort: Integer programs allowed; an allowance of its own where none is given.
+    """
+    effort = Effort() if effort is None else effort
+    first = _judge_reading(known, totals, standard, deadline, effort)
+    if not first.safe or not known.extremes:
+        return first
+    try:
+        for reading in without_ties(known):
+            found = _worlds_of(reading, totals, deadline)
+            if found is None:
+                continue
+            second = _judge_reading(reading, found, standard, deadline, effort)
+            # the strictest reading that some table agrees with is the one an intruder takes
+            return Judgement(second.safe, min(first.width, second.width), first.sets + second.sets)
+    except OutOfTime:
+        return Judgement(False, 0)
+    return first
+
+
+def _judge_reading(
+    known: Knowledge, totals: Ints, standard: Standard, deadline: float, effort: Effort
+) -> Judgement:
+    if (known.high - known.low < standard.need).any() and standard.accepts is None:
+        return Judgement(False, int((known.high - known.low).min()))
+    runs = Runs(known, standard.need, deadline, effort)
+    for world in totals:
+        runs.absorb(world)
+        if not len(runs.short):
+            break
+    safe = bool(runs.worlds) and (not len(runs.short) or grow(runs, standard.accepts))
+    widths = (runs.high - runs.low)[~runs.accepted]
+    sets = {tuple(values.tolist()) for values in runs.exact.values()}
+    return Judgement(safe, int(widths.min()) if len(widths) else standard.need, tuple(sets))
+
+
+def _worlds_of(reading: Knowledge, totals: Ints, deadline: float) -> Ints | None:
+    """Worlds of a narrower reading: those given that obey it, else one found; None where there is none."""
+    sums = reading.matrix @ totals[0]
+    obeying = [world for world in totals if is_world(reading, world, sums)]
+    if obeying:
+        return np.array(obeying)
+    found = any_world(reading, sums, min(deadline, time.monotonic() + 5.0))
+    return None if found is None else found[None]
