@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from cae_sql.candidates import grid_candidates
 from cae_sql.inference.answers import Query
+from cae_sql.inference.bounds import Bounds
 from cae_sql.risk import Risk, class_risks, risk_of
 
 if TYPE_CHECKING:
     from auditor.database import Database
     from auditor.knowledge import ColumnKnowledge, Knowledge
     from auditor.ledger import Ledger
-    from cae_sql.inference.bounds import Bounds
 from cae_sql.inference.runs import Runs
 
 

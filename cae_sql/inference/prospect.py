@@ -342,8 +342,8 @@ class Prospect:
             moved = np.zeros_like(totals)
             relax(
                 basis.columns, self.center.rank, self.parents, pending.ys, pending.pivots, len(pending.ys),
-                still, totals - bounds.least, bounds.most - totals, now - aim, 1.0 / np.maximum(near, 1.0) ** 2,
-                moved, RELAX_STEPS, seed + turn,
+                still, totals - bounds.least, bounds.most - totals, now - aim,
+                1.0 / np.maximum(near, 1.0) ** 2, moved, RELAX_STEPS, seed + turn,
             )  # fmt: skip
             totals = self._moved(basis, pending, totals, moved)
         return None

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
+from zlib import crc32
 
 from auditor import Gate, Policy, QueryRefused, QueryUnsupported
 from auditor.database import Asked, Database
@@ -32,6 +33,9 @@ public = {public}
 [tables]
 public = {tables}
 
+[intruder]
+insiders = {insiders}
+
 [limit]
 risk = 0.85
 
@@ -44,14 +48,15 @@ Told = tuple[str, str, object]
 """Verdict, code, and the answer's rows."""
 
 
-def policy_of(world: World) -> Policy:
-    """The policy of a world with one protected column."""
+def policy_of(world: World, text: str) -> Policy:
+    """The policy of a world with one protected column; statements are asked with an insider or without."""
     table, column = world.secrets[0]
     names = {"public": list(table.public), "tables": [each.name for each in world.lookups]}
     return Policy.parse(
         POLICY.format(
             table=table.name, column=column.name, low=column.low, high=column.high, step=column.step,
-            key=table.key, **{name: str(listed).replace("'", '"') for name, listed in names.items()},
+            key=table.key, insiders=crc32(text.encode(errors="replace")) % 2,
+            **{name: str(listed).replace("'", '"') for name, listed in names.items()},
         )
     )  # fmt: skip
 
@@ -90,7 +95,7 @@ def told(world: World, statement: Statement, rows: Mapping[str, Sequence[Row]]) 
     with tempfile.TemporaryDirectory(prefix="fuzz") as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         path = write(Path(folder) / "small.duckdb", world, rows)
-        with Gate.open(path, policy_of(world), Path(folder) / "small.ledger") as gate:
+        with Gate.open(path, policy_of(world, statement.text), Path(folder) / "small.ledger") as gate:
             try:
                 answer = gate.execute(statement.text, statement.parameters)
             except (QueryRefused, QueryUnsupported) as refusal:
