@@ -11,7 +11,7 @@ Nothing here comes from the true table.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -29,7 +29,7 @@ MOST_CANDIDATES = 20_000
 """Of more than this none are looked for."""
 ENOUGH_WORK = 1 << 20
 """Elementary steps from which two threads share a pass."""
-CHUNK = 50_000
+CHUNK = 20_000
 """Columns that are multiplied at once."""
 
 
@@ -188,20 +188,25 @@ class Center:
         found = basis_of(self.marks[: self.count, : self.rank], taken, room)
         if found is None:
             return None
-        basic, inverse = found
-        columns = self.columns(inverse)
-        return None if columns is None else Basis(basic, columns)
+        columns = self.columns([found[1]])[0]
+        return None if columns is None else Basis(found[0], columns)
 
-    def columns(self, inverse: NDArray[np.float32]) -> Columns | None:
-        """The columns of all atoms in terms of a basis; None where some are too large."""
-        columns = np.zeros(self.marks.shape, dtype=np.int8)
+    def columns(self, inverses: Sequence[NDArray[np.float32]]) -> list[Columns | None]:
+        """The columns of all atoms in terms of some bases; None for a basis where some are too large."""
+        found: list[Columns | None] = [np.zeros(self.marks.shape, dtype=np.int8) for _ in inverses]
         for first in range(0, self.count, CHUNK):
             last = min(first + CHUNK, self.count)
-            some = columns_in(self.marks[first:last, : self.rank], inverse)
-            if some is None:
-                return None
-            columns[first:last, : self.rank] = some
-        return columns
+            marks = self.marks[first:last, : self.rank].astype(np.float32)
+            for place, inverse in enumerate(inverses):
+                columns = found[place]
+                if columns is None:
+                    continue
+                some = columns_in(marks, inverse)
+                if some is None:
+                    found[place] = None
+                else:
+                    columns[first:last, : self.rank] = some
+        return found
 
 
 def _apply(columns: Columns, pending: Pending, width: int, count: int) -> int:
@@ -248,13 +253,15 @@ def basis_of(
     return atoms.astype(np.int64), inverse.astype(np.float32)
 
 
-def columns_in(marks: NDArray[np.integer], inverse: NDArray[np.float32]) -> Columns | None:
+def columns_in(marks: NDArray[np.number], inverse: NDArray[np.float32]) -> Columns | None:
     """Columns of some atoms (a, k) in terms of a basis; None where they are too large."""
     # float32 is exact below 2**24
-    bound = float(np.abs(inverse).sum(axis=1).max(initial=0.0)) * float(np.abs(marks).max(initial=0))
+    bound = float(np.abs(inverse).sum(axis=1).max(initial=0.0)) * float(
+        max(marks.max(initial=0), -marks.min(initial=0))
+    )
     if bound >= 2**24:
         return None
-    columns = marks.astype(np.float32) @ inverse.T
-    if np.abs(columns).max(initial=0.0) > LARGEST_ENTRY:
+    columns = marks.astype(np.float32, copy=False) @ inverse.T
+    if max(columns.max(initial=0.0), -columns.min(initial=0.0)) > LARGEST_ENTRY:
         return None
     return columns.astype(np.int8)

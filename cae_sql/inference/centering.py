@@ -49,7 +49,8 @@ def rebuild(center: Center, bounds: Bounds, need: int, insiders: int) -> None:
     chosen = _chosen(center, need, insiders)
     if not chosen:
         return
-    bases = [basis for basis in (_whole(center, *each) for each in chosen) if basis is not None]
+    columns = center.columns([inverse for _, inverse in chosen])
+    bases = [Basis(basic, mine) for (basic, _), mine in zip(chosen, columns, strict=True) if mine is not None]
     if not bases:
         return
     center.bases = bases
@@ -84,15 +85,10 @@ def _chosen(center: Center, need: int, insiders: int) -> list[tuple[Ints, NDArra
         with np.errstate(divide="ignore", invalid="ignore"):
             far = (room[basic] / np.abs(columns.astype(np.float64))).min(axis=1, initial=np.inf)
         reach = np.column_stack([reach, np.minimum(far, need + insiders * span)])
-        lost = np.sort(reach, axis=1)[:, -(1 + insiders) :].sum(axis=1)
+        lost = reach.max(axis=1) if insiders else 0.0
         if len(found) > 2 and (reach.sum(axis=1) - lost >= wanted).mean() > 0.999:
             break
     return found
-
-
-def _whole(center: Center, basic: Ints, inverse: NDArray[np.float32]) -> Basis | None:
-    columns = center.columns(inverse)
-    return None if columns is None else Basis(basic, columns)
 
 
 def centered(center: Center, bounds: Bounds) -> Ints | None:

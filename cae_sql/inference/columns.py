@@ -18,10 +18,12 @@ from cae_sql.inference.answers import Ints
 Columns = NDArray[np.int8]
 LARGEST_ENTRY = 127
 """Entries beyond this make a basis useless: no atom has the room that such a move takes."""
+TILE = 64
+"""Columns that are looked at together."""
 NOTHING = np.float32(1e-12)
 """A load so small that nothing is in the way."""
-SAFETY = np.float32(1 - 1e-5)
-"""Loads are single floats: what they say of rooms is taken a little smaller than it is."""
+SAFETY = 1 - 1e-5
+"""Where loads are single floats, what they say of rooms is taken so much smaller."""
 
 
 @compiled()
@@ -68,44 +70,63 @@ def reduce_row(
 @compiled(fastmath={"nnan", "ninf", "nsz", "reassoc"})
 def loads(
     columns: Columns, width: int, parents: Ints, ys: NDArray[np.int32], pivots: NDArray[np.int32], count: int,
-    scarce: NDArray[np.float32], parts: Ints, first: int, last: int, ends: NDArray[np.float32],
+    scarce: NDArray[np.floating], parts: Ints, safety: float, first: int, last: int,
+    ends: NDArray[np.floating],
 ) -> None:  # fmt: skip
-    """How far each of some parts can rise and fall before a basic atom has no room, a little too small.
+    """How far each of some parts can rise and fall before a basic atom has no room.
 
     Args:
-        scarce: (4, k + count) 1 / room of the basic atoms: down and up, then both without some records.
-        ends: (4, a) filled: rise and fall, then both without some records.
+        scarce: (4, k + count) 1 / room of the basic atoms: down and up, then both without one record.
+        safety: Factor of what is found; below 1 where floats are single.
+        ends: (4, a) filled: rise and fall, then both without one record.
     """
     rows = width + count
     buffer = np.zeros(rows, np.int32)
-    down, up, down_left, up_left = scarce[0], scarce[1], scarce[2], scarce[3]
-    for place in range(first, last):
-        j = parts[place]
-        effective(columns, width, parents[j], ys, pivots, count, j, buffer)
-        rise, fall, rise_left, fall_left = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
+    # columns lie side by side in a tile, so that one instruction serves several of them
+    tile, most = np.zeros((rows, TILE), scarce.dtype), np.zeros((4, TILE), scarce.dtype)
+    for start in range(first, last, TILE):
+        here = min(TILE, last - start)
+        for place in range(here):
+            j = parts[start + place]
+            effective(columns, width, parents[j], ys, pivots, count, j, buffer)
+            for i in range(rows):
+                tile[i, place] = buffer[i]
+        most[:] = 0
         for i in range(rows):
-            entry = np.float32(buffer[i])
-            rise = max(rise, max(entry * down[i], -entry * up[i]))
-            fall = max(fall, max(entry * up[i], -entry * down[i]))
-            rise_left = max(rise_left, max(entry * down_left[i], -entry * up_left[i]))
-            fall_left = max(fall_left, max(entry * up_left[i], -entry * down_left[i]))
-        ends[0, place] = SAFETY / max(rise, NOTHING)
-        ends[1, place] = SAFETY / max(fall, NOTHING)
-        ends[2, place] = SAFETY / max(rise_left, NOTHING)
-        ends[3, place] = SAFETY / max(fall_left, NOTHING)
+            down, up, down_left, up_left = scarce[0, i], scarce[1, i], scarce[2, i], scarce[3, i]
+            entries = tile[i]
+            for place in range(TILE):
+                entry = entries[place]
+                gain = entry if entry > 0 else entry * 0
+                give = gain - entry
+                load = gain * down + give * up
+                most[0, place] = load if load > most[0, place] else most[0, place]
+                load = gain * up + give * down
+                most[1, place] = load if load > most[1, place] else most[1, place]
+                load = gain * down_left + give * up_left
+                most[2, place] = load if load > most[2, place] else most[2, place]
+                load = gain * up_left + give * down_left
+                most[3, place] = load if load > most[3, place] else most[3, place]
+        for side in range(4):
+            for place in range(here):
+                ends[side, start + place] = safety / max(most[side, place], NOTHING)
 
 
 @compiled()
 def combine(
-    ends: NDArray[np.float32], own: Ints, share: NDArray[np.float64], span: Ints, first: Ints, last: Ints,
+    ends: NDArray[np.floating], own: Ints, share: float, slack: float, span: Ints, first: Ints, last: Ints,
     insiders: int, from_: int, to: int, out: Ints,
 ) -> None:  # fmt: skip
-    """Widths that rooms of several bases add up to, as if two records (one, without insiders) gave nothing.
+    """Widths that rooms of several bases add up to, with insiders as if one other record gave nothing.
+
+    A record that is in a basic atom itself has no reach in that basis (its own atom's exchange stands for it),
+    so only the other's absence is missing from one basis.
 
     Args:
         ends: (m, 4, a) of each basis, as `loads` gives them.
         own: (2, a) how far each rises and falls inside of its atom.
-        share: (a,) part of every room that is for the record itself.
+        share: Part of every room that is for the record itself, the same for all: both find theirs.
+        slack: Added before rounding down: less than any fraction that rooms can leave.
         span: (a,) width of each box; `first` and `last`: where in it a record may be.
         insiders: 0 or 1.
         from_: First column looked at; `to`: the one after the last.
@@ -114,20 +135,16 @@ def combine(
     for c in range(from_, to):
         far = np.zeros((2, 2), np.int64)  # for whom, in which direction
         for whom in range(2 if insiders else 1):
-            part = share[c] if whom == 0 else 1.0 - share[c]
+            part = share if whom == 0 else 1.0 - share
             for way in range(2):
-                total = int(part * own[way, c] + 1e-9)
-                most, next_most = 0, 0
+                total = int(min(part * own[way, c] + slack, float(span[c])))
+                most = 0
                 for m in range(ends.shape[0]):
                     # more than the whole box is of no use, and must not hide what a loss means
-                    whole = int(min(part * ends[m, way, c] + 1e-6, float(span[c])))
-                    lost = whole - int(min(part * ends[m, 2 + way, c] + 1e-6, float(span[c])))
+                    whole = int(min(part * ends[m, way, c] + slack, float(span[c])))
                     total += whole
-                    if lost > most:
-                        most, next_most = lost, most
-                    elif lost > next_most:
-                        next_most = lost
-                far[whom, way] = total - most - (next_most if insiders else 0)
+                    most = max(most, whole - int(min(part * ends[m, 2 + way, c] + slack, float(span[c]))))
+                far[whom, way] = total - (most if insiders else 0)
         width = min(span[c] - first[c], far[0, 0]) + min(first[c], far[0, 1])
         width = min(width, min(span[c] - last[c], far[0, 0]) + min(last[c], far[0, 1]))
         if insiders and (far[1, 0] < span[c] - first[c] or far[1, 1] < last[c]):

@@ -91,18 +91,18 @@ class Prospect:
             self.boxes.atoms.fill_row(self.queries[place], rows[number])
         self.pendings: list[Pending | None] = []
         used = np.zeros(self.boxes.count, dtype=np.bool_)
-        for number, basis in enumerate(self.center.bases if self.usable else []):
-            basics = self._basic_parts(basis)
-            used[basics] = True
-            pending = self._pending(basis, basics, rows, places, used, first=number == 0)
+        bases = self.center.bases if self.usable else []
+        basics = [self._basic_parts(basis) for basis in bases]
+        for each in basics:
+            used[each] = True
+        for number, basis in enumerate(bases):
+            pending = self._pending(basis, basics[number], rows, places, used, first=number == 0)
             if number == 0:
                 if pending is None:
                     self.usable = False
                     return
                 rows = rows[[places.index(place) for place in self.fresh]]
                 places = self.fresh
-            if pending is not None:
-                used[pending.basic] = True
             self.pendings.append(pending)
         self._rows = rows
 

@@ -18,11 +18,15 @@ from numpy.typing import NDArray
 
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.center import Basis, Center, Pending, basis_of, columns_in, in_two
-from cae_sql.inference.columns import combine, loads
+from cae_sql.inference.columns import SAFETY, combine, loads
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.prospect import Bounds, Prospect, Tables
 from cae_sql.inference.witnesses import Pins, able
 
+SINGLE = 20_000
+"""From so many parts on single floats are taken, and rounded down."""
+FINE = 10**6
+"""Also where a record and an insider have more steps to go: floats do not tell such fractions apart."""
 FURTHER = 16
 """Bases that may be made for those whom the others leave open."""
 MOST_OPEN = 20_000
@@ -103,9 +107,11 @@ class Showing:
         bounds = bounds_of(boxes, pins)
         self.loose = boxes.sizes - pins.count
         self.down, self.up = tables.least - bounds.least, bounds.most - tables.most
-        apart = insiders + 1
-        self.apart, self.insiders = apart, insiders
-        self.down_left, self.up_left = (without(room, self.loose, apart) for room in (self.down, self.up))
+        self.insiders = insiders
+        self.own = tuple(without(room, self.loose, insiders + 1) for room in (self.down, self.up))
+        """What a record's fellows give it, down and up: without itself, and without the insider."""
+        self.left = tuple(without(room, self.loose, 1) for room in (self.down, self.up))
+        """What a basic atom gives where one of its records gives nothing."""
         span = boxes.high - boxes.low
         loose = np.maximum(self.loose, 1)
         # where in its box a record may be: low + (first ... last)
@@ -115,9 +121,13 @@ class Showing:
         self.first = np.where(pins.bottom > 0, 0, first)
         self.last = np.where(pins.top > 0, span, last)
         self.span = span
-        whole = np.where(insiders, span, 0)
-        self.share = need / np.maximum(need + whole, 1)
-        """(p',) part of every room that is for the record itself; the rest is for the insider."""
+        whole = need + (int(span.max()) if insiders else 0)
+        self.share = need / max(whole, 1)
+        """Part of every room that is for the record itself; the rest is for the insider. The same for all: an
+        insider and a record whose boxes differ draw on the same rooms."""
+        self.single = boxes.count > SINGLE or whole > FINE
+        """Whether single floats are enough: rooms then count a little less than they are."""
+        self.slack = 0.0 if self.single else 1e-9
 
     def exactly(self, parts: Ints, need: int, deadline: float) -> tuple[Ints, Ints]:
         """Widths that the bases show, one basis after the other as long as somebody has too little.
@@ -142,7 +152,7 @@ class Showing:
             if len(left):
                 far.add(left, self._reach(basis, pending, parts[left]), pending.basic)
         if not len(prospect.pendings):
-            far.add(everyone, np.zeros((4, len(parts)), dtype=np.float32), everyone[:0])
+            far.add(everyone, self._empty(len(parts)), everyone[:0])
         for _ in range(FURTHER):
             left = far.left(need)
             if not len(left) or len(left) > MOST_OPEN or time.monotonic() > deadline:
@@ -158,31 +168,33 @@ class Showing:
     def runs(self) -> tuple[Ints, Ints]:
         """Least and greatest value, (p',) units each, that a record of each part takes: outsiders' view."""
         everyone = np.arange(self.boxes.count)
-        rise, fall = self.down_left.copy(), self.up_left.copy()
+        rise, fall = self.own[0].copy(), self.own[1].copy()
         for basis, pending in zip(self.prospect.center.bases, self.prospect.pendings, strict=True):
             if pending is None:
                 continue
             ends = self._reach(basis, pending, everyone)
             ends[:, pending.basic] = 0
-            # the record itself may be missing from one basis; that one is left out
-            more = np.minimum(ends[2:], 1e9).astype(np.int64)
+            more = np.minimum(ends[:2] + self.slack, 1e9).astype(np.int64)
             rise, fall = rise + more[0], fall + more[1]
         low, high = self.boxes.low, self.boxes.high
         return np.maximum(low + self.first - fall, low), np.minimum(low + self.last + rise, high)
 
-    def _scarce(self, basic: Ints) -> NDArray[np.float32]:
-        rooms = np.array([self.down, self.up, self.down_left, self.up_left])[:, basic].astype(np.float64)
-        return (1.0 / np.maximum(rooms, 1e-25)).astype(np.float32)
+    def _scarce(self, basic: Ints) -> NDArray[np.floating]:
+        rooms = np.array([self.down, self.up, *self.left])[:, basic].astype(np.float64)
+        return (1.0 / np.maximum(rooms, 1e-25)).astype(np.float32 if self.single else np.float64)
 
-    def _reach(self, basis: Basis, pending: Pending, parts: Ints) -> NDArray[np.float32]:
+    def _empty(self, count: int) -> NDArray[np.floating]:
+        return np.zeros((4, count), dtype=np.float32 if self.single else np.float64)
+
+    def _reach(self, basis: Basis, pending: Pending, parts: Ints) -> NDArray[np.floating]:
         """(4, a) rise and fall with all of the rooms, then with what two records leave."""
-        prospect, ends = self.prospect, np.empty((4, len(parts)), dtype=np.float32)
-        scarce = self._scarce(pending.basic)
+        prospect, ends = self.prospect, self._empty(len(parts))
+        scarce, safety = self._scarce(pending.basic), SAFETY if self.single else 1.0
 
         def work(start: int, end: int) -> None:
             loads(
                 basis.columns, prospect.center.rank, prospect.parents, pending.ys, pending.pivots,
-                len(pending.ys), scarce, parts, start, end, ends,
+                len(pending.ys), scarce, parts, safety, start, end, ends,
             )  # fmt: skip
 
         in_two(work, len(parts), prospect.center.rank + 1)
@@ -192,7 +204,7 @@ class Showing:
         """A basis of parts that none has used yet, and the columns of some parts in it."""
         prospect = self.prospect
         room = np.minimum(self.down, self.up)
-        room = np.where(self.loose > self.apart, np.minimum(self.down_left, self.up_left), room)
+        room = np.where(self.loose > 1, np.minimum(*self.left), room)
         rank = prospect.center.rank + len(prospect.fresh)
         free = np.flatnonzero(~used & (room > 0) & ((self.loose > 0) & (self.loose == self.boxes.sizes)))
         most = max(3000, 4 * rank)
@@ -205,13 +217,15 @@ class Showing:
         columns = columns_in(prospect.marks_of(parts), inverse)
         return None if columns is None else (free[basic], columns.astype(np.int64))
 
-    def _ends(self, columns: NDArray[np.int64], basic: Ints) -> NDArray[np.float32]:
+    def _ends(self, columns: NDArray[np.int64], basic: Ints) -> NDArray[np.floating]:
         """As `_reach`, for columns that are at hand."""
-        ends = np.empty((4, len(columns)), dtype=np.float32)
+        ends = self._empty(len(columns))
         none, scarce = np.zeros((0, len(columns)), np.int32), self._scarce(basic)
         pivots = np.zeros((0, len(basic)), np.int32)
         rows = np.arange(len(columns))
-        loads(columns.astype(np.int8), len(basic), rows, none, pivots, 0, scarce, rows, 0, len(rows), ends)
+        safety = SAFETY if self.single else 1.0
+        small = columns.astype(np.int8)
+        loads(small, len(basic), rows, none, pivots, 0, scarce, rows, safety, 0, len(rows), ends)
         return ends
 
 
@@ -222,13 +236,13 @@ class _Far:
         self.showing, self.parts = showing, parts
         self.widths: Ints = np.full(len(parts), -1, dtype=np.int64)
         """(a,) width shown; −1 where the insider is not shown to be free."""
-        self._ends: list[NDArray[np.float32]] = []
+        self._ends: list[NDArray[np.floating]] = []
 
     def left(self, need: int) -> Ints:
         """Places of those who have too little."""
         return np.flatnonzero(self.widths < need)
 
-    def add(self, places: Ints, ends: NDArray[np.float32], basic: Ints) -> None:
+    def add(self, places: Ints, ends: NDArray[np.floating], basic: Ints) -> None:
         """Add a basis for the parts at some places, and see what they have now.
 
         Args:
@@ -240,17 +254,17 @@ class _Far:
         member = np.zeros(showing.boxes.count, dtype=np.bool_)
         member[basic] = True
         ends[:, member[parts]] = 0
-        whole = np.zeros((4, len(self.parts)), dtype=np.float32)
+        whole = np.zeros((4, len(self.parts)), dtype=ends.dtype)
         whole[:, places] = ends
         self._ends.append(whole)
         widths = np.empty(len(places), dtype=np.int64)
         stack = np.array([each[:, places] for each in self._ends])
-        own = np.array([showing.down_left[parts], showing.up_left[parts]])
-        share, span = showing.share[parts], showing.span[parts]
-        first, last = showing.first[parts], showing.last[parts]
+        own = np.array([room[parts] for room in showing.own])
+        span, first, last = showing.span[parts], showing.first[parts], showing.last[parts]
+        share, slack = showing.share, showing.slack
 
         def work(start: int, end: int) -> None:
-            combine(stack, own, share, span, first, last, showing.insiders, start, end, widths)
+            combine(stack, own, share, slack, span, first, last, showing.insiders, start, end, widths)
 
         in_two(work, len(places), 8 * len(stack))
         self.widths[places] = widths
