@@ -119,8 +119,8 @@ def combine(
 ) -> None:  # fmt: skip
     """Widths that rooms of several bases add up to, with insiders as if one other record gave nothing.
 
-    A record that is in a basic atom itself has no reach in that basis (its own atom's exchange stands for it),
-    so only the other's absence is missing from one basis.
+    A record that is in a basic atom itself has no reach in that basis: its own atom's exchange stands for it.
+    So only the other's absence is missing, and from one basis.
 
     Args:
         ends: (m, 4, a) of each basis, as `loads` gives them.

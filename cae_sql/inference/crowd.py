@@ -59,7 +59,7 @@ class Crowd:
             values[place] = (
                 chance.integers(0, top + 1, size, dtype=np.int64)
                 if prior is None
-                else prior.draw(size, seed + place)
+                else prior.draw(size, 1_000 * seed + place)
             )
         return cls(values, seed, prior=prior)
 

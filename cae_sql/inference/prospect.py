@@ -25,7 +25,7 @@ SAMPLED = 400
 SPARE = 2
 """Exchange may take one in so many of a part's room: the rest is left for the records' own moves."""
 RELAX_STEPS = 20_000
-"""Random steps between two looks at whether everything is inside its box."""
+"""Random steps, at most, between two looks at whether everything is inside its box."""
 RELAX_ROUNDS = 10
 """Such rounds before a table counts as not found."""
 
@@ -343,7 +343,7 @@ class Prospect:
             relax(
                 basis.columns, self.center.rank, self.parents, pending.ys, pending.pivots, len(pending.ys),
                 still, totals - bounds.least, bounds.most - totals, now - aim,
-                1.0 / np.maximum(near, 1.0) ** 2, moved, RELAX_STEPS, seed + turn,
+                1.0 / np.maximum(near, 1.0) ** 2, moved, min(RELAX_STEPS, 200 * len(totals)), seed + turn,
             )  # fmt: skip
             totals = self._moved(basis, pending, totals, moved)
         return None
