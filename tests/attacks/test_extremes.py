@@ -30,7 +30,8 @@ def test_extremes_and_sums_of_small_sets_locate_nobody(tmp_path: Path) -> None:
 def test_refused_maxima_tell_nothing_unless_the_mode_is_answer_dependent(tmp_path: Path) -> None:
     outcome = attacked(tmp_path, "refused-maxima", people(24, 12))
     locates_nobody(outcome, answered=None)
-    speaking = policy('[decision]\ntimeout = 1\nmode = "answer-dependent"')
+    # with an insider every pair is refused, whatever its maximum
+    speaking = policy('[decision]\ntimeout = 1\nmode = "answer-dependent"\n[intruder]\ninsiders = 0')
     (tmp_path / "other").mkdir()
     other = attacked(tmp_path / "other", "refused-maxima", people(24, 12), speaking)
     assert other.report.gate is not None

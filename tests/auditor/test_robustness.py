@@ -131,8 +131,8 @@ def rules(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("place", "name", "when", "times", "recorded"),
     [
-        ("auditor.gate", "decide", "before", 2, False),
-        ("auditor.gate", "decide", "after", 2, False),
+        ("auditor.knowledge", "decide", "before", 2, False),
+        ("auditor.knowledge", "decide", "after", 2, False),
         ("auditor.ledger.book:rows", "insert", "before", 2, False),
         ("auditor.ledger.book:rows", "insert", "after", 2, False),
         ("auditor.ledger.book", "write_anchor", "before", 3, True),
@@ -191,7 +191,7 @@ def test_a_crowd_of_clients_is_answered_and_nobody_is_located(database: Path) ->
     texts = [
         *KINDS,
         "SELECT avg(salary) FROM staff WHERE age < 30",
-        "SELECT sum(salary) FROM staff WHERE id > 3",
+        "SELECT sum(salary) FROM staff WHERE id > 20",
     ]
     came: list[tuple[str, str, str]] = []
     with Gate.open(database, policy()) as gate:
@@ -292,11 +292,11 @@ def _line(stream: IO[str] | None) -> str:
 def test_a_lock_file_that_somebody_removes_does_not_let_both_through(
     database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lock, real = tmp_path / "staff.ledger.lock", auditor.gate.decide
+    lock, real = tmp_path / "staff.ledger.lock", auditor.knowledge.decide
     with Gate.open(database, policy()) as one, Gate.open(database, policy()) as two:
 
         def decide(*arguments: Any) -> Any:
-            monkeypatch.setattr("auditor.gate.decide", real)
+            monkeypatch.setattr("auditor.knowledge.decide", real)
             found = real(*arguments)
             lock.unlink()
             thread = threading.Thread(target=lambda: verdict(two, ALL_BUT_ONE))
@@ -304,7 +304,7 @@ def test_a_lock_file_that_somebody_removes_does_not_let_both_through(
             thread.join(60)
             return found
 
-        monkeypatch.setattr("auditor.gate.decide", decide)
+        monkeypatch.setattr("auditor.knowledge.decide", decide)
         with pytest.raises(LedgerError, match="another answer was recorded meanwhile"):
             one.execute(TOTAL)
         assert [entry.sql for entry in entries(one)] == [ALL_BUT_ONE]
