@@ -176,7 +176,7 @@ def _true_part(case: Case, rules: Rules, deadline: float, judged: _Judged) -> Pa
     trial, values = case.trial(), tuple(case.truth(case.queries))
     judgement = judged.get(values)
     if judgement is None:
-        judgement = trial.judge_true(values, case.standard, deadline)
+        judgement = trial.judge_true(values, case.standard, deadline, renew=not rules.simulatable)
     try:
         if judgement is None or judgement.safe:
             learned = trial.learn(values, deadline)

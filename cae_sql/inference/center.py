@@ -91,6 +91,8 @@ class Center:
     """At least one, as long as it is usable."""
     usable: bool = True
     """False once a sum had no pivot of ±1, or no table was found: it shows nothing then."""
+    version: int = 0
+    """Counts changes: what was worked out beside an earlier one is of no use any more."""
     renewed_at: int = 0
     """Rank at which the bases were last chosen anew."""
     _unseen: NDArray[np.bool_] | None = field(default=None, repr=False)
@@ -112,10 +114,12 @@ class Center:
     def renewed(self) -> None:
         """The bases were chosen anew."""
         self.renewed_at = self.rank
+        self.version += 1
 
     def give_up(self) -> None:
         """No table was found, or no pivot: nothing is shown any more."""
         self.usable, self.bases = False, []
+        self.version += 1
 
     @property
     def unseen(self) -> NDArray[np.bool_]:
@@ -158,6 +162,7 @@ class Center:
             values: (g) their right-hand sides.
             pendings: What they do to each basis; a basis without is dropped.
         """
+        self.version += 1
         before, count, width = len(self.totals), len(parents), self.rank
         rank = width + len(values)
         whole = Basis(np.zeros(0, np.int64), self.marks)

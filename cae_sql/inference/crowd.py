@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.compiled import compiled
+from cae_sql.errors import OutOfTime
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.center import Center, in_two
 from cae_sql.inference.columns import Columns
@@ -85,7 +86,7 @@ class Crowd:
             if found.any():
                 values[place] = values[np.flatnonzero(found)[place % int(found.sum())]]
             elif not self._move(values[place], prospect, boxes, answers, table, self._chance(int(place))):
-                raise RuntimeError("the center's own table has no records to go with it")
+                raise OutOfTime("no world was found in the time allowed")
         grown = Crowd(values, self.seed, self.moved + 1, self.prior)
         grown.mixed = False
         some = np.abs(values[0].astype(np.int64) - self.values[0])

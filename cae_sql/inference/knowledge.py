@@ -146,11 +146,11 @@ class Knowledge:
         return labels
 
     @cached_property
-    def able_atoms(self) -> dict[int, Ints]:
-        """The atoms of each extreme whose box reaches its value, by the extreme's identity."""
+    def able_atoms(self) -> dict[Extreme, Ints]:
+        """The atoms of each extreme whose box reaches its value."""
         found = {}
         for extreme in self.extremes:
-            found[id(extreme)] = self.able(extreme)
+            found[extreme] = self.able(extreme)
         return found
 
     @cached_property
@@ -158,7 +158,7 @@ class Knowledge:
         """Which extremes an atom's records attain at their upper, and at their lower bound: sparse rows."""
         found: list[Ints] = []
         for top in (True, False):
-            atoms = [self.able_atoms[id(e)] if e.top == top else np.zeros(0, np.int64) for e in self.extremes]
+            atoms = [self.able_atoms[e] if e.top == top else np.zeros(0, np.int64) for e in self.extremes]
             numbers = np.repeat(np.arange(len(atoms)), [len(each) for each in atoms])
             places = np.concatenate([*atoms, np.zeros(0, np.int64)])
             order = np.argsort(places, kind="stable")
@@ -169,7 +169,7 @@ class Knowledge:
     @cached_property
     def hardest_first(self) -> list[Extreme]:
         """The extremes, those that few atoms can attain first."""
-        return sorted(self.extremes, key=lambda extreme: len(self.able_atoms[id(extreme)]))
+        return sorted(self.extremes, key=lambda extreme: len(self.able_atoms[extreme]))
 
     def totals(self, values: NDArray[np.int64]) -> Ints:
         """(w, p) the atoms' totals in worlds (w, n); whole numbers all the way."""

@@ -58,7 +58,7 @@ class Prospect:
             center: Not changed. The prospect is of no use once it has changed.
             queries: In the order in which they would be answered.
         """
-        self.center, self.queries = center, list(queries)
+        self.center, self.queries, self.version = center, list(queries), center.version
         coarse = center.boxes
         self.settled: list[int | None] = [
             None if query.kind == "sum" else coarse.forced_extreme(query) for query in queries
@@ -131,7 +131,9 @@ class Prospect:
         for number, row in enumerate(rows):
             self._reduce(basis, ys, pivots, done, row[basic], row, ys[done])
             if first and not ys[done].any():
-                self.settled[places[number]] = int(row.astype(np.int64) @ self.totals)
+                # of sums that hang on new ones of the same statement, past answers say nothing
+                if not row[basic[width:]].any():
+                    self.settled[places[number]] = int(row.astype(np.int64) @ self.totals)
                 continue
             pivot = self._pivot(basis, basic, ys, pivots, done, used)
             if pivot is None:
@@ -243,6 +245,7 @@ class Prospect:
         free = np.flatnonzero(self._unseen(others) & (row != 0))
         taken = _shared(abs(goal), gain[free])
         changes = [(free, way * row[free] * taken)]
+        gain[free] -= taken
         left = abs(goal) - int(taken.sum())
         if left:
             inside, outside = self._twins(others, row)
@@ -283,7 +286,7 @@ class Prospect:
         totals = self.totals if start is None else start
         for spare in (SPARE, 1) if start is None else (1,):
             found = self._exchanged(totals, bounds, answers, spare)
-            if found is not None:
+            if found is not None and self._holds(found, bounds, answers):
                 return found
         basis, pending = self.center.bases[0], self.pendings[0]
         assert pending is not None
@@ -292,7 +295,30 @@ class Prospect:
         if change is None:
             return None
         inside[pending.basic] += change
-        return self._balanced(basis, pending, bounds, inside, seed)
+        found = self._balanced(basis, pending, bounds, inside, seed)
+        return found if found is not None and self._holds(found, bounds, answers) else None
+
+    def _holds(self, totals: Ints, bounds: Bounds, answers: Sequence[int]) -> bool:
+        """Whether totals are inside their bounds and agree with all answers, past and new: looked at anew."""
+        if (totals < bounds.least).any() or (totals > bounds.most).any():
+            return False
+        return not self._wrong(totals).any() and [self._value(row, totals) for row in self._rows] == list(
+            answers
+        )
+
+    def _value(self, row: NDArray[np.int32], totals: Ints) -> int:
+        parts = np.flatnonzero(row)
+        return int(row[parts].astype(np.int64) @ totals[parts])
+
+    def _wrong(self, totals: Ints) -> Ints:
+        """(k,) by how much totals miss each past sum."""
+        marks = self.center.marks[:, : self.center.rank]
+        touched = np.flatnonzero(totals != self.totals)
+        wrong = np.zeros(self.center.rank, dtype=np.int64)
+        for first in range(0, len(touched), 50_000):
+            some = touched[first : first + 50_000]
+            wrong += marks[self.parents[some]].astype(np.int64).T @ (self.totals - totals)[some]
+        return wrong
 
     def _exchanged(self, totals: Ints, bounds: Bounds, answers: Sequence[int], spare: int) -> Ints | None:
         if (totals < bounds.least).any() or (totals > bounds.most).any():
@@ -309,14 +335,8 @@ class Prospect:
 
     def _solved(self, pending: Pending, totals: Ints, answers: Sequence[int]) -> Ints | None:
         """By how much the basic parts must change so that all sums hold, whatever their boxes say."""
-        marks = self.center.marks[:, : self.center.rank]
-        touched = np.flatnonzero(totals != self.totals)
-        wrong = np.zeros(self.center.rank, dtype=np.int64)
-        for first in range(0, len(touched), 50_000):
-            some = touched[first : first + 50_000]
-            wrong += marks[self.parents[some]].astype(np.int64).T @ (self.totals - totals)[some]
-        rows = self._rows.astype(np.int64)
-        missing = np.append(wrong, np.array(answers, dtype=np.int64) - rows @ totals)
+        marks, rows = self.center.marks[:, : self.center.rank], self._rows.astype(np.int64)
+        missing = np.append(self._wrong(totals), np.array(answers, dtype=np.int64) - rows @ totals)
         square = np.vstack([marks[self.parents[pending.basic]].T.astype(np.int64), rows[:, pending.basic]])
         change = np.rint(np.linalg.solve(square.astype(np.float64), missing.astype(np.float64)))
         if np.abs(change).max(initial=0) > 2**53:

@@ -117,7 +117,7 @@ def footings(
     place[atoms] = np.arange(len(atoms))
     extremes = []
     for extreme in known.hardest_first:
-        able = place[known.able_atoms[id(extreme)]]
+        able = place[known.able_atoms[extreme]]
         if place[extreme.atoms[0]] >= 0:
             edge = records.high if extreme.top else records.low
             extremes.append((extreme.top, able[edge[able] == extreme.value]))

@@ -451,7 +451,7 @@ class AnsweredSystem:
             deadline: `time.monotonic()` after which nothing more is tried.
         """
         pool = self.pool()
-        judgement = Trial(self.center, pool, []).judge_by_center((), standard, deadline)
+        judgement = Trial(self.center, pool, []).judge_by_center((), standard, deadline, renew=False)
         if (judgement is not None and judgement.safe) or standard.insiders or isinstance(pool, Crowd):
             return judgement or Judgement(False, -1)
         return judge(pool.knowledge, pool.totals(), standard, deadline, Effort(0))
@@ -460,7 +460,12 @@ class AnsweredSystem:
         """What if these were answered, together? The last one asked for is kept: gates ask twice."""
         pool, names = self.pool(), [query.name for query in queries]
         last = self._trial
-        if last is None or last.pool is not pool or [query.name for query in last.queries] != names:
+        if (
+            last is None
+            or last.pool is not pool
+            or not last.current
+            or [query.name for query in last.queries] != names
+        ):
             last = self._trial = Trial(self.center, pool, queries)
         return last
 
@@ -474,7 +479,7 @@ class AnsweredSystem:
         behind = self._learned < len(self.answers)
         self.answers.extend(answers)
         self._solved = self._atoms = self._trial = None
-        if learned is not None and not behind and learned.trial.pool is self._pool:
+        if learned is not None and not behind and learned.trial.pool is self._pool and learned.trial.current:
             learned.take_in()
             self._pool, self._learned = learned.pool, len(self.answers)
             self._centered = self._learned

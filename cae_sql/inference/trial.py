@@ -53,6 +53,11 @@ class Trial:
         self._shown: list[_Shown] = []
 
     @property
+    def current(self) -> bool:
+        """Whether the center is as it was when the prospect was made."""
+        return self.prospect.version == self.center.version
+
+    @property
     def _searched(self) -> Search:
         assert self._search is not None
         return self._search
@@ -119,24 +124,36 @@ class Trial:
             return Judgement(False, -1)
         return self._search.judge(values, worlds, standard, deadline, effort)
 
-    def judge_true(self, values: Sequence[int], standard: Standard, deadline: float) -> Judgement | None:
-        """As `judge`, of answers that no world of the pool gives; None where a search needs such worlds."""
+    def judge_true(
+        self, values: Sequence[int], standard: Standard, deadline: float, renew: bool = False
+    ) -> Judgement | None:
+        """As `judge`, of answers that no world of the pool gives; None where a search needs such worlds.
+
+        Args:
+            values: One answer per query, in units.
+            standard: What everybody must keep.
+            deadline: `time.monotonic()` after which nothing more is tried.
+            renew: Whether bases may be chosen anew: only where later verdicts may hang on these answers.
+        """
         for shown in self._shown:
             if shown.holds(self, values, standard):
                 return shown.judgement
-        judgement = self.judge_by_center(values, standard, deadline)
+        judgement = self.judge_by_center(values, standard, deadline, renew)
         if judgement is not None and judgement.safe:
             return judgement
         return Judgement(False, -1) if self._search is None else None
 
-    def judge_by_center(self, values: Sequence[int], standard: Standard, deadline: float) -> Judgement | None:
+    def judge_by_center(
+        self, values: Sequence[int], standard: Standard, deadline: float, renew: bool = True
+    ) -> Judgement | None:
         """What the center shows for given answers; None where it can show nothing."""
         if not self.prospect.usable:
             return None
         judgement = self._show(values, None, standard, deadline)
-        if (judgement is None or not judgement.safe) and self.center.stale and time.monotonic() < deadline:
+        lost = judgement is None or not judgement.safe
+        if lost and renew and self.center.stale and time.monotonic() < deadline:
             self._renew(standard)
-            judgement = self._show(values, None, standard, deadline)
+            judgement = self._show(values, None, standard, deadline) if self.prospect.usable else None
         return judgement
 
     def _renew(self, standard: Standard) -> None:
@@ -283,6 +300,8 @@ class Learned:
     def take_in(self) -> None:
         """Let the center know: from now on the trial is of no use."""
         prospect, center = self.trial.prospect, self.trial.center
+        if not self.trial.current:
+            raise RuntimeError("the center has changed since this was worked out")
         if self.totals is None or not prospect.usable:
             center.give_up()
             return

@@ -64,7 +64,7 @@ def choose_witnesses(
 
 def able(knowledge: Knowledge, extreme: Extreme) -> Ints:
     """The atoms of an extreme whose box reaches its value."""
-    return knowledge.able_atoms[id(extreme)]
+    return knowledge.able_atoms[extreme]
 
 
 def _witness(

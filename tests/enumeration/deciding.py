@@ -12,6 +12,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import SimpleNamespace
@@ -29,6 +30,7 @@ from auditor.sql.loading import Vault
 from auditor.sql.schema import Protected, Schema, Table
 from cae_sql.inference.answers import Query
 from cae_sql.inference.runs import Effort
+from cae_sql.inference.system import AnsweredSystem
 
 from .oracle import Possible, Question
 from .scenarios import Scenario, Statement
@@ -121,13 +123,22 @@ class Bench:
         self.effort()
         return decide([self.column.case(queries)], self.rules)
 
-    def decide_on(self, truth: NDArray[np.int64], queries: Sequence[Query], effort: Effort) -> Outcome:
-        """What the decision would have been on another table, with the allowance as it was before."""
+    def system(self) -> AnsweredSystem:
+        """A copy of the system that the next decision begins with."""
+        self.column.system.pool()
+        return deepcopy(self.column.system)
+
+    def decide_on(
+        self, truth: NDArray[np.int64], queries: Sequence[Query], effort: Effort, system: AnsweredSystem
+    ) -> Outcome:
+        """What the decision would have been on another table, with everything as it was before."""
 
         def other(asked: Sequence[Query]) -> list[int]:
             return [int(query.of(truth)) for query in asked]
 
-        case: Case = replace(self.column.case(queries), truth=other, effort=replace(effort))
+        case: Case = replace(
+            self.column.case(queries), truth=other, effort=replace(effort), system=deepcopy(system)
+        )
         return decide([case], self.rules)
 
 
@@ -164,13 +175,13 @@ class Play:
             self._tell(question)
         transcript: list[tuple[str, tuple[int, ...]]] = []
         for step, statement in enumerate(self.scenario.statements):
-            queries, effort = bench.queries(statement), bench.effort()
+            queries, effort, system = bench.queries(statement), bench.effort(), bench.system()
             outcome = bench.decide(queries)
             name = "leak" if outcome.leak else outcome.verdict
             self.tally.verdicts[name] += 1
             transcript.append((passed(outcome), outcome.parts[0].values if outcome.parts else ()))
             if self.others and self.simulatable:
-                yield from self._on_other_tables(bench, queries, effort, outcome, step)
+                yield from self._on_other_tables(bench, queries, effort, system, outcome, step)
             yield from self._verdict(outcome, statement, step)
             if outcome.verdict == "safe":
                 judgement = outcome.parts[0].judgement
@@ -230,11 +241,12 @@ class Play:
                 self.tally.answered[f"{meaning}, {about}"] += outcome.verdict == "safe"
 
     def _on_other_tables(
-        self, bench: Bench, queries: Sequence[Query], effort: Effort, outcome: Outcome, step: int
-    ) -> Iterator[Finding]:
+        self, bench: Bench, queries: Sequence[Query], effort: Effort, system: AnsweredSystem, outcome: Outcome,
+        step: int,
+    ) -> Iterator[Finding]:  # fmt: skip
         chosen = self.rng.permutation(len(self.possible.tables))[: self.others]
         for table in self.possible.tables[chosen].astype(np.int64):
-            other = bench.decide_on(table, queries, effort)
+            other = bench.decide_on(table, queries, effort, system)
             self.tally.compared += 1
             if passed(other) != passed(outcome):
                 detail = f"{passed(outcome)} here, {passed(other)} if the table were {table.tolist()}"
