@@ -241,9 +241,14 @@ class Play:
                 self.tally.answered[f"{meaning}, {about}"] += outcome.verdict == "safe"
 
     def _on_other_tables(
-        self, bench: Bench, queries: Sequence[Query], effort: Effort, system: AnsweredSystem, outcome: Outcome,
+        self,
+        bench: Bench,
+        queries: Sequence[Query],
+        effort: Effort,
+        system: AnsweredSystem,
+        outcome: Outcome,
         step: int,
-    ) -> Iterator[Finding]:  # fmt: skip
+    ) -> Iterator[Finding]:
         chosen = self.rng.permutation(len(self.possible.tables))[: self.others]
         for table in self.possible.tables[chosen].astype(np.int64):
             other = bench.decide_on(table, queries, effort, system)
