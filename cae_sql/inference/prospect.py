@@ -39,6 +39,10 @@ class Tables:
     most: Ints
     """(p',) greatest total."""
 
+    def has(self, totals: Ints) -> bool:
+        """Whether a table lies between them."""
+        return bool((totals >= self.least).all() and (totals <= self.most).all())
+
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
@@ -226,6 +230,10 @@ class Prospect:
                 for parts, by in changes:
                     least[parts] += np.minimum(by, 0)
                     most[parts] += np.maximum(by, 0)
+        # shares are rounded: for a smaller change of a sum one of them may be greater by one
+        moved = (least < self.totals) | (most > self.totals)
+        least = np.where(moved, np.maximum(least - 1, bounds.least), least)
+        most = np.where(moved, np.minimum(most + 1, bounds.most), most)
         return Tables(least, most)
 
     def _exchange(

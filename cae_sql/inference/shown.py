@@ -286,6 +286,7 @@ def show(
     need: int,
     insiders: int,
     deadline: float,
+    parts: Ints | None = None,
 ) -> Shown:
     """Who keeps a run of width `need` in every one of some tables' neighbourhood.
 
@@ -297,18 +298,19 @@ def show(
         need: Greatest minus least value, in units.
         insiders: 0 or 1.
         deadline: `time.monotonic()` after which no further bases are made.
+        parts: Those that are in question; by default all.
     """
     showing = Showing(prospect, boxes, pins, tables, need, insiders)
     whole = int(showing.span.min())
     if whole < need:
         return Shown(whole, np.flatnonzero(showing.span < need))
-    everyone = np.arange(boxes.count)
+    everyone = np.arange(boxes.count) if parts is None else parts
     widths, left = showing.exactly(everyone, need, deadline)
-    if len(left) or boxes.count > MOST_OPEN:
-        return Shown(int(min(need, widths.min())), left)
+    if len(left) or boxes.count > MOST_OPEN or parts is not None:
+        return Shown(int(min(need, widths.min(initial=need))), everyone[left])
     # nobody is left open: how far everybody goes is a figure, and worth a second look
     widths, _ = showing.exactly(everyone, whole, 0.0)
-    return Shown(int(np.minimum(widths, whole).min()), left)
+    return Shown(int(np.minimum(widths, whole).min()), everyone[left])
 
 
 def certified_runs(center: Center) -> tuple[Ints, Ints]:

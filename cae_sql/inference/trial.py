@@ -51,6 +51,9 @@ class Trial:
         else:
             self.settled = self.prospect.settled if self.prospect.usable else self._searched.settled
         self._shown: list[_Shown] = []
+        self._around: dict[object, tuple[Tables, Ints]] = {}
+        """What was judged for whole ranges of answers, and who was left open: the others keep what they need
+        at every table in between."""
 
     @property
     def current(self) -> bool:
@@ -163,6 +166,7 @@ class Trial:
         if pins is not None:
             rebuild(self.center, bounds_of(plain.boxes, pins), standard.need, standard.insiders)
         self.center.renewed()
+        self._around.clear()
         self.prospect = Prospect(self.center, self.queries)
 
     def _show(
@@ -209,14 +213,22 @@ class Trial:
         if pins is None:
             return None
         bounds = bounds_of(boxes, pins)
+        extremes = tuple((each.top, each.value, each.atoms.tobytes()) for each in boxes.extremes)
+        name = extremes, boxes.low.tobytes(), boxes.high.tobytes(), standard
+        parts = None
         if ranges is None:
             totals = prospect.table(bounds, [values[place] for place in prospect.fresh])
             tables = None if totals is None else Tables(totals, totals)
+            around = self._around.get(name)
+            if totals is not None and around is not None and around[0].has(totals):
+                parts = around[1]
         else:
             tables = prospect.between(bounds, ranges)
         if tables is None:
             return None
-        shown = show(prospect, boxes, pins, tables, need, standard.insiders, deadline)
+        shown = show(prospect, boxes, pins, tables, need, standard.insiders, deadline, parts)
+        if ranges is not None:
+            self._around[name] = tables, shown.open
         return Judgement(not len(shown.open), shown.width)
 
     def learn(self, values: Sequence[int], deadline: float) -> Learned:
