@@ -1,0 +1,89 @@
+"""Whatever a center is told, its table agrees with all of it and its bases are bases."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cae_sql.inference.center import Center
+from cae_sql.inference.trial import advance
+
+from .told import Told, told_at_random
+
+
+def wrong_with_bases(center: Center) -> list[str]:
+    """Columns times basic marks are everybody's marks, basic columns unit vectors, and no atom is in two."""
+    count, rank = center.count, center.rank
+    marks = center.marks[:count, :rank].astype(np.int64)
+    wrong, taken = [], set[int]()
+    for number, basis in enumerate(center.bases):
+        columns = basis.columns[:count, :rank].astype(np.int64)
+        if (columns @ marks[basis.basic] != marks).any():
+            wrong.append(f"basis {number} does not give back the marks")
+        if (columns[basis.basic] != np.eye(rank, dtype=np.int64)).any():
+            wrong.append(f"basic columns of basis {number} are no unit vectors")
+        if taken & set(basis.basic.tolist()):
+            wrong.append(f"basis {number} shares an atom")
+        taken |= set(basis.basic.tolist())
+    return wrong
+
+
+def told_in_turn(told: Told) -> tuple[Center, list[str]]:
+    """A center told everything, looked at after each answer."""
+    center, wrong = Center.nothing(told.size, told.top), list[str]()
+    for number, (query, value) in enumerate(zip(told.queries, told.values, strict=True)):
+        advance(center, query, value)
+        if not center.usable:
+            break
+        so_far = Told(told.truth, told.top, told.queries[: number + 1])
+        wrong += so_far.impossible(center) + wrong_with_bases(center)
+    return center, wrong
+
+
+@pytest.mark.parametrize("top", [1, 2, 7, 100, 10**9])
+def test_the_table_agrees_with_every_answer_and_the_bases_are_bases(top: int) -> None:
+    rng, usable = np.random.default_rng(top), 0
+    for _ in range(40):
+        told = told_at_random(rng, int(rng.integers(5, 60)), top, int(rng.integers(1, 8)))
+        center, wrong = told_in_turn(told)
+        assert not wrong
+        usable += center.usable
+    assert usable > 15
+
+
+@pytest.mark.parametrize("top", [2, 50, 10**9])
+def test_that_is_so_of_many_records_and_answers_too(top: int) -> None:
+    rng = np.random.default_rng(top)
+    for size in (300, 3_000):
+        told = told_at_random(rng, size, top, 25, kinds=("sum",))
+        told.truth = rng.integers(0, top + 1, size)
+        center, wrong = told_in_turn(told)
+        assert not wrong
+        assert center.usable or top < 50  # few values leave few tables, and one may not be found
+        assert center.rank > 5
+
+
+def test_an_answer_that_others_settle_adds_no_sum() -> None:
+    told = Told(np.arange(20), 30)
+    for members in (np.arange(10), np.arange(10, 20), np.arange(20)):
+        told.ask("sum", members)
+    center = told.center()
+    assert center.rank == 2
+    assert not told.impossible(center)
+
+
+def test_a_coefficient_of_two_leaves_it_unused() -> None:
+    told = Told(np.arange(20), 30)
+    told.ask("sum", np.arange(3), np.array([1, 2, 1]))
+    assert not told.center().usable
+
+
+def test_larger_entries_than_a_byte_holds_are_never_kept() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(10):
+        told = Told(rng.integers(0, 11, 40), 10)
+        for _ in range(20):
+            members = rng.permutation(40)[:20]
+            told.ask("sum", members, rng.choice([1, -1], 20))
+        _, wrong = told_in_turn(told)
+        assert not wrong

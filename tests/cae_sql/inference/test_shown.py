@@ -1,0 +1,153 @@
+"""What the center shows to be safe is safe, as integer programs over single records see it."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from cae_sql.inference import shown
+from cae_sql.inference.center import Center
+from cae_sql.inference.trial import Standard
+
+from .told import Ints, Told, told_at_random
+
+TOPS = (1, 2, 3, 5, 10, 20, 40, 100)
+
+
+def is_safe(told: Told, center: Center, asked: int, need: int, insiders: int) -> bool:
+    """What is shown of true answers to the last queries, if they were given as well."""
+    values = told.values[len(told.queries) - asked :]
+    judgement = told.trial(center, asked).judge_by_center(
+        tuple(values), Standard(need, None, insiders), time.monotonic() + 20
+    )
+    return judgement is not None and judgement.safe
+
+
+def widest(told: Told, center: Center, asked: int, insiders: int) -> int:
+    """The greatest width that is shown for everybody, by halving; 0 where none is."""
+    shown_width, too_much = 0, told.top + 1
+    while too_much - shown_width > 1:
+        middle = (shown_width + too_much) // 2
+        if is_safe(told, center, asked, middle, insiders):
+            shown_width = middle
+        else:
+            too_much = middle
+    return shown_width
+
+
+def one_of_each_atom(told: Told, center: Center, count: int, rng: np.random.Generator) -> Ints:
+    """Records of random atoms, so that small atoms are looked at as often as large ones."""
+    labels = center.boxes.refined(told.queries).atoms.labels
+    atoms = rng.integers(0, labels.max() + 1, count)
+    return np.array([rng.choice(np.flatnonzero(labels == atom)) for atom in atoms])
+
+
+def breaches(seed: int, insiders: int) -> tuple[int, list[str]]:
+    """How many claims about a random system were looked at, and what is wrong with them."""
+    rng = np.random.default_rng(seed)
+    told = told_at_random(rng, int(rng.integers(15, 61)), int(rng.choice(TOPS)), int(rng.integers(1, 7)))
+    asked = min(int(rng.integers(0, 3)), len(told.queries) - 1)
+    center = told.center(len(told.queries) - asked)
+    need = widest(told, center, asked, insiders) if center.usable else 0
+    if not need:
+        return 0, []
+    possible, looked_at, found = told.program(), 0, []
+    records = one_of_each_atom(told, center, 6, rng).tolist()
+    others = one_of_each_atom(told, center, 6, rng).tolist()
+    for i, j in zip(records, others, strict=True):
+        if i == j:
+            continue
+        fixed: list[dict[int, int]] = [{}]
+        if insiders:
+            least, most = possible.end(j, -1, {}), possible.end(j, 1, {})
+            assert least is not None
+            assert most is not None
+            fixed += [{j: value} for value in {least, most, int(rng.integers(least, most + 1))}]
+        for held in fixed:
+            if held and not possible.can(held):
+                continue
+            looked_at += 1
+            if not possible.run(i, held, need, rng):
+                found.append(f"seed {seed}: record {i} has no run of width {need} with {held}")
+    return looked_at, found
+
+
+@pytest.mark.parametrize("insiders", [0, 1])
+def test_nobody_is_shown_to_keep_a_run_that_the_answers_exclude(insiders: int) -> None:
+    looked_at, found = 0, []
+    for seed in [*range(1000, 1075), 1629, 2821, 2915]:
+        more, wrong = breaches(seed, insiders)
+        looked_at, found = looked_at + more, found + wrong
+    assert not found
+    assert looked_at > 100
+
+
+def boxes_that_differ() -> tuple[Told, dict[str, Ints]]:
+    """Records of [0, 50] take twice from an atom in which one of [0, 150] may take nearly all there is."""
+    sizes = {"narrow": 2, "poor": 40, "first": 20, "second": 20, "held": 20}
+    ends = np.cumsum([0, *sizes.values()])
+    parts = {name: np.arange(ends[place], ends[place + 1]) for place, name in enumerate(sizes)}
+    truth = np.zeros(int(ends[-1]), dtype=np.int64)
+    truth[parts["poor"]] = [6] * 16 + [5] * 24
+    truth[parts["first"]] = truth[parts["second"]] = 75
+    truth[parts["held"]] = 50
+    told = Told(truth, 150)
+    narrow, poor, first, second = (parts[name] for name in ("narrow", "poor", "first", "second"))
+    told.ask("sum", np.concatenate([narrow, poor, first]), np.repeat([1, 1, -1], [2, 40, 20]))
+    told.ask("sum", np.concatenate([narrow, first]))
+    told.ask("sum", np.concatenate([narrow, poor, second]))
+    told.ask("max", np.concatenate([narrow, parts["held"]]))
+    return told, parts
+
+
+def test_rooms_are_divided_alike_between_records_and_insiders_of_different_boxes() -> None:
+    told, parts = boxes_that_differ()
+    center, possible = told.center(), told.program()
+    most = possible.end(int(parts["narrow"][0]), 1, {int(parts["poor"][0]): 150})
+    assert most == 33
+    for need in range(34, 51):
+        assert not is_safe(told, center, 0, need, 1)
+
+
+def test_rooms_of_the_two_themselves_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four persons of 0..10 have 12 together: if one has 10, the others are within 2."""
+    told = Told(np.array([3, 3, 3, 3]), 10)
+    told.ask("sum", np.arange(4))
+    possible, rng = told.program(), np.random.default_rng(0)
+    assert widest(told, told.center(), 0, 1) <= 2
+    monkeypatch.setattr(shown, "without", lambda room, loose, apart: room)
+    careless = widest(told, told.center(), 0, 1)
+    assert careless > 2
+    assert not possible.run(0, {1: 10}, careless, rng)
+
+
+@pytest.mark.parametrize("insiders", [0, 1])
+def test_an_extreme_is_held_by_more_than_those_who_may_be_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, insiders: int
+) -> None:
+    """A maximum of one person is a value; a maximum of two tells each of them the other's, if below."""
+    told = Told(np.array([8, 3, 5, 6, 7, 2, 4]), 10)
+    told.ask("max", np.arange(1 + insiders))
+    possible, rng = told.program(), np.random.default_rng(0)
+    assert widest(told, told.center(), 0, insiders) == 0
+    monkeypatch.setattr(
+        "cae_sql.inference.trial.hold",
+        lambda boxes, totals, copies, basic: shown.hold(boxes, totals, 1, basic),
+    )
+    careless = widest(told, told.center(), 0, insiders)
+    assert careless > 0
+    assert not possible.run(0, {1: 3} if insiders else {}, careless, rng)
+
+
+def test_what_an_integer_program_allows_is_mostly_shown_in_a_roomy_system() -> None:
+    """A test of safety alone would be passed by showing nothing."""
+    rng = np.random.default_rng(5)
+    told = Told(rng.integers(0, 101, 60), 100)
+    for first in (0, 10, 20, 30):
+        told.ask("sum", np.arange(first, first + 30))
+    told.ask("max", np.arange(40))
+    center = told.center()
+    assert is_safe(told, center, 0, 60, 1)
+    assert is_safe(told, center, 0, 80, 0)
