@@ -9,9 +9,10 @@ import pytest
 
 from cae_sql.inference import shown
 from cae_sql.inference.center import Center
+from cae_sql.inference.shown import certified_runs
 from cae_sql.inference.trial import Standard
 
-from .told import Ints, Told, told_at_random
+from .told import Ints, Possible, Told, told_at_random
 
 TOPS = (1, 2, 3, 5, 10, 20, 40, 100)
 
@@ -151,3 +152,38 @@ def test_what_an_integer_program_allows_is_mostly_shown_in_a_roomy_system() -> N
     center = told.center()
     assert is_safe(told, center, 0, 60, 1)
     assert is_safe(told, center, 0, 80, 0)
+
+
+def test_answers_that_are_judged_together_are_safe_each_by_itself() -> None:
+    rng, looked_at = np.random.default_rng(11), 0
+    while looked_at < 150:
+        told = told_at_random(rng, int(rng.integers(15, 50)), int(rng.choice(TOPS)), int(rng.integers(2, 6)))
+        told.queries = [*told.queries[:-1], told_at_random(rng, told.size, 1, 1, ("sum",)).queries[0]]
+        center, need = told.center(len(told.queries) - 1), int(rng.integers(1, told.top + 1))
+        value = told.values[-1]
+        answers = [(value + by,) for by in rng.integers(-need, need + 1, 4).tolist()]
+        judged = told.trial(center, 1).judge_together(answers, Standard(need, None, 1), time.monotonic() + 20)
+        for answer, judgement in judged.items():
+            possible = Possible(told.size, told.top, told.queries, [*told.values[:-1], *answer])
+            assert judgement.safe
+            i, j = one_of_each_atom(told, center, 2, rng).tolist()
+            held = possible.end(j, int(rng.choice([-1, 1])), {})
+            assert held is not None
+            looked_at += 1
+            assert i == j or possible.run(i, {j: held}, need, rng)
+
+
+def test_every_value_of_a_certified_run_is_possible() -> None:
+    rng, looked_at = np.random.default_rng(12), 0
+    for _ in range(120):
+        told = told_at_random(rng, int(rng.integers(15, 60)), int(rng.choice(TOPS)), int(rng.integers(1, 6)))
+        center, possible = told.center(), told.program()
+        low, high = certified_runs(center)
+        labels = center.boxes.atoms.labels
+        for record in rng.integers(0, told.size, 4).tolist():
+            ends = int(low[labels[record]]), int(high[labels[record]])
+            if ends[0] <= ends[1]:
+                looked_at += 1
+                inside = int(rng.integers(ends[0], ends[1] + 1))
+                assert all(possible.can({record: value}) for value in {*ends, inside})
+    assert looked_at > 150
