@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.center import Basis, Center, basis_of, columns_in
 from cae_sql.inference.columns import relax
-from cae_sql.inference.prospect import Bounds
+from cae_sql.inference.prospect import Bounds, longest_step
 
 SIZE_THAT_COUNTS = 8
 """Atoms of more records than this are not preferred for it: entries matter more then."""
@@ -68,7 +68,9 @@ def _chosen(center: Center, need: int, insiders: int) -> list[tuple[Ints, NDArra
     sample = chance.integers(0, center.count, min(SAMPLED, center.count))
     shown = marks[sample]
     span = (boxes.high - boxes.low)[sample]
-    wanted = HELPED * (need + insiders * span)
+    # where as many as seemed enough were not, more are taken
+    again = center.renewals if center.rank == center.renewed_at else 0
+    wanted = HELPED * (1 + again) * (need + insiders * span)
     found: list[tuple[Ints, NDArray[np.float32]]] = []
     reach = np.zeros((len(sample), 0))
     each = max(1, center.marks.nbytes)
@@ -124,7 +126,8 @@ def centered(center: Center, bounds: Bounds) -> Ints | None:
             off,
             scale,
             moved,
-            STEPS,
+            min(STEPS, 200 * center.count),
+            longest_step(center.boxes),
             turn,
         )
     found = _with_sums(center, first, totals + moved, marks)

@@ -177,7 +177,7 @@ def apply_pending(
 def relax(
     columns: Columns, width: int, parents: Ints, ys: NDArray[np.int32], pivots: NDArray[np.int32], count: int,
     still: NDArray[np.bool_], down: Ints, up: Ints, off: Ints, scale: NDArray[np.float64], moved: Ints,
-    steps: int, seed: int,
+    steps: int, farthest: int, seed: int,
 ) -> float:  # fmt: skip
     """Bring basic atoms nearer to where they should be, by random steps of the others; every sum is kept.
 
@@ -188,6 +188,7 @@ def relax(
         scale: (k + count,) the weight of that, squared.
         moved: (p',) changes so far; changed in place.
         steps: Parts tried.
+        farthest: Longest step.
 
     Returns:
         The weighted sum of squares that is left.
@@ -207,7 +208,8 @@ def relax(
         if square == 0.0:
             continue
         by = np.int64(np.rint(along / square))
-        by = min(max(by, -down[j]), up[j])
+        # far steps of few leave them at the ends of their boxes
+        by = min(max(by, max(-down[j], np.int64(-farthest))), min(up[j], np.int64(farthest)))
         if by == 0 or (2 * along - by * square) * by <= 0:
             continue
         down[j] += by

@@ -362,6 +362,7 @@ class Prospect:
         near = np.minimum(highest - lowest, 4 * (self.boxes.high - self.boxes.low)[basic] + 8) // 2
         still = np.zeros(self.boxes.count, dtype=np.bool_)
         still[basic] = True
+        farthest = longest_step(self.boxes)
         for turn in range(RELAX_ROUNDS):
             now = totals[basic]
             if turn and ((now >= lowest) & (now <= highest)).all():
@@ -371,7 +372,8 @@ class Prospect:
             relax(
                 basis.columns, self.center.rank, self.parents, pending.ys, pending.pivots, len(pending.ys),
                 still, totals - bounds.least, bounds.most - totals, now - aim,
-                1.0 / np.maximum(near, 1.0) ** 2, moved, min(RELAX_STEPS, 200 * len(totals)), seed + turn,
+                1.0 / np.maximum(near, 1.0) ** 2, moved, min(RELAX_STEPS, 200 * len(totals)), farthest,
+                seed + turn,
             )  # fmt: skip
             totals = self._moved(basis, pending, totals, moved)
         return None
@@ -409,6 +411,11 @@ def columns_of(prospect: Prospect, basis: Basis, pending: Pending, parts: Ints) 
         found[:, : width + number] -= some[:, None] * pending.pivots[number, : width + number]
         found[:, width + number] = some
     return found
+
+
+def longest_step(boxes: Knowledge) -> int:
+    """How far one part is moved at once where many shall be moved a little."""
+    return max(1, int((boxes.high - boxes.low).max()) // 8)
 
 
 def nearer_room(boxes: Knowledge, totals: Ints, parts: Ints) -> Ints:

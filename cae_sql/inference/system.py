@@ -386,7 +386,12 @@ class AnsweredSystem:
             return
         # one by one, as they would have come through a gate
         while self._learned < len(self.answers):
-            self._take_in(self.answers[self._learned])
+            try:
+                if self._center.usable:
+                    self._take_in(self.answers[self._learned])
+            except OutOfTime:
+                # nothing is shown from here on, so everything new is refused
+                self._center.give_up()
             self._learned += 1
 
     def _take_in(self, answer: Answer) -> None:
