@@ -49,6 +49,8 @@ def rebuild(center: Center, bounds: Bounds, need: int, insiders: int) -> None:
     chosen = _chosen(center, need, insiders)
     if not chosen:
         return
+    # the old ones make place first
+    center.bases = center.bases[:1]
     columns = center.columns([inverse for _, inverse in chosen])
     bases = [Basis(basic, mine) for (basic, _), mine in zip(chosen, columns, strict=True) if mine is not None]
     if not bases:

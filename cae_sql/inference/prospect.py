@@ -24,9 +24,9 @@ SAMPLED = 400
 """Columns on which they are compared."""
 SPARE = 2
 """Exchange may take one in so many of a part's room: the rest is left for the records' own moves."""
-RELAX_STEPS = 20_000
+RELAX_STEPS = 6_000
 """Random steps, at most, between two looks at whether everything is inside its box."""
-RELAX_ROUNDS = 10
+RELAX_ROUNDS = 20
 """Such rounds before a table counts as not found."""
 
 

@@ -8,19 +8,19 @@ shown to keep a long enough run of values, or an exactly known set that will do 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.answers import Answer, Ints, Query
-from cae_sql.inference.center import Center
+from cae_sql.inference.center import Center, in_two
 from cae_sql.inference.centering import rebuild
 from cae_sql.inference.crowd import Crowd
 from cae_sql.inference.judging import Judgement, Search, Standard, judge, judge_pairs
 from cae_sql.inference.knowledge import Knowledge
-from cae_sql.inference.prospect import Prospect, Tables
+from cae_sql.inference.prospect import Bounds, Prospect, Tables
 from cae_sql.inference.runs import Effort
 from cae_sql.inference.shown import bounds_of, hold, show
 from cae_sql.inference.ties import without_ties
@@ -51,7 +51,9 @@ class Trial:
         else:
             self.settled = self.prospect.settled if self.prospect.usable else self._searched.settled
         self._shown: list[_Shown] = []
-        self._around: dict[object, tuple[Tables, Ints]] = {}
+        self._found: dict[tuple[Hashable, tuple[int, ...]], Ints] = {}
+        """Tables for single answers."""
+        self._around: dict[Hashable, tuple[Tables, Ints]] = {}
         """What was judged for whole ranges of answers, and who was left open: the others keep what they need
         at every table in between."""
 
@@ -93,14 +95,9 @@ class Trial:
         for group in extremes.values():
             if time.monotonic() > deadline:
                 break
-            sums = np.array([[values[place] for place in self.prospect.fresh] for values in group])
-            lows, highs = sums.min(axis=0, initial=2**62), sums.max(axis=0, initial=-(2**62))
-            judgement = self._show(
-                group[0], list(zip(lows.tolist(), highs.tolist(), strict=True)), standard, deadline
-            )
-            if judgement is None or not judgement.safe:
-                continue
-            found.update(dict.fromkeys(group, judgement))
+            judgement = self._show(group, standard, deadline)
+            if judgement is not None and judgement.safe:
+                found.update(dict.fromkeys(group, judgement))
         return found
 
     def judge(
@@ -139,7 +136,7 @@ class Trial:
             renew: Whether bases may be chosen anew: only where later verdicts may hang on these answers.
         """
         for shown in self._shown:
-            if shown.holds(self, values, standard):
+            if shown.standard is standard and tuple(values) in shown.group:
                 return shown.judgement
         judgement = self.judge_by_center(values, standard, deadline, renew)
         if judgement is not None and judgement.safe:
@@ -152,11 +149,11 @@ class Trial:
         """What the center shows for given answers; None where it can show nothing."""
         if not self.prospect.usable:
             return None
-        judgement = self._show(values, None, standard, deadline)
+        judgement = self._show([tuple(values)], standard, deadline)
         lost = judgement is None or not judgement.safe
         if lost and renew and self.center.stale and time.monotonic() < deadline:
             self._renew(standard)
-            judgement = self._show(values, None, standard, deadline) if self.prospect.usable else None
+            judgement = self._show([tuple(values)], standard, deadline) if self.prospect.usable else None
         return judgement
 
     def _renew(self, standard: Standard) -> None:
@@ -167,14 +164,15 @@ class Trial:
             rebuild(self.center, bounds_of(plain.boxes, pins), standard.need, standard.insiders)
         self.center.renewed()
         self._around.clear()
+        self._found.clear()
         self.prospect = Prospect(self.center, self.queries)
 
     def _show(
-        self, values: Sequence[int], ranges: list[tuple[int, int]] | None, standard: Standard, deadline: float
+        self, group: Sequence[tuple[int, ...]], standard: Standard, deadline: float
     ) -> Judgement | None:
-        """Everybody at once, for answers or, where extremes are as given, for all sums in some ranges."""
-        boxes = self.boxes_with(values)
-        first = self._show_reading(boxes, values, ranges, standard, deadline)
+        """Everybody at once, for answers that differ in sums only; None where nothing can be shown."""
+        boxes = self.boxes_with(group[0])
+        first = self._show_reading(boxes, group, standard, deadline)
         if first is None or not first.safe:
             return first
         if boxes.extremes:
@@ -184,11 +182,11 @@ class Trial:
                 return None
             for reading in readings[:1]:
                 # the strictest reading is the one an intruder takes, if any table agrees with it
-                second = self._show_reading(reading, values, ranges, standard, deadline)
+                second = self._show_reading(reading, group, standard, deadline)
                 if second is None or not second.safe:
                     return None
                 first = Judgement(True, min(first.width, second.width))
-        self._shown.append(_Shown(first, standard, tuple(values), ranges))
+        self._shown.append(_Shown(first, standard, frozenset(group)))
         return first
 
     def boxes_with(self, values: Sequence[int]) -> Knowledge:
@@ -200,9 +198,8 @@ class Trial:
         return boxes
 
     def _show_reading(
-        self, boxes: Knowledge, values: Sequence[int], ranges: list[tuple[int, int]] | None,
-        standard: Standard, deadline: float,
-    ) -> Judgement | None:  # fmt: skip
+        self, boxes: Knowledge, group: Sequence[tuple[int, ...]], standard: Standard, deadline: float
+    ) -> Judgement | None:
         prospect, need = self.prospect, standard.need
         narrowest = int((boxes.high - boxes.low).min())
         if narrowest < need:
@@ -212,24 +209,45 @@ class Trial:
         pins = hold(boxes, prospect.totals, standard.insiders + 2, pending.basic)
         if pins is None:
             return None
-        bounds = bounds_of(boxes, pins)
         extremes = tuple((each.top, each.value, each.atoms.tobytes()) for each in boxes.extremes)
         name = extremes, boxes.low.tobytes(), boxes.high.tobytes(), standard
         parts = None
-        if ranges is None:
-            totals = prospect.table(bounds, [values[place] for place in prospect.fresh])
-            tables = None if totals is None else Tables(totals, totals)
-            around = self._around.get(name)
-            if totals is not None and around is not None and around[0].has(totals):
-                parts = around[1]
-        else:
-            tables = prospect.between(bounds, ranges)
+        tables = self._tables(bounds_of(boxes, pins), group, name)
         if tables is None:
             return None
+        around = self._around.get(name)
+        if len(group) == 1 and around is not None and around[0].has(tables.least):
+            parts = around[1]
         shown = show(prospect, boxes, pins, tables, need, standard.insiders, deadline, parts)
-        if ranges is not None:
+        if len(group) > 1:
             self._around[name] = tables, shown.open
         return Judgement(not len(shown.open), shown.width)
+
+    def _tables(self, bounds: Bounds, group: Sequence[tuple[int, ...]], name: Hashable) -> Tables | None:
+        """Two tables between which there is one for each answer of a group; None where one was not found."""
+        fresh = self.prospect.fresh
+        sums = [[values[place] for place in fresh] for values in group]
+        if len(group) > 1:
+            found = self.prospect.between(
+                bounds, [(min(each), max(each)) for each in zip(*sums, strict=True)]
+            )
+            if found is not None:
+                return found
+        each_one: list[Ints | None] = [self._found.get((name, tuple(each))) for each in sums]
+
+        def work(first: int, last: int) -> None:
+            for place in range(first, last):
+                if each_one[place] is None:
+                    each_one[place] = self.prospect.table(bounds, sums[place])
+
+        in_two(work, len(sums), self.center.count * (self.center.rank + 1) if len(sums) > 1 else 0)
+        for each, table in zip(sums, each_one, strict=True):
+            if table is not None:
+                self._found[name, tuple(each)] = table
+        tables = [table for table in each_one if table is not None]
+        if len(tables) < len(sums):
+            return None
+        return Tables(np.minimum.reduce(tables), np.maximum.reduce(tables))
 
     def learn(self, values: Sequence[int], deadline: float) -> Learned:
         """What the system becomes with these answers; the system itself is left as it is.
@@ -269,26 +287,7 @@ class _Shown:
 
     judgement: Judgement
     standard: Standard
-    values: tuple[int, ...]
-    ranges: list[tuple[int, int]] | None
-
-    def holds(self, trial: Trial, values: Sequence[int], standard: Standard) -> bool:
-        """Whether that is true of some answers as well."""
-        if standard is not self.standard:
-            return False
-        if self.ranges is None:
-            return tuple(values) == self.values
-        fresh = set(trial.prospect.fresh)
-        others = all(
-            mine == theirs
-            for place, (mine, theirs) in enumerate(zip(values, self.values, strict=True))
-            if trial.queries[place].kind != "sum"
-        )
-        inside = all(
-            low <= values[place] <= high
-            for place, (low, high) in zip(sorted(fresh), self.ranges, strict=True)
-        )
-        return others and inside
+    group: frozenset[tuple[int, ...]]
 
 
 @dataclass(frozen=True, eq=False)

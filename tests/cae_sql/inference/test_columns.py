@@ -86,7 +86,7 @@ def test_steps_that_bring_basic_atoms_nearer_keep_every_sum_and_every_box() -> N
         off, moved = rng.integers(-50, 50, 8), np.zeros(30, dtype=np.int64)
         before, rooms = off.copy(), (down.copy(), up.copy())
         left = relax(
-            columns, 5, np.arange(30), ys, pivots, 3, still, down, up, off, np.ones(8), moved, 2_000, seed
+            columns, 5, np.arange(30), ys, pivots, 3, still, down, up, off, np.ones(8), moved, 2_000, 4, seed
         )
         assert (off == before - moved @ exact).all()
         assert not moved[still].any()
