@@ -294,38 +294,40 @@ class Prospect:
         totals = self.totals if start is None else start
         for spare in (SPARE, 1) if start is None else (1,):
             found = self._exchanged(totals, bounds, answers, spare)
-            if found is not None and self._holds(found, bounds, answers):
+            if found is not None and self._holds(found, totals, bounds, answers):
                 return found
         basis, pending = self.center.bases[0], self.pendings[0]
         assert pending is not None
         inside = np.clip(totals, bounds.least, bounds.most)
-        change = self._solved(pending, inside, answers)
+        change = self._solved(pending, inside, totals, answers)
         if change is None:
             return None
         inside[pending.basic] += change
         found = self._balanced(basis, pending, bounds, inside, seed)
-        return found if found is not None and self._holds(found, bounds, answers) else None
+        return found if found is not None and self._holds(found, totals, bounds, answers) else None
 
-    def _holds(self, totals: Ints, bounds: Bounds, answers: Sequence[int]) -> bool:
+    def _holds(self, totals: Ints, start: Ints, bounds: Bounds, answers: Sequence[int]) -> bool:
         """Whether totals are inside their bounds and agree with all answers, past and new: looked at anew."""
         if (totals < bounds.least).any() or (totals > bounds.most).any():
             return False
-        return not self._wrong(totals).any() and [self._value(row, totals) for row in self._rows] == list(
-            answers
-        )
+        values = [self._value(row, totals) for row in self._rows]
+        return values == list(answers) and not self._wrong(totals, start).any()
 
     def _value(self, row: NDArray[np.int32], totals: Ints) -> int:
         parts = np.flatnonzero(row)
         return int(row[parts].astype(np.int64) @ totals[parts])
 
-    def _wrong(self, totals: Ints) -> Ints:
-        """(k,) by how much totals miss each past sum."""
-        marks = self.center.marks[:, : self.center.rank]
-        touched = np.flatnonzero(totals != self.totals)
+    def _wrong(self, totals: Ints, start: Ints) -> Ints:
+        """(k,) by how much totals miss each past sum, which another table keeps."""
+        marks, parents = self.center.marks[:, : self.center.rank], self.parents
+        touched = np.flatnonzero(totals != start)
+        by = (start - totals)[touched]
+        # double floats hold whole numbers up to 2**53, and are multiplied many times faster
+        kind = np.float64 if float(np.abs(by.astype(np.float64)).sum()) < 2**53 else np.int64
         wrong = np.zeros(self.center.rank, dtype=np.int64)
-        for first in range(0, len(touched), 50_000):
-            some = touched[first : first + 50_000]
-            wrong += marks[self.parents[some]].astype(np.int64).T @ (self.totals - totals)[some]
+        for first in range(0, len(touched), 20_000):
+            some = slice(first, first + 20_000)
+            wrong += (marks[parents[touched[some]]].astype(kind).T @ by[some].astype(kind)).astype(np.int64)
         return wrong
 
     def _exchanged(self, totals: Ints, bounds: Bounds, answers: Sequence[int], spare: int) -> Ints | None:
@@ -341,10 +343,10 @@ class Prospect:
                 totals[parts] += by
         return totals
 
-    def _solved(self, pending: Pending, totals: Ints, answers: Sequence[int]) -> Ints | None:
+    def _solved(self, pending: Pending, totals: Ints, start: Ints, answers: Sequence[int]) -> Ints | None:
         """By how much the basic parts must change so that all sums hold, whatever their boxes say."""
         marks, rows = self.center.marks[:, : self.center.rank], self._rows.astype(np.int64)
-        missing = np.append(self._wrong(totals), np.array(answers, dtype=np.int64) - rows @ totals)
+        missing = np.append(self._wrong(totals, start), np.array(answers, dtype=np.int64) - rows @ totals)
         square = np.vstack([marks[self.parents[pending.basic]].T.astype(np.int64), rows[:, pending.basic]])
         change = np.rint(np.linalg.solve(square.astype(np.float64), missing.astype(np.float64)))
         if np.abs(change).max(initial=0) > 2**53:

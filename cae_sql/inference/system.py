@@ -292,12 +292,15 @@ class AnsweredSystem:
         Raises:
             InvalidInput: no resolution, so no grid; a count less than 1.
             InconsistentAnswers: no table agrees.
+            OutOfTime: none was found, of many records.
         """
         if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
             raise InvalidInput(f"count must be a whole number of at least 1, not {count!r}")
         kept = self.pool()
         places = np.arange(count) % len(kept.values)
         if isinstance(kept, Crowd):
+            if not self._center.usable:
+                raise OutOfTime("no table was found that agrees with all answers")
             crowd = Crowd(kept.values[places], seed + 1, prior=self.prior)
             crowd.unsettled = MOST * self.size
             crowd.mix(self._center)

@@ -125,7 +125,7 @@ def test_groups_that_public_filters_remove_are_not_asked(
     database: Database, path: Path, sql: str, asked: int
 ) -> None:
     assert groups_asked(database, sql) == asked
-    # Three departments have equally many members: which two of them are least is DuckDB's choice of the moment.
+    # Three departments have equally many members: which two of them are least DuckDB chooses afresh.
     tied = "ORDER BY COUNT(*) LIMIT" in sql
     if "LIMIT" not in sql or ("ORDER BY" in sql and not tied):
         with duckdb.connect(str(path), read_only=True) as plain:
