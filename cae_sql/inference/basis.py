@@ -251,7 +251,7 @@ def eliminate(
 
 
 def tableau_of(
-    matrix: NDArray[np.int64], values: Ints, room: NDArray[np.float64], slack: int = 0
+    matrix: NDArray[np.signedinteger], values: Ints, room: NDArray[np.float64], slack: int = 0
 ) -> tuple[Tableau, Ints, Ints] | None:
     """Reduce a whole system at once, the pivots chosen over all of it.
 

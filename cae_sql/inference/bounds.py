@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.answers import Ints
+from cae_sql.inference.basis import tableau_of
 from cae_sql.inference.interior import Bounds as Bounds
 from cae_sql.inference.interior import sparse_columns
 from cae_sql.inference.knowledge import Knowledge
@@ -57,8 +58,6 @@ class Solved:
     known: Knowledge
     sums: Ints
     """(k,) of the independent sums as asked."""
-    beta: Ints
-    """(r,) of the reduced rows."""
     programs: dict[int, ByPrograms] = field(default_factory=dict, repr=False)
     """Those of large components by their first atom, kept for who asks about some records, then others."""
 
@@ -133,14 +132,10 @@ def _component(
 ) -> None:
     known = system.known
     if not any(np.isin(extreme.atoms[0], atoms) for extreme in known.extremes):
-        everything = len(atoms) == known.count
-        rows = np.count_nonzero((known.matrix if everything else known.matrix[:, atoms]).any(axis=1))
-        if not rows:
-            return
-        free = np.setdiff1d(atoms, known.tableau.basic)
-        mine = np.flatnonzero(np.isin(known.tableau.basic, atoms))
-        if len(free) <= 1 and len(mine) == rows:
-            _closed_form(system, mine, free, totals)
+        whole = len(atoms) == known.count
+        part = known.matrix if whole else known.matrix[:, atoms]
+        rows = np.flatnonzero(part.any(axis=1))
+        if not len(rows) or (len(atoms) <= len(rows) + 1 and _closed_form(system, atoms, rows, totals)):
             return
     programs = system.programs.get(int(atoms[0])) or ByPrograms(system, atoms)
     if len(atoms) > LARGE:
@@ -148,31 +143,44 @@ def _component(
     programs.fill(wanted, totals, told)
 
 
-def _closed_form(system: Solved, mine: Ints, free: Ints, totals: Totals) -> None:
-    """No or one degree of freedom: s_i = β_i − e_i x, so x lies in an intersection of intervals."""
-    known, beta = system.known, system.beta[mine]
-    basic = known.tableau.basic[mine]
-    least, most = known.sizes * known.low, known.sizes * known.high
-    column = known.tableau.entries[mine, free[0]] if len(free) else np.zeros(len(mine), dtype=np.int64)
+def _closed_form(system: Solved, atoms: Ints, rows: Ints, totals: Totals) -> bool:
+    """No or one degree of freedom: s_i = β_i − e_i x, so x lies in an intersection of intervals.
+
+    False where there are no pivots of ±1 for all rows.
+    """
+    known = system.known
+    low, high = known.low[atoms], known.high[atoms]
+    least, most = known.sizes[atoms] * low, known.sizes[atoms] * high
+    room = (most - least).astype(np.float64)
+    found = tableau_of(known.matrix[np.ix_(rows, atoms)], system.sums[rows], room)
+    if found is None or len(found[0].basic) < len(rows):
+        return False
+    (tableau, beta, _), basic = found, found[0].basic
+    free = np.setdiff1d(np.arange(len(atoms)), basic)
+    column = tableau.entries[:, free[0]] if len(free) else np.zeros(len(rows), dtype=np.int64)
     moving, still = np.flatnonzero(column), np.flatnonzero(column == 0)
     scale = lcm(*np.unique(np.abs(column[moving])).tolist())
     ratio = scale // np.abs(column[moving]) * np.sign(column[moving])
     one = (beta[moving] - most[basic[moving]]) * ratio
     two = (beta[moving] - least[basic[moving]]) * ratio
-    low, high = int(np.minimum(one, two).max(initial=-(2**62))), int(np.maximum(one, two).min(initial=2**62))
+    first, last = (
+        int(np.minimum(one, two).max(initial=-(2**62))),
+        int(np.maximum(one, two).min(initial=2**62)),
+    )
     if len(free):
-        low, high = max(low, int(least[free[0]]) * scale), min(high, int(most[free[0]]) * scale)
+        first, last = max(first, int(least[free[0]]) * scale), min(last, int(most[free[0]]) * scale)
     outside = (beta[still] < least[basic[still]]) | (beta[still] > most[basic[still]])
-    if low > high or outside.any():
+    if first > last or outside.any():
         raise InconsistentAnswers("no table inside the domain agrees with the sums")
     if len(free):
-        totals.put(int(free[0]), 0, over(low, scale))
-        totals.put(int(free[0]), 1, over(high, scale))
-    totals.low[basic[still]] = totals.high[basic[still]] = beta[still]
-    ends = np.sort([beta[moving] * scale - column[moving] * end for end in (low, high)], axis=0)
-    for place, below, above in zip(basic[moving].tolist(), *ends.tolist(), strict=True):
+        totals.put(int(atoms[free[0]]), 0, over(first, scale))
+        totals.put(int(atoms[free[0]]), 1, over(last, scale))
+    totals.low[atoms[basic[still]]] = totals.high[atoms[basic[still]]] = beta[still]
+    ends = np.sort([beta[moving] * scale - column[moving] * end for end in (first, last)], axis=0)
+    for place, below, above in zip(atoms[basic[moving]].tolist(), *ends.tolist(), strict=True):
         totals.put(place, 0, over(below, scale))
         totals.put(place, 1, over(above, scale))
+    return True
 
 
 class ByPrograms:

@@ -23,12 +23,13 @@ from cae_sql.inference.mixing import UNIFORM, spread
 from cae_sql.inference.priors import Prior
 from cae_sql.inference.prospect import Prospect
 from cae_sql.inference.shown import bounds_of, hold
+from cae_sql.inference.witnesses import Pins
 
 MIX_STEPS = 3_000
 """Records of each world that are moved along the basis after an answer, at most."""
 FEWEST, MOST = 20_000, 4
-"""Pairs of each world that exchange after an answer: so many, and one for each unit that it moved, up to so
-many for each record."""
+"""Records of each world that are looked at for an exchange after an answer: so many, and one for each unit
+that it moved, up to so many for each record. Those who are alone in their atoms have none."""
 
 
 class Crowd:
@@ -97,8 +98,7 @@ class Crowd:
         self, values: NDArray[np.signedinteger], prospect: Prospect, boxes: Knowledge, answers: Sequence[int],
         goal: Ints | None, seed: int,
     ) -> bool:  # fmt: skip
-        labels, (order, firsts) = boxes.atoms.labels, boxes.members
-        totals = totals_of(values, labels, boxes.count)
+        totals = totals_of(values, boxes.atoms.labels, boxes.count)
         pins = hold(boxes, totals, 1, np.zeros(0, dtype=np.int64), seed)
         if pins is None:
             return False
@@ -108,17 +108,7 @@ class Crowd:
             pins = hold(boxes, goal, 1, np.zeros(0, dtype=np.int64), seed)
         if goal is None or pins is None:
             return False
-        held = np.zeros(len(values), dtype=np.bool_)
-        if boxes.extremes:
-            np.clip(values, boxes.low[labels], boxes.high[labels], out=values)
-            for marks, edge, best in ((pins.top, boxes.high, 1), (pins.bottom, boxes.low, -1)):
-                for atom in np.flatnonzero(marks):
-                    members = order[firsts[atom] : firsts[atom + 1]]
-                    members = members[~held[members]]
-                    record = members[np.argmax(best * values[members].astype(np.int64))]
-                    values[record], held[record] = edge[atom], True
-            totals = totals_of(values, labels, boxes.count)
-        return bool(spread(order, firsts, boxes.low, boxes.high, values, held, goal - totals, seed))
+        return settled(values, boxes, goal, pins, seed)
 
     def mix(self, center: Center) -> None:
         """Random moves that keep every answer: pairs within atoms, and records along the first basis."""
@@ -129,7 +119,8 @@ class Crowd:
         basis = center.bases[0]
         base = self._chance(len(self.values))
         self.moved += 1
-        exchanges = min(FEWEST + self.unsettled, MOST * size)
+        shared = np.flatnonzero((np.diff(firsts) > 1)[labels])
+        exchanges = min(FEWEST + self.unsettled, MOST * size) * len(shared) // size
         self.unsettled = 0
         odds = UNIFORM if self.prior is None else self.prior.odds
 
@@ -138,7 +129,7 @@ class Crowd:
                 values = self.values[place]
                 held = self._held(values, boxes, base + place)
                 jostle(
-                    order, firsts, labels, boxes.low, boxes.high, held, values, base + place,
+                    order, firsts, labels, shared, boxes.low, boxes.high, held, values, base + place,
                     exchanges, odds,
                 )  # fmt: skip
                 if center.rank:
@@ -164,6 +155,30 @@ class Crowd:
         return (self.seed * 1_000_003 + self.moved * 7919 + place * 104_729) % 2**31
 
 
+def settled(values: NDArray[np.signedinteger], boxes: Knowledge, goal: Ints, pins: Pins, seed: int) -> bool:
+    """Give the atoms new totals, their records changed at random; whether all of it found a place.
+
+    Args:
+        values: (n,) one world; changed.
+        boxes: Atoms, boxes and extremes.
+        goal: (p,) totals that leave room for the held records.
+        pins: How many records of each atom are held at its ends.
+        seed: Of chance.
+    """
+    labels, (order, firsts) = boxes.atoms.labels, boxes.members
+    held = np.zeros(len(values), dtype=np.bool_)
+    if boxes.extremes:
+        np.clip(values, boxes.low[labels], boxes.high[labels], out=values)
+        for marks, edge, best in ((pins.top, boxes.high, 1), (pins.bottom, boxes.low, -1)):
+            for atom in np.flatnonzero(marks):
+                members = order[firsts[atom] : firsts[atom + 1]]
+                members = members[~held[members]]
+                record = members[np.argmax(best * values[members].astype(np.int64))]
+                values[record], held[record] = edge[atom], True
+    shift = goal - totals_of(values, labels, boxes.count)
+    return bool(spread(order, firsts, boxes.low, boxes.high, values, held, shift, seed))
+
+
 @compiled()
 def totals_of(values: NDArray[np.signedinteger], labels: Ints, count: int) -> Ints:
     """(p,) totals of the atoms in one world (n,)."""
@@ -175,16 +190,19 @@ def totals_of(values: NDArray[np.signedinteger], labels: Ints, count: int) -> In
 
 @compiled()
 def jostle(
-    order: Ints, firsts: Ints, labels: Ints, low: Ints, high: Ints, held: NDArray[np.bool_],
+    order: Ints, firsts: Ints, labels: Ints, shared: Ints, low: Ints, high: Ints, held: NDArray[np.bool_],
     values: NDArray[np.signedinteger], seed: int, steps: int, odds: NDArray[np.float64],
 ) -> None:  # fmt: skip
-    """Pairs of records of one atom exchange: the sum of the two stays, its division becomes random."""
+    """Pairs of records of one atom exchange: the sum of the two stays, its division becomes random.
+
+    `shared` are the records that are not alone in their atoms.
+    """
     np.random.seed(seed)
     for _ in range(steps):
-        one = np.random.randint(0, len(labels))
+        one = shared[np.random.randint(0, len(shared))]
         atom = labels[one]
         size = firsts[atom + 1] - firsts[atom]
-        if size < 2 or held[one]:
+        if held[one]:
             continue
         two = order[firsts[atom] + np.random.randint(0, size)]
         if one == two or held[two]:

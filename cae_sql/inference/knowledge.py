@@ -12,12 +12,12 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from cae_sql.errors import InconsistentAnswers
 from cae_sql.inference.answers import Answer, Ints, Query
 from cae_sql.inference.atoms import Atoms
 from cae_sql.inference.basis import Directions, Tableau, tableau_of
+from cae_sql.inference.sums import coefficients_of, independent_sums, join, roots
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class Knowledge:
     """(p,) greatest value."""
     tableau: Tableau
     """The independent sums, reduced."""
-    matrix: NDArray[np.int64]
+    matrix: NDArray[np.signedinteger]
     """(k, p) the independent sums as asked."""
     extremes: tuple[Extreme, ...] = ()
     """Answered extremes that somebody must attain; boxes already obey them."""
@@ -61,8 +61,8 @@ class Knowledge:
     @classmethod
     def of(
         cls, size: int, top: int, answers: Sequence[Answer], slack: int = 0, atoms: Atoms | None = None
-    ) -> tuple[Knowledge, Ints, Ints]:
-        """Everything at once.
+    ) -> tuple[Knowledge, Ints]:
+        """Everything at once, without a tableau.
 
         Args:
             size: Number of records.
@@ -72,7 +72,7 @@ class Knowledge:
             atoms: The partition that the answers make, where it is known already.
 
         Returns:
-            The knowledge, the right-hand sides (k,) of its independent sums, and those of its reduced rows.
+            The knowledge, with sums in the smallest whole numbers that hold them, and their right-hand sides.
 
         Raises:
             InconsistentAnswers: a sum contradicts others, or boxes are empty.
@@ -81,33 +81,25 @@ class Knowledge:
             atoms = Atoms(size)
             for answer in answers:
                 atoms.refine(answer)
-        sums = [answer for answer in answers if answer.kind == "sum"]
         low, high = np.zeros(atoms.count, dtype=np.int64), np.full(atoms.count, top, dtype=np.int64)
-        known = cls(atoms, low, high, Tableau.empty(atoms.count), np.zeros((0, atoms.count), np.int64))
+        none = np.zeros((0, atoms.count), dtype=np.int64)
+        known = cls(atoms, low, high, Tableau.empty(atoms.count), none)
         for answer in answers:
             if answer.kind != "sum":
                 known = known.with_extreme(answer, int(answer.value))
         if (known.low > known.high).any():
             raise InconsistentAnswers("a maximum is less than a minimum over some of the same records")
-        matrix = np.zeros((len(sums), atoms.count), dtype=np.int64)
-        for place, answer in enumerate(sums):
-            atoms.fill_row(answer, matrix[place])
+        sums = [answer for answer in answers if answer.kind == "sum"]
+        matrix = coefficients_of(atoms, sums)
         values = np.array([int(answer.value) for answer in sums], dtype=np.int64)
         room = (known.sizes * (known.high - known.low)).astype(np.float64)
-        found = tableau_of(matrix, values, room, slack)
-        if found is None:
-            none = Tableau.empty(atoms.count)
-            return (
-                replace(known, tableau=Tableau(none.basic, none.entries, matrix), matrix=matrix),
-                values,
-                values[:0],
-            )
-        tableau, beta, rows = found
-        return (
-            replace(known, tableau=tableau, matrix=matrix if len(rows) == len(matrix) else matrix[rows]),
-            values[rows],
-            beta,
-        )
+        rows = independent_sums(matrix, values, room, slack)
+        return replace(known, matrix=matrix if len(rows) == len(matrix) else matrix[rows]), values[rows]
+
+    def without_sums(self) -> Knowledge:
+        """Atoms, boxes and extremes alone."""
+        none = np.zeros((0, self.count), dtype=np.int64)
+        return replace(self, tableau=Tableau.empty(self.count), matrix=none)
 
     @property
     def sizes(self) -> Ints:
@@ -132,17 +124,12 @@ class Knowledge:
     @cached_property
     def components(self) -> Ints:
         """(p,) which component each atom is in: atoms that share no sum and no extreme are independent."""
-        rows = sparse.csr_matrix(self.matrix)
-        sets = np.zeros((len(self.extremes), self.count), dtype=np.int64)
-        for place, extreme in enumerate(self.extremes):
-            sets[place, extreme.atoms] = 1
-        links = sparse.vstack([rows, sparse.csr_matrix(sets)])
-        both = sparse.bmat([[None, links.T], [links, None]]) if links.shape[0] else None
-        if both is None:
-            return np.arange(self.count)
-        labels: Ints = sparse.csgraph.connected_components(both, directed=False)[1][: self.count].astype(
-            np.int64
-        )
+        root = np.arange(self.count)
+        for row in self.matrix:
+            join(root, np.flatnonzero(row))
+        for extreme in self.extremes:
+            join(root, extreme.atoms)
+        labels: Ints = np.unique(roots(root), return_inverse=True)[1]
         return labels
 
     @cached_property

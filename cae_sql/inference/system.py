@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from cae_sql.domain import Number, exact
 from cae_sql.errors import InconsistentAnswers, InvalidInput, OutOfTime
 from cae_sql.inference.answers import Answer, Grid, Ints, Kind, Query, extreme_answer, sum_answer
+from cae_sql.inference.at_once import all_at_once
 from cae_sql.inference.atoms import Atoms
 from cae_sql.inference.bounds import Bounds, ByPrograms, Exact, Progress, Solved, intervals
 from cae_sql.inference.center import Center
@@ -39,6 +40,8 @@ POOL = 24
 """Worlds kept in the pool."""
 SMALL = 5_000
 """Up to so many records worlds are kept with a tableau of their own, and searched record by record."""
+AT_ONCE = 12
+"""So many new answers of large systems are taken in together, fewer one by one."""
 REAL_TOLERANCE = Fraction(1, 10**9)
 """Relative difference within which sums of reals do not contradict each other."""
 FINEST = 2**45
@@ -387,6 +390,8 @@ class AnsweredSystem:
             pool.mix(list(range(len(pool.values))), 3)
             self._pool, self._learned = pool, len(self.answers)
             return
+        if len(answers) >= AT_ONCE and self._learn_all():
+            return
         # one by one, as they would have come through a gate
         while self._learned < len(self.answers):
             try:
@@ -396,6 +401,17 @@ class AnsweredSystem:
                 # nothing is shown from here on, so everything new is refused
                 self._center.give_up()
             self._learned += 1
+
+    def _learn_all(self) -> bool:
+        """Begin anew with all answers at once; False where that finds no table."""
+        assert isinstance(self._pool, Crowd)
+        system = self._system()
+        found = all_at_once(system.known, system.sums, self._pool)
+        if found is None:
+            return False
+        self._center, self._pool = found
+        self._learned = len(self.answers)
+        return True
 
     def _take_in(self, answer: Answer) -> None:
         """Bring center and crowd to one more answer."""
