@@ -113,6 +113,7 @@ def centered(center: Center, bounds: Bounds) -> Ints | None:
     none, pivots = np.zeros((0, center.count), np.int32), np.zeros((0, center.rank), np.int32)
     everyone = np.arange(center.count)
     off, moved = totals[mine] - aim, np.zeros(center.count, dtype=np.int64)
+    least, most = bounds.least[mine] - aim, bounds.most[mine] - aim
     down, up = totals - bounds.least, bounds.most - totals
     for turn in range(ROUNDS):
         relax(
@@ -127,8 +128,11 @@ def centered(center: Center, bounds: Bounds) -> Ints | None:
             up,
             off,
             scale,
+            least,
+            most,
             moved,
             min(STEPS, 200 * center.count),
+            STEPS,
             longest_step(center.boxes),
             turn,
         )

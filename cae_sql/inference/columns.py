@@ -22,6 +22,8 @@ TILE = 64
 """Columns that are looked at together."""
 NOTHING = np.float32(1e-12)
 """A load so small that nothing is in the way."""
+LOOKED_EVERY = 250
+"""Steps between two looks at whether everything is where it may be."""
 SAFETY = 1 - 1e-5
 """Where loads are single floats, what they say of rooms is taken so much smaller."""
 
@@ -41,6 +43,46 @@ def effective(
             for i in range(width + h):
                 buffer[i] -= y * pivots[h, i]
         buffer[width + h] = y
+
+
+@compiled()
+def columns_of(
+    columns: Columns, width: int, parents: Ints, ys: NDArray[np.int32], pivots: NDArray[np.int32], count: int,
+    parts: Ints,
+) -> NDArray[np.int32]:  # fmt: skip
+    """(a, k + count) the columns of some parts after `count` pending pivots."""
+    found = np.zeros((len(parts), width + count), np.int32)
+    for place in range(len(parts)):
+        part = parts[place]
+        effective(columns, width, parents[part], ys, pivots, count, part, found[place])
+    return found
+
+
+@compiled()
+def strains(
+    pivots: NDArray[np.int32], signs: Ints, spaces: Ints, shown: NDArray[np.int32], ys: NDArray[np.int32],
+    allowed: Ints,
+) -> NDArray[np.float64]:  # fmt: skip
+    """What some columns would ask of the basic atoms after each of several pivots: the mean of the worst.
+
+    Args:
+        pivots: (c, k) column of each pivot; signs: (c,) its entry in the new row, 1 or −1.
+        spaces: (c,) how far each can move.
+        shown: (a, k) columns.
+        ys: (a,) their entries in the new row.
+        allowed: (k,) how far the basic atoms can move.
+    """
+    found = np.zeros(len(pivots))
+    for c in range(len(pivots)):
+        total = 0.0
+        for a in range(len(shown)):
+            y = ys[a] * signs[c]
+            worst = abs(y) / max(spaces[c], 1)
+            for i in range(shown.shape[1]):
+                worst = max(worst, abs(shown[a, i] - y * pivots[c, i]) / allowed[i])
+            total += worst
+        found[c] = total / max(len(shown), 1)
+    return found
 
 
 @compiled()
@@ -115,7 +157,7 @@ def loads(
 @compiled()
 def combine(
     ends: NDArray[np.floating], own: Ints, share: float, slack: float, span: Ints, first: Ints, last: Ints,
-    insiders: int, from_: int, to: int, out: Ints,
+    insiders: int, from_: int, to: int, out: Ints, free: NDArray[np.bool_],
 ) -> None:  # fmt: skip
     """Widths that rooms of several bases add up to, with insiders as if one other record gave nothing.
 
@@ -130,7 +172,8 @@ def combine(
         span: (a,) width of each box; `first` and `last`: where in it a record may be.
         insiders: 0 or 1.
         from_: First column looked at; `to`: the one after the last.
-        out: (a,) filled: width, −1 where an insider's value is not shown to be free.
+        out: (a,) filled: width of the record's own run.
+        free: (a,) filled: whether, as an insider, it may have any value while another has all of that run.
     """
     for c in range(from_, to):
         far = np.zeros((2, 2), np.int64)  # for whom, in which direction
@@ -147,9 +190,8 @@ def combine(
                 far[whom, way] = total - (most if insiders else 0)
         width = min(span[c] - first[c], far[0, 0]) + min(first[c], far[0, 1])
         width = min(width, min(span[c] - last[c], far[0, 0]) + min(last[c], far[0, 1]))
-        if insiders and (far[1, 0] < span[c] - first[c] or far[1, 1] < last[c]):
-            width = -1
         out[c] = width
+        free[c] = not insiders or (far[1, 0] >= span[c] - first[c] and far[1, 1] >= last[c])
 
 
 @compiled()
@@ -176,9 +218,9 @@ def apply_pending(
 @compiled()
 def relax(
     columns: Columns, width: int, parents: Ints, ys: NDArray[np.int32], pivots: NDArray[np.int32], count: int,
-    still: NDArray[np.bool_], down: Ints, up: Ints, off: Ints, scale: NDArray[np.float64], moved: Ints,
-    steps: int, farthest: int, seed: int,
-) -> float:  # fmt: skip
+    still: NDArray[np.bool_], down: Ints, up: Ints, off: Ints, scale: NDArray[np.float64], least: Ints,
+    most: Ints, moved: Ints, steps: int, enough: int, farthest: int, seed: int,
+) -> None:  # fmt: skip
     """Bring basic atoms nearer to where they should be, by random steps of the others; every sum is kept.
 
     Args:
@@ -186,17 +228,22 @@ def relax(
         down: (p',) how far each part can still fall; changed in place. Also `up`.
         off: (k + count,) how far each basic atom's total is above its goal; changed in place.
         scale: (k + count,) the weight of that, squared.
+        least: (k + count,) the least that is allowed of `off`. Also `most`.
         moved: (p',) changes so far; changed in place.
-        steps: Parts tried.
+        steps: Parts tried, at most.
+        enough: From so many on it ends as soon as everything is within what is allowed.
         farthest: Longest step.
-
-    Returns:
-        The weighted sum of squares that is left.
     """
     np.random.seed(seed)
     rows = width + count
     buffer = np.zeros(rows, np.int32)
-    for _ in range(steps):
+    for step in range(steps):
+        if step >= enough and (step - enough) % LOOKED_EVERY == 0:
+            inside = True
+            for i in range(rows):
+                inside = inside and least[i] <= off[i] <= most[i]
+            if inside:
+                return
         j = np.random.randint(0, len(parents))
         if still[j]:
             continue
@@ -217,7 +264,3 @@ def relax(
         moved[j] += by
         for i in range(rows):
             off[i] -= buffer[i] * by
-    left = 0.0
-    for i in range(rows):
-        left += scale[i] * off[i] * off[i]
-    return left

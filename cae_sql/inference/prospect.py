@@ -9,24 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.inference.answers import Ints, Query
 from cae_sql.inference.center import Basis, Center, Pending, in_two
-from cae_sql.inference.columns import effective, reduce_row, relax
+from cae_sql.inference.columns import columns_of, reduce_row, relax, strains
 from cae_sql.inference.knowledge import Knowledge
 
 LOOKED_AT = 16
 """Roomiest parts that are compared as pivots."""
 SAMPLED = 400
 """Columns on which they are compared."""
-SPARE = 2
-"""Exchange may take one in so many of a part's room: the rest is left for the records' own moves."""
+SPARE = 1
+"""Exchange may take 1 / 2**SPARE of a part's room: the rest is left for the records' own moves."""
 RELAX_STEPS = 6_000
 """Random steps, at most, between two looks at whether everything is inside its box."""
-RELAX_ROUNDS = 20
+ROOMY = 2_000
+"""Of these at least so many where the table shall leave everybody room."""
+PATIENCE = 5
+"""Rounds without progress after which it counts as not found."""
+RELAX_ROUNDS = 60
 """Such rounds before a table counts as not found."""
 
 
@@ -80,6 +85,11 @@ class Prospect:
         self.usable = center.usable
         self._rows = np.zeros((0, count), dtype=np.int32)
         self._extend()
+        self._pairs: dict[int, tuple[Ints, Ints]] = {}
+        self._free: dict[int, Ints] = {}
+        """By sum, what may be exchanged: looked for once."""
+        self._summed: dict[int, tuple[Ints, Ints]] = {}
+        """By sum, its parts and their coefficients."""
 
     # --- bases
 
@@ -115,14 +125,15 @@ class Prospect:
         row_of = np.full(self.center.count, -1, dtype=np.int64)
         row_of[basis.basic] = np.arange(len(basis.basic))
         mine = np.flatnonzero(row_of[self.parents] >= 0)
-        room = self._room(mine)
+        room = self._room[mine]
         order = mine[np.lexsort((room, row_of[self.parents[mine]]))]
         last = np.flatnonzero(np.diff(row_of[self.parents[order]], append=-1))
         return order[last]
 
-    def _room(self, parts: Ints) -> Ints:
-        """How far some parts can move at the center, to the nearer side; of three or more without two."""
-        return nearer_room(self.boxes, self.totals, parts)
+    @cached_property
+    def _room(self) -> Ints:
+        """(p',) how far parts can move at the center, to the nearer side; of three or more without two."""
+        return nearer_room(self.boxes, self.totals)
 
     def _pending(
         self, basis: Basis, basics: Ints, rows: NDArray[np.int32], places: list[int], used: NDArray[np.bool_],
@@ -180,49 +191,47 @@ class Prospect:
         places = np.flatnonzero((np.abs(ys[done]) == 1) & ~used)
         if not len(places):
             return None
-        room = self._room(places)
+        room = self._room[places]
         if len(places) > LOOKED_AT:
             best = np.argpartition(-room, LOOKED_AT - 1)[:LOOKED_AT]
             places, room = places[best], room[best]
         width = self.center.rank + done
-        columns = np.array([self._column(basis, ys, pivots, done, int(place)) for place in places])
+        columns = self._columns(basis, ys, pivots, done, places)
         chance = np.random.default_rng(width)
         sample = chance.integers(0, self.boxes.count, min(SAMPLED, self.boxes.count))
-        shown = np.array([self._column(basis, ys, pivots, done, int(place)) for place in sample])
-        allowed = np.maximum(self._room(basic), 1)
-        costs = []
-        for column, place, space in zip(columns, places, room, strict=True):
-            y = ys[done][sample] * ys[done, place]
-            needs = np.abs(shown - np.outer(y, column)) / allowed if width else np.zeros((len(sample), 1))
-            costs.append(float((np.maximum(needs.max(axis=1), np.abs(y) / max(space, 1))).mean()))
-        chosen = int(np.argmin(costs))
+        shown = self._columns(basis, ys, pivots, done, sample)
+        allowed = np.maximum(self._room[basic], 1)
+        signs = ys[done, places].astype(np.int64)
+        chosen = int(np.argmin(strains(columns, signs, room, shown, ys[done, sample], allowed)))
         pivots[done, :width] = columns[chosen]
         return int(places[chosen])
 
-    def _column(
-        self, basis: Basis, ys: NDArray[np.int32], pivots: NDArray[np.int32], done: int, part: int
+    def _columns(
+        self, basis: Basis, ys: NDArray[np.int32], pivots: NDArray[np.int32], done: int, parts: Ints
     ) -> NDArray[np.int32]:
-        column = np.zeros(self.center.rank + done, dtype=np.int32)
-        effective(basis.columns, self.center.rank, self.parents[part], ys, pivots, done, part, column)
-        return column
+        return columns_of(basis.columns, self.center.rank, self.parents, ys, pivots, done, parts)
 
     # --- tables
 
-    def between(self, bounds: Bounds, answers: Sequence[tuple[int, int]]) -> Tables | None:
+    def between(
+        self, bounds: Bounds, answers: Sequence[tuple[int, int]], start: Ints | None = None
+    ) -> Tables | None:
         """Tables that agree with past answers and give all new sums between two values each.
 
         Args:
             bounds: Of the parts' totals.
             answers: Least and greatest value for each of the fresh sums.
+            start: (p',) a table that agrees with past answers, to exchange around; by default the center's.
 
         Returns:
             None where exchange does not suffice: `table` may find one for single answers.
         """
-        least, most = self.totals.copy(), self.totals.copy()
+        totals = self.totals if start is None else start
+        least, most = totals.copy(), totals.copy()
         if (least < bounds.least).any() or (most > bounds.most).any():
             return None
         for number, (low, high) in enumerate(answers):
-            now = int(self._rows[number].astype(np.int64) @ self.totals)
+            now = self._value(number, totals)
             for goal in (low - now, high - now):
                 changes = self._exchange(number, goal, Tables(least, most), bounds)
                 if changes is None:
@@ -231,7 +240,7 @@ class Prospect:
                     least[parts] += np.minimum(by, 0)
                     most[parts] += np.maximum(by, 0)
         # shares are rounded: for a smaller change of a sum one of them may be greater by one
-        moved = (least < self.totals) | (most > self.totals)
+        moved = (least < totals) | (most > totals)
         least = np.where(moved, np.maximum(least - 1, bounds.least), least)
         most = np.where(moved, np.minimum(most + 1, bounds.most), most)
         return Tables(least, most)
@@ -246,17 +255,21 @@ class Prospect:
         if goal == 0:
             return []
         row, others = self._rows[number], np.delete(self._rows, number, axis=0)
-        up, down = (bounds.most - tables.most) // spare, (tables.least - bounds.least) // spare
+        up, down = (bounds.most - tables.most) >> spare, (tables.least - bounds.least) >> spare
         gain = np.where((row > 0) == (goal > 0), up, down)
         way = 1 if goal > 0 else -1
         # first what stands in no other sum at all
-        free = np.flatnonzero(self._unseen(others) & (row != 0))
+        if number not in self._free:
+            self._free[number] = np.flatnonzero(self._unseen(others) & (row != 0))
+        free = self._free[number]
         taken = _shared(abs(goal), gain[free])
         changes = [(free, way * row[free] * taken)]
         gain[free] -= taken
         left = abs(goal) - int(taken.sum())
         if left:
-            inside, outside = self._twins(others, row)
+            if number not in self._pairs:
+                self._pairs[number] = self._twins(others, row)
+            inside, outside = self._pairs[number]
             give = np.where((row[inside] > 0) == (goal > 0), down[outside], up[outside])
             taken = _shared(left, np.minimum(gain[inside], give))
             if int(taken.sum()) < left:
@@ -292,30 +305,41 @@ class Prospect:
             start: (p',) totals of another table than the center's to start from.
         """
         totals = self.totals if start is None else start
-        for spare in (SPARE, 1) if start is None else (1,):
+        for spare in (SPARE, 0) if start is None else (0,):
             found = self._exchanged(totals, bounds, answers, spare)
             if found is not None and self._holds(found, totals, bounds, answers):
                 return found
+        return self.balanced(bounds, answers, seed, start)
+
+    def balanced(
+        self, bounds: Bounds, answers: Sequence[int], seed: int = 0, start: Ints | None = None
+    ) -> Ints | None:
+        """As `table`, by balanced steps alone: what could be exchanged is left as it is."""
+        totals = self.totals if start is None else start
         basis, pending = self.center.bases[0], self.pendings[0]
         assert pending is not None
         inside = np.clip(totals, bounds.least, bounds.most)
-        change = self._solved(pending, inside, totals, answers)
+        change = self._solved(inside, totals, answers)
         if change is None:
             return None
         inside[pending.basic] += change
-        found = self._balanced(basis, pending, bounds, inside, seed)
+        found = self._balanced(basis, pending, bounds, inside, ROOMY if start is None else 0, seed)
         return found if found is not None and self._holds(found, totals, bounds, answers) else None
 
     def _holds(self, totals: Ints, start: Ints, bounds: Bounds, answers: Sequence[int]) -> bool:
         """Whether totals are inside their bounds and agree with all answers, past and new: looked at anew."""
         if (totals < bounds.least).any() or (totals > bounds.most).any():
             return False
-        values = [self._value(row, totals) for row in self._rows]
+        values = [self._value(number, totals) for number in range(len(self._rows))]
         return values == list(answers) and not self._wrong(totals, start).any()
 
-    def _value(self, row: NDArray[np.int32], totals: Ints) -> int:
-        parts = np.flatnonzero(row)
-        return int(row[parts].astype(np.int64) @ totals[parts])
+    def _value(self, number: int, totals: Ints) -> int:
+        """What a fresh sum is."""
+        if number not in self._summed:
+            parts = np.flatnonzero(self._rows[number])
+            self._summed[number] = parts, self._rows[number, parts].astype(np.int64)
+        parts, coefficients = self._summed[number]
+        return int(coefficients @ totals[parts])
 
     def _wrong(self, totals: Ints, start: Ints) -> Ints:
         """(k,) by how much totals miss each past sum, which another table keeps."""
@@ -335,7 +359,7 @@ class Prospect:
             return None
         totals = totals.copy()
         for number, answer in enumerate(answers):
-            now = int(self._rows[number].astype(np.int64) @ totals)
+            now = self._value(number, totals)
             changes = self._exchange(number, answer - now, Tables(totals, totals), bounds, spare)
             if changes is None:
                 return None
@@ -343,54 +367,57 @@ class Prospect:
                 totals[parts] += by
         return totals
 
-    def _solved(self, pending: Pending, totals: Ints, start: Ints, answers: Sequence[int]) -> Ints | None:
+    def _solved(self, totals: Ints, start: Ints, answers: Sequence[int]) -> Ints | None:
         """By how much the basic parts must change so that all sums hold, whatever their boxes say."""
-        marks, rows = self.center.marks[:, : self.center.rank], self._rows.astype(np.int64)
-        missing = np.append(self._wrong(totals, start), np.array(answers, dtype=np.int64) - rows @ totals)
-        square = np.vstack([marks[self.parents[pending.basic]].T.astype(np.int64), rows[:, pending.basic]])
-        change = np.rint(np.linalg.solve(square.astype(np.float64), missing.astype(np.float64)))
+        now = [self._value(number, totals) for number in range(len(self._rows))]
+        missing = np.append(self._wrong(totals, start), np.array(answers, dtype=np.int64) - now)
+        square, inverse = self._square
+        change = np.rint(inverse @ missing.astype(np.float64))
         if np.abs(change).max(initial=0) > 2**53:
             return None
         whole = change.astype(np.int64)
         return whole if (square @ whole == missing).all() else None
 
+    @cached_property
+    def _square(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """(k + g, k + g) coefficients of the first basis' parts in all sums, and their inverse."""
+        pending = self.pendings[0]
+        assert pending is not None
+        marks = self.center.marks[self.parents[pending.basic], : self.center.rank]
+        square = np.vstack([marks.T.astype(np.int64), self._rows[:, pending.basic]])
+        return square, np.rint(np.linalg.inv(square.astype(np.float64)))
+
     def _balanced(
-        self, basis: Basis, pending: Pending, bounds: Bounds, totals: Ints, seed: int
+        self, basis: Basis, pending: Pending, bounds: Bounds, totals: Ints, enough: int, seed: int
     ) -> Ints | None:
         """Bring the basic parts inside their bounds, and from there on towards the middle."""
-        basic = pending.basic
+        basic, found = pending.basic, totals.copy()
         lowest, highest = bounds.least[basic], bounds.most[basic]
         # an atom of many records is roomy long before it is half full
         near = np.minimum(highest - lowest, 4 * (self.boxes.high - self.boxes.low)[basic] + 8) // 2
+        scale = 1.0 / np.maximum(near, 1.0) ** 2
         still = np.zeros(self.boxes.count, dtype=np.bool_)
         still[basic] = True
-        farthest = longest_step(self.boxes)
+        steps, farthest = min(RELAX_STEPS, 200 * len(totals)), longest_step(self.boxes)
+        least, since = np.inf, 0
         for turn in range(RELAX_ROUNDS):
-            now = totals[basic]
-            if turn and ((now >= lowest) & (now <= highest)).all():
-                return totals
+            now = found[basic]
+            outside = int(np.maximum(np.maximum(lowest - now, now - highest), 0).sum())
+            if turn and not outside:
+                return found
+            least, since = (outside, 0) if outside < least else (least, since + 1)
+            if since == PATIENCE:
+                return None
             aim = np.clip(now, lowest + near, highest - near)
-            moved = np.zeros_like(totals)
+            off, moved = now - aim, np.zeros_like(found)
             relax(
                 basis.columns, self.center.rank, self.parents, pending.ys, pending.pivots, len(pending.ys),
-                still, totals - bounds.least, bounds.most - totals, now - aim,
-                1.0 / np.maximum(near, 1.0) ** 2, moved, min(RELAX_STEPS, 200 * len(totals)), farthest,
-                seed + turn,
+                still, found - bounds.least, bounds.most - found, off, scale, lowest - aim, highest - aim,
+                moved, steps, enough, farthest, seed + turn,
             )  # fmt: skip
-            totals = self._moved(basis, pending, totals, moved)
+            found += moved
+            found[basic] = aim + off
         return None
-
-    def _moved(self, basis: Basis, pending: Pending, totals: Ints, moved: Ints) -> Ints:
-        """Totals after moves of parts that are not basic, the basic ones following."""
-        parts = np.flatnonzero(moved)
-        after = totals + moved
-        change = np.zeros(len(pending.basic), dtype=np.int64)
-        for first in range(0, len(parts), 10_000):
-            some = parts[first : first + 10_000]
-            columns = columns_of(self, basis, pending, some)
-            change += columns.astype(np.int64).T @ moved[some]
-        after[pending.basic] -= change
-        return after
 
     @property
     def rows(self) -> NDArray[np.int32]:
@@ -403,29 +430,15 @@ class Prospect:
         return np.hstack([marks, self._rows[:, parts].T.astype(np.int8)])
 
 
-def columns_of(prospect: Prospect, basis: Basis, pending: Pending, parts: Ints) -> NDArray[np.int32]:
-    """(a, k + g) the columns of some parts with everything pending carried out."""
-    width = prospect.center.rank
-    found = np.zeros((len(parts), width + len(pending.ys)), dtype=np.int32)
-    found[:, :width] = basis.columns[prospect.parents[parts], :width]
-    for number, y in enumerate(pending.ys):
-        some = y[parts]
-        found[:, : width + number] -= some[:, None] * pending.pivots[number, : width + number]
-        found[:, width + number] = some
-    return found
-
-
 def longest_step(boxes: Knowledge) -> int:
     """How far one part is moved at once where many shall be moved a little."""
     return max(1, int((boxes.high - boxes.low).max()) // 8)
 
 
-def nearer_room(boxes: Knowledge, totals: Ints, parts: Ints) -> Ints:
-    """How far some atoms can move, to the nearer side; of three records or more, without two of them."""
-    sizes, low, high = boxes.sizes[parts], boxes.low[parts], boxes.high[parts]
-    room: Ints = np.minimum(totals[parts] - sizes * low, sizes * high - totals[parts])
-    many = sizes >= 3
-    return np.where(many, room - 2 * -(-room // np.maximum(sizes, 1)), room // 2)
+def nearer_room(boxes: Knowledge, totals: Ints) -> Ints:
+    """(p,) how far atoms can move, to the nearer side; of three records or more, without two of them."""
+    room: Ints = np.minimum(totals - boxes.sizes * boxes.low, boxes.sizes * boxes.high - totals)
+    return np.where(boxes.sizes >= 3, room - 2 * -(-room // boxes.sizes), room >> 1)
 
 
 def _split(center: Center, boxes: Knowledge, parents: Ints) -> Ints:

@@ -11,7 +11,8 @@ Extremes are attained by *held* records, more of them than the two that may be e
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,12 +36,35 @@ MOST_OPEN = 20_000
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """What was shown."""
+    """What one pair of tables shows. Shapes: p' parts."""
 
     width: int
-    """Everybody takes a run of so many values less one, those left open aside."""
-    open: Ints
-    """Parts of which less than what is needed was shown."""
+    """Every record takes a run of so many values less one, whatever an insider has; −1: nothing shown."""
+    own: NDArray[np.bool_]
+    """(p',) whose records take a run that is long enough, if what the insider has is free ..."""
+    free: NDArray[np.bool_]
+    """(p',) ... and whose records, as insiders, may have any value of their box meanwhile."""
+
+    @property
+    def open(self) -> Ints:
+        """Parts of which, in one part or the other, less than what is needed was shown."""
+        return np.flatnonzero(~(self.own & self.free))
+
+
+def all_pairs(those: Sequence[Shown]) -> bool:
+    """Whether several tables together show everybody a long enough run, whatever any other's value is.
+
+    A record and an insider must both find theirs around the same table: what one table shows of the one and
+    another table of the other says nothing of the two together.
+    """
+    own, free = (np.zeros(len(those[0].own), dtype=np.int64) for _ in range(2)) if those else (None, None)
+    if own is None or free is None:
+        return False
+    for number, shown in enumerate(those):
+        own |= shown.own.astype(np.int64) << number
+        free |= shown.free.astype(np.int64) << number
+    mine, theirs = (np.flatnonzero(np.bincount(each)) for each in (own, free))
+    return bool((mine[:, None] & theirs[None, :]).all())
 
 
 def hold(boxes: Knowledge, totals: Ints, copies: int, basic: Ints, seed: int | None = None) -> Pins | None:
@@ -129,7 +153,7 @@ class Showing:
         """Whether single floats are enough: rooms then count a little less than they are."""
         self.slack = 0.0 if self.single else 1e-9
 
-    def exactly(self, parts: Ints, need: int, deadline: float) -> tuple[Ints, Ints]:
+    def exactly(self, parts: Ints, need: int, deadline: float) -> Shown:
         """Widths that the bases show, one basis after the other as long as somebody has too little.
 
         Args:
@@ -138,8 +162,7 @@ class Showing:
             deadline: `time.monotonic()` after which no further bases are made.
 
         Returns:
-            (a,) widths, at least; −1 where an insider's value is not shown to be free. And (b,) those who are
-            left with too little, as places among the parts.
+            What was shown, of these parts.
         """
         prospect, everyone = self.prospect, np.arange(len(parts))
         far = _Far(self, parts)
@@ -163,7 +186,8 @@ class Showing:
             basic, columns = found
             used[basic] = True
             far.add(left, self._ends(columns, basic), basic)
-        return far.widths, far.left(need)
+        width = int(min(need, far.widths.min(initial=need))) if far.free.all() else -1
+        return Shown(width, far.widths >= need, far.free)
 
     def runs(self) -> tuple[Ints, Ints]:
         """Least and greatest value, (p',) units each, that a record of each part takes: outsiders' view."""
@@ -235,12 +259,14 @@ class _Far:
     def __init__(self, showing: Showing, parts: Ints) -> None:
         self.showing, self.parts = showing, parts
         self.widths: Ints = np.full(len(parts), -1, dtype=np.int64)
-        """(a,) width shown; −1 where the insider is not shown to be free."""
+        """(a,) width shown."""
+        self.free = np.zeros(len(parts), dtype=np.bool_)
+        """(a,) whether, as an insider, each may have any value meanwhile."""
         self._ends: list[NDArray[np.floating]] = []
 
     def left(self, need: int) -> Ints:
         """Places of those who have too little."""
-        return np.flatnonzero(self.widths < need)
+        return np.flatnonzero((self.widths < need) | ~self.free)
 
     def add(self, places: Ints, ends: NDArray[np.floating], basic: Ints) -> None:
         """Add a basis for the parts at some places, and see what they have now.
@@ -257,17 +283,17 @@ class _Far:
         whole = np.zeros((4, len(self.parts)), dtype=ends.dtype)
         whole[:, places] = ends
         self._ends.append(whole)
-        widths = np.empty(len(places), dtype=np.int64)
+        widths, free = np.empty(len(places), dtype=np.int64), np.empty(len(places), dtype=np.bool_)
         stack = np.array([each[:, places] for each in self._ends])
         own = np.array([room[parts] for room in showing.own])
         span, first, last = showing.span[parts], showing.first[parts], showing.last[parts]
         share, slack = showing.share, showing.slack
 
         def work(start: int, end: int) -> None:
-            combine(stack, own, share, slack, span, first, last, showing.insiders, start, end, widths)
+            combine(stack, own, share, slack, span, first, last, showing.insiders, start, end, widths, free)
 
         in_two(work, len(places), 8 * len(stack))
-        self.widths[places] = widths
+        self.widths[places], self.free[places] = widths, free
 
 
 def without(room: Ints, loose: Ints, apart: int) -> Ints:
@@ -286,7 +312,6 @@ def show(
     need: int,
     insiders: int,
     deadline: float,
-    parts: Ints | None = None,
 ) -> Shown:
     """Who keeps a run of width `need` in every one of some tables' neighbourhood.
 
@@ -298,19 +323,17 @@ def show(
         need: Greatest minus least value, in units.
         insiders: 0 or 1.
         deadline: `time.monotonic()` after which no further bases are made.
-        parts: Those that are in question; by default all.
     """
     showing = Showing(prospect, boxes, pins, tables, need, insiders)
-    whole = int(showing.span.min())
+    whole, everyone = int(showing.span.min()), np.arange(boxes.count)
     if whole < need:
-        return Shown(whole, np.flatnonzero(showing.span < need))
-    everyone = np.arange(boxes.count) if parts is None else parts
-    widths, left = showing.exactly(everyone, need, deadline)
-    if len(left) or boxes.count > MOST_OPEN or parts is not None:
-        return Shown(int(min(need, widths.min(initial=need))), everyone[left])
+        return Shown(whole, showing.span >= need, np.zeros(boxes.count, dtype=np.bool_))
+    shown = showing.exactly(everyone, need, deadline)
+    if shown.width < need or boxes.count > MOST_OPEN:
+        return shown
     # nobody is left open: how far everybody goes is a figure, and worth a second look
-    widths, _ = showing.exactly(everyone, whole, 0.0)
-    return Shown(int(np.minimum(widths, whole).min()), everyone[left])
+    wide = showing.exactly(everyone, whole, 0.0)
+    return replace(shown, width=max(shown.width, wide.width))
 
 
 def certified_runs(center: Center) -> tuple[Ints, Ints]:

@@ -8,7 +8,7 @@ shown to keep a long enough run of values, or an exactly known set that will do 
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,9 +22,16 @@ from cae_sql.inference.judging import Judgement, Search, Standard, judge, judge_
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.prospect import Bounds, Prospect, Tables
 from cae_sql.inference.runs import Effort
-from cae_sql.inference.shown import bounds_of, hold, show
+from cae_sql.inference.shown import Shown, all_pairs, bounds_of, hold, show
 from cae_sql.inference.ties import without_ties
 from cae_sql.inference.worlds import Pool
+
+MOST_STARTS = 3
+"""Tables that are exchanged around besides the center's, as long as somebody is left open."""
+MANY = 2_000
+"""Where more than these are left open after two, further ones do not help."""
+SEEDS_APART = 1_000
+"""Between the seeds of two of them: each round of steps has its own."""
 
 
 class Trial:
@@ -50,12 +57,10 @@ class Trial:
             self.settled: list[int | None] = [None] * len(self.queries)
         else:
             self.settled = self.prospect.settled if self.prospect.usable else self._searched.settled
-        self._shown: list[_Shown] = []
         self._found: dict[tuple[Hashable, tuple[int, ...]], Ints] = {}
         """Tables for single answers."""
-        self._around: dict[Hashable, tuple[Tables, Ints]] = {}
-        """What was judged for whole ranges of answers, and who was left open: the others keep what they need
-        at every table in between."""
+        self._shown: dict[Hashable, list[_Shown]] = {}
+        """By reading, what was shown of hypothetical answers: it need not be shown again."""
 
     @property
     def current(self) -> bool:
@@ -96,9 +101,18 @@ class Trial:
             if time.monotonic() > deadline:
                 break
             judgement = self._show(group, standard, deadline)
+            while (judgement is None or not judgement.safe) and self._renewable(standard, deadline):
+                judgement = self._show(group, standard, deadline)
             if judgement is not None and judgement.safe:
                 found.update(dict.fromkeys(group, judgement))
         return found
+
+    def _renewable(self, standard: Standard, deadline: float) -> bool:
+        """Choose bases anew where that may help."""
+        if not self.center.stale or time.monotonic() > deadline:
+            return False
+        self._renew(standard)
+        return self.prospect.usable
 
     def judge(
         self,
@@ -135,9 +149,6 @@ class Trial:
             deadline: `time.monotonic()` after which nothing more is tried.
             renew: Whether bases may be chosen anew: only where later verdicts may hang on these answers.
         """
-        for shown in self._shown:
-            if shown.standard is standard and tuple(values) in shown.group:
-                return shown.judgement
         judgement = self.judge_by_center(values, standard, deadline, renew)
         if judgement is not None and judgement.safe:
             return judgement
@@ -149,11 +160,10 @@ class Trial:
         """What the center shows for given answers; None where it can show nothing."""
         if not self.prospect.usable:
             return None
-        judgement = self._show([tuple(values)], standard, deadline)
+        judgement = self._show([tuple(values)], standard, deadline, keep=renew)
         lost = judgement is None or not judgement.safe
-        if lost and renew and self.center.stale and time.monotonic() < deadline:
-            self._renew(standard)
-            judgement = self._show([tuple(values)], standard, deadline) if self.prospect.usable else None
+        if lost and renew and self._renewable(standard, deadline):
+            judgement = self._show([tuple(values)], standard, deadline)
         return judgement
 
     def _renew(self, standard: Standard) -> None:
@@ -163,30 +173,35 @@ class Trial:
         if pins is not None:
             rebuild(self.center, bounds_of(plain.boxes, pins), standard.need, standard.insiders)
         self.center.renewed()
-        self._around.clear()
+        self._shown.clear()
         self._found.clear()
         self.prospect = Prospect(self.center, self.queries)
 
     def _show(
-        self, group: Sequence[tuple[int, ...]], standard: Standard, deadline: float
+        self, group: Sequence[tuple[int, ...]], standard: Standard, deadline: float, keep: bool = True
     ) -> Judgement | None:
-        """Everybody at once, for answers that differ in sums only; None where nothing can be shown."""
+        """Everybody at once, for answers that differ in sums only; None where nothing can be shown.
+
+        Args:
+            group: The answers.
+            standard: What everybody must keep.
+            deadline: `time.monotonic()` after which nothing more is tried.
+            keep: Whether later judgements may build on this one: not where the answers are the true ones.
+        """
         boxes = self.boxes_with(group[0])
-        first = self._show_reading(boxes, group, standard, deadline)
-        if first is None or not first.safe:
+        first = self._show_reading(boxes, group, standard, deadline, keep)
+        if first is None or not first.safe or not boxes.extremes:
             return first
-        if boxes.extremes:
-            try:
-                readings = without_ties(boxes)
-            except OutOfTime:
+        try:
+            readings = without_ties(boxes)
+        except OutOfTime:
+            return None
+        for reading in readings[:1]:
+            # the strictest reading is the one an intruder takes, if any table agrees with it
+            second = self._show_reading(reading, group, standard, deadline, keep)
+            if second is None or not second.safe:
                 return None
-            for reading in readings[:1]:
-                # the strictest reading is the one an intruder takes, if any table agrees with it
-                second = self._show_reading(reading, group, standard, deadline)
-                if second is None or not second.safe:
-                    return None
-                first = Judgement(True, min(first.width, second.width))
-        self._shown.append(_Shown(first, standard, frozenset(group)))
+            first = Judgement(True, min(first.width, second.width))
         return first
 
     def boxes_with(self, values: Sequence[int]) -> Knowledge:
@@ -198,8 +213,9 @@ class Trial:
         return boxes
 
     def _show_reading(
-        self, boxes: Knowledge, group: Sequence[tuple[int, ...]], standard: Standard, deadline: float
-    ) -> Judgement | None:
+        self, boxes: Knowledge, group: Sequence[tuple[int, ...]], standard: Standard, deadline: float,
+        keep: bool,
+    ) -> Judgement | None:  # fmt: skip
         prospect, need = self.prospect, standard.need
         narrowest = int((boxes.high - boxes.low).min())
         if narrowest < need:
@@ -211,29 +227,52 @@ class Trial:
             return None
         extremes = tuple((each.top, each.value, each.atoms.tobytes()) for each in boxes.extremes)
         name = extremes, boxes.low.tobytes(), boxes.high.tobytes(), standard
-        parts = None
-        tables = self._tables(bounds_of(boxes, pins), group, name)
-        if tables is None:
+        sums = [tuple(values[place] for place in prospect.fresh) for values in group]
+        kept = self._shown.setdefault(name, [])
+        seen = [shown for each in kept if each.covers(sums) for shown in each.seen]
+        earlier = len(seen)
+        safe, whole = all_pairs(seen), True
+        for turn, (tables, between) in enumerate(self._ways(bounds_of(boxes, pins), sums, name, keep)):
+            if safe or time.monotonic() > deadline or (turn > 1 and len(seen[-1].open) > MANY):
+                break
+            seen.append(show(prospect, boxes, pins, tables, need, standard.insiders, deadline))
+            whole, safe = whole and between, all_pairs(seen)
+        if keep and len(seen) > earlier:
+            kept.append(_Shown(sums, whole, seen[earlier:]))
+        if not seen:
             return None
-        around = self._around.get(name)
-        if len(group) == 1 and around is not None and around[0].has(tables.least):
-            parts = around[1]
-        shown = show(prospect, boxes, pins, tables, need, standard.insiders, deadline, parts)
-        if len(group) > 1:
-            self._around[name] = tables, shown.open
-        return Judgement(not len(shown.open), shown.width)
+        width = max(shown.width for shown in seen)
+        return Judgement(safe, max(width, need) if safe else width)
 
-    def _tables(self, bounds: Bounds, group: Sequence[tuple[int, ...]], name: Hashable) -> Tables | None:
-        """Two tables between which there is one for each answer of a group; None where one was not found."""
-        fresh = self.prospect.fresh
-        sums = [[values[place] for place in fresh] for values in group]
-        if len(group) > 1:
-            found = self.prospect.between(
-                bounds, [(min(each), max(each)) for each in zip(*sums, strict=True)]
-            )
-            if found is not None:
-                return found
-        each_one: list[Ints | None] = [self._found.get((name, tuple(each))) for each in sums]
+    def _ways(
+        self, bounds: Bounds, sums: Sequence[tuple[int, ...]], name: Hashable, keep: bool
+    ) -> Iterator[tuple[Tables, bool]]:
+        """Pairs of tables between which there is one for each of some answers.
+
+        By exchange around the center's table, then around others that give an answer in the middle, then
+        between tables for the single answers. With each, whether it is so for all answers in between too.
+        """
+        ranges = _ranges(sums)
+        found = self.prospect.between(bounds, ranges)
+        if found is not None:
+            yield found, True
+        middle = min(
+            sums, key=lambda each: sum(abs(2 * v - a - b) for v, (a, b) in zip(each, ranges, strict=True))
+        )
+        for turn in range(MOST_STARTS):
+            start = self.prospect.balanced(bounds, middle, SEEDS_APART * turn)
+            found = None if start is None else self.prospect.between(bounds, ranges, start)
+            if found is None:
+                break
+            yield found, True
+        found = self._between_single(bounds, sums, name, keep)
+        if found is not None:
+            yield found, False
+
+    def _between_single(
+        self, bounds: Bounds, sums: Sequence[tuple[int, ...]], name: Hashable, keep: bool
+    ) -> Tables | None:
+        each_one: list[Ints | None] = [self._found.get((name, each)) for each in sums]
 
         def work(first: int, last: int) -> None:
             for place in range(first, last):
@@ -241,10 +280,10 @@ class Trial:
                     each_one[place] = self.prospect.table(bounds, sums[place])
 
         in_two(work, len(sums), self.center.count * (self.center.rank + 1) if len(sums) > 1 else 0)
-        for each, table in zip(sums, each_one, strict=True):
-            if table is not None:
-                self._found[name, tuple(each)] = table
         tables = [table for table in each_one if table is not None]
+        if keep:
+            found = zip(sums, each_one, strict=True)
+            self._found.update({(name, each): table for each, table in found if table is not None})
         if len(tables) < len(sums):
             return None
         return Tables(np.minimum.reduce(tables), np.maximum.reduce(tables))
@@ -283,11 +322,28 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class _Shown:
-    """Answers for which everybody was shown to keep a standard."""
+    """What was shown of some answers."""
 
-    judgement: Judgement
-    standard: Standard
-    group: frozenset[tuple[int, ...]]
+    sums: Sequence[tuple[int, ...]]
+    """To the fresh sums."""
+    whole: bool
+    """Whether it was shown of all answers in between too."""
+    seen: list[Shown]
+    """Around different tables."""
+
+    def covers(self, sums: Sequence[tuple[int, ...]]) -> bool:
+        """Whether it is about all of these answers."""
+        if not self.whole:
+            return set(sums) <= set(self.sums)
+        ranges = _ranges(self.sums)
+        return all(
+            low <= value <= high for each in sums for value, (low, high) in zip(each, ranges, strict=True)
+        )
+
+
+def _ranges(sums: Sequence[tuple[int, ...]]) -> list[tuple[int, int]]:
+    """Least and greatest of each sum."""
+    return [(min(each), max(each)) for each in zip(*sums, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -85,11 +85,27 @@ def test_steps_that_bring_basic_atoms_nearer_keep_every_sum_and_every_box() -> N
         still, down, up = rng.random(30) < 0.2, rng.integers(0, 9, 30), rng.integers(0, 9, 30)
         off, moved = rng.integers(-50, 50, 8), np.zeros(30, dtype=np.int64)
         before, rooms = off.copy(), (down.copy(), up.copy())
-        left = relax(
-            columns, 5, np.arange(30), ys, pivots, 3, still, down, up, off, np.ones(8), moved, 2_000, 4, seed
-        )
+        everywhere = np.full(8, 10**6)
+        relax(
+            columns, 5, np.arange(30), ys, pivots, 3, still, down, up, off, np.ones(8), -everywhere,
+            everywhere, moved, 2_000, 2_000, 4, seed,
+        )  # fmt: skip
         assert (off == before - moved @ exact).all()
         assert not moved[still].any()
         assert (moved >= -rooms[0]).all()
         assert (moved <= rooms[1]).all()
-        assert left == (off**2).sum() <= (before**2).sum()
+        assert (off**2).sum() <= (before**2).sum()
+
+
+def test_steps_end_as_soon_as_every_basic_atom_is_where_it_may_be() -> None:
+    rng = np.random.default_rng(4)
+    columns, ys, pivots = at_random(rng)
+    for enough, allowed, moves in ((0, 10**6, False), (500, 10**6, True), (0, 0, True)):
+        still, down, up = np.zeros(30, dtype=np.bool_), np.full(30, 9), np.full(30, 9)
+        off, moved = np.full(8, 40), np.zeros(30, dtype=np.int64)
+        bound = np.full(8, allowed)
+        relax(
+            columns, 5, np.arange(30), ys, pivots, 3, still, down, up, off, np.ones(8), -bound, bound, moved,
+            2_000, enough, 4, 1,
+        )  # fmt: skip
+        assert moved.any() == moves

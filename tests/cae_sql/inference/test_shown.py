@@ -6,10 +6,12 @@ import time
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cae_sql.inference import shown
 from cae_sql.inference.center import Center
-from cae_sql.inference.shown import certified_runs
+from cae_sql.inference.shown import Shown, all_pairs, certified_runs
 from cae_sql.inference.trial import Standard
 
 from .told import Ints, Possible, Told, told_at_random
@@ -187,3 +189,22 @@ def test_every_value_of_a_certified_run_is_possible() -> None:
                 inside = int(rng.integers(ends[0], ends[1] + 1))
                 assert all(possible.can({record: value}) for value in {*ends, inside})
     assert looked_at > 150
+
+
+@given(
+    st.integers(1, 5).flatmap(
+        lambda parts: st.lists(
+            st.tuples(*(st.lists(st.booleans(), min_size=parts, max_size=parts) for _ in range(2))),
+            min_size=1,
+            max_size=4,
+        )
+    )
+)
+def test_several_tables_show_everybody_only_if_each_pair_finds_both_around_one_of_them(
+    told: list[tuple[list[bool], list[bool]]],
+) -> None:
+    those = [Shown(-1, np.array(own), np.array(free)) for own, free in told]
+    parts = range(len(told[0][0]))
+    each_pair = all(any(own[i] and free[j] for own, free in told) for i in parts for j in parts)
+    assert all_pairs(those) == each_pair
+    assert not all_pairs([])
