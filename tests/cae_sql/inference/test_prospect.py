@@ -68,7 +68,7 @@ def test_pending_columns_are_those_of_a_center_that_has_applied_them() -> None:
                     len(pending.ys),
                     parts,
                 ),
-            )  # fmt: skip
+            )
             for basis, pending in zip(center.bases, prospect.pendings, strict=True)
             if pending is not None
         ]
