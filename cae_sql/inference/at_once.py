@@ -20,14 +20,12 @@ from cae_sql.inference.crowd import Crowd, settled, totals_of
 from cae_sql.inference.interior import Floats, gram, inverse_root, sparse_columns
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.mixing import UNIFORM
-from cae_sql.inference.prospect import Prospect
+from cae_sql.inference.prospect import Bounds, Prospect
 from cae_sql.inference.shown import bounds_of, hold
 from cae_sql.inference.tilted import Tilted
 
 ROUNDS = 12
-"""How often what is missing is shared out again, since rounding leaves something."""
-LEFT = 3
-"""How far off sums may be, in units, when the basis takes over."""
+"""How often what is missing is shared out, at most, before the basis does the rest: rounding leaves some."""
 NOBODY: Ints = np.zeros(0, dtype=np.int64)
 
 
@@ -45,8 +43,13 @@ def all_at_once(known: Knowledge, sums: Ints, crowd: Crowd) -> tuple[Center, Cro
     boxes = known.without_sums()
     plain = Tilted.to(boxes, matrix, sums, UNIFORM)
     center = Center(boxes, np.rint(boxes.sizes * plain.means).astype(np.int64), marks, sums.tolist())
-    span = boxes.high - boxes.low
-    basis = center.further(span == 0, np.minimum(boxes.sizes, SIZE_THAT_COUNTS) * span)
+    room, fixed = (
+        np.minimum(boxes.sizes, SIZE_THAT_COUNTS) * (boxes.high - boxes.low),
+        boxes.high == boxes.low,
+    )
+    # where entries grow too large, by atoms in few sums: little hangs on them
+    crowded = 1.0 + np.count_nonzero(marks, axis=1)
+    basis = center.further(fixed, room) or center.further(fixed, room / crowded)
     if basis is None:
         return None
     center.bases = [basis]
@@ -67,9 +70,10 @@ class _Repair:
         self.center, self.matrix, self.sums, self.tilted = center, matrix, sums, tilted
         self.prospect = Prospect(center, [])
         self.weights: Floats = center.boxes.sizes * tilted.variances
-        self.root = inverse_root(gram(matrix, self.weights))
-        basic = center.bases[0].basic
-        self.square = center.marks[basic, : center.rank].T.astype(np.int64)
+        root = inverse_root(gram(matrix, self.weights))
+        self.inverse = root.T @ root
+        square = center.marks[center.bases[0].basic, : center.rank].T.astype(np.float64)
+        self.solve = np.rint(np.linalg.inv(square)).astype(np.int64)
 
     def missing(self, totals: Ints) -> Ints:
         """(k,) what the sums lack, in whole numbers."""
@@ -86,24 +90,36 @@ class _Repair:
         bounds = bounds_of(boxes, pins)
         chance = np.random.default_rng([seed, 5])
         totals = np.clip(near, bounds.least, bounds.most)
-        missing = self.missing(totals)
+        own = (boxes.high - boxes.low)[center.bases[0].basic]
+        best, change = totals, self.change(self.missing(totals))
         for _ in range(ROUNDS):
-            if np.abs(missing).max(initial=0) <= LEFT:
+            if (np.abs(change) <= own).all():
                 break
-            pull = self.root.T @ (self.root @ missing)
-            shares = self.weights * (self.matrix.T @ pull) + chance.random(boxes.count)
-            span = (bounds.most - bounds.least).astype(np.float64)
-            moved = totals + np.floor(np.clip(shares, -span, span)).astype(np.int64)
-            totals = np.clip(moved, bounds.least, bounds.most)
-            missing = self.missing(totals)
-        change = np.rint(np.linalg.solve(self.square.astype(np.float64), missing.astype(np.float64)))
-        if np.abs(change).max(initial=0) > 2**50:
-            return None
-        totals[center.bases[0].basic] += change.astype(np.int64)
+            totals = self._shared_out(totals, bounds, chance.random(boxes.count))
+            found = self.change(self.missing(totals))
+            if np.abs(found).max() < np.abs(change).max():
+                best, change = totals, found
+        totals = best.copy()
+        totals[center.bases[0].basic] += change
         if self.missing(totals).any():
             return None
         # every sum is right; the basic atoms may be outside of their boxes
         return self.prospect.table(bounds, [], seed, totals)
+
+    def change(self, missing: Ints) -> Ints:
+        """(k,) by how much the basic atoms would have to change for what is missing."""
+        found: Ints = self.solve @ missing
+        return found
+
+    def _shared_out(self, totals: Ints, bounds: Bounds, chance: Floats) -> Ints:
+        """Nearer to the sums by what everybody can give; rounded by chance, so something is left."""
+        # not by the linear algebra library: its threads would wait for each other
+        pull = (self.inverse * self.missing(totals)).sum(axis=1)
+        shares = self.weights * (self.matrix.T @ pull) + chance
+        span = (bounds.most - bounds.least).astype(np.float64)
+        moved = totals + np.floor(np.clip(shares, -span, span)).astype(np.int64)
+        inside: Ints = np.clip(moved, bounds.least, bounds.most)
+        return inside
 
     def world(self, values: NDArray[np.signedinteger], seed: int) -> bool:
         """Bring one table (n,) there; False where it could not be."""

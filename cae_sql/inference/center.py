@@ -193,7 +193,7 @@ class Center:
             self.bases = [] if further is None else [further]
         self.usable = self.usable and bool(self.bases)
 
-    def further(self, taken: NDArray[np.bool_], room: Ints) -> Basis | None:
+    def further(self, taken: NDArray[np.bool_], room: NDArray[np.number]) -> Basis | None:
         """A basis of atoms that are not taken, chosen for room; None where none is found."""
         found = basis_of(self.marks[: self.count, : self.rank], taken, room)
         if found is None:
@@ -229,14 +229,14 @@ def _apply(columns: Columns, pending: Pending, width: int, count: int) -> int:
 
 
 def basis_of(
-    marks: Columns, taken: NDArray[np.bool_], room: NDArray[np.integer]
+    marks: Columns, taken: NDArray[np.bool_], room: NDArray[np.number]
 ) -> tuple[Ints, NDArray[np.float32]] | None:
     """Basic atoms among the roomiest, and the inverse of their columns; None where no pivots of ±1 are found.
 
     Args:
         marks: (p, k) coefficients.
         taken: (p,) atoms not to be used.
-        room: (p,) how far each can move.
+        room: (p,) how far each can move, or how well it would serve.
     """
     rank = marks.shape[1]
     free = np.flatnonzero(~taken)

@@ -17,13 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 from cae_sql.domain import Number, exact
 from cae_sql.errors import InconsistentAnswers, InvalidInput, OutOfTime
 from cae_sql.inference.answers import Answer, Grid, Ints, Kind, Query, extreme_answer, sum_answer
-from cae_sql.inference.at_once import all_at_once
 from cae_sql.inference.atoms import Atoms
 from cae_sql.inference.bounds import Bounds, ByPrograms, Exact, Progress, Solved, intervals
 from cae_sql.inference.center import Center
 from cae_sql.inference.certificates import Certificate, Side, certify
 from cae_sql.inference.crowd import MOST, Crowd
 from cae_sql.inference.judging import Judgement, Standard, judge
+from cae_sql.inference.kept import Kept, several_bases
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.members import members_of, records_of
 from cae_sql.inference.priors import Prior
@@ -31,7 +31,7 @@ from cae_sql.inference.programs import any_world
 from cae_sql.inference.runs import Effort, Runs
 from cae_sql.inference.search import grow
 from cae_sql.inference.shown import certified_runs
-from cae_sql.inference.trial import Learned, Trial, advance
+from cae_sql.inference.trial import Learned, Trial
 from cae_sql.inference.worlds import Pool
 
 CHECKED_AT_ONCE = 64
@@ -40,8 +40,6 @@ POOL = 24
 """Worlds kept in the pool."""
 SMALL = 5_000
 """Up to so many records worlds are kept with a tableau of their own, and searched record by record."""
-AT_ONCE = 12
-"""So many new answers of large systems are taken in together, fewer one by one."""
 REAL_TOLERANCE = Fraction(1, 10**9)
 """Relative difference within which sums of reals do not contradict each other."""
 FINEST = 2**45
@@ -112,11 +110,8 @@ class AnsweredSystem:
         self._atoms: Atoms | None = None
         self._solved: Solved | None = None
         self._scale = 1
-        self._pool: Pool | Crowd | None = None
-        self._center: Center
-        self._centered = 0
+        self._kept: Kept | None = None
         self._trial: Trial | None = None
-        self._learned = 0
 
     # --- answers
 
@@ -302,11 +297,12 @@ class AnsweredSystem:
         kept = self.pool()
         places = np.arange(count) % len(kept.values)
         if isinstance(kept, Crowd):
-            if not self._center.usable:
+            center = self.center
+            if not center.usable:
                 raise OutOfTime("no table was found that agrees with all answers")
             crowd = Crowd(kept.values[places], seed + 1, prior=self.prior)
             crowd.unsettled = MOST * self.size
-            crowd.mix(self._center)
+            crowd.mix(center)
             return self.in_column_units(crowd.values.astype(np.int64))
         pool = kept.copy()
         wanted = Pool(pool.knowledge, pool.values[places], seed + 1, prior=self.prior)
@@ -332,6 +328,7 @@ class AnsweredSystem:
             InconsistentAnswers: no table agrees.
         """
         if isinstance(self.pool(), Crowd):
+            several_bases(self.center)
             low, high = certified_runs(self.center)
             labels = self.center.boxes.atoms.labels
             return Bounds(
@@ -365,79 +362,20 @@ class AnsweredSystem:
             InvalidInput: no resolution, so no grid.
             InconsistentAnswers: no table agrees.
         """
+        return self._tables().pool(self.answers, self._system)
+
+    def _tables(self) -> Kept:
         if not self.grid.whole:
             raise InvalidInput("worlds need a grid: give the system a resolution")
-        if self._pool is None:
-            top = int(self.grid.top)
-            self._center = Center.nothing(self.size, top)
-            if self.size > SMALL:
-                self._pool = Crowd.draw(self.size, top, self._pool_size, self.seed, self.prior)
-            else:
-                self._pool = Pool.draw(
-                    Knowledge.nothing(self.size, top), self._pool_size, self.seed, self.prior
-                )
-        if self._learned < len(self.answers):
-            self._learn(self.answers[self._learned :])
-        if isinstance(self._pool, Crowd) and not self._pool.mixed and self._center.usable:
-            self._pool.mix(self._center)
-        return self._pool
-
-    def _learn(self, answers: Sequence[Answer]) -> None:
-        if isinstance(self._pool, Pool):
-            pool = self._pool.copy()
-            pool.learn(answers)
-            pool.rebase()
-            pool.mix(list(range(len(pool.values))), 3)
-            self._pool, self._learned = pool, len(self.answers)
-            return
-        if len(answers) >= AT_ONCE and self._learn_all():
-            return
-        # one by one, as they would have come through a gate
-        while self._learned < len(self.answers):
-            try:
-                if self._center.usable:
-                    self._take_in(self.answers[self._learned])
-            except OutOfTime:
-                # nothing is shown from here on, so everything new is refused
-                self._center.give_up()
-            self._learned += 1
-
-    def _learn_all(self) -> bool:
-        """Begin anew with all answers at once; False where that finds no table."""
-        assert isinstance(self._pool, Crowd)
-        system = self._system()
-        found = all_at_once(system.known, system.sums, self._pool)
-        if found is None:
-            return False
-        self._center, self._pool = found
-        self._learned = len(self.answers)
-        return True
-
-    def _take_in(self, answer: Answer) -> None:
-        """Bring center and crowd to one more answer."""
-        assert isinstance(self._pool, Crowd)
-        trial = Trial(self._center, self._pool, [answer])
-        if trial.derivable:
-            if trial.settled != [int(answer.value)]:
-                raise InconsistentAnswers("an answer contradicts the ones before it")
-            return
-        if not self._pool.mixed:
-            self._pool.mix(self._center)
-        learned = trial.learn([int(answer.value)], float("inf"))
-        learned.take_in()
-        self._pool = learned.pool
+        if self._kept is None:
+            top, many = int(self.grid.top), self.size > SMALL
+            self._kept = Kept(self.size, top, self._pool_size, self.seed, self.prior, many)
+        return self._kept
 
     @property
     def center(self) -> Center:
         """The table kept roomy, brought to all answers; of no use where it could not be."""
-        pool = self.pool()
-        if isinstance(pool, Pool):
-            while self._centered < len(self.answers):
-                answer = self.answers[self._centered]
-                if self._center.usable:
-                    advance(self._center, answer, int(answer.value))
-                self._centered += 1
-        return self._center
+        return self._tables().center(self.answers, self._system)
 
     # --- decisions
 
@@ -500,10 +438,8 @@ class AnsweredSystem:
             answers: In units.
             learned: What a trial made of them; without it the worlds are brought there later.
         """
-        behind = self._learned < len(self.answers)
+        before = len(self.answers)
         self.answers.extend(answers)
         self._solved = self._atoms = self._trial = None
-        if learned is not None and not behind and learned.trial.pool is self._pool and learned.trial.current:
-            learned.take_in()
-            self._pool, self._learned = learned.pool, len(self.answers)
-            self._centered = self._learned
+        if learned is not None and self._kept is not None:
+            self._kept.accept(learned, before, len(self.answers))

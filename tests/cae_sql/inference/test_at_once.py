@@ -7,6 +7,7 @@ import pytest
 
 from cae_sql import AnsweredSystem
 from cae_sql.errors import InconsistentAnswers, OutOfTime
+from cae_sql.inference import kept
 from cae_sql.inference import system as systems
 from cae_sql.inference.at_once import all_at_once
 from cae_sql.inference.crowd import Crowd
@@ -49,8 +50,8 @@ def always_at_once(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
         return outcome
 
     monkeypatch.setattr(systems, "SMALL", 1)
-    monkeypatch.setattr(systems, "AT_ONCE", 1)
-    monkeypatch.setattr(systems, "all_at_once", watched)
+    monkeypatch.setattr(kept, "AT_ONCE", 1)
+    monkeypatch.setattr(kept, "all_at_once", watched)
     return found
 
 
@@ -153,7 +154,7 @@ def test_what_no_table_agrees_with_is_said(always_at_once: list[bool]) -> None:
 
 
 def test_what_is_not_found_at_once_is_sought_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(systems, "all_at_once", lambda *_: None)
+    monkeypatch.setattr(kept, "all_at_once", lambda *_: None)
     told = ranges(6_000, 24, 14, seed=7)
     for world in np.asarray(system_of(told).worlds(2)):
         assert not told.disagrees(world)
