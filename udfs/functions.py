@@ -1,0 +1,244 @@
+"""The SQL functions: Arrow columns in, one Arrow column out, whole vectors at a time.
+
+Pure: no connection, no state. NULL in, NULL out, row by row. What cannot be used raises `InvalidInput`, which
+names the function, the row's position in the vector (from 0) and what is wrong with it. How functions are
+called in SQL, with which arguments, stands in docs/sql-functions.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import Any
+
+import numpy as np
+
+from cae_sql.candidates import check_inside
+from cae_sql.domain import Domain
+from cae_sql.errors import InvalidInput
+from cae_sql.measure import batch
+from cae_sql.measure.mixtures import mixtures
+from cae_sql.measure.rows import Flags, Floats, Lists
+from cae_sql.risk import TOLERANCE
+from udfs.columns import (
+    ListColumn,
+    is_list,
+    is_null,
+    list_of_structs,
+    numbers,
+    result,
+    struct,
+    struct_of_lists,
+)
+
+Function = Callable[..., Any]
+
+
+def named(function: Function) -> Function:
+    """Errors say which function they come from."""
+    name = function.__name__
+
+    @wraps(function)
+    def call(*columns: Any) -> Any:
+        try:
+            return function(*columns)
+        except InvalidInput as error:
+            raise InvalidInput(f"{name}: {error}", error.position) from None
+
+    return call
+
+
+@named
+def cae_entropy(*columns: Any) -> Any:
+    """cae_entropy(values [, probabilities] [, epsilon]): H(ε) in bits."""
+    values, *rest = _taken(columns, 3, "values, probabilities and epsilon (both of these may be left out)")
+    epsilon = rest.pop() if rest and (len(rest) == 2 or not _lists_or_null(rest[-1])) else None
+    candidates = _Candidates(values, *rest)
+    widths, given = _or(epsilon, "epsilon", 0.0, candidates.live.size)
+    live = candidates.checked(given)
+    return result(batch.entropies(candidates.values, candidates.weights, widths, live), live)
+
+
+@named
+def cae_area(*columns: Any) -> Any:
+    """cae_area(values [, probabilities]): the area under H(ε), in bits × units."""
+    candidates = _Candidates(*_taken(columns, 2, "values and probabilities (may be left out)"))
+    live = candidates.checked()
+    return result(batch.areas(candidates.values, candidates.weights, live), live)
+
+
+@named
+def cae_area_bounds(*columns: Any) -> Any:
+    """cae_area_bounds(values [, probabilities] [, relative_error]): STRUCT(lower, upper) around the area."""
+    values, *rest = _taken(
+        columns, 3, "values, probabilities and relative_error (both of these may be left out)"
+    )
+    relative = rest.pop() if rest and (len(rest) == 2 or not _lists_or_null(rest[-1])) else None
+    candidates = _Candidates(values, *rest)
+    errors, given = _or(relative, "relative_error", batch.RELATIVE_ERROR, candidates.live.size)
+    live = candidates.checked(given)
+    lower, upper = batch.area_bounds(candidates.values, candidates.weights, errors, live)
+    return struct({"lower": lower, "upper": upper}, live)
+
+
+@named
+def cae_curve(*columns: Any) -> Any:
+    """cae_curve(values [, probabilities]): the steps of H(ε), a list of STRUCT(epsilon, entropy)."""
+    candidates = _Candidates(*_taken(columns, 2, "values and probabilities (may be left out)"))
+    live = candidates.checked()
+    epsilon, entropy, begins = batch.curves(candidates.values, candidates.weights, live)
+    return list_of_structs({"epsilon": epsilon, "entropy": entropy}, begins, live)
+
+
+@named
+def cae_risk(*columns: Any) -> Any:
+    """cae_risk(values [, probabilities], minimum, maximum, step): 1 − A / A_prior."""
+    if len(columns) not in (4, 5):
+        raise InvalidInput(
+            "takes values, probabilities (may be left out), minimum, maximum and step, "
+            f"not {len(columns)} arguments"
+        )
+    candidates = _Candidates(*columns[:-3])
+    domains = _Domains(*columns[-3:])
+    live = candidates.checked(domains.live)
+    prior = np.full(live.size, np.nan)
+    for domain, rows in domains.each(live):
+        _check_inside(candidates.values, rows, domain)
+        prior[rows] = domain.area
+    areas = batch.areas(candidates.values, candidates.weights, live)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        risk = np.where(prior == 0, 1.0, 1.0 - areas / prior)
+    return result(np.where(np.abs(risk) <= TOLERANCE, 0.0, risk), live)
+
+
+@named
+def cae_candidates(*columns: Any) -> Any:
+    """cae_candidates(lower, upper, minimum, maximum, step): STRUCT(values, probabilities) by Algorithm 2."""
+    if len(columns) != 5:
+        raise InvalidInput(f"takes lower, upper, minimum, maximum and step, not {len(columns)} arguments")
+    lower, upper = ListColumn(columns[0], "lower"), ListColumn(columns[1], "upper")
+    domains = _Domains(*columns[2:])
+    live = lower.valid & upper.valid & domains.live
+    lower.check(live)
+    upper.check(live)
+    values, shares = [np.empty(0)] * live.size, [np.empty(0)] * live.size
+    for domain, rows in domains.each(live):
+        chosen = np.zeros(live.size, np.bool_)
+        chosen[rows] = True
+        x, p, begins = mixtures(lower.lists, upper.lists, domain, chosen)
+        for row in rows.tolist():
+            values[row], shares[row] = x[begins[row] : begins[row + 1]], p[begins[row] : begins[row + 1]]
+    begins = np.concatenate([[0], np.cumsum([each.size for each in values])]).astype(np.int64)
+    flat = [np.concatenate([np.empty(0), *each]) for each in (values, shares)]
+    return struct_of_lists({"values": flat[0], "probabilities": flat[1]}, begins, live)
+
+
+@named
+def shannon_entropy(*columns: Any) -> Any:
+    """shannon_entropy(probabilities): −Σ p log2 p in bits, of weights that need not sum to 1."""
+    weights = ListColumn(_taken(columns, 1, "probabilities")[0], "probabilities")
+    weights.check(weights.valid)
+    given = weights.lists
+    # Which values these are the probabilities of is of no account, as long as they differ.
+    places = np.arange(given.items.size, dtype=np.float64)
+    values = Lists(places, given.begin, given.end)
+    return result(batch.entropies(values, given, np.zeros(weights.valid.size), weights.valid), weights.valid)
+
+
+class _Candidates:
+    """The first arguments of most functions: values, and weights where there are any."""
+
+    def __init__(self, values: Any, probabilities: Any = None) -> None:
+        self._values = ListColumn(values, "values")
+        self._weights = None if probabilities is None else ListColumn(probabilities, "probabilities")
+        self.values = self._values.lists
+        self.weights = None if self._weights is None else self._weights.lists
+        self.live: Flags = self._values.valid
+        if self._weights is not None:
+            self.live = self.live & self._weights.valid
+
+    def checked(self, also: Flags | None = None) -> Flags:
+        """The rows without a NULL argument, none with a NULL inside a list."""
+        live = self.live if also is None else self.live & also
+        self._values.check(live)
+        if self._weights is not None:
+            self._weights.check(live)
+        return live
+
+
+class _Domains:
+    """The arguments minimum, maximum and step: a domain for each row."""
+
+    def __init__(self, minimum: Any, maximum: Any, step: Any) -> None:
+        found = [numbers(each, name) for each, name in zip((minimum, maximum, step), _BOUNDS, strict=True)]
+        self._figures = np.column_stack([each for each, _ in found])
+        self.live: Flags = found[0][1] & found[1][1] & found[2][1]
+
+    def each(self, live: Flags) -> list[tuple[Domain, Any]]:
+        """Every domain that occurs, with the rows that have it."""
+        rows = np.flatnonzero(live)
+        if not rows.size:
+            return []
+        figures = self._figures[rows]
+        if np.all(figures == figures[0]):
+            return [(_domain_of_row(figures[0], rows[0]), rows)]
+        # NaN is unequal to itself: as bits, so that it stands for one row and not for none.
+        _, first, kind = np.unique(figures.view(np.int64), axis=0, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        return [
+            (_domain_of_row(figures[first[k]], rows[first[k]]), rows[kind.reshape(-1) == k])
+            for k in order.tolist()
+        ]
+
+
+_BOUNDS = ("minimum", "maximum", "step")
+
+
+@lru_cache(maxsize=1024)
+def _domain(minimum: float, maximum: float, step: float) -> Domain:
+    return Domain(minimum, maximum, step)
+
+
+def _domain_of_row(figures: Floats, row: Any) -> Domain:
+    try:
+        return _domain(*figures.tolist())
+    except InvalidInput as error:
+        raise InvalidInput(f"row {row}: {error}", int(row)) from error
+
+
+def _check_inside(values: Lists, rows: Any, domain: Domain) -> None:
+    """Refuse values outside of the domain.
+
+    Raises:
+        InvalidInput: names the row, the value and the domain.
+    """
+    low, high = float(domain.minimum), float(domain.maximum)
+    begin, end = values.begin[rows], values.end[rows]
+    if not rows.size or not begin.size or values.items.size == 0:
+        return
+    used = values.items[int(begin.min()) : int(end.max())]
+    with np.errstate(invalid="ignore"):
+        if used.size and used.min() >= low and used.max() <= high:
+            return  # what nearly always happens; else row by row, with room for rounding
+    for row in rows.tolist():
+        try:
+            check_inside(values[row][np.isfinite(values[row])], domain, "values")
+        except InvalidInput as error:
+            raise InvalidInput(f"row {row}: {error}", row) from error
+
+
+def _taken(columns: tuple[Any, ...], most: int, which: str) -> tuple[Any, ...]:
+    if len(columns) > most:
+        raise InvalidInput(f"takes {which}, not {len(columns)} arguments")
+    return columns
+
+
+def _lists_or_null(column: Any) -> bool:
+    return is_list(column) or is_null(column)
+
+
+def _or(column: Any, name: str, default: float, size: int) -> tuple[Floats, Flags]:
+    """An argument that may be left out."""
+    if column is None:
+        return np.full(size, default), np.ones(size, np.bool_)
+    return numbers(column, name)
