@@ -13,6 +13,7 @@ import typer
 
 from auditor.cli import show
 from auditor.cli.attacking import attack
+from auditor.cli.measuring import curve, sql
 from auditor.cli.show import Format
 from auditor.errors import PolicyError, QueryRefused, QueryUnsupported
 
@@ -194,6 +195,8 @@ def verify(database: Database, policy: PolicyFile, form: Form = Format.TABLE) ->
 
 
 app.command()(attack)
+app.command()(sql)
+app.command()(curve)
 
 
 @contextmanager
