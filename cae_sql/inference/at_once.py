@@ -17,10 +17,11 @@ from cae_sql.inference.answers import Ints
 from cae_sql.inference.center import Center, in_two
 from cae_sql.inference.centering import SIZE_THAT_COUNTS
 from cae_sql.inference.crowd import Crowd, settled, totals_of
+from cae_sql.inference.exchange import Bounds
 from cae_sql.inference.interior import Floats, gram, inverse_root, sparse_columns
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.mixing import UNIFORM
-from cae_sql.inference.prospect import Bounds, Prospect
+from cae_sql.inference.prospect import Prospect
 from cae_sql.inference.shown import bounds_of, hold
 from cae_sql.inference.tilted import Tilted
 

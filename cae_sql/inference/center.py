@@ -187,7 +187,8 @@ class Center:
                 kept.append(basis)
         self.boxes, self.totals, self.bases = boxes, totals, kept
         self.sums += values
-        self._unseen = None
+        if self._unseen is not None:
+            self._unseen = self._unseen[parents] & ~np.any(rows, axis=0)
         if not kept:
             further = self.further(np.zeros(count, dtype=np.bool_), totals - boxes.sizes * boxes.low)
             self.bases = [] if further is None else [further]

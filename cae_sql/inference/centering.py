@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.center import Basis, Center, basis_of, columns_in
 from cae_sql.inference.columns import relax
-from cae_sql.inference.prospect import Bounds, longest_step
+from cae_sql.inference.exchange import Bounds
+from cae_sql.inference.prospect import longest_step
 
 SIZE_THAT_COUNTS = 8
 """Atoms of more records than this are not preferred for it: entries matter more then."""

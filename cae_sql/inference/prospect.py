@@ -8,7 +8,6 @@ which no earlier answer sees; what it does not suffice for is done by steps that
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -17,14 +16,13 @@ from numpy.typing import NDArray
 from cae_sql.inference.answers import Ints, Query
 from cae_sql.inference.center import Basis, Center, Pending, in_two
 from cae_sql.inference.columns import columns_of, reduce_row, relax, strains
+from cae_sql.inference.exchange import SPARE, Bounds, Exchange, Tables
 from cae_sql.inference.knowledge import Knowledge
 
 LOOKED_AT = 16
 """Roomiest parts that are compared as pivots."""
 SAMPLED = 400
 """Columns on which they are compared."""
-SPARE = 1
-"""Exchange may take 1 / 2**SPARE of a part's room: the rest is left for the records' own moves."""
 RELAX_STEPS = 6_000
 """Random steps, at most, between two looks at whether everything is inside its box."""
 ROOMY = 2_000
@@ -33,28 +31,6 @@ PATIENCE = 5
 """Rounds without progress after which it counts as not found."""
 RELAX_ROUNDS = 60
 """Such rounds before a table counts as not found."""
-
-
-@dataclass(frozen=True, eq=False)
-class Tables:
-    """Tables between two: for every answer in question one lies there. Shapes: p' parts."""
-
-    least: Ints
-    """(p',) least total of each part."""
-    most: Ints
-    """(p',) greatest total."""
-
-    def has(self, totals: Ints) -> bool:
-        """Whether a table lies between them."""
-        return bool((totals >= self.least).all() and (totals <= self.most).all())
-
-
-@dataclass(frozen=True, eq=False)
-class Bounds:
-    """Between what the parts' totals must lie, (p',) each: boxes, less the records that are held."""
-
-    least: Ints
-    most: Ints
 
 
 class Prospect:
@@ -85,11 +61,7 @@ class Prospect:
         self.usable = center.usable
         self._rows = np.zeros((0, count), dtype=np.int32)
         self._extend()
-        self._pairs: dict[int, tuple[Ints, Ints]] = {}
-        self._free: dict[int, Ints] = {}
-        """By sum, what may be exchanged: looked for once."""
-        self._summed: dict[int, tuple[Ints, Ints]] = {}
-        """By sum, its parts and their coefficients."""
+        self.exchange = Exchange(self._rows, self.parents, center.unseen)
 
     # --- bases
 
@@ -231,9 +203,9 @@ class Prospect:
         if (least < bounds.least).any() or (most > bounds.most).any():
             return None
         for number, (low, high) in enumerate(answers):
-            now = self._value(number, totals)
+            now = self.exchange.value(number, totals)
             for goal in (low - now, high - now):
-                changes = self._exchange(number, goal, Tables(least, most), bounds)
+                changes = self.exchange.changes(number, goal, Tables(least, most), bounds)
                 if changes is None:
                     return None
                 for parts, by in changes:
@@ -244,54 +216,6 @@ class Prospect:
         least = np.where(moved, np.maximum(least - 1, bounds.least), least)
         most = np.where(moved, np.minimum(most + 1, bounds.most), most)
         return Tables(least, most)
-
-    def _exchange(
-        self, number: int, goal: int, tables: Tables, bounds: Bounds, spare: int = SPARE
-    ) -> list[tuple[Ints, Ints]] | None:
-        """Parts and changes of their totals that add `goal` to a sum and nothing to any other.
-
-        Any smaller change of the sum has smaller changes of the same sign.
-        """
-        if goal == 0:
-            return []
-        row, others = self._rows[number], np.delete(self._rows, number, axis=0)
-        up, down = (bounds.most - tables.most) >> spare, (tables.least - bounds.least) >> spare
-        gain = np.where((row > 0) == (goal > 0), up, down)
-        way = 1 if goal > 0 else -1
-        # first what stands in no other sum at all
-        if number not in self._free:
-            self._free[number] = np.flatnonzero(self._unseen(others) & (row != 0))
-        free = self._free[number]
-        taken = _shared(abs(goal), gain[free])
-        changes = [(free, way * row[free] * taken)]
-        gain[free] -= taken
-        left = abs(goal) - int(taken.sum())
-        if left:
-            if number not in self._pairs:
-                self._pairs[number] = self._twins(others, row)
-            inside, outside = self._pairs[number]
-            give = np.where((row[inside] > 0) == (goal > 0), down[outside], up[outside])
-            taken = _shared(left, np.minimum(gain[inside], give))
-            if int(taken.sum()) < left:
-                return None
-            by = way * row[inside] * taken
-            changes += [(inside, by), (outside, -by)]
-        return changes
-
-    def _unseen(self, others: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """(p',) parts in no earlier sum and in none of some others."""
-        return self.center.unseen[self.parents] & ~others.any(axis=0)
-
-    def _twins(self, others: NDArray[np.int32], row: NDArray[np.int32]) -> tuple[Ints, Ints]:
-        """Pairs of parts of one atom, one in a sum and one outside, that agree in all other new sums."""
-        cut = np.bincount(self.parents, minlength=self.center.count)[self.parents] > 1
-        parts = np.flatnonzero(cut)
-        keys = np.column_stack([self.parents[parts], others[:, parts].T, np.abs(row[parts])])
-        order = np.lexsort(keys.T[::-1])
-        parts, keys = parts[order], keys[order]
-        same = (keys[1:, :-1] == keys[:-1, :-1]).all(axis=1) & (keys[1:, -1] != keys[:-1, -1])
-        first = np.flatnonzero(same)
-        return parts[first + 1], parts[first]
 
     def table(
         self, bounds: Bounds, answers: Sequence[int], seed: int = 0, start: Ints | None = None
@@ -330,16 +254,8 @@ class Prospect:
         """Whether totals are inside their bounds and agree with all answers, past and new: looked at anew."""
         if (totals < bounds.least).any() or (totals > bounds.most).any():
             return False
-        values = [self._value(number, totals) for number in range(len(self._rows))]
+        values = [self.exchange.value(number, totals) for number in range(len(self._rows))]
         return values == list(answers) and not self._wrong(totals, start).any()
-
-    def _value(self, number: int, totals: Ints) -> int:
-        """What a fresh sum is."""
-        if number not in self._summed:
-            parts = np.flatnonzero(self._rows[number])
-            self._summed[number] = parts, self._rows[number, parts].astype(np.int64)
-        parts, coefficients = self._summed[number]
-        return int(coefficients @ totals[parts])
 
     def _wrong(self, totals: Ints, start: Ints) -> Ints:
         """(k,) by how much totals miss each past sum, which another table keeps."""
@@ -359,8 +275,8 @@ class Prospect:
             return None
         totals = totals.copy()
         for number, answer in enumerate(answers):
-            now = self._value(number, totals)
-            changes = self._exchange(number, answer - now, Tables(totals, totals), bounds, spare)
+            now = self.exchange.value(number, totals)
+            changes = self.exchange.changes(number, answer - now, Tables(totals, totals), bounds, spare)
             if changes is None:
                 return None
             for parts, by in changes:
@@ -369,7 +285,7 @@ class Prospect:
 
     def _solved(self, totals: Ints, start: Ints, answers: Sequence[int]) -> Ints | None:
         """By how much the basic parts must change so that all sums hold, whatever their boxes say."""
-        now = [self._value(number, totals) for number in range(len(self._rows))]
+        now = [self.exchange.value(number, totals) for number in range(len(self._rows))]
         missing = np.append(self._wrong(totals, start), np.array(answers, dtype=np.int64) - now)
         square, inverse = self._square
         change = np.rint(inverse @ missing.astype(np.float64))
@@ -456,15 +372,3 @@ def _split(center: Center, boxes: Knowledge, parents: Ints) -> Ints:
     rank[order] = np.arange(len(parents)) - firsts[parents[order]]
     totals: Ints = share + (rank < left[parents])
     return totals
-
-
-def _shared(goal: int, able: Ints) -> Ints:
-    """Whole numbers up to `able` that add up to `goal`, in proportion; all where that is too little."""
-    whole = int(able.sum())
-    if whole <= goal:
-        return able
-    ends = np.cumsum(able)
-    # rounding the running total keeps every share within what it may be, and the sum exact
-    marks = (ends.astype(object) * goal // whole).astype(np.int64) if whole > 2**31 else ends * goal // whole
-    taken: Ints = np.diff(marks, prepend=0)
-    return taken

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.center import Basis, Center, Pending, basis_of, columns_in, in_two
 from cae_sql.inference.columns import SAFETY, combine, loads
+from cae_sql.inference.exchange import Bounds, Tables
 from cae_sql.inference.knowledge import Knowledge
-from cae_sql.inference.prospect import Bounds, Prospect, Tables
+from cae_sql.inference.prospect import Prospect
 from cae_sql.inference.witnesses import Pins, able
 
 SINGLE = 20_000

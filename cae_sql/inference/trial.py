@@ -18,9 +18,10 @@ from cae_sql.inference.answers import Answer, Ints, Query
 from cae_sql.inference.center import Center, in_two
 from cae_sql.inference.centering import rebuild
 from cae_sql.inference.crowd import Crowd
+from cae_sql.inference.exchange import Bounds, Tables
 from cae_sql.inference.judging import Judgement, Search, Standard, judge, judge_pairs
 from cae_sql.inference.knowledge import Knowledge
-from cae_sql.inference.prospect import Bounds, Prospect, Tables
+from cae_sql.inference.prospect import Prospect
 from cae_sql.inference.runs import Effort
 from cae_sql.inference.shown import Shown, all_pairs, bounds_of, hold, show
 from cae_sql.inference.ties import without_ties
