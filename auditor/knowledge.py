@@ -1,35 +1,29 @@
 """What each party knows: the answered systems behind the gate, one for each protected column.
 
 A party is everyone together, or each user where the policy says `scope = "user"`. Protected columns are
-independent of each other: each has its own grid, worlds and allowance of effort.
+independent of each other: each has its own grid, worlds and allowance of effort. Of many users those who
+asked last are held; what the others know is read from the ledger when they ask again.
 """
 
 from __future__ import annotations
 
-import time
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
-import numpy as np
-from numpy.typing import NDArray
-
+from auditor.column import ColumnKnowledge
 from auditor.confidential import Confidential
 from auditor.database import Asked, Database
 from auditor.deciding import Case, Outcome, Part, Rules, decide
 from auditor.intruder import known_columns
 from auditor.ledger import Entry, KnownAnswer
 from auditor.policy import Policy
-from auditor.remembering import Figures, Refusals, digest
+from auditor.remembering import Refusals, digest
 from auditor.sql.schema import folded
 from cae_sql.inference.answers import Query
-from cae_sql.inference.judging import Judgement
-from cae_sql.inference.runs import Effort, Runs
-from cae_sql.inference.search import search
-from cae_sql.inference.system import SMALL
 
-REPORT_SECONDS = 2.0
-"""Time for a figure that decides nothing."""
+PARTIES = 64
+"""Parties whose systems are held; of others the ledger says it all again when they ask."""
 
 Reads = Mapping[int, Sequence[Query]]
 """What a statement asks, each query once, by position of the protected column."""
@@ -63,30 +57,51 @@ class Knowledge:
         self.known_columns = known_columns(policy, database)
         """By protected column, the public columns of its table that an intruder knows."""
         self._positions = {column.name: position for position, column in enumerate(self.columns)}
+        self._entries: Callable[[], Iterable[Entry]] = tuple
         self.forget()
 
     def forget(self) -> None:
         """Know nothing: the ledger says it all again."""
         self.seen = 0
         """Number of the last ledger entry that was learned."""
-        self._parties: dict[str, Party] = {}
+        self._held: OrderedDict[str, Party] = OrderedDict()
+        self._let_go: dict[str, int] = {}
+        """Parties that have asked and are not held, with how much they know."""
         self._leaks: Counter[str] = Counter()
+
+    def read_from(self, entries: Callable[[], Iterable[Entry]]) -> None:
+        """Say where to read again what a party knows whose systems are no longer held: the ledger."""
+        self._entries = entries
 
     def party(self, user: str) -> str:
         """Whose answers count together with this user's."""
         return f"user {user}" if self.policy.ledger.scope == "user" else "everyone"
 
     def of(self, user: str) -> Party:
-        """The party that a user belongs to."""
+        """The party that a user belongs to; those who have not asked for longest are let go of."""
         name = self.party(user)
-        if name not in self._parties:
-            self._parties[name] = Party(self)
-        return self._parties[name]
+        if name not in self._held:
+            self._held[name] = self._read_again(name) if name in self._let_go else Party(self)
+            self._let_go.pop(name, None)
+        self._held.move_to_end(name)
+        while len(self._held) > PARTIES:
+            other, party = self._held.popitem(last=False)
+            self._let_go[other] = party.learned
+        return self._held[name]
 
-    @property
-    def parties(self) -> dict[str, Party]:
-        """All parties that have asked anything; everyone where nobody has."""
-        return self._parties or {"everyone": Party(self)}
+    def _read_again(self, name: str) -> Party:
+        party = Party(self)
+        for entry in self._entries():
+            if entry.number <= self.seen and entry.answers and self.party(entry.user) == name:
+                party.learn(entry.answers)
+        return party
+
+    def parties(self) -> Iterator[tuple[str, Party]]:
+        """All parties that have asked anything, one after the other; everyone where nobody has."""
+        if not (self._held or self._let_go):
+            yield "everyone", Party(self)
+        for name in [*self._let_go, *self._held]:
+            yield name, self._held[name] if name in self._held else self._read_again(name)
 
     def learn(self, entry: Entry) -> None:
         """Take in a ledger entry."""
@@ -94,7 +109,11 @@ class Knowledge:
             return
         if entry.answers:
             self.count_leaks(entry.user, entry.answers)
-            self.of(entry.user).learn(entry.answers)
+            name = self.party(entry.user)
+            if name in self._held or (name not in self._let_go and len(self._held) < PARTIES):
+                self.of(entry.user).learn(entry.answers)
+            else:
+                self._let_go[name] = self._let_go.get(name, 0) + len(entry.answers)
         self.seen = entry.number
 
     def count_leaks(self, user: str, answers: Sequence[KnownAnswer]) -> None:
@@ -114,8 +133,8 @@ class Knowledge:
 
     def learned(self, user: str) -> int:
         """How many answers and records told by refusals this user's party knows of."""
-        party = self._parties.get(self.party(user))
-        return 0 if party is None else party.learned
+        name = self.party(user)
+        return self._held[name].learned if name in self._held else self._let_go.get(name, 0)
 
     def position(self, answer: KnownAnswer) -> int:
         """The protected column that an answer is about."""
@@ -126,168 +145,17 @@ class Knowledge:
         return self.columns[position].truth(queries)
 
 
-class ColumnKnowledge:
-    """What one party knows about one protected column: an answered system."""
-
-    def __init__(self, knowledge: Knowledge, position: int) -> None:
-        """Know nothing yet."""
-        self._knowledge, self._position = knowledge, position
-        self.column = knowledge.columns[position]
-        self.system = self.column.new_system()
-        self.effort = Effort()
-        """Integer programs that decisions may still use before the next answer."""
-        self.spent: NDArray[np.bool_] = np.zeros(self.column.size, dtype=np.bool_)
-        """(n,) records that a leak event was about."""
-        self.told = 0
-        """How many leak events it knows of."""
-        self._lost: tuple[int, int, NDArray[np.bool_]] = (0, 0, self.spent)
-        self._judgement: Judgement | None = None
-        self._figures = Figures()
-
-    def query(self, each: Asked) -> Query:
-        """What is asked, in the system's terms; a sum of negated values as the sum itself."""
-        signs = each.signs
-        if signs is not None and (signs == -1).all():
-            signs = None
-        return self.system.query(each.kind, each.records, signs)
-
-    def case(self, queries: Sequence[Query]) -> Case:
-        """The queries, to be decided."""
-
-        def truth(asked: Sequence[Query]) -> Sequence[int]:
-            return self._knowledge.truth(self._position, asked)
-
-        return Case(self.system, queries, self.column.standard, truth, self.effort)
-
-    def derivable(self, queries: Sequence[Query]) -> bool:
-        """Whether past answers settle all of them."""
-        return self.settled(queries) is not None
-
-    def settled(self, queries: Sequence[Query]) -> tuple[int, ...] | None:
-        """The values in units where past answers settle all of them, else None."""
-        known = [self._figures.recall(query) for query in queries]
-        if any(value is None for value in known):
-            if not self.system.answers:
-                return None
-            known = self.system.trial(queries).settled
-        found = tuple(value for value in known if value is not None)
-        if len(found) < len(queries):
-            return None
-        self._figures.keep(queries, found)
-        return found
-
-    def _new(self, queries: Sequence[Query]) -> list[int]:
-        """Places of those that past answers do not settle: the others teach nothing."""
-        return [place for place, value in enumerate(self.system.trial(queries).settled) if value is None]
-
-    def values(
-        self, queries: Sequence[Query], units: Sequence[int]
-    ) -> dict[tuple[str, bytes, bytes], Fraction]:
-        """Answers in column units, by the queries' names."""
-        return {
-            query.name: self.system.column_value(query, value)
-            for query, value in zip(queries, units, strict=True)
-        }
-
-    def known_answers(self, queries: Sequence[Query], values: Sequence[int]) -> list[KnownAnswer]:
-        """Those that teach something, as the ledger keeps them."""
-        return [
-            KnownAnswer(
-                query.kind,
-                query.members,
-                None if query.coefficients is None else query.coefficients.astype(np.int8),
-                self.system.column_value(query, value),
-                *self.column.name,
-            )
-            for query, value in ((queries[place], values[place]) for place in self._new(queries))
-        ]
-
-    def told_by_refusal(self, queries: Sequence[Query]) -> KnownAnswer:
-        """A leak event, as the ledger keeps it: the records it was about."""
-        records = np.unique(np.concatenate([query.members for query in queries]))
-        return KnownAnswer("leak", records, None, Fraction(0), *self.column.name)
-
-    def accept(self, queries: Sequence[Query], part: Part) -> None:
-        """From now on the answers are known."""
-        answers = [queries[place].answered(part.values[place]) for place in self._new(queries)]
-        self._figures.keep(queries, part.values)
-        self.system.accept(answers, part.learned)
-        self._judgement, self.effort = part.judgement, Effort()
-
-    def learn(self, answers: Sequence[KnownAnswer]) -> None:
-        """Take in answers from the ledger."""
-        found = []
-        for answer in answers:
-            if answer.kind == "leak":
-                self.spent[answer.records] = True
-                self.told += 1
-                continue
-            query = self.system.query(answer.kind, answer.records, answer.signs)
-            found.append(query.answered(self.system.units(query, answer.value)))
-        if found:
-            self.system.accept(found)
-            self._judgement, self.effort = None, Effort()
-
-    @property
-    def lost(self) -> NDArray[np.bool_]:
-        """(n,) records that a leak event was about, and all that answers tie to them.
-
-        What the event told is not among the answers. With a total that is known, what is asked about the
-        others would be an answer about those that it was about, and what it told may say who the others are.
-        """
-        known = (len(self.system.answers), self.told)
-        if self._lost[:2] != known:
-            self._lost = (*known, _tied(self.spent, [each.members for each in self.system.answers]))
-        return self._lost[2]
-
-    def spent_on(self, queries: Sequence[Query]) -> bool:
-        """Whether a record is asked about of which, after a leak event, nothing can be claimed."""
-        if self._knowledge.policy.decision.after_leak == "continue" or not self.told:
-            return False
-        return any(self.lost[query.members].any() for query in queries)
-
-    def risk(self) -> float | None:
-        """Worst certified risk over the records as things stand: an upper limit of it."""
-        if self._judgement is None:
-            quick = time.monotonic() + min(self._knowledge.rules.seconds, REPORT_SECONDS)
-            self._judgement = self.system.judged(self.column.standard, quick)
-        return self.column.risk_of(self._judgement)
-
-    def certified_runs(self) -> Runs | None:
-        """Runs as long as they are found, and exactly known sets for those whose run is not long enough.
-
-        None where there are too many records to search them one by one.
-        """
-        if self.system.size > SMALL:
-            return None
-        runs = self.system.runs()
-        runs.need = self.column.standard.need
-        for atom in runs.short.tolist():
-            search(runs, atom, self.column.standard.accepts)
-        return runs
-
-
-def _tied(spent: NDArray[np.bool_], members: Sequence[NDArray[np.int64]]) -> NDArray[np.bool_]:
-    """The records that a chain of answers leads to from others."""
-    tied, waiting, grown = spent.copy(), list(members), True
-    while grown:
-        grown, apart = False, []
-        for each in waiting:
-            if tied[each].any():
-                tied[each], grown = True, True
-            else:
-                apart.append(each)
-        waiting = apart
-    return tied
-
-
 class Party:
     """What somebody knows about all protected columns, and what SQL asks in its terms."""
 
     def __init__(self, knowledge: Knowledge) -> None:
         """Know nothing yet."""
         self._knowledge = knowledge
-        self.columns = tuple(ColumnKnowledge(knowledge, place) for place in range(len(knowledge.columns)))
+        spare_lost = knowledge.policy.decision.after_leak == "refuse"
+        self.columns = tuple(
+            ColumnKnowledge(column, knowledge.rules, _truth_of(knowledge, place), spare_lost)
+            for place, column in enumerate(knowledge.columns)
+        )
         self._refusals = Refusals()
 
     @property
@@ -396,6 +264,10 @@ class Party:
                 for place, column in enumerate(self.columns)
             ]
         )
+
+
+def _truth_of(knowledge: Knowledge, place: int) -> Callable[[Sequence[Query]], list[int]]:
+    return lambda queries: knowledge.truth(place, queries)
 
 
 def _worst(figures: Sequence[float | None]) -> float | None:

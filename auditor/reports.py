@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from cae_sql.candidates import grid_candidates
 from cae_sql.inference.answers import Query
 from cae_sql.inference.bounds import Bounds
+from cae_sql.inference.runs import Runs
 from cae_sql.risk import Risk, class_risks, risk_of
 
 if TYPE_CHECKING:
+    from auditor.column import ColumnKnowledge
     from auditor.database import Database
-    from auditor.knowledge import ColumnKnowledge, Knowledge
+    from auditor.knowledge import Knowledge
     from auditor.ledger import Ledger
-from cae_sql.inference.runs import Runs
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ def risk_of_classes(knowledge: Knowledge, database: Database) -> pd.DataFrame:
         database.classes(columns, protected=place) for place, columns in enumerate(knowledge.known_columns)
     ]
     frames = []
-    for name, party in knowledge.parties.items():
+    for name, party in knowledge.parties():
         for known, (codes, shared) in zip(party.columns, classes, strict=True):
             frame = pd.concat([shared, _figures(known, codes)], axis=1)
             if len(classes) > 1:
@@ -136,13 +137,11 @@ def history(ledger: Ledger) -> pd.DataFrame:
         "risk_before",
         "risk_after",
     ]
-    rows = [[getattr(entry, column) for column in columns] for entry in ledger.entries()]
-    frame = pd.DataFrame(rows, columns=columns)
-    frame["leak"] = [
-        sum(answer.kind == "leak" for answer in entry.answers) or int(entry.leak)
-        for entry in ledger.entries()
-    ]
-    return frame
+    rows = []
+    for entry in ledger.entries():
+        told = sum(answer.kind == "leak" for answer in entry.answers) or int(entry.leak)
+        rows.append([told if column == "leak" else getattr(entry, column) for column in columns])
+    return pd.DataFrame(rows, columns=columns)
 
 
 def verify(ledger: Ledger, knowledge: Knowledge) -> Verification:

@@ -21,10 +21,11 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from auditor.column import ColumnKnowledge
 from auditor.database import Database
 from auditor.deciding import Case, Outcome, decide
 from auditor.errors import CoarserGridWarning
-from auditor.knowledge import ColumnKnowledge, Knowledge
+from auditor.knowledge import Knowledge
 from auditor.policy import Policy
 from auditor.sql.loading import Vault
 from auditor.sql.schema import Protected, Schema, Table
