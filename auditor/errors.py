@@ -22,6 +22,10 @@ class CoarserGridWarning(UserWarning):
     """The data lie on a coarser grid than the policy says: who guesses that knows more than it assumes."""
 
 
+class EarlierAnswersWarning(UserWarning):
+    """What was answered under a looser policy may break the limit already: then nothing new is answered."""
+
+
 class AuditorError(Exception):
     """Base of every error that `auditor` raises on purpose."""
 

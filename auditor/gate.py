@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -22,7 +23,7 @@ from auditor.asking import Ask, Parameters, checked
 from auditor.database import Asked, Database, StatementFailed
 from auditor.deciding import Budget, Outcome, simulate
 from auditor.decision import Decision
-from auditor.errors import LedgerError, PolicyError, QueryRefused, QueryUnsupported
+from auditor.errors import EarlierAnswersWarning, LedgerError, PolicyError, QueryRefused, QueryUnsupported
 from auditor.knowledge import Knowledge, Party, Reads
 from auditor.ledger import Binding, Entry, KnownAnswer, Ledger
 from auditor.policy import Dialect, Policy
@@ -48,6 +49,7 @@ class Gate:
         """Use `open`."""
         self.policy = policy
         self._database, self._ledger, self._knowledge = database, ledger, knowledge
+        knowledge.read_from(ledger.entries)
         self._deciding = threading.RLock()
         self._memory = Memory()
 
@@ -91,6 +93,8 @@ class Gate:
             book = opened.enter_context(Ledger.open(where, binding, rules.anchor_path))
             gate = cls(data, rules, book, knowledge)
             gate._catch_up()
+            if book.binding.insiders < rules.intruder.insiders:
+                gate._warn_of_earlier_answers(book.binding.insiders)
             gate._publish()
             opened.pop_all()
         return gate
@@ -314,6 +318,20 @@ class Gate:
             whole = self.policy.decision.partial == "refuse"
             hint = hints.hint(code, ask.plan.normalised, columns, said, whole)
         return verdicts.of(code, columns, before, after, withheld, hint)
+
+    def _warn_of_earlier_answers(self, insiders: int) -> None:
+        """Say so if what was answered with fewer insiders is not shown to keep the limit now."""
+        parties = list(self._knowledge.parties())
+        columns = [column for _, party in parties if party.learned for column in party.columns]
+        if all(column.keeps_limit() for column in columns):
+            return
+        warnings.warn(
+            f"the ledger was begun with insiders = {insiders}, and its answers are not shown to keep the "
+            f"limit with {self.policy.intruder.insiders}: they stay known, and nothing new is answered as long as "
+            "somebody is not shown to keep it",
+            EarlierAnswersWarning,
+            stacklevel=3,
+        )
 
     def _publish(self) -> None:
         """Put on record, once, what everybody knows anyway: from then on worlds agree with it."""

@@ -15,7 +15,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-from auditor.errors import AuditorError, CoarserGridWarning
+from auditor.errors import AuditorError, CoarserGridWarning, EarlierAnswersWarning
 from cae_sql.errors import CaeSqlError
 
 
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _warn(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
     """Our own warnings are for the person at the keyboard; those of libraries are not."""
-    if issubclass(category, CoarserGridWarning):
+    if issubclass(category, CoarserGridWarning | EarlierAnswersWarning):
         print(f"cae-sql: warning: {message}", file=sys.stderr)
 
 

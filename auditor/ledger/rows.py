@@ -79,9 +79,11 @@ def stored_binding(row: RowMapping) -> StoredBinding:
 def compare(file: Path, stored: Binding, given: Binding) -> None:
     """Hold a ledger to the data, the [[protect]], the scope and the insiders it was begun on.
 
+    More insiders than it was begun with are allowed: what is new is then judged more strictly.
+
     Raises:
         DataChanged: other data.
-        LedgerError: other columns, another [[protect]], another scope or another number of insiders.
+        LedgerError: other columns, another [[protect]], another scope or fewer insiders.
     """
     was, now = ([f"{table}.{column}" for table, column, _ in each.sizes] for each in (stored, given))
     if was != now:
@@ -93,7 +95,7 @@ def compare(file: Path, stored: Binding, given: Binding) -> None:
             "would count otherwise; put it back, or begin another ledger if none of its answers is known"
         )
         raise LedgerError(f"ledger {file}: {text}")
-    if stored.insiders != given.insiders:
+    if given.insiders < stored.insiders:
         text = (
             f"it was begun with insiders = {stored.insiders}, the policy says {given.insiders}: what was "
             f"answered was judged with {stored.insiders}; set insiders = {stored.insiders} under [intruder], "
