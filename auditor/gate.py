@@ -327,8 +327,8 @@ class Gate:
             return
         warnings.warn(
             f"the ledger was begun with insiders = {insiders}, and its answers are not shown to keep the "
-            f"limit with {self.policy.intruder.insiders}: they stay known, and nothing new is answered as long as "
-            "somebody is not shown to keep it",
+            f"limit with {self.policy.intruder.insiders}: they stay known, and nothing new is answered as "
+            "long as somebody is not shown to keep it",
             EarlierAnswersWarning,
             stacklevel=3,
         )

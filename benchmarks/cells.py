@@ -9,8 +9,6 @@ and opening, with and without cells. CPU seconds of all threads, whatever else i
 
 from __future__ import annotations
 
-import argparse
-import json
 import tempfile
 import time
 from collections.abc import Callable
@@ -29,6 +27,7 @@ from auditor.knowledge import Knowledge
 from auditor.policy import Policy
 from auditor.sql import Plan, cells, understand
 from benchmarks._data import peak_megabytes, shown, timed
+from benchmarks._results import Line, options, write
 
 ROWS, TURNS = 1_000_000, 15
 VALUES = {
@@ -179,13 +178,20 @@ def phases(sql: str, database: Database, knowledge: Knowledge, turns: int) -> di
     return {name: middle(runs) for name, runs in seconds.items()}
 
 
+def lines_of(row: Row, rows: int) -> list[Line]:
+    """Against the same by rows, and against DuckDB's own answer."""
+    what, size = f"the records of a statement: {row.statement}", f"{rows:,} rows"
+    return [
+        Line(what, row.values, size, row.cells, "the same by rows", row.rows),
+        Line(what, row.values, size, row.cells, "plain DuckDB, answered", row.plain),
+    ]
+
+
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.cells", description=__doc__)
+    parser = options("cells", __doc__)
     parser.add_argument("--rows", type=int, default=ROWS)
-    parser.add_argument("--json", type=Path, help="write the figures here too")
-    parser.add_argument("--quick", action="store_true", help="20,000 rows, to see that it runs")
-    options = parser.parse_args(arguments)
-    rows, turns = (20_000, 3) if options.quick else (options.rows, TURNS)
+    given = parser.parse_args(arguments)
+    rows, turns = (20_000, 3) if given.quick else (given.rows, TURNS)
     console = Console(width=130)
     finding = Table(title=f"Finding the records of a statement, {rows:,} rows, median of {turns} turns")
     for name in (
@@ -233,8 +239,7 @@ def main(arguments: list[str] | None = None) -> None:
     console.print(f"Peak memory {peak_megabytes():,.0f} MB, both databases and plain DuckDB included.")
     for name, sql in STATEMENTS.items():
         console.print(f"{name}: {sql}", style="dim")
-    if options.json:
-        options.json.write_text(json.dumps([asdict(each) for each in found], indent=1))
+    write(given.json, [line for row in found for line in lines_of(row, rows)], [asdict(row) for row in found])
 
 
 if __name__ == "__main__":
