@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from sqlglot import exp
 
@@ -11,8 +11,15 @@ from auditor.sql.postgres import casts, functions, numbers
 from auditor.sql.postgres.values import FLOATS, Value, no_operator, refuse
 from auditor.sql.understood import NotUnderstood
 
-if TYPE_CHECKING:
-    from auditor.sql.postgres.expressions import Expressions
+
+class Translator(Protocol):
+    """Translates what stands inside an aggregate."""
+
+    def value(self, node: exp.Expr) -> Value:
+        """Any expression."""
+
+    def condition(self, node: exp.Expr) -> Value:
+        """An expression that must be boolean."""
 
 
 def _sum(value: Value, text: str) -> Value:
@@ -151,7 +158,7 @@ def named(node: exp.Expr) -> tuple[str, list[exp.Expr]]:
 
 
 def aggregate(
-    expressions: Expressions, name: str, arguments: list[exp.Expr], condition: exp.Expr | None, over: str = ""
+    translator: Translator, name: str, arguments: list[exp.Expr], condition: exp.Expr | None, over: str = ""
 ) -> Value:
     """An aggregate, with its FILTER and, as a window function, its OVER."""
     if name in OTHER_AGGREGATES:
@@ -160,7 +167,7 @@ def aggregate(
         raise NotUnderstood("function", name=name)
     tail = over
     if condition is not None:
-        tail = f" FILTER (WHERE {expressions.condition(condition).text}){over}"
+        tail = f" FILTER (WHERE {translator.condition(condition).text}){over}"
     if name == "count" and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
         return Value(f"COUNT(*){tail}", "int8")
     distinct = ""
@@ -168,7 +175,7 @@ def aggregate(
         distinct, arguments = "DISTINCT ", arguments[0].expressions
     if len(arguments) != 1 or isinstance(arguments[0], exp.Order | exp.Star):
         raise NotUnderstood("aggregate-arguments", name=name.upper())
-    value = expressions.value(arguments[0])
+    value = translator.value(arguments[0])
     if value.kind == "parameter":
         raise no_operator(value)
     value = casts.typed(value, "text")
@@ -178,7 +185,7 @@ def aggregate(
         and any(sign in value.text for sign in ("//", "CAST(", "%"))
     ):
         # DuckDB computes the argument for rows that FILTER leaves out too, and may fail there.
-        kept = expressions.condition(condition).text
+        kept = translator.condition(condition).text
         inner = f"({distinct}CASE WHEN {kept} THEN {value.text} END){over}"
     else:
         inner = f"({distinct}{value.text}){tail}"
@@ -190,34 +197,34 @@ def aggregate(
     return result(value, f"{word}{inner}")
 
 
-def over(expressions: Expressions, node: exp.Expr) -> Value:
+def over(translator: Translator, node: exp.Expr) -> Value:
     """A window function."""
     for clause in ("alias", "first"):
         if node.args.get(clause):
             raise NotUnderstood("construct", name="WINDOW")
-    tail = f" OVER ({_window(expressions, node)})"
+    tail = f" OVER ({_window(translator, node)})"
     call, condition = node.this, None
     if isinstance(call, exp.Filter):
         call, condition = call.this, call.args["expression"].this
     name, arguments = named(call)
     if name not in WINDOWS:
-        return aggregate(expressions, name, arguments, condition, tail)
+        return aggregate(translator, name, arguments, condition, tail)
     if condition is not None:
         raise refuse(f"FILTER after {name}")
-    value = _window_function(name, [expressions.value(each) for each in arguments])
+    value = _window_function(name, [translator.value(each) for each in arguments])
     text = f"{value.text}{tail}"
     return Value(f"CAST({text} AS INTEGER)" if name == "ntile" else text, value.kind, scale=value.scale)
 
 
-def _window(expressions: Expressions, node: exp.Expr) -> str:
+def _window(translator: Translator, node: exp.Expr) -> str:
     parts = []
     if node.args.get("partition_by"):
-        keys = [expressions.value(each).text for each in node.args["partition_by"]]
+        keys = [translator.value(each).text for each in node.args["partition_by"]]
         parts.append(f"PARTITION BY {', '.join(keys)}")
     order = node.args.get("order")
     if order is not None:
         parts.append(
-            f"ORDER BY {', '.join(ordered(each, expressions.value(each.this)) for each in order.expressions)}"
+            f"ORDER BY {', '.join(ordered(each, translator.value(each.this)) for each in order.expressions)}"
         )
     spec = node.args.get("spec")
     if spec is not None:
