@@ -90,7 +90,8 @@ def shannon(p: Floats, first: int, last: int) -> float:
 
 # Offsets are unsigned below: a signed index may be negative, and that check too stops the vectoriser.
 @compiled(**_SIMD)
-def _to_entropies(a: Floats, count: int) -> None:
+def to_entropies(a: Floats, count: int) -> None:
+    """f of each of the first items, in place."""
     for k in range(count):
         a[k] = f(a[k])
 
@@ -136,7 +137,7 @@ def entropies(p: Floats, cells: int, lanes: int, table: Floats, heights: Floats)
         _copy(table, (row + v - 1) * lanes, p, (v - 1) * lanes, lanes)
         for u in range(v - 2, -1, -1):  # added up, not subtracted from prefix sums: tiny ones would drown
             _add(table, (row + u) * lanes, table, (row + u + 1) * lanes, p, u * lanes, lanes)
-    _to_entropies(table, cells * (cells + 1) // 2 * lanes)
+    to_entropies(table, cells * (cells + 1) // 2 * lanes)
     whole = cells * (cells - 1) // 2 * lanes
     table[whole : whole + lanes] = 0.0  # certainty, whatever the sum was rounded to
     heights[: cells * lanes] = 0.0

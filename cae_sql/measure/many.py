@@ -17,7 +17,7 @@ import numpy as np
 
 from cae_sql.compiled import compiled
 from cae_sql.measure import lanes, long
-from cae_sql.measure.kernels import growing_entropies, least_entropy, weight_table
+from cae_sql.measure.kernels import growing_entropies, least_entropy
 from cae_sql.measure.rows import Flags, Floats, Ints, sort
 
 MOST_IRREGULAR = 128
@@ -120,16 +120,34 @@ def _short_lattice(cells: float, n: int) -> bool:
     )
 
 
+@compiled()
+def _table(p: Floats) -> Floats:
+    """As `kernels.weight_table`, with vector units."""
+    n = p.size
+    table = np.zeros((n + 1, n + 1))
+    for v in range(1, n + 1):
+        mass = 0.0
+        for u in range(v - 1, -1, -1):
+            mass += p[u]
+            table[v, u] = mass
+    lanes.to_entropies(table.reshape(-1), table.size)
+    for v in range(1, n + 1):
+        for u in range(v):
+            table[u, v] = table[v, u]
+    table[n, 0] = table[0, n] = 0.0  # certainty, whatever the sum was rounded to
+    return table
+
+
 @compiled(error_model="numpy")
 def _pairs(x: Floats, p: Floats, first: int, n: int) -> tuple[Floats, Floats]:
     """Every width where H of n irregular values can change, 0 first, and H from there on."""
     count = n * (n - 1) // 2
     spread, pair = np.empty(count), np.empty(count)
     k = 0
-    for u in range(n):
-        for v in range(u + 1, n):
-            spread[k] = x[first + v] - x[first + u]
-            pair[k] = u * n + v
+    for gap in range(1, n):  # so that they are nearly sorted
+        for u in range(n - gap):
+            spread[k] = x[first + u + gap] - x[first + u]
+            pair[k] = u * n + u + gap
             k += 1
     sort(spread, pair, 0, count)
     start, end = np.empty(count, np.int32), np.empty(count, np.int32)
@@ -145,7 +163,7 @@ def _pairs(x: Floats, p: Floats, first: int, n: int) -> tuple[Floats, Floats]:
     bounds[groups] = count
     q = p[first : first + n].copy()
     total = np.zeros(n + 1)
-    heights = growing_entropies(start, end, bounds[: groups + 1], q, total, weight_table(q))
+    heights = growing_entropies(start, end, bounds[: groups + 1], q, total, _table(q))
     heights[groups] = 0.0
     return widths[: groups + 1], heights
 

@@ -20,7 +20,8 @@ def staff(tmp_path: Path) -> Path:
     with duckdb.connect(path) as connection:
         connection.execute(
             "CREATE TABLE staff AS "
-            "SELECT ['Sales', 'Finance'][1 + i % 2] AS dept, 50 + i % 4 * 19 AS salary, 1 + i % 3 AS weight FROM range(40) t(i)"
+            "SELECT ['Sales', 'Finance'][1 + i % 2] AS dept, 50 + i % 4 * 19 AS salary, "
+            "1 + i % 3 AS weight FROM range(40) t(i)"
         )
     return path
 
