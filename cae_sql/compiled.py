@@ -15,6 +15,9 @@ def compiled(**options: Any) -> Callable[[Kernel], Kernel]:
     then compiles anew in each process. `parallel=True` is never used: its work queue aborts the process
     when two threads call it, and its OpenMP layer kills forked children.
 
+    A cached kernel is compiled anew when its own file changes; after a change to one that it calls in another
+    file, delete `__pycache__`.
+
     Args:
         options: Further options of numba's `njit`.
     """

@@ -18,7 +18,7 @@ from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
 from cae_sql.measure import batch
 from cae_sql.measure.mixtures import mixtures
-from cae_sql.measure.rows import Flags, Floats, Lists
+from cae_sql.measure.rows import Flags, Floats, Lists, beyond, fixed
 from cae_sql.risk import TOLERANCE
 from udfs.columns import (
     ListColumn,
@@ -121,8 +121,12 @@ def cae_candidates(*columns: Any) -> Any:
     live = lower.valid & upper.valid & domains.live
     lower.check(live)
     upper.check(live)
+    each = domains.each(live)
+    if len(each) == 1:
+        x, p, begins = mixtures(lower.lists, upper.lists, each[0][0], live)
+        return struct_of_lists({"values": x, "probabilities": p}, begins, live)
     values, shares = [np.empty(0)] * live.size, [np.empty(0)] * live.size
-    for domain, rows in domains.each(live):
+    for domain, rows in each:
         chosen = np.zeros(live.size, np.bool_)
         chosen[rows] = True
         x, p, begins = mixtures(lower.lists, upper.lists, domain, chosen)
@@ -213,16 +217,10 @@ def _check_inside(values: Lists, rows: Any, domain: Domain) -> None:
         InvalidInput: names the row, the value and the domain.
     """
     low, high = float(domain.minimum), float(domain.maximum)
-    begin, end = values.begin[rows], values.end[rows]
-    if not rows.size or not begin.size or values.items.size == 0:
-        return
-    used = values.items[int(begin.min()) : int(end.max())]
-    with np.errstate(invalid="ignore"):
-        if used.size and used.min() >= low and used.max() <= high:
-            return  # what nearly always happens; else row by row, with room for rounding
-    for row in rows.tolist():
+    suspects = beyond(values.items, values.begin, values.end, fixed(rows), low, high)
+    for row in rows[suspects].tolist():  # hardly any; rounding may have put a value just outside
         try:
-            check_inside(values[row][np.isfinite(values[row])], domain, "values")
+            check_inside(values[row], domain, "values")
         except InvalidInput as error:
             raise InvalidInput(f"row {row}: {error}", row) from error
 

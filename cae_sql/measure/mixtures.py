@@ -95,4 +95,7 @@ def mixtures(lower: Lists, upper: Lists, domain: Domain, live: Flags) -> tuple[F
 
 def _flat(lists: Lists, rows: Ints) -> Floats:
     """The items of these rows, one after the other."""
+    begin, end = lists.begin[rows], lists.end[rows]
+    if np.array_equal(begin[1:], end[:-1]):
+        return lists.items[begin[0] : end[-1]]
     return np.concatenate([lists[row] for row in rows.tolist()])

@@ -81,6 +81,19 @@ class Rows:
 
 
 @compiled()
+def beyond(items: Floats, begin: Ints, end: Ints, rows: Ints, low: float, high: float) -> Flags:
+    """Which of these rows hold a value outside of low … high; none that holds what is not finite."""
+    found = np.zeros(rows.size, np.bool_)
+    for i in range(rows.size):
+        for k in range(begin[rows[i]], end[rows[i]]):
+            if not math.isfinite(items[k]):
+                found[i] = False
+                break
+            found[i] |= items[k] < low or items[k] > high
+    return found
+
+
+@compiled()
 def sort(x: Floats, p: Floats, at: int, size: int) -> None:
     """Ascending by x, in place, p along with it: insertion in short stretches, which are then merged.
 

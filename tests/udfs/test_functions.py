@@ -189,6 +189,28 @@ def test_risk_is_that_of_each_rows_own_domain() -> None:
     assert found == [*(pytest.approx(risk) for risk in wanted), None]
 
 
+def test_a_value_outside_of_its_own_rows_domain_is_named_and_one_off_by_a_rounding_is_not() -> None:
+    rows, high = [[5.0, 50.0], [0.3], [7.0, 11.0]], [50, 0.3, 10]
+    x = lists([*rows[:2], None])
+    assert functions.cae_risk(x, *bounds(0, 50, 0.1, rows=3)).null_count == 1
+    computed = lists([[0.1 + 0.2]])
+    assert functions.cae_risk(computed, *bounds(0, 0.3, 0.1)).to_pylist() == [1.0]
+    domain = [pa.array([0.0] * 3), pa.array(high), pa.array([0.1] * 3)]
+    with pytest.raises(InvalidInput, match=r"^cae_risk: row 2: values\[1\] = 11.0 is outside of the domain"):
+        functions.cae_risk(lists(rows), *domain)
+    with pytest.raises(InvalidInput, match=r"^cae_risk: row 0: values\[1\] is nan"):
+        functions.cae_risk(lists([[99.0, math.nan]]), *bounds(0, 50, 1))
+
+
+def test_candidates_on_several_domains_are_those_of_each() -> None:
+    lower, upper = lists([[10, 20], None, [0]]), lists([[20, 20], [1], [3]])
+    domain = [pa.array([10, 10, 0]), pa.array([250, 250, 5]), pa.array([10, 10, 1])]
+    found = functions.cae_candidates(lower, upper, *domain).to_pylist()
+    assert found[0] == {"values": [10.0, 20.0], "probabilities": [0.25, 0.75]}
+    assert found[1] is None
+    assert found[2] == {"values": [0.0, 1.0, 2.0, 3.0], "probabilities": [0.25] * 4}
+
+
 def test_candidates_are_those_of_algorithm_2() -> None:
     salary = Domain(10, 250, 10)
     lower, upper = [[10, 20], [30], None, [53, 10]], [[20, 20], [250], [1], [107, 250]]
