@@ -274,11 +274,16 @@ class Trial:
         self, bounds: Bounds, sums: Sequence[tuple[int, ...]], name: Hashable, keep: bool
     ) -> Tables | None:
         each_one: list[Ints | None] = [self._found.get((name, each)) for each in sums]
+        lost: list[int] = []
+        """One that is not found is enough to give up."""
 
         def work(first: int, last: int) -> None:
             for place in range(first, last):
+                if lost:
+                    return
                 if each_one[place] is None:
                     each_one[place] = self.prospect.table(bounds, sums[place])
+                    lost.extend([place] if each_one[place] is None else [])
 
         in_two(work, len(sums), self.center.count * (self.center.rank + 1) if len(sums) > 1 else 0)
         tables = [table for table in each_one if table is not None]
