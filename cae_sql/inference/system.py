@@ -22,9 +22,9 @@ from cae_sql.inference.bounds import Bounds, ByPrograms, Exact, Progress, Solved
 from cae_sql.inference.center import Center
 from cae_sql.inference.certificates import Certificate, Side, certify
 from cae_sql.inference.crowd import MOST, Crowd
+from cae_sql.inference.fixed_point import scale_of, solved
 from cae_sql.inference.judging import Judgement, Standard, judge
 from cae_sql.inference.kept import Kept, several_bases
-from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.members import members_of, records_of
 from cae_sql.inference.priors import Prior
 from cae_sql.inference.programs import any_world
@@ -40,12 +40,6 @@ POOL = 24
 """Worlds kept in the pool."""
 SMALL = 5_000
 """Up to so many records worlds are kept with a tableau of their own, and searched record by record."""
-REAL_TOLERANCE = Fraction(1, 10**9)
-"""Relative difference within which sums of reals do not contradict each other."""
-FINEST = 2**45
-"""Real-valued right-hand sides are kept as fixed-point numbers up to about this size."""
-
-
 LARGEST_TOTAL = 2**61
 """Sums in units must stay below this, so that they and their differences fit 64 bits."""
 
@@ -245,39 +239,18 @@ class AnsweredSystem:
         wanted[atom] = True
         value = Fraction(intervals(system, wanted)[0 if side == "lower" else 1][atom])
         fine = Grid(self.grid.minimum, self.grid.unit / self._scale, self.grid.top * self._scale, True)
-        return certify(self._part, self.answers, fine, number, side, value)
+
+        def rebuild(numbers: list[int]) -> Solved:
+            return solved(self.size, self.grid, self.answers, numbers, self._scale)
+
+        return certify(rebuild, self.answers, fine, number, side, value)
 
     def _system(self) -> Solved:
         if self._solved is None:
-            self._scale = self._fixed_point()
-            self._solved = self._part(list(range(len(self.answers))), self._atoms)
+            self._scale = scale_of(self.size, self.grid, self.answers)
+            everything = range(len(self.answers))
+            self._solved = solved(self.size, self.grid, self.answers, everything, self._scale, self._atoms)
         return self._solved
-
-    def _part(self, numbers: list[int], atoms: Atoms | None = None) -> Solved:
-        """The system of some answers alone, in units of 1 / scale; `atoms` their partition, where known."""
-        scaled = [self._scaled(self.answers[number]) for number in numbers]
-        slack = 0
-        if not self.grid.whole:
-            # reals arrive rounded, means above all: what differs in the last digits is no contradiction
-            largest = max([self.grid.top, *(abs(answer.value) for answer in self.answers)])
-            slack = int(largest * self._scale * REAL_TOLERANCE)
-            if any((answer.value * self._scale).denominator != 1 for answer in self.answers):
-                slack += 2 * len(numbers)
-        return Solved(
-            *Knowledge.of(self.size, int(self.grid.top * self._scale), scaled, slack, atoms and atoms.copy())
-        )
-
-    def _scaled(self, answer: Answer) -> Answer:
-        return answer if self._scale == 1 else answer.answered(Fraction(round(answer.value * self._scale)))
-
-    def _fixed_point(self) -> int:
-        """By what reals are multiplied so that all right-hand sides are whole; 1 on a grid."""
-        if self.grid.whole:
-            return 1
-        values = [self.grid.top, *(answer.value for answer in self.answers)]
-        scale: int = lcm(*(value.denominator for value in values))
-        largest = max([Fraction(1), *(abs(value) for value in values), self.grid.top * self.size])
-        return scale if scale * largest < FINEST else max(1, int(FINEST / largest))
 
     # --- worlds
 
