@@ -122,7 +122,7 @@ def tables(matrix: Matrix, sums: Matrix, fixed: dict[int, int]) -> NDArray[np.in
         options={"time_limit": PROGRAM_SECONDS},
     )
     if found.x is None:
-        return found.status != 2
+        return bool(found.status != 2)
     table: NDArray[np.int64] = np.rint(found.x).astype(np.int64)
     if (matrix @ table != sums).any():
         return True
@@ -141,9 +141,9 @@ def independent(matrix: Matrix, sums: Matrix) -> tuple[Matrix, Matrix]:
             if rest[lead]:
                 factor = rest[lead]
                 rest = [(a - factor * b) % prime for a, b in zip(rest, known, strict=True)]
-        lead = next((at for at, value in enumerate(rest) if value), None)
-        if lead is not None:
-            inverse = pow(rest[lead], -1, prime)
+        first = next((at for at, value in enumerate(rest) if value), None)
+        if first is not None:
+            inverse = pow(rest[first], -1, prime)
             basis.append([value * inverse % prime for value in rest])
             kept.append(place)
     return matrix[kept], sums[kept]

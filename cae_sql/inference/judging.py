@@ -20,6 +20,7 @@ from cae_sql.inference.pairs import keeps_with_insider
 from cae_sql.inference.programs import any_world, is_world
 from cae_sql.inference.runs import Effort, Runs
 from cae_sql.inference.search import Accepts, grow
+from cae_sql.inference.sieve import Sieve
 from cae_sql.inference.ties import without_ties
 from cae_sql.inference.worlds import Pool
 
@@ -60,6 +61,8 @@ class Search:
         """Take note; what is known is refined when it is first needed."""
         self.pool, self.queries = pool, list(queries)
         self._refined: tuple[Knowledge, list[int | None]] | None = None
+        # kept here and not with the sums: what a true answer made necessary must not help later verdicts
+        self._sieve = Sieve()
 
     @property
     def known(self) -> Knowledge:
@@ -114,19 +117,25 @@ class Search:
                 known = known.with_extreme(query, value)
         those = self.pool.values[list(worlds)]
         if standard.insiders:
-            return judge_pairs(known, those, standard, deadline, effort)
+            return judge_pairs(known, those, standard, deadline, effort, self._sieve)
         return judge(known, known.totals(those), standard, deadline, effort)
 
 
 def judge_pairs(
-    known: Knowledge, values: NDArray[np.int64], standard: Standard, deadline: float, effort: Effort
+    known: Knowledge,
+    values: NDArray[np.int64],
+    standard: Standard,
+    deadline: float,
+    effort: Effort,
+    sieve: Sieve | None = None,
 ) -> Judgement:
     """As `judge`, with an insider, of worlds (w, n) of a small system."""
+    first = keeps_with_insider(known, values, standard.need, deadline, effort, sieve)
+    if not first.safe or not known.extremes:
+        return Judgement(first.safe, first.width)
     lost = Judgement(False, -1)
-    if not keeps_with_insider(known, values, standard.need, deadline, effort):
-        return lost
     try:
-        for reading in without_ties(known) if known.extremes else []:
+        for reading in without_ties(known):
             found = _worlds_of(reading, known.totals(values), deadline)
             if found is None:
                 continue
@@ -135,8 +144,8 @@ def judge_pairs(
             pool = Pool(reading, np.clip(values[:1], reading.low[labels], reading.high[labels]), seed=0)
             if not pool.give(0, found[0]):
                 return lost
-            kept = keeps_with_insider(reading, pool.values, standard.need, deadline, effort)
-            return Judgement(True, standard.need) if kept else lost
+            second = keeps_with_insider(reading, pool.values, standard.need, deadline, effort, sieve)
+            return Judgement(second.safe, second.width)
     except OutOfTime:
         return lost
     return Judgement(True, standard.need)

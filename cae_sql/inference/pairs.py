@@ -1,42 +1,67 @@
 """Small systems with an insider: every pair of a record and somebody else's value, by tables that show it.
 
-What the center cannot show of a small, tightly coupled system, sampled worlds often do: each says of all
-pairs (j, i) at once that i may have its value while j has his. Values of j that no sampled world has are put
-to the integer program: either there is a world with it, and others around it with j held, or there is none.
-Nothing is assumed of what was not looked at: it counts as not shown.
+What the center cannot show of a small, tightly coupled system, tables often do: each says of all pairs
+(j, i) at once that i may have its value while j has his. Walks by short moves find most. What they leave open
+is put to integer programs, one value of one pair after the other: either there is a table, and others around
+it with j held, or there is none. Nothing is assumed of what was not looked at: it counts as not shown.
 """
 
 from __future__ import annotations
 
-import time
-from dataclasses import replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cae_sql.compiled import compiled
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.answers import Ints, Query
 from cae_sql.inference.knowledge import Knowledge
-from cae_sql.inference.mixing import UNIFORM, mix
-from cae_sql.inference.programs import ComponentProgram
+from cae_sql.inference.programs import MOST_NODES, ComponentProgram
 from cae_sql.inference.runs import Effort
-from cae_sql.inference.worlds import Pool
+from cae_sql.inference.seen import EXCHANGES, longest, shortest, walk
+from cae_sql.inference.short import Moves, short_moves
+from cae_sql.inference.sieve import Sieve
+from cae_sql.inference.worlds import Pool, in_time
 
 MOST_ENTRIES = 4_000_000
 """Records × values × records: beyond this nothing is tried."""
-ROUNDS, SAMPLES = 12, 250
-"""Rounds of sampling, and worlds in each; between them it is seen whether all is shown."""
-AROUND = 200
-"""Worlds sampled with one record held at a value."""
-MOST_HELD = 400
-"""Records and values that may be held one by one, in one judgement."""
+MOST_KEPT = 16_000_000
+"""Values in tables kept."""
+STARTS = 8
+"""Tables from which walks begin."""
+PASSES, LONGER = 16, 4
+"""How often a first walk tries each move, and how many times as often the next one does."""
+WALKED, WALKED_FAR = 1_000_000, 4_000_000
+"""Moves tried in the longest walk along the tableau, and by a sieve's moves (see `walk`)."""
+AROUND = 200_000
+"""Most moves tried around a table with one record held."""
+FEW, FEW_SHARE = 40, 0.25
+"""Values of insiders that may be left, and of how many in all, for a sieve not to be worth its time."""
+SIEVE_EFFORT = 4
+"""What a sieve counts for, in integer programs; the walks of one judgement count for one."""
 WORD = 64
 
 
+@dataclass(frozen=True)
+class Kept:
+    """What was found out of all pairs."""
+
+    safe: bool
+    """Everybody keeps a long enough run, whatever value any one other turns out to have."""
+    width: int
+    """The shortest run that was shown, over all values of all insiders that were found possible."""
+    settled: bool
+    """Whether that is so: false where time or effort ended first."""
+
+
 def keeps_with_insider(
-    known: Knowledge, values: NDArray[np.int64], need: int, deadline: float, effort: Effort
-) -> bool:
+    known: Knowledge,
+    values: NDArray[np.int64],
+    need: int,
+    deadline: float,
+    effort: Effort,
+    sieve: Sieve | None = None,
+) -> Kept:
     """Whether every record keeps a run of width `need`, whatever value any one other turns out to have.
 
     Args:
@@ -45,142 +70,258 @@ def keeps_with_insider(
         need: Greatest minus least value of the run.
         deadline: `time.monotonic()` after which nothing more is tried.
         effort: Integer programs allowed.
+        sieve: Of the same sums, where others with other right-hand sides are judged too.
     """
-    pairs = _Pairs.of(known, values, need, deadline, effort)
-    return pairs is not None and pairs.settle()
+    narrowest = int((known.high - known.low).min())
+    if narrowest < need:
+        return Kept(False, narrowest, True)
+    count = int(known.high.max() - known.low.min()) + 1
+    standing = _standing_for_all(known)
+    if len(standing) < 2 or len(standing) ** 2 * count > MOST_ENTRIES:
+        return Kept(False, -1, False)
+    pairs = _Pairs(known, standing, values, need, deadline, effort, sieve or Sieve())
+    try:
+        safe = pairs.settle()
+    except OutOfTime:
+        return Kept(False, pairs.width(), False)
+    return Kept(safe, need if safe else pairs.width(), True)
 
 
 class _Pairs:
-    """What has been seen. Shapes: r records that stand for all, v values from `base` on, w 64-bit words."""
+    """What has been seen; see `cae_sql.inference.seen`. r records stand for all, of v values each."""
 
     def __init__(
-        self, known: Knowledge, values: NDArray[np.int64], need: int, deadline: float, effort: Effort
+        self,
+        known: Knowledge,
+        records: Ints,
+        values: NDArray[np.int64],
+        need: int,
+        deadline: float,
+        effort: Effort,
+        sieve: Sieve,
     ) -> None:
-        self.known, self.need, self.deadline, self.effort = known, need, deadline, effort
+        self.known, self.records, self.need = known, records, need
+        self.deadline, self.effort, self.sieve = deadline, effort, sieve
+        self.starts = values[:STARTS]
         self.base = int(known.low.min())
         self.count = int(known.high.max()) - self.base + 1
-        self.records = _standing_for_all(known)
-        words = -(-self.count // WORD)
-        self.seen = np.zeros((len(self.records), self.count, len(self.records), words), dtype=np.uint64)
-        self.pool = Pool(known, values[: min(len(values), 8)].copy(), seed=1)
-        self.example = np.zeros((len(self.records), self.count), dtype=np.int64)
-        self.kept: list[NDArray[np.int64]] = []
-
-    @classmethod
-    def of(
-        cls, known: Knowledge, values: NDArray[np.int64], need: int, deadline: float, effort: Effort
-    ) -> _Pairs | None:
-        """None where the system is too large, or an insider leaves nobody else."""
-        count = int(known.high.max() - known.low.min()) + 1
-        standing = int(np.minimum(known.sizes, 2).sum())
-        if standing**2 * count > MOST_ENTRIES or (known.high - known.low < need).any():
-            return None
-        return cls(known, values, need, deadline, effort)
+        size, words = len(records), -(-self.count // WORD)
+        self.seen = np.zeros((size, self.count, size, words), dtype=np.uint64)
+        self.example = np.zeros((size + 1, self.count), dtype=np.int64)
+        most = min(size * self.count, MOST_KEPT // values.shape[1])
+        self.kept = np.zeros((most, values.shape[1]), dtype=np.int32)
+        self.place = np.full(values.shape[1], -1, dtype=np.int64)
+        self.place[records] = np.arange(size)
+        self.moves = _with_directions(known, short_moves(known.tableau))
+        self.walks = 0
+        self.programs: dict[tuple[int, ...], tuple[Knowledge, ComponentProgram]] = {}
+        self.impossible = np.zeros((size, self.count), dtype=np.bool_)
+        """Values that records have in no table."""
+        self.apart: set[tuple[int, int, int, int]] = set()
+        """Values (j, v, i, u) that records have in some tables, and never together."""
+        self.walked_around: set[tuple[int, int]] = set()
+        labels = known.atoms.labels[records]
+        values_at = np.arange(self.base, self.base + self.count)
+        self.inside = (values_at >= known.low[labels][:, None]) & (values_at <= known.high[labels][:, None])
+        """(r, v) values in the records' boxes."""
 
     def settle(self) -> bool:
-        """Sample until all is shown, then look at what is left, one value of one insider after the other."""
-        known_bits = -1
-        for _ in range(ROUNDS):
-            if time.monotonic() > self.deadline:
-                return False
-            self._sample(self.pool, SAMPLES)
-            bits = int(np.bitwise_count(self.seen).sum())
-            # what is rare is not found by waiting for it
-            if bits == known_bits or not self._missing().any():
-                break
-            known_bits = bits
-        for held, (insider, value) in enumerate(self._left()):
-            if held == MOST_HELD or time.monotonic() > self.deadline or not self._held(insider, value):
+        """Whether everybody keeps enough: what walks do not show is settled by integer programs.
+
+        Raises:
+            OutOfTime: time or effort ended before it was found out.
+        """
+        sieved = self.sieve.moves is not None
+        if not sieved:
+            if self._wander(WALKED):
+                return True
+            self._spend(1)
+            if len(self._open()) < FEW_SHARE * self.inside.sum():
+                for insider, value in self._open():
+                    self._walk_around(insider, value)
+        if sieved or len(self._open()) > FEW:
+            self._spend(1 if sieved else SIEVE_EFFORT)
+            self.moves = _with_directions(self.known, self.sieve.of(self.known.tableau, self.deadline))
+            self.walked_around.clear()
+            if self._wander(WALKED_FAR):
+                return True
+        nodes = MOST_NODES
+        while open_ones := self._open():
+            for insider, value in open_ones:
+                if self._settled(insider, value, nodes) is False:
+                    return False
+            nodes *= 4
+        return True
+
+    def width(self) -> int:
+        """The shortest run that was shown, over all values of all others that were found possible."""
+        found = self._shortest()
+        return int(found[found >= 0].min(initial=self.need))
+
+    def _shortest(self) -> Ints:
+        found = np.zeros(self.seen.shape[:2], dtype=np.int64)
+        shortest(self.seen, self.need, found)
+        return found
+
+    def _open(self) -> list[tuple[int, int]]:
+        """Insiders and values that are not settled yet, those that fewest tables have first."""
+        open_ones = self.inside & ~self.impossible & (self._shortest() < self.need)
+        # one of an atom's two records is as good as the other, as an insider
+        open_ones[np.flatnonzero(np.diff(self.known.atoms.labels[self.records], prepend=-1) == 0)] = False
+        found = np.argwhere(open_ones)
+        rare = np.bitwise_count(self.seen[found[:, 0], found[:, 1]]).sum(axis=(1, 2), dtype=np.int64)
+        return [(int(j), int(v)) for j, v in found[np.argsort(rare, kind="stable")]]
+
+    def _wander(self, most: int) -> bool:
+        """Walk until all is shown; False where going on shows nothing new, or so many moves were tried."""
+        places, before = self.starts.copy(), -1
+        work = PASSES * self._tries
+        while work * len(places) <= most and (shown := self._shown()) > before:
+            before = shown
+            for world in places:
+                self._walk(world, -1, work)
+            if not self._open():
+                return True
+            work *= LONGER
+        return False
+
+    @property
+    def _tries(self) -> int:
+        """Moves, and exchanges inside atoms."""
+        return len(self.moves.starts) + EXCHANGES * self.known.count
+
+    @property
+    def _around(self) -> int:
+        """Moves tried around a table."""
+        return min(PASSES * self._tries, AROUND)
+
+    def _shown(self) -> int:
+        """How many pairs of values were seen."""
+        return int(np.bitwise_count(self.seen).sum(dtype=np.int64))
+
+    def _walk(self, world: NDArray[np.int64], held: int, work: int) -> None:
+        """Walk from a table (n,), which changes in place, with a record held unless that is −1."""
+        in_time(self.deadline)
+        self.walks += 1
+        known = self.known
+        walk(
+            *self.moves, *known.members, known.low, known.high, *known.attainable,
+            Pool(known, world[None], seed=0).attainers(world), world, self.records, self.place, held,
+            self.walks, work, self.need, self.base, self.seen, self.example, self.kept,
+        )  # fmt: skip
+
+    def _runs(self, insider: int, value: int) -> Ints:
+        """(r,) how wide the others' runs are, of what was seen while one record has a value."""
+        row = self.seen[insider, value]
+        runs = np.array([longest(row[other], self.count) for other in range(len(row))])
+        runs[insider] = self.need
+        return runs
+
+    def _walk_around(self, insider: int, value: int) -> None:
+        """Walk from a table in which a record has a value, with that record held."""
+        number = int(self.example[insider, value])
+        if not number or (insider, value) in self.walked_around:
+            return
+        if self._runs(insider, value).min() < self.need:
+            self.walked_around.add((insider, value))
+            self._walk(self.kept[number - 1].astype(np.int64), int(self.records[insider]), self._around)
+
+    def _settled(self, insider: int, value: int, nodes: int) -> bool | None:
+        """Whether everybody keeps enough while one record has a value; None where that was not found out."""
+        possible = self._possible(insider, value, nodes)
+        if not possible:
+            return None if possible is None else True
+        self._walk_around(insider, value)
+        runs = self._runs(insider, value)
+        for other in np.argsort(runs, kind="stable")[: np.count_nonzero(runs < self.need)].tolist():
+            while longest(self.seen[insider, value, other], self.count) < self.need:
+                wanted = self._wanted(insider, value, other)
+                if wanted is None:
+                    return False
+                found = self._ask({insider: (value, value), other: (wanted, wanted)}, insider, nodes)
+                if found is None:
+                    return None
+                if not found:
+                    self.apart |= {(insider, value, other, wanted), (other, wanted, insider, value)}
+        return True
+
+    def _possible(self, insider: int, value: int, nodes: int) -> bool | None:
+        """Whether some table has a record at a value; None where that was not found out."""
+        while not (shown := np.bitwise_or.reduce(self.seen[insider, :, insider], axis=1) > 0)[value]:
+            low = high = value
+            if not shown[value:].any():
+                low, high = int(np.flatnonzero(shown)[-1]) + 1, int(np.flatnonzero(self.inside[insider])[-1])
+            elif not shown[:value].any():
+                low, high = int(np.flatnonzero(self.inside[insider])[0]), int(np.flatnonzero(shown)[0]) - 1
+            found = self._ask({insider: (low, high)}, insider, nodes)
+            if found is None:
+                return None
+            if not found:
+                self.impossible[insider, low : high + 1] = True
                 return False
         return True
 
-    def _sample(self, pool: Pool, count: int) -> None:
-        known = pool.knowledge
-        order, firsts = known.members
-        for place in range(len(pool.values)):
-            if len(known.tableau.stuck):
-                pool.mix([place], 1)
-            here = pool.values[place]
-            kept = np.zeros((count // len(pool.values) + 1, len(here)), dtype=np.int32)
-            sample(
-                *known.directions, order, firsts, known.low, known.high, *known.attainable,
-                pool.attainers(here), here, pool.chance(), self.records, self.base, self.seen, self.example,
-                len(self.kept), kept, UNIFORM,
-            )  # fmt: skip
-            self.kept += list(kept)
+    def _wanted(self, insider: int, value: int, other: int) -> int | None:
+        """A value that would do most for a record's run while another has a value; None where none helps."""
+        shown = _values_of(self.seen[insider, value, other], self.count)
+        able = self.inside[other] & ~self.impossible[other]
+        for wanted in np.flatnonzero(able & ~shown).tolist():
+            able[wanted] = (insider, value, other, wanted) not in self.apart
+        widths = self.need + 1
+        whole = np.convolve(able, np.ones(widths, dtype=np.int64), "valid") == widths
+        if not whole.any():
+            return None
+        lacking = np.where(
+            whole, np.convolve(able & ~shown, np.ones(widths, dtype=np.int64), "valid"), widths + 1
+        )
+        first = int(np.argmin(lacking))
+        return first + int(np.flatnonzero(~shown[first : first + widths])[0])
 
-    def _missing(self) -> NDArray[np.bool_]:
-        """(r, v) values of insiders that were seen, and with which somebody has too short a run as yet."""
-        missing = np.zeros(self.seen.shape[:2], dtype=np.bool_)
-        others(self.seen, self.example, 0, self.need, missing)
-        return missing
+    def _ask(self, bounds: dict[int, tuple[int, int]], held: int, nodes: int) -> bool | None:
+        """Whether a table has values of records between two each; where one does, what is around it is seen.
 
-    def _left(self) -> list[tuple[int, int]]:
-        """Insiders and values of which something is still to be shown, or that may not be possible at all."""
-        missing = self._missing()
-        labels = self.known.atoms.labels[self.records]
-        below = np.arange(self.count)[None, :] < (self.known.low[labels] - self.base)[:, None]
-        above = np.arange(self.count)[None, :] > (self.known.high[labels] - self.base)[:, None]
-        open_ones = missing | ((self.example == 0) & ~below & ~above)
-        # one of an atom's two records is as good as the other, as an insider
-        second = np.flatnonzero(np.diff(labels, prepend=-1) == 0)
-        open_ones[second] = False
-        return [(int(j), int(v)) for j, v in np.argwhere(open_ones)]
+        Args:
+            bounds: By record, as counted from the least value.
+            held: The record that keeps its value when the table is walked around.
+            nodes: Of the search, after which it is given up: None then.
 
-    def _held(self, insider: int, value: int) -> bool:
-        """Whether everybody has a long enough run while one record has a value, or it cannot have it."""
-        record = int(self.records[insider])
-        alone = self.known.refined([Query(kind="sum", members=np.array([record]))])
-        label = int(alone.atoms.labels[record])
-        number = int(self.example[insider, value])
-        if number:
-            world = self.kept[number - 1].astype(np.int64)
-        else:
-            found = self._with_value(alone, label, value + self.base)
-            if found is None:
-                return True
-            if not len(found):
-                return False
-            world = self._records(alone, found, record, value + self.base)
-            if not len(world):
-                return False
-        low, high = alone.low.copy(), alone.high.copy()
-        low[label] = high[label] = value + self.base
-        fixed = replace(alone, low=low, high=high)
-        totals = fixed.totals(world[None])
-        pool = Pool(fixed.rebased(totals), world[None].copy(), seed=insider * 1009 + value)
-        for _ in range(2):
-            self._sample(pool, AROUND // 2)
-            missing = np.zeros((1, 1), dtype=np.bool_)
-            here = slice(insider, insider + 1), slice(value, value + 1)
-            others(self.seen[here], self.example[here], insider, self.need, missing)
-            if not missing.any():
-                return True
-        return False
-
-    def _with_value(self, alone: Knowledge, label: int, value: int) -> Ints | None:
-        """Totals with a record at a value; None where there are none; empty where neither was found out."""
-        if not self.effort.spend():
-            return np.zeros(0, dtype=np.int64)
-        start = alone.totals(self.pool.values[:1])[0]
-        program = ComponentProgram.around(alone, label, start)
-        found = program.quick_world(label, value, value)
-        if found is not None:
-            return found
+        Raises:
+            OutOfTime: no time or effort is left.
+        """
+        in_time(self.deadline)
+        self._spend(nodes // MOST_NODES)
+        alone, program = self._program(sorted(bounds))
+        labels = {record: int(alone.atoms.labels[self.records[record]]) for record in bounds}
+        wanted = {labels[r]: (low + self.base, high + self.base) for r, (low, high) in bounds.items()}
         try:
-            found = program.world_with(label, value, value, self.deadline)
+            totals = program.world_where(wanted, self.deadline, nodes)
         except OutOfTime:
-            return np.zeros(0, dtype=np.int64)
-        return found if found is not None or program.whole else np.zeros(0, dtype=np.int64)
-
-    def _records(self, alone: Knowledge, totals: Ints, record: int, value: int) -> NDArray[np.int64]:
-        """A world with these totals; empty where it was not found."""
-        pool = Pool(alone, self.pool.values[:1].copy(), seed=record)
+            return None
+        if totals is None:
+            return False if program.whole else None
+        pool = Pool(alone, self.starts[:1].copy(), seed=held)
         if not pool.give(0, totals):
-            return np.zeros(0, dtype=np.int64)
-        assert pool.values[0, record] == value
-        found: NDArray[np.int64] = pool.values[0]
-        return found
+            return None
+        self._walk(pool.values[0], int(self.records[held]), self._around)
+        return True
+
+    def _spend(self, programs: int) -> None:
+        for _ in range(programs):
+            if not self.effort.spend():
+                raise OutOfTime("no integer programs are left")
+
+    def _program(self, places: list[int]) -> tuple[Knowledge, ComponentProgram]:
+        """The components of one or two records, with these as atoms of their own."""
+        atoms = self.known.atoms
+        records = self.records[places]
+        shared = [int(r) for r in records if self.known.sizes[atoms.labels[r]] > 1]
+        name = (*shared, -1, *np.unique(self.known.components[atoms.labels[records]]).tolist())
+        if name not in self.programs:
+            alone = self.known.refined([Query(kind="sum", members=np.array([r])) for r in shared])
+            start = alone.totals(self.starts[:1])[0]
+            ends = alone.atoms.labels[records].tolist()
+            self.programs[name] = alone, ComponentProgram.around(alone, ends[0], start, other=ends[-1])
+        return self.programs[name]
 
 
 def _standing_for_all(known: Knowledge) -> Ints:
@@ -193,57 +334,26 @@ def _standing_for_all(known: Knowledge) -> Ints:
     return records
 
 
-@compiled()
-def note(world: Ints, seen: NDArray[np.uint64], example: Ints, number: int) -> None:
-    """Note what one world (r,) shows of all pairs."""
-    for j in range(len(world)):
-        row = seen[j, world[j]]
-        example[j, world[j]] = number
-        for i in range(len(world)):
-            row[i, world[i] >> 6] |= np.uint64(1) << np.uint64(world[i] & 63)
+def _with_directions(known: Knowledge, short: Moves) -> Moves:
+    """The moves of the tableau, and short ones."""
+    basic, free, starts, rows, entries = known.directions
+    ends = np.flatnonzero(free)
+    lengths = np.diff(starts)[ends] + 1
+    firsts = np.concatenate([[0], np.cumsum(lengths)])
+    atoms, weights = np.zeros(firsts[-1], dtype=np.int64), np.ones(firsts[-1], dtype=np.int64)
+    atoms[firsts[:-1]] = ends
+    others = np.ones(firsts[-1], dtype=np.bool_)
+    others[firsts[:-1]] = False
+    # columns that are not free have no entries
+    atoms[others], weights[others] = basic[rows], -entries
+    return Moves(
+        np.concatenate([firsts, firsts[-1] + short.starts[1:]]),
+        np.concatenate([atoms, short.atoms]),
+        np.concatenate([weights, short.signs]),
+    )
 
 
-@compiled()
-def sample(
-    basic: Ints, free: NDArray[np.bool_], starts: Ints, rows: Ints, entries: Ints, order: Ints, firsts: Ints,
-    low: Ints, high: Ints, top_starts: Ints, tops: Ints, bottom_starts: Ints, bottoms: Ints, attainers: Ints,
-    values: Ints, seed: int, records: Ints, base: int, seen: NDArray[np.uint64], example: Ints, number: int,
-    kept: NDArray[np.int32], odds: NDArray[np.float64],
-) -> None:  # fmt: skip
-    """Mix one world (n,) again and again, and note each one on the way; they are kept as well."""
-    for turn in range(len(kept)):
-        mix(
-            basic, free, starts, rows, entries, order, firsts, low, high, top_starts, tops, bottom_starts,
-            bottoms, attainers, values, seed + turn, 1, odds,
-        )  # fmt: skip
-        kept[turn] = values
-        note(values[records] - base, seen, example, number + turn + 1)
-
-
-@compiled()
-def longest(words: NDArray[np.uint64], count: int) -> int:
-    """Width of the longest run of values seen; −1 where there is none."""
-    best, run = -1, -1
-    for value in range(count):
-        if (words[value >> 6] >> np.uint64(value & 63)) & np.uint64(1):
-            run += 1
-            best = max(best, run)
-        else:
-            run = -1
-    return best
-
-
-@compiled()
-def others(
-    seen: NDArray[np.uint64], example: Ints, first: int, need: int, missing: NDArray[np.bool_]
-) -> None:
-    """Where somebody other than the insider (record first + j) has too short a run, of what was seen."""
-    for j in range(seen.shape[0]):
-        for value in range(seen.shape[1]):
-            missing[j, value] = False
-            if example[j, value] == 0:
-                continue
-            for i in range(seen.shape[2]):
-                if i != first + j and longest(seen[j, value, i], seen.shape[3] * 64) < need:
-                    missing[j, value] = True
-                    break
+def _values_of(words: NDArray[np.uint64], count: int) -> NDArray[np.bool_]:
+    """(v,) which of `count` values are among bits."""
+    bits = np.unpackbits(words.view(np.uint8), bitorder="little")[:count]
+    return bits.astype(np.bool_)

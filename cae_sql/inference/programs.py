@@ -49,7 +49,7 @@ class ComponentProgram:
 
     @classmethod
     def around(
-        cls, knowledge: Knowledge, atom: int, world: Ints, most: int = LARGE_COMPONENT
+        cls, knowledge: Knowledge, atom: int, world: Ints, most: int = LARGE_COMPONENT, other: int = -1
     ) -> ComponentProgram:
         """The component that an atom is in, or a part of it where it is large.
 
@@ -61,11 +61,14 @@ class ComponentProgram:
             atom: The atom.
             world: (p,) totals that satisfy the sums; they give their values.
             most: Of a component of more atoms than this only a part is stated.
+            other: Another atom that is to be there, with its component.
         """
-        atoms = np.flatnonzero(knowledge.components == knowledge.components[atom])
+        named = [atom, other] if other >= 0 else [atom]
+        atoms = np.flatnonzero(np.isin(knowledge.components, knowledge.components[named]))
         whole = len(atoms) <= most
         if not whole:
-            atoms = _neighbourhood(knowledge, atom, world, atoms, most)
+            parts = [_neighbourhood(knowledge, each, world, atoms, most // len(named)) for each in named]
+            atoms = np.unique(np.concatenate(parts))
         sums = knowledge.matrix @ world
         if not whole:
             outside = np.ones(knowledge.count, dtype=np.bool_)
@@ -105,12 +108,12 @@ class ComponentProgram:
         chance = np.random.default_rng(atom)
         for turn in range(VERTICES):
             costs = chance.integers(-9, 10, len(self.atoms)) if turn else np.zeros(len(self.atoms), np.int64)
-            outcome = self._solved(self.linear, atom, low, high, QUICK_SECONDS, costs)
+            outcome = self._solved(self.linear, {atom: (low, high)}, QUICK_SECONDS, costs)
             if not len(outcome.solution):
                 return None
             near = outcome.solution[: len(self.atoms)]
             if np.abs(near - np.rint(near)).max() <= TOLERANCE:
-                totals = self._checked(outcome, atom, low, high)
+                totals = self._checked(outcome, {atom: (low, high)})
                 if totals is not None:
                     return totals
         return None
@@ -121,32 +124,49 @@ class ComponentProgram:
         Raises:
             OutOfTime: neither found nor excluded before the deadline.
         """
-        outcome = self._solved(self.integer, atom, low, high, deadline - time.monotonic())
+        return self.world_where({atom: (low, high)}, deadline)
+
+    def world_where(
+        self, bounds: dict[int, tuple[int, int]], deadline: float, nodes: int = MOST_NODES
+    ) -> Ints | None:
+        """A world (p,) in which totals lie between two values each, by atom, or None where there is none.
+
+        Raises:
+            OutOfTime: neither found nor excluded before the deadline, or in so many nodes of the search.
+        """
+        self.integer.allow(nodes)
+        outcome = self._solved(self.integer, bounds, deadline - time.monotonic())
         if outcome.status == "infeasible":
             return None
-        totals = self._checked(outcome, atom, low, high) if len(outcome.solution) else None
+        totals = self._checked(outcome, bounds) if len(outcome.solution) else None
         if totals is None:
             raise OutOfTime("no world was found in the time allowed, or only one that rounding spoils")
         return totals
 
     def _solved(
-        self, program: Program, atom: int, low: int, high: int, seconds: float, costs: Ints | None = None
+        self,
+        program: Program,
+        bounds: dict[int, tuple[int, int]],
+        seconds: float,
+        costs: Ints | None = None,
     ) -> Outcome:
-        """A solution with the atom's total between two values: any, or the cheapest."""
+        """A solution with atoms' totals between two values each: any, or the cheapest."""
         price = {} if costs is None else {int(j): float(costs[j]) for j in np.flatnonzero(costs)}
-        column = int(np.searchsorted(self.atoms, atom))
-        size = self.knowledge.sizes[atom]
-        program.bound(column, low, high)
+        sizes, low, high = self.knowledge.sizes, self.knowledge.low, self.knowledge.high
+        columns = {atom: int(np.searchsorted(self.atoms, atom)) for atom in bounds}
+        for atom, column in columns.items():
+            program.bound(column, *bounds[atom])
         try:
             return program.minimise(price, seconds=seconds, first=True)
         finally:
-            program.bound(column, size * self.knowledge.low[atom], size * self.knowledge.high[atom])
+            for atom, column in columns.items():
+                program.bound(column, sizes[atom] * low[atom], sizes[atom] * high[atom])
 
-    def _checked(self, outcome: Outcome, atom: int, low: int, high: int) -> Ints | None:
+    def _checked(self, outcome: Outcome, bounds: dict[int, tuple[int, int]]) -> Ints | None:
         """A solution as totals, where in whole numbers it is the world that was asked for."""
         totals = self.world.copy()
         totals[self.atoms] = np.rint(outcome.solution[: len(self.atoms)]).astype(np.int64)
-        if not low <= totals[atom] <= high:
+        if not all(low <= totals[atom] <= high for atom, (low, high) in bounds.items()):
             return None
         return totals if is_world(self.knowledge, totals, self.knowledge.matrix @ self.world) else None
 

@@ -84,6 +84,10 @@ class Program:
         self._highs.passModel(model)
         self._costs: list[int] = []
 
+    def allow(self, nodes: int) -> None:
+        """Search nodes after which an integer program is given up."""
+        self._highs.setOptionValue("mip_max_nodes", nodes)
+
     def bound(self, column: int, lower: float, upper: float) -> None:
         """Change a column's box."""
         self._highs.changeColBounds(column, float(lower), float(upper))
