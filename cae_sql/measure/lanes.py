@@ -146,14 +146,15 @@ def entropies(p: Floats, cells: int, lanes: int, table: Floats, heights: Floats)
     distance = np.zeros((cells + 1) * lanes)
     after_full = np.zeros((cells + 1) * lanes)
     for w in range(2, cells):
-        for v in range(1, w):
-            _copy(distance, v * lanes, table, v * (v - 1) // 2 * lanes, lanes)
+        # below w a single block does; what was below w − 1 stands there since the width before
+        _copy(distance, (w - 1) * lanes, table, (w - 1) * (w - 2) // 2 * lanes, lanes)
         for v in range(w, cells + 1):
             row = v * (v - 1) // 2
             here = v * lanes
             _add(after_full, here, distance, (v - w) * lanes, table, (row + v - w) * lanes, lanes)
+            if v + w > cells and v < cells:
+                continue  # no full block fits behind: the one that ends here is full, and the last but one
             _copy(distance, here, after_full, here, lanes)
-            if v + w <= cells or v == cells:  # else no full block fits behind a short one that ends here
-                for u in range(max(w, v - w + 1), v):
-                    _lower(distance, here, after_full, u * lanes, table, (row + u) * lanes, lanes)
+            for u in range(max(w, v - w + 1), v):
+                _lower(distance, here, after_full, u * lanes, table, (row + u) * lanes, lanes)
         _copy(heights, (w - 1) * lanes, distance, cells * lanes, lanes)
