@@ -7,15 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from auditor import Gate, LedgerError
+from auditor import Gate, LedgerError, column
 from auditor.errors import EarlierAnswersWarning
 
 from .staff import build, people, policy, verdict
 
-WITHOUT, WITH = "[intruder]\ninsiders = 0", "[intruder]\ninsiders = 1"
+PATIENT = "\n[decision]\ntimeout = 100\n"
+WITHOUT, WITH = (f"[intruder]\ninsiders = {insiders}{PATIENT}" for insiders in (0, 1))
 ALL = "SELECT sum(salary) FROM staff"
 TWO = "SELECT avg(salary) FROM staff WHERE id < 2"
 HALF = "SELECT sum(salary) FROM staff WHERE id <= 30"
+
+
+@pytest.fixture(autouse=True)
+def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is shown does not hang on how busy the machine is."""
+    monkeypatch.setattr(column, "REPORT_SECONDS", 100.0)
 
 
 @pytest.fixture
@@ -27,7 +34,7 @@ def database(tmp_path: Path) -> Path:
 
 
 def told(database: Path, *statements: str) -> None:
-    with Gate.open(database, policy(WITHOUT + '\n[decision]\nmode = "answer-dependent"')) as gate:
+    with Gate.open(database, policy(WITHOUT + 'mode = "answer-dependent"')) as gate:
         for each in statements:
             gate.execute(each)
 
