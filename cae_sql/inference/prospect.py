@@ -25,7 +25,7 @@ SAMPLED = 400
 """Columns on which they are compared."""
 RELAX_STEPS = 6_000
 """Random steps, at most, between two looks at whether everything is inside its box."""
-ROOMY = 2_000
+ROOMY = 6_000
 """Of these at least so many where the table shall leave everybody room."""
 PATIENCE = 5
 """Rounds without progress after which it counts as not found."""

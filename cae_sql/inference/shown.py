@@ -31,6 +31,8 @@ FINE = 10**6
 """Also where a record and an insider have more steps to go: floats do not tell such fractions apart."""
 FURTHER = 16
 """Bases that may be made for those whom the others leave open."""
+MOST_TABLES = 60
+"""That are looked at together: a bit each."""
 MOST_OPEN = 20_000
 """Of more than this no further bases are made for a question alone."""
 
@@ -58,14 +60,15 @@ def all_pairs(those: Sequence[Shown]) -> bool:
     A record and an insider must both find theirs around the same table: what one table shows of the one and
     another table of the other says nothing of the two together.
     """
-    own, free = (np.zeros(len(those[0].own), dtype=np.int64) for _ in range(2)) if those else (None, None)
-    if own is None or free is None:
+    if any(shown.own.all() and shown.free.all() for shown in those):
+        return True
+    if not those:
         return False
-    for number, shown in enumerate(those):
+    own, free = (np.zeros(len(those[0].own), dtype=np.int64) for _ in range(2))
+    for number, shown in enumerate(those[-MOST_TABLES:]):
         own |= shown.own.astype(np.int64) << number
         free |= shown.free.astype(np.int64) << number
-    mine, theirs = (np.flatnonzero(np.bincount(each)) for each in (own, free))
-    return bool((mine[:, None] & theirs[None, :]).all())
+    return bool((np.unique(own)[:, None] & np.unique(free)[None, :]).all())
 
 
 def hold(boxes: Knowledge, totals: Ints, copies: int, basic: Ints, seed: int | None = None) -> Pins | None:

@@ -60,7 +60,7 @@ class Trial:
             self.settled = self.prospect.settled if self.prospect.usable else self._searched.settled
         self._found: dict[tuple[Hashable, tuple[int, ...]], Ints] = {}
         """Tables for single answers."""
-        self._shown: dict[Hashable, list[_Shown]] = {}
+        self._shown: dict[Hashable, dict[frozenset[tuple[int, ...]], _Shown]] = {}
         """By reading, what was shown of hypothetical answers: it need not be shown again."""
 
     @property
@@ -99,7 +99,7 @@ class Trial:
             key = tuple(v for q, v in zip(self.queries, values, strict=True) if q.kind != "sum")
             extremes.setdefault(key, []).append(values)
         for group in extremes.values():
-            if time.monotonic() > deadline:
+            if time.monotonic() > deadline or not self.prospect.usable:
                 break
             judgement = self._show(group, standard, deadline)
             while (judgement is None or not judgement.safe) and self._renewable(standard, deadline):
@@ -229,24 +229,31 @@ class Trial:
         extremes = tuple((each.top, each.value, each.atoms.tobytes()) for each in boxes.extremes)
         name = extremes, boxes.low.tobytes(), boxes.high.tobytes(), standard
         sums = [tuple(values[place] for place in prospect.fresh) for values in group]
-        kept = self._shown.setdefault(name, [])
-        seen = [shown for each in kept if each.covers(sums) for shown in each.seen]
-        earlier = len(seen)
-        safe, whole = all_pairs(seen), True
-        for turn, (tables, between) in enumerate(self._ways(bounds_of(boxes, pins), sums, name, keep)):
-            if safe or time.monotonic() > deadline or (turn > 1 and len(seen[-1].open) > MANY):
+        kept, these = self._shown.setdefault(name, {}), frozenset(sums)
+        if these in kept and kept[these].done:
+            return kept[these].judgement
+        seen = [
+            shown for key, each in kept.items() if key != these and each.covers(sums) for shown in each.seen
+        ]
+        earlier, safe, whole, late = len(seen), all_pairs(seen), True, False
+        ways = self._ways(bounds_of(boxes, pins), sums, name, keep, deadline)
+        for turn, (tables, between) in enumerate(ways):
+            late = time.monotonic() > deadline
+            if safe or late or (turn > 1 and len(seen[-1].open) > MANY):
                 break
             seen.append(show(prospect, boxes, pins, tables, need, standard.insiders, deadline))
             whole, safe = whole and between, all_pairs(seen)
-        if keep and len(seen) > earlier:
-            kept.append(_Shown(sums, whole, seen[earlier:]))
         if not seen:
             return None
         width = max(shown.width for shown in seen)
-        return Judgement(safe, max(width, need) if safe else width)
+        judgement = Judgement(safe, max(width, need) if safe else width)
+        if keep:
+            done = safe or not (late or time.monotonic() > deadline)
+            kept[these] = _Shown(sums, whole, seen[earlier:], done, judgement)
+        return judgement
 
     def _ways(
-        self, bounds: Bounds, sums: Sequence[tuple[int, ...]], name: Hashable, keep: bool
+        self, bounds: Bounds, sums: Sequence[tuple[int, ...]], name: Hashable, keep: bool, deadline: float
     ) -> Iterator[tuple[Tables, bool]]:
         """Pairs of tables between which there is one for each of some answers.
 
@@ -266,12 +273,12 @@ class Trial:
             if found is None:
                 break
             yield found, True
-        found = self._between_single(bounds, sums, name, keep)
+        found = self._between_single(bounds, sums, name, keep, deadline)
         if found is not None:
             yield found, False
 
     def _between_single(
-        self, bounds: Bounds, sums: Sequence[tuple[int, ...]], name: Hashable, keep: bool
+        self, bounds: Bounds, sums: Sequence[tuple[int, ...]], name: Hashable, keep: bool, deadline: float
     ) -> Tables | None:
         each_one: list[Ints | None] = [self._found.get((name, each)) for each in sums]
         lost: list[int] = []
@@ -279,7 +286,7 @@ class Trial:
 
         def work(first: int, last: int) -> None:
             for place in range(first, last):
-                if lost:
+                if lost or time.monotonic() > deadline:
                     return
                 if each_one[place] is None:
                     each_one[place] = self.prospect.table(bounds, sums[place])
@@ -336,6 +343,9 @@ class _Shown:
     """Whether it was shown of all answers in between too."""
     seen: list[Shown]
     """Around different tables."""
+    done: bool
+    """Whether nothing was left out for lack of time: the same is not shown twice."""
+    judgement: Judgement
 
     def covers(self, sums: Sequence[tuple[int, ...]]) -> bool:
         """Whether it is about all of these answers."""

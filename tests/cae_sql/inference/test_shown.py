@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cae_sql import AnsweredSystem
 from cae_sql.inference import shown
 from cae_sql.inference.center import Center
 from cae_sql.inference.shown import Shown, all_pairs, certified_runs
@@ -208,3 +210,26 @@ def test_several_tables_show_everybody_only_if_each_pair_finds_both_around_one_o
     each_pair = all(any(own[i] and free[j] for own, free in told) for i in parts for j in parts)
     assert all_pairs(those) == each_pair
     assert not all_pairs([])
+
+
+def test_judging_the_same_answers_again_and_again_says_the_same_and_keeps_no_more() -> None:
+    system = AnsweredSystem(40, 0, 20, 1)
+    trial, standard = system.trial([system.query("sum", np.arange(3))]), Standard(15, None, 1)
+    answers, later = [(v,) for v in (20, 28, 33)], time.monotonic() + 60
+    first = trial.judge_together(answers, standard, later), trial.judge_by_center((20,), standard, later)
+    size = len(pickle.dumps(trial._shown))
+    for _ in range(3):
+        again = trial.judge_together(answers, standard, later), trial.judge_by_center((20,), standard, later)
+        assert again == first
+        assert len(pickle.dumps(trial._shown)) == size
+
+
+def test_bases_that_cannot_be_chosen_anew_show_nothing_of_the_answers_that_are_left() -> None:
+    system = AnsweredSystem(9, 0, 2, 1)
+    system.add_sum([3, 4, 5, 6, 7, 8], 10)
+    system.add_sum([0, 2, 4, 5, 7], 8)
+    system.add_sum([2, 3, 4, 5], 7)
+    some = np.array([5, 6, 7, 8])
+    trial = system.trial([system.query("min", some), system.query("sum", some)])
+    assert not trial.judge_together([(1, 7), (0, 6), (1, 6)], Standard(1), time.monotonic() + 60)
+    assert not trial.prospect.usable
