@@ -78,7 +78,7 @@ def init(
 
     if output is not None and output.exists():
         raise PolicyError(f"policy {output}: there is one already; name another file")
-    with _status("reading the data"):
+    with show.status("reading the data"):
         suggestion = suggest(database, table, column)
     for warning in suggestion.warnings:
         print(f"warning: {show.plain(warning)}", file=sys.stderr)
@@ -105,7 +105,7 @@ def query(
     """Answer a statement exactly, or refuse it."""
     with _gate(database, _policy(policy)) as gate:
         try:
-            with _status("deciding"):
+            with show.status("deciding"):
                 answer = gate.execute(_statement(sql), user=user, dialect=_name(dialect))
                 content = answer.fetchall()
         except (QueryRefused, QueryUnsupported) as error:
@@ -125,7 +125,7 @@ def check(
     form: Form = Format.TABLE,
 ) -> None:
     """Say what `query` would: the verdict, no answer. Recorded as a check."""
-    with _gate(database, _policy(policy)) as gate, _status("deciding"):
+    with _gate(database, _policy(policy)) as gate, show.status("deciding"):
         decision = gate.check(_statement(sql), user=user, dialect=_name(dialect))
     _leave(decision, form)
 
@@ -139,7 +139,7 @@ def risk(
 ) -> None:
     """Show what the answers so far have told about each class of persons. For administrators."""
     rules = _policy(policy)
-    with _gate(database, rules) as gate, _status("working out what the answers tell"):
+    with _gate(database, rules) as gate, show.status("working out what the answers tell"):
         frame = gate.risk()
     beyond = _beyond(frame, rules)
     worst = None if frame.empty else float(frame["risk"].max())
@@ -173,7 +173,7 @@ def history(database: Database, policy: PolicyFile, form: Form = Format.TABLE) -
 @app.command()
 def verify(database: Database, policy: PolicyFile, form: Form = Format.TABLE) -> None:
     """Check the ledger's hash chain, and that its answers still agree with the data."""
-    with _gate(database, _policy(policy)) as gate, _status("verifying the ledger"):
+    with _gate(database, _policy(policy)) as gate, show.status("verifying the ledger"):
         report = gate.verify()
     good = not report.problems
     message = (
@@ -201,7 +201,7 @@ app.command()(curve)
 
 @contextmanager
 def _gate(database: Path, policy: Policy) -> Iterator[Gate]:
-    with _status("opening the database and the ledger"):
+    with show.status("opening the database and the ledger"):
         from auditor.gate import Gate
 
         gate = Gate.open(database, policy)
@@ -213,16 +213,6 @@ def _policy(path: Path) -> Policy:
     from auditor.policy import Policy
 
     return Policy.load(path)
-
-
-@contextmanager
-def _status(doing: str) -> Iterator[None]:
-    """Say what takes long, on a terminal only."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    with show.error_console().status(f"{doing} …"):
-        yield
 
 
 def _name(dialect: Dialect | None) -> Literal["duckdb", "postgres"] | None:

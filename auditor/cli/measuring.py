@@ -40,7 +40,7 @@ def sql(
     form: Form = Format.TABLE,
 ) -> None:
     """Run SQL with cae_area, cae_entropy and the like in it. No gate: for those who may read the data."""
-    with _opened(database) as connection:
+    with _opened(database) as connection, show.status("working; the first time, compiling"):
         columns, content = _asked(connection, statement)
     show.rows(columns, content, form, {"code": "sql", "message": f"{len(content)} rows", "hint": ""})
 
@@ -58,7 +58,7 @@ def curve(
     """Show H(ε) of a group of rows: what remains unknown when ±ε/2 is near enough. No gate."""
     from cae_sql import cae_curve
 
-    with _opened(database) as connection:
+    with _opened(database) as connection, show.status("working; the first time, compiling"):
         columns, content = _asked(connection, statement)
     if len(columns) not in (1, 2):
         raise StatementError(

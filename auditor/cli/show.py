@@ -11,7 +11,8 @@ import csv
 import json
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import StrEnum
@@ -110,6 +111,16 @@ def csv_cell(value: object) -> str:
 def plain(text: str) -> str:
     """Text without control characters, each shown as its escape; new lines stay."""
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+
+
+@contextmanager
+def status(doing: str) -> Iterator[None]:
+    """Say what takes long, on a terminal only."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with error_console().status(f"{doing} …"):
+        yield
 
 
 def error_console() -> Console:
