@@ -8,7 +8,7 @@ difference: a distribution of more than `LARGEST_EXACT` values that has no close
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -191,18 +191,18 @@ def _bounds(
     found: Rows, values: Lists, weights: Lists | None, row: int, relative_error: float
 ) -> tuple[float, float]:
     """Bounds of one long row."""
+    unit = Fraction(1)
     if found.odd[row]:
         candidates = _one(values, weights, row)
-        low, high = long.area_bounds(
-            candidates.positions.astype(np.float64), candidates.probabilities, False, relative_error
-        )
-        unit = candidates.unit
+        with _about(row):
+            if candidates.spread * candidates.unit > sys.float_info.max:
+                raise InvalidInput("the values lie further apart than a float can tell")
+        places = np.array([float(place * candidates.unit) for place in candidates.positions.tolist()])
+        low, high = long.area_bounds(places, candidates.probabilities, False, relative_error)
     else:
         part = slice(found.at[row], found.at[row] + found.size[row])
         grid = bool(found.top[row] > 0)
         low, high = long.area_bounds(found.x[part], found.p[part], grid, relative_error)
-        unit = Fraction(int(found.top[row]), int(found.bottom[row])) if grid else Fraction(1)
-    with _about(row):
-        if not math.isfinite(high * float(unit)):
-            raise InvalidInput("the values lie further apart than a float can tell")
+        if grid:
+            unit = Fraction(int(found.top[row]), int(found.bottom[row]))
     return low * float(unit), high * float(unit)

@@ -94,6 +94,19 @@ def test_rows_of_more_than_a_thousand_values_have_an_area_within_the_stated_erro
     assert lower[1] == upper[1] == areas[1] == pytest.approx(cae_area(x), rel=1e-12)
 
 
+def test_long_rows_of_extremes_have_bounds_or_an_error_of_their_row() -> None:
+    wide = np.concatenate(
+        [np.array([1e-300, 0.1 + 0.2, 0.3]), np.random.default_rng(9).random(1_100) * 1e300]
+    )
+    live = np.ones(1, np.bool_)
+    lower, upper = batch.area_bounds(flat([wide]), None, np.array([0.01]), live)
+    assert 0 < lower[0] <= upper[0] <= lower[0] * 1.0201
+    assert batch.entropies(flat([wide]), None, np.array([2e300]), live)[0] == 0
+    too_wide = np.concatenate([np.array([-1.7e308, 1.7e308]), wide])
+    with pytest.raises(InvalidInput, match=r"^row 0: the values lie further apart than a float can tell"):
+        batch.areas(flat([too_wide]), None, live)
+
+
 def test_rows_that_are_not_live_are_nan_and_never_looked_at() -> None:
     rows = flat([np.array([math.nan]), np.array([50.0, 107.0])])
     live = np.array([False, True])
