@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 import duckdb
@@ -121,29 +122,38 @@ def database() -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def fill(connection: duckdb.DuckDBPyConnection, name: str, count: int) -> None:
-    """A table of lists: equally spaced values, values drawn with repetitions, irregular ones; and weights."""
-    rng = np.random.default_rng(25)
-    connection.execute(
-        f"CREATE TABLE {name} (spaced DOUBLE[], drawn DOUBLE[], irregular DOUBLE[], weights DOUBLE[])"
-    )
-    grid = np.arange(1.0, VALUES + 1) * 10
+def fill(connection: duckdb.DuckDBPyConnection, kind: str, count: int) -> None:
+    """A table `lists` of lists x of one kind, with weights p."""
+    rng = np.random.default_rng(VALUES)
+    connection.execute("CREATE OR REPLACE TABLE lists (x DOUBLE[], p DOUBLE[])").fetchall()
     for start in range(0, count, 100_000):
         size = min(100_000, count - start)
-        irregular = np.sort(rng.integers(1, 10**6, (size, VALUES)).astype(float), axis=1)
-        columns = [
-            np.tile(grid, (size, 1)),
-            rng.choice(grid, (size, VALUES)),
-            irregular,
-            rng.random((size, VALUES)),
-        ]
+        columns = {"x": KINDS[kind](size, rng), "p": rng.random((size, VALUES))}
         offsets = pa.array(np.arange(size + 1, dtype=np.int32) * VALUES)
-        part = pa.table(
-            {str(k): pa.ListArray.from_arrays(offsets, column.ravel()) for k, column in enumerate(columns)}
-        )
-        connection.register("part", part)
-        connection.execute(f"INSERT INTO {name} SELECT * FROM part")
+        part = {name: pa.ListArray.from_arrays(offsets, column.ravel()) for name, column in columns.items()}
+        connection.register("part", pa.table(part))
+        connection.execute("INSERT INTO lists SELECT * FROM part").fetchall()
         connection.unregister("part")
+
+
+def equally_spaced(size: int, _: np.random.Generator) -> Floats:
+    return np.tile(np.arange(1.0, VALUES + 1) * 10, (size, 1))
+
+
+def drawn(size: int, rng: np.random.Generator) -> Floats:
+    """In any order, with repetitions."""
+    return rng.integers(1, VALUES + 1, (size, VALUES)) * 10.0
+
+
+def irregular(size: int, rng: np.random.Generator) -> Floats:
+    return np.sort(rng.integers(1, 10**6, (size, VALUES)).astype(float), axis=1)
+
+
+KINDS: dict[str, Callable[[int, np.random.Generator], Floats]] = {
+    "25 drawn from 25": drawn,
+    "25 equally spaced": equally_spaced,
+    "25 irregular": irregular,
+}
 
 
 def seconds(connection: duckdb.DuckDBPyConnection, sql: str, repeats: int = 3) -> float:
@@ -156,63 +166,41 @@ def seconds(connection: duckdb.DuckDBPyConnection, sql: str, repeats: int = 3) -
     return least
 
 
-def lists(connection: duckdb.DuckDBPyConnection, count: int, part: int, few: int) -> list[Row]:
-    """A million short lists, against all three rivals."""
-    fill(connection, "lists", count)
-    size = f"{count:,} lists of {VALUES}"
-    rows = []
-    entropy = seconds(connection, "SELECT sum(cae_entropy(drawn)) FROM lists")
-    floor = seconds(connection, "SELECT sum(list_aggregate(drawn, 'entropy')) FROM lists")
-    worst = differ(connection, "cae_entropy(drawn)", "list_aggregate(drawn, 'entropy')", count)
-    rows.append(
-        Row(
-            "cae_entropy",
-            "25 of 25 values drawn",
-            size,
-            entropy,
-            "list_aggregate(…, 'entropy')",
-            floor,
-            worst,
-        )
+def unweighted(connection: duckdb.DuckDBPyConnection, count: int, part: int) -> list[Row]:
+    """Lists as they come, against DuckDB's own entropy, and the row UDF on a part."""
+    data = "25 drawn from 25"
+    fill(connection, data, count)
+    size = f"{count:,} lists"
+    own = "list_aggregate(x, 'entropy')"
+    entropy = seconds(connection, "SELECT sum(cae_entropy(x)) FROM lists")
+    area = seconds(connection, "SELECT sum(cae_area(x)) FROM lists")
+    floor = seconds(connection, f"SELECT sum({own}) FROM lists")
+    by_row = seconds(connection, f"SELECT sum(row_entropy(x)) FROM (FROM lists LIMIT {part})", 1)
+    worst = (
+        differ(connection, "cae_entropy(x)", own, count),
+        differ(connection, "cae_entropy(x)", "row_entropy(x)", part),
     )
-    by_row = seconds(connection, f"SELECT sum(row_entropy(drawn)) FROM (FROM lists LIMIT {part})", 1)
-    worst = differ(connection, "cae_entropy(drawn)", "row_entropy(drawn)", few)
-    rows.append(
-        Row(
-            "cae_entropy",
-            "25 of 25 values drawn",
-            size,
-            entropy,
-            "row UDF, plain kernel",
-            by_row * count / part,
-            worst,
-        )
+    return [
+        Row("cae_entropy(x)", data, size, entropy, own, floor, worst[0]),
+        Row("cae_entropy(x)", data, size, entropy, "row UDF, plain kernel", by_row * count / part, worst[1]),
+        Row("cae_area(x)", data, size, area, own, floor),
+    ]
+
+
+def weighted(connection: duckdb.DuckDBPyConnection, data: str, count: int, part: int, few: int) -> list[Row]:
+    """Lists with weights, against the row UDF on a part and plain Python on a few."""
+    fill(connection, data, count)
+    size = f"{count:,} lists"
+    area = seconds(connection, "SELECT sum(cae_area(x, p)) FROM lists")
+    by_row = seconds(connection, f"SELECT sum(row_area(x, p)) FROM (FROM lists LIMIT {part})", 1)
+    worst = differ(connection, "cae_area(x, p)", "row_area(x, p)", part)
+    plain, worst_of_few = in_plain_python(
+        connection, connection.execute(f"SELECT x, p FROM lists LIMIT {few}").fetchall()
     )
-    for data, column, share in (("25 equally spaced", "spaced", 1), ("25 irregular", "irregular", 20)):
-        call = f"({column}, weights)"
-        some = count // share
-        area = (
-            seconds(
-                connection,
-                f"SELECT sum(cae_area{call}) FROM (FROM lists LIMIT {some})",
-                3 if share == 1 else 1,
-            )
-            * share
-        )
-        by_row = (
-            seconds(connection, f"SELECT sum(row_area{call}) FROM (FROM lists LIMIT {part // share})", 1)
-            * share
-        )
-        worst = differ(connection, f"cae_area{call}", f"row_area{call}", few)
-        rows.append(Row("cae_area", data, size, area, "row UDF, plain kernel", by_row * count / part, worst))
-        sample = connection.execute(
-            f"SELECT {column}, weights FROM lists LIMIT {max(few // share, 2)}"
-        ).fetchall()
-        plain, worst = in_plain_python(connection, sample)
-        rows.append(Row("cae_area", data, size, area, "Algorithm 1 in plain Python", plain * count, worst))
-    area = seconds(connection, "SELECT sum(cae_area(drawn)) FROM lists")
-    rows.append(Row("cae_area", "25 of 25 values drawn", size, area, "list_aggregate(…, 'entropy')", floor))
-    return rows
+    return [
+        Row("cae_area(x, p)", data, size, area, "row UDF, plain kernel", by_row * count / part, worst),
+        Row("cae_area(x, p)", data, size, area, "Algorithm 1 in plain Python", plain * count, worst_of_few),
+    ]
 
 
 def differ(connection: duckdb.DuckDBPyConnection, ours: str, theirs: str, count: int) -> float:
@@ -261,12 +249,12 @@ def long_lists(connection: duckdb.DuckDBPyConnection, sizes: tuple[int, ...]) ->
                 few = widths[:: max(1, len(widths) // 6)]
                 plain = timed_plain(*arguments, few)[0] * len(widths) / len(few)
             rows.append(
-                Row("cae_area", data, f"1 list of {n:,}", spent, "Algorithm 1 in plain Python", plain)
+                Row("cae_area(x, p)", data, f"1 list of {n:,}", spent, "Algorithm 1 in plain Python", plain)
             )
             start = time.perf_counter()
             connection.execute("SELECT cae_entropy(?, ?, ?)", [*arguments, float(x[-1]) / 20]).fetchall()
             rows.append(
-                Row("cae_entropy, one ε", data, f"1 list of {n:,}", time.perf_counter() - start, "none")
+                Row("cae_entropy(x, p, ε)", data, f"1 list of {n:,}", time.perf_counter() - start, "none")
             )
     return rows
 
@@ -316,7 +304,14 @@ def main(arguments: list[str] | None = None) -> None:
         connection.fetchall()
         rows = groups(connection, 10_000_000 // scale, 100_000 // scale)
         connection.execute("DROP TABLE people")
-        rows += lists(connection, 1_000_000 // scale, 20_000 // min(scale, 10), 200 // min(scale, 10))
+        rows += unweighted(connection, 1_000_000 // scale, 20_000 // scale)
+        rows += weighted(
+            connection, "25 equally spaced", 1_000_000 // scale, 20_000 // scale, 400 // min(scale, 50)
+        )
+        # two row groups at least, so that DuckDB gives both threads something to do
+        rows += weighted(
+            connection, "25 irregular", 300_000 // scale, 1_000 // min(scale, 50), 20 // min(scale, 10)
+        )
         rows += long_lists(connection, (1_000, 10_000) if not given.quick else (100,))
     console = Console(width=170)
     console.print(table_of(rows))

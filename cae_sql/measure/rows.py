@@ -251,6 +251,21 @@ def _normalise(p: Floats, at: int, size: int) -> bool:
 
 
 @compiled(error_model="numpy")
+def _placed(x: Floats, at: int, size: int) -> tuple[float, float, bool]:
+    """On a grid, if there is one: its unit as a fraction (0 / 1: none), and whether the row is odd."""
+    top, bottom, least_apart = 0.0, 1.0, 0.0
+    places = _decimal_places(x, at, size)
+    if places >= 0:
+        top, bottom = _onto_grid(x, at, size, places)
+    else:
+        least_apart = _NEAR * max(abs(x[at]), abs(x[at + size - 1]))
+    odd = not math.isfinite(x[at + size - 1] - x[at])
+    for k in range(at + 1, at + size):
+        odd |= x[k] - x[k - 1] <= least_apart
+    return top, bottom, odd
+
+
+@compiled(error_model="numpy")
 def read_rows(
     items: Floats,
     begin: Ints,
@@ -292,14 +307,6 @@ def read_rows(
             p[place : place + count] = 1.0 / count
             even[r] = True
         size[r] = count
-        places = _decimal_places(x, place, count)
-        if places >= 0:
-            top[r], bottom[r] = _onto_grid(x, place, count, places)
-        largest = max(abs(x[place]), abs(x[place + count - 1]))
-        odd[r] = not math.isfinite(x[place + count - 1] - x[place])
-        for k in range(place + 1, place + count):
-            apart = x[k] - x[k - 1]
-            if apart <= (0.0 if places >= 0 else _NEAR * largest):
-                odd[r] = True
+        top[r], bottom[r], odd[r] = _placed(x, place, count)
         place += count
     return -1
