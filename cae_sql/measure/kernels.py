@@ -137,13 +137,20 @@ def least_entropies(x: Ints, breakpoints: Ints, p: Floats, total: Floats, table:
 
 
 @compiled()
-def relax(distance: Floats, shorter: NDArray[np.bool_], row: Floats, u: int, reach: int, last: int) -> int:
-    """Follow the edges out of u, weights in `row`; returns the last vertex brought nearer, or `last`."""
+def relax(
+    distance: Floats, before: Ints, shorter: NDArray[np.bool_], row: Floats, u: int, reach: Ints, last: int
+) -> int:
+    """Follow the edges out of u, weights in `row`; returns the last vertex brought nearer, or `last`.
+
+    An edge to where the block before u reaches as well leads nowhere: one block in place of the two is no
+    worse, and that edge has been followed.
+    """
     start = distance[u]  # in a variable: the compiler cannot know that the loop does not write to it
-    for v in range(u + 1, reach + 1):
+    for v in range(max(u, reach[before[u]]) + 1, reach[u] + 1):
         length = start + row[v]
         if length < distance[v]:
             distance[v] = length
+            before[v] = u
             shorter[v] = True
             last = max(last, v)
     return last
@@ -167,6 +174,8 @@ def growing_entropies(
     shorter = np.zeros(n + 1, np.bool_)
     for v in range(1, n + 1):
         distance[v] = distance[v - 1] + block_weight(p, total, v - 1, v)
+    before = np.arange(-1, n)  # the vertex from which the shortest path comes
+    before[0] = 0
     entropy = np.empty(bounds.size)
     entropy[0] = distance[n]
     for k in range(bounds.size - 1):
@@ -177,6 +186,7 @@ def growing_entropies(
             length = distance[u] + (table[u, v] if tabled else block_weight(p, total, u, v))
             if length < distance[v]:
                 distance[v] = length
+                before[v] = u
                 shorter[v] = True
                 first, last = min(first, v), max(last, v)
         u = first
@@ -184,11 +194,11 @@ def growing_entropies(
             if shorter[u]:
                 shorter[u] = False
                 if tabled:
-                    last = relax(distance, shorter, table[u], u, reach[u], last)
+                    last = relax(distance, before, shorter, table[u], u, reach, last)
                 else:
-                    for v in range(u + 1, reach[u] + 1):
+                    for v in range(max(u, reach[before[u]]) + 1, reach[u] + 1):
                         row[v] = block_weight(p, total, u, v)
-                    last = relax(distance, shorter, row, u, reach[u], last)
+                    last = relax(distance, before, shorter, row, u, reach, last)
             u += 1
         shorter[n] = False
         entropy[k + 1] = distance[n]

@@ -21,7 +21,8 @@ from cae_sql.measure.kernels import growing_entropies, least_entropy
 from cae_sql.measure.rows import Flags, Floats, Ints, sort
 
 MOST_IRREGULAR = 128
-"""Longer rows off a short lattice are left to Python, whose share of their time is small."""
+"""Longer rows off a short lattice are left to Python, whose share of their time is small. At most 256: a pair
+is kept as one number."""
 _SHORT = 48
 """Up to this many values the plain recurrence beats the one in O(n log n)."""
 _CLOSE = 2.0**-46
@@ -147,7 +148,7 @@ def _pairs(x: Floats, p: Floats, first: int, n: int) -> tuple[Floats, Floats]:
     for gap in range(1, n):  # so that they are nearly sorted
         for u in range(n - gap):
             spread[k] = x[first + u + gap] - x[first + u]
-            pair[k] = u * n + u + gap
+            pair[k] = u * 256 + u + gap
             k += 1
     sort(spread, pair, 0, count)
     start, end = np.empty(count, np.int32), np.empty(count, np.int32)
@@ -155,7 +156,7 @@ def _pairs(x: Floats, p: Floats, first: int, n: int) -> tuple[Floats, Floats]:
     bounds = np.zeros(count + 1, np.int64)
     groups = 0
     for k in range(count):
-        start[k], end[k] = int(pair[k]) // n, int(pair[k]) % n + 1
+        start[k], end[k] = int(pair[k]) >> 8, (int(pair[k]) & 255) + 1
         if groups == 0 or spread[k] != widths[groups]:
             bounds[groups] = k
             groups += 1
