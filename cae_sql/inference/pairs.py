@@ -35,6 +35,8 @@ WALKED, WALKED_FAR = 1_000_000, 4_000_000
 """Moves tried in the longest walk along the tableau, and by a sieve's moves (see `walk`)."""
 AROUND = 200_000
 """Most moves tried around a table with one record held."""
+LOOKS = 8
+"""How often, on such a walk, it is seen whether all is shown."""
 FEW, FEW_SHARE = 40, 0.25
 """Values of insiders that may be left, and of how many in all, for a sieve not to be worth its time."""
 SIEVE_EFFORT = 4
@@ -222,9 +224,12 @@ class _Pairs:
         number = int(self.example[insider, value])
         if not number or (insider, value) in self.walked_around:
             return
-        if self._runs(insider, value).min() < self.need:
-            self.walked_around.add((insider, value))
-            self._walk(self.kept[number - 1].astype(np.int64), int(self.records[insider]), self._around)
+        self.walked_around.add((insider, value))
+        world = self.kept[number - 1].astype(np.int64)
+        for _ in range(LOOKS):
+            if self._runs(insider, value).min() >= self.need:
+                break
+            self._walk(world, int(self.records[insider]), self._around // LOOKS)
 
     def _settled(self, insider: int, value: int, nodes: int) -> bool | None:
         """Whether everybody keeps enough while one record has a value; None where that was not found out."""
