@@ -33,6 +33,6 @@ def test_a_decision_that_will_not_end_in_time_is_not_waited_for(
     assert answers > 12
     outcome = simulate([case], Rules(True, 20, 0.05, seconds), time.monotonic() + seconds)
     assert (outcome and outcome.verdict) == verdict
-    assert len(judged) == (3 if verdict else answers)
+    assert len(judged) <= 3 if verdict else len(judged) == answers
     if outcome is not None:
         assert outcome.parts[0].judgement is None
