@@ -25,8 +25,6 @@ from cae_sql.inference.knowledge import Knowledge
 
 CANDIDATES = 3_000
 """Atoms among which the basic ones of a further basis are looked for, the roomiest."""
-MOST_RENEWALS = 2
-"""How often bases are chosen anew between two answers."""
 MOST_CANDIDATES = 20_000
 """Of more than this none are looked for."""
 ENOUGH_WORK = 1 << 20
@@ -95,10 +93,8 @@ class Center:
     """False once a sum had no pivot of ±1, or no table was found: it shows nothing then."""
     version: int = 0
     """Counts changes: what was worked out beside an earlier one is of no use any more."""
-    renewed_at: int = 0
+    renewed_at: int = -1
     """Rank at which the bases were last chosen anew."""
-    renewals: int = 0
-    """How often at that rank, each time more generously."""
     _unseen: NDArray[np.bool_] | None = field(default=None, repr=False)
 
     @classmethod
@@ -112,12 +108,11 @@ class Center:
 
     @property
     def stale(self) -> bool:
-        """Whether choosing all bases anew may help: answers have come since, or more bases may."""
-        return self.usable and (self.rank > self.renewed_at or self.renewals < MOST_RENEWALS)
+        """Whether choosing all bases anew may help: answers have come since."""
+        return self.usable and self.rank > self.renewed_at
 
     def renewed(self) -> None:
         """The bases were chosen anew."""
-        self.renewals = self.renewals + 1 if self.rank == self.renewed_at else 1
         self.renewed_at = self.rank
         self.version += 1
 

@@ -27,7 +27,7 @@ SAMPLED = 2_000
 """Atoms on which it is seen whether there are enough bases."""
 STEPS, ROUNDS = 20_000, 12
 """Random steps in a round of centering, and rounds."""
-HELPED = 1.5
+HELPED = 3.0
 """Rooms are counted less by this when bases are counted: not all goals are reached."""
 
 
@@ -71,9 +71,7 @@ def _chosen(center: Center, need: int, insiders: int) -> list[tuple[Ints, NDArra
     sample = chance.integers(0, center.count, min(SAMPLED, center.count))
     shown = marks[sample]
     span = (boxes.high - boxes.low)[sample]
-    # where as many as seemed enough were not, more are taken
-    again = center.renewals if center.rank == center.renewed_at else 0
-    wanted = HELPED * (1 + again) * (need + insiders * span)
+    wanted = HELPED * (need + insiders * span)
     found: list[tuple[Ints, NDArray[np.float32]]] = []
     reach = np.zeros((len(sample), 0))
     each = max(1, center.marks.nbytes)

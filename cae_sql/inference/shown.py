@@ -29,7 +29,7 @@ SINGLE = 20_000
 """From so many parts on single floats are taken, and rounded down."""
 FINE = 10**6
 """Also where a record and an insider have more steps to go: floats do not tell such fractions apart."""
-FURTHER = 16
+FURTHER = 6
 """Bases that may be made for those whom the others leave open."""
 MOST_TABLES = 60
 """That are looked at together: a bit each."""

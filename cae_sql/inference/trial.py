@@ -27,7 +27,7 @@ from cae_sql.inference.shown import Shown, all_pairs, bounds_of, hold, show
 from cae_sql.inference.ties import without_ties
 from cae_sql.inference.worlds import Pool
 
-MOST_STARTS = 3
+MOST_STARTS = 2
 """Tables that are exchanged around besides the center's, as long as somebody is left open."""
 MANY = 2_000
 """Where more than these are left open after two, further ones do not help."""
@@ -102,7 +102,7 @@ class Trial:
             if time.monotonic() > deadline or not self.prospect.usable:
                 break
             judgement = self._show(group, standard, deadline)
-            while (judgement is None or not judgement.safe) and self._renewable(standard, deadline):
+            if (judgement is None or not judgement.safe) and self._renewable(standard, deadline):
                 judgement = self._show(group, standard, deadline)
             if judgement is not None and judgement.safe:
                 found.update(dict.fromkeys(group, judgement))
