@@ -131,7 +131,7 @@ def _learned(pool: Pool, answers: Sequence[Answer]) -> Pool:
 
 def several_bases(center: Center) -> None:
     """Give a center that no decision has renewed since its last answer the bases that one would."""
-    if not center.usable or center.rank == center.renewed_at:
+    if not center.stale:
         return
     plain = Prospect(center, [])
     pins = hold(plain.boxes, plain.totals, 2, np.zeros(0, dtype=np.int64))
