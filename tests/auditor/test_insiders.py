@@ -142,10 +142,10 @@ def test_what_is_released_leaves_everybody_the_limit_whoever_asks(tmp_path: Path
     assert NEED < HIGH - LOW
 
 
-def test_a_ledger_keeps_the_number_it_was_begun_with(tmp_path: Path) -> None:
+def test_a_ledger_that_was_begun_with_an_insider_is_not_opened_without(tmp_path: Path) -> None:
     from auditor import LedgerError, Policy
 
     database = build(tmp_path / "staff.duckdb", people(30))
-    Gate.open(database, Policy.parse(policy_text(insiders(0)))).close()
-    with pytest.raises(LedgerError, match=r"set insiders = 0 under \[intruder\]"):
-        Gate.open(database, Policy.parse(policy_text()))
+    Gate.open(database, Policy.parse(policy_text())).close()
+    with pytest.raises(LedgerError, match=r"set insiders = 1 under \[intruder\]"):
+        Gate.open(database, Policy.parse(policy_text(insiders(0))))
