@@ -236,7 +236,9 @@ class Trial:
             shown for key, each in kept.items() if key != these and each.covers(sums) for shown in each.seen
         ]
         earlier, safe, whole, late = len(seen), all_pairs(seen), True, False
-        ways = self._ways(bounds_of(boxes, pins), sums, name, keep, deadline)
+        # what was looked at among others already is given a look of its own, no more
+        starts = 0 if seen else MOST_STARTS
+        ways = self._ways(bounds_of(boxes, pins), sums, name, keep, deadline, starts)
         for turn, (tables, between) in enumerate(ways):
             late = time.monotonic() > deadline
             if safe or late or (turn > 1 and len(seen[-1].open) > MANY):
@@ -253,7 +255,13 @@ class Trial:
         return judgement
 
     def _ways(
-        self, bounds: Bounds, sums: Sequence[tuple[int, ...]], name: Hashable, keep: bool, deadline: float
+        self,
+        bounds: Bounds,
+        sums: Sequence[tuple[int, ...]],
+        name: Hashable,
+        keep: bool,
+        deadline: float,
+        starts: int,
     ) -> Iterator[tuple[Tables, bool]]:
         """Pairs of tables between which there is one for each of some answers.
 
@@ -267,7 +275,7 @@ class Trial:
         middle = min(
             sums, key=lambda each: sum(abs(2 * v - a - b) for v, (a, b) in zip(each, ranges, strict=True))
         )
-        for turn in range(MOST_STARTS):
+        for turn in range(starts):
             start = self.prospect.balanced(bounds, middle, SEEDS_APART * turn)
             found = None if start is None else self.prospect.between(bounds, ranges, start)
             if found is None:
