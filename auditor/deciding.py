@@ -27,9 +27,6 @@ from cae_sql.inference.runs import Effort
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.inference.trial import Learned, Trial
 
-ENOUGH_TO_TELL, HOPE = 3, 0.5
-"""After so many hypothetical answers it is reckoned how long all will take; where that is more than what is
-left of the time by more than such a part of it, the decision ends at once."""
 TRUE_ANSWER_FACTOR = 2.0
 """The true answer is judged with this many times the time that was allowed for hypothetical ones: its
 timing must not decide where theirs was enough."""
@@ -167,31 +164,6 @@ def decide(cases: Sequence[Case], rules: Rules, budget: Budget | None = None) ->
     return Outcome("risk", tuple(Part() if part.values else part for part in parts))
 
 
-class _Pace:
-    """Whether judging one hypothetical answer after the other will end in time."""
-
-    def __init__(self, deadline: float, count: int) -> None:
-        self.deadline, self.left = deadline, count
-        self.done, self.began = 0, time.monotonic()
-
-    def step(self) -> None:
-        """One more was judged."""
-        self.done, self.left = self.done + 1, self.left - 1
-
-    @property
-    def late(self) -> bool:
-        """Whether time is over."""
-        return time.monotonic() > self.deadline
-
-    @property
-    def hopeless(self) -> bool:
-        """Whether, as fast as it went, it will be over long before all are judged: that is not waited for."""
-        if self.done < ENOUGH_TO_TELL:
-            return False
-        now = time.monotonic()
-        return now + self.left * (now - self.began) / self.done > self.deadline + HOPE * (self.deadline - now)
-
-
 _Judged = dict[tuple[int, ...], Judgement]
 
 
@@ -241,19 +213,16 @@ def simulate(
         allowed = int(rules.delta * drawn + 1e-9)
         known: _Judged = {} if judged is None else judged[place]
         known.update(trial.judge_together(list(hypothetical), case.standard, deadline))
-        pace = _Pace(deadline, sum(values not in known for values in hypothetical))
         for values, worlds in hypothetical.items():
             judgement = known.get(values)
             if judgement is None:
                 judgement = known[values] = trial.judge(values, worlds, case.standard, deadline, case.effort)
-                pace.step()
             # the n-th world of each column together are one hypothetical table
             broken |= set() if judgement.safe else set(worlds)
-            if len(broken) > allowed and not pace.late:
-                return Outcome(
-                    "risk", tuple(Part(judgement=judgement if each is case else None) for each in cases)
-                )
-            if len(broken) > allowed or pace.late or pace.hopeless:
+            if time.monotonic() > deadline:
                 # how far a search had come when time was over is no figure of the risk
                 return Outcome("time", tuple(Part() for _ in cases))
+            if len(broken) > allowed:
+                parts = [Part(judgement=judgement) if each is case else Part() for each in cases]
+                return Outcome("risk", tuple(parts))
     return None

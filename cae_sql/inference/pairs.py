@@ -71,7 +71,7 @@ def keeps_with_insider(
         values: (w, n) worlds that agree with them, in units.
         need: Greatest minus least value of the run.
         deadline: `time.monotonic()` after which nothing more is tried.
-        effort: Integer programs allowed.
+        effort: Integer programs and moves allowed.
         sieve: Of the same sums, where others with other right-hand sides are judged too.
     """
     narrowest = int((known.high - known.low).min())
@@ -204,6 +204,8 @@ class _Pairs:
     def _walk(self, world: NDArray[np.int64], held: int, work: int) -> None:
         """Walk from a table (n,), which changes in place, with a record held unless that is −1."""
         in_time(self.deadline)
+        if not self.effort.walk(work):
+            raise OutOfTime("no moves are left")
         self.walks += 1
         known = self.known
         walk(

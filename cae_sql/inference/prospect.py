@@ -25,8 +25,6 @@ SAMPLED = 400
 """Columns on which they are compared."""
 RELAX_STEPS = 6_000
 """Random steps, at most, between two looks at whether everything is inside its box."""
-ROOMY = 6_000
-"""Of these at least so many where the table shall leave everybody room."""
 PATIENCE = 5
 """Rounds without progress after which it counts as not found."""
 RELAX_ROUNDS = 60
@@ -247,7 +245,7 @@ class Prospect:
         if change is None:
             return None
         inside[pending.basic] += change
-        found = self._balanced(basis, pending, bounds, inside, ROOMY if start is None else 0, seed)
+        found = self._balanced(basis, pending, bounds, inside, RELAX_STEPS if start is None else 0, seed)
         return found if found is not None and self._holds(found, totals, bounds, answers) else None
 
     def _holds(self, totals: Ints, start: Ints, bounds: Bounds, answers: Sequence[int]) -> bool:

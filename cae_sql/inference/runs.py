@@ -35,20 +35,33 @@ ROAM_STEPS = 200
 """Moves tried in a walk, for each atom."""
 
 
+MOST_MOVES = 15_000_000
+"""Tried in the walks of one decision, all hypothetical answers together: some seconds."""
+
+
 @dataclass
 class Effort:
-    """Integer programs that may still be tried; shared by all judgements between two answers.
+    """What may still be tried: integer programs between two answers, moves in one decision.
 
     What moves do not show is hard to show, and near exhaustion everything is: without a common allowance an
-    attacker could make every decision last as long as the policy allows.
+    attacker could make every decision last as long as the policy allows. It is counted and not timed, so that
+    a verdict hangs on the machine as little as can be.
     """
 
     left: int = 400
-    """How many."""
+    """How many programs."""
+    moves: int = MOST_MOVES
+    """How many moves of walks."""
 
     def regain(self) -> None:
         """A decision begins: a little is always left, so that nobody can use it up for good."""
         self.left = max(self.left, 0) + 1
+        self.moves = MOST_MOVES
+
+    def walk(self, moves: int) -> bool:
+        """Take the moves of a walk; False where not so many are left."""
+        self.moves -= moves
+        return self.moves >= 0
 
     def spend(self) -> bool:
         """Take one; False where none is left."""

@@ -157,19 +157,18 @@ class Showing:
         """Whether single floats are enough: rooms then count a little less than they are."""
         self.slack = 0.0 if self.single else 1e-9
 
-    def exactly(self, parts: Ints, need: int, deadline: float) -> Shown:
+    def exactly(self, need: int, deadline: float) -> Shown:
         """Widths that the bases show, one basis after the other as long as somebody has too little.
 
         Args:
-            parts: (a,) whom to look at.
             need: From which width on nothing more is tried.
             deadline: `time.monotonic()` after which no further bases are made.
 
         Returns:
-            What was shown, of these parts.
+            What was shown.
         """
-        prospect, everyone = self.prospect, np.arange(len(parts))
-        far = _Far(self, parts)
+        prospect, everyone = self.prospect, np.arange(self.boxes.count)
+        far = _Far(self)
         used = np.zeros(self.boxes.count, dtype=np.bool_)
         for basis, pending in zip(prospect.center.bases, prospect.pendings, strict=True):
             if pending is None:
@@ -177,14 +176,14 @@ class Showing:
             used[pending.basic] = True
             left = far.left(need)
             if len(left):
-                far.add(left, self._reach(basis, pending, parts[left]), pending.basic)
+                far.add(left, self._reach(basis, pending, left), pending.basic)
         if not len(prospect.pendings):
-            far.add(everyone, self._empty(len(parts)), everyone[:0])
+            far.add(everyone, self._empty(len(everyone)), everyone[:0])
         for _ in range(FURTHER):
             left = far.left(need)
             if not len(left) or len(left) > MOST_OPEN or time.monotonic() > deadline:
                 break
-            found = self._further(used, parts[left])
+            found = self._further(used, left)
             if found is None:
                 break
             basic, columns = found
@@ -258,37 +257,37 @@ class Showing:
 
 
 class _Far:
-    """How far some parts go in all, over the bases added so far."""
+    """How far the parts go in all, over the bases added so far."""
 
-    def __init__(self, showing: Showing, parts: Ints) -> None:
-        self.showing, self.parts = showing, parts
-        self.widths: Ints = np.full(len(parts), -1, dtype=np.int64)
-        """(a,) width shown."""
-        self.free = np.zeros(len(parts), dtype=np.bool_)
-        """(a,) whether, as an insider, each may have any value meanwhile."""
+    def __init__(self, showing: Showing) -> None:
+        self.showing, count = showing, showing.boxes.count
+        self.widths: Ints = np.full(count, -1, dtype=np.int64)
+        """(p',) width shown."""
+        self.free = np.zeros(count, dtype=np.bool_)
+        """(p',) whether, as an insider, each may have any value meanwhile."""
         self._ends: list[NDArray[np.floating]] = []
 
     def left(self, need: int) -> Ints:
-        """Places of those who have too little."""
+        """Those who have too little."""
         return np.flatnonzero((self.widths < need) | ~self.free)
 
-    def add(self, places: Ints, ends: NDArray[np.floating], basic: Ints) -> None:
-        """Add a basis for the parts at some places, and see what they have now.
+    def add(self, parts: Ints, ends: NDArray[np.floating], basic: Ints) -> None:
+        """Add a basis for some parts, and see what they have now.
 
         Args:
-            places: (a,) where they are among all; each earlier call had at least these.
+            parts: (a,) which; each earlier call had at least these.
             ends: (4, a) of `loads`.
             basic: The basis' basic parts: their columns are the exchange inside of them, counted already.
         """
-        showing, parts = self.showing, self.parts[places]
+        showing = self.showing
         member = np.zeros(showing.boxes.count, dtype=np.bool_)
         member[basic] = True
         ends[:, member[parts]] = 0
-        whole = np.zeros((4, len(self.parts)), dtype=ends.dtype)
-        whole[:, places] = ends
+        whole = np.zeros((4, len(self.widths)), dtype=ends.dtype)
+        whole[:, parts] = ends
         self._ends.append(whole)
-        widths, free = np.empty(len(places), dtype=np.int64), np.empty(len(places), dtype=np.bool_)
-        stack = np.array([each[:, places] for each in self._ends])
+        widths, free = np.empty(len(parts), dtype=np.int64), np.empty(len(parts), dtype=np.bool_)
+        stack = np.array([each[:, parts] for each in self._ends])
         own = np.array([room[parts] for room in showing.own])
         span, first, last = showing.span[parts], showing.first[parts], showing.last[parts]
         share, slack = showing.share, showing.slack
@@ -296,8 +295,8 @@ class _Far:
         def work(start: int, end: int) -> None:
             combine(stack, own, share, slack, span, first, last, showing.insiders, start, end, widths, free)
 
-        in_two(work, len(places), 8 * len(stack))
-        self.widths[places], self.free[places] = widths, free
+        in_two(work, len(parts), 8 * len(stack))
+        self.widths[parts], self.free[parts] = widths, free
 
 
 def without(room: Ints, loose: Ints, apart: int) -> Ints:
@@ -329,14 +328,14 @@ def show(
         deadline: `time.monotonic()` after which no further bases are made.
     """
     showing = Showing(prospect, boxes, pins, tables, need, insiders)
-    whole, everyone = int(showing.span.min()), np.arange(boxes.count)
+    whole = int(showing.span.min())
     if whole < need:
         return Shown(whole, showing.span >= need, np.zeros(boxes.count, dtype=np.bool_))
-    shown = showing.exactly(everyone, need, deadline)
+    shown = showing.exactly(need, deadline)
     if shown.width < need or boxes.count > MOST_OPEN:
         return shown
     # nobody is left open: how far everybody goes is a figure, and worth a second look
-    wide = showing.exactly(everyone, whole, 0.0)
+    wide = showing.exactly(whole, 0.0)
     return replace(shown, width=max(shown.width, wide.width))
 
 

@@ -382,19 +382,6 @@ def transcript(gate: Gate, statements: Sequence[str]) -> list[tuple[Decision, ob
     return found
 
 
-def alike(one: Decision, two: Decision) -> bool:
-    """Whether they are the same; of one that ran out of time, as machines do, whether both are refusals."""
-    if "time" in (one.code, two.code):
-        return one.verdict == two.verdict == "refused"
-    return one == two
-
-
-def same(one: list[tuple[Decision, object]], two: list[tuple[Decision, object]]) -> bool:
-    """Whether the same statements were decided alike and gave the same."""
-    pairs = zip(one, two, strict=True)
-    return all(alike(mine, theirs) and rows == others for (mine, rows), (theirs, others) in pairs)
-
-
 RELEASED = [
     "SELECT sum(salary) FROM staff",
     "SELECT dept, avg(salary) FROM staff GROUP BY dept ORDER BY dept",
@@ -435,11 +422,11 @@ def test_a_verdict_is_the_same_for_every_table_that_agrees_with_the_answers(
     assert sum(a != b for a, b in zip(PERSONS, persons, strict=True)) > 50
     other = build(tmp_path / "other.duckdb", persons)
     with Gate.open(other, policy()) as gate:
-        assert same(transcript(gate, RELEASED), released)
-        assert all(alike(gate.check(sql), each) for sql, each in zip(CANDIDATES, checked, strict=True))
+        assert transcript(gate, RELEASED) == released
+        assert [gate.check(sql) for sql in CANDIDATES] == checked
         for sql, decision in zip(CANDIDATES, checked, strict=True):
             if decision.verdict == "refused":
-                assert alike(verdict(gate, sql), decision)
+                assert verdict(gate, sql) == decision
 
 
 @pytest.mark.parametrize("order", ["salary", "hash(id)"])
@@ -453,7 +440,7 @@ def test_the_order_of_the_rows_in_the_file_changes_nothing(order: str, known: st
     rows = ["id FROM staff LIMIT 5", "age, sex FROM staff LIMIT 7", "age FROM staff OFFSET 90"]
     statements = [*RELEASED, *CANDIDATES[:9], *(f"SELECT {each}" for each in rows)]
     with Gate.open(first, policy(public=known)) as one, Gate.open(second, policy(public=known)) as two:
-        assert same(transcript(one, statements), transcript(two, statements))
+        assert transcript(one, statements) == transcript(two, statements)
 
 
 # For the administrator

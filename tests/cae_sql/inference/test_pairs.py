@@ -22,10 +22,10 @@ Asked = list[tuple[str, tuple[int, ...]]]
 """Kinds of questions, and signs by record."""
 
 
-def found(system: AnsweredSystem, need: int, effort: int = 10_000, seconds: float = 60.0) -> Kept:
-    pool = system.pool()
+def found(system: AnsweredSystem, need: int, effort: Effort | None = None, seconds: float = 60.0) -> Kept:
+    pool, effort = system.pool(), effort or Effort(10_000, 10**9)
     assert isinstance(pool, Pool)
-    return keeps_with_insider(pool.knowledge, pool.values, need, time.monotonic() + seconds, Effort(effort))
+    return keeps_with_insider(pool.knowledge, pool.values, need, time.monotonic() + seconds, effort)
 
 
 def widest(possible: Possible) -> int:
@@ -78,13 +78,13 @@ def test_with_time_enough_what_is_found_is_what_all_tables_say(
 
 
 @settings(max_examples=200, deadline=None)
-@given(answered(), st.integers(1, 5), st.integers(0, 3))
+@given(answered(), st.integers(1, 5), st.integers(0, 3), st.sampled_from((0, 500, 5_000, 10**9)))
 def test_however_early_the_search_ends_nothing_is_said_that_some_table_denies(
-    case: tuple[AnsweredSystem, Possible, int], need: int, effort: int
+    case: tuple[AnsweredSystem, Possible, int], need: int, programs: int, moves: int
 ) -> None:
     system, possible, top = case
     need = min(need, top)
-    said, real = found(system, need, effort), widest(possible)
+    said, real = found(system, need, Effort(programs, moves)), widest(possible)
     if said.settled:
         assert said.safe == (real >= need)
     else:
@@ -166,3 +166,13 @@ def test_large_systems_are_not_tried() -> None:
     began = time.monotonic()
     assert not found(system, 10).safe
     assert time.monotonic() - began < 1
+
+
+def test_walks_end_with_the_moves_of_a_decision_and_the_next_one_has_them_again() -> None:
+    system = AnsweredSystem(12, 0, 4, 1)
+    system.add_sum(range(12), 24)
+    effort = Effort(10, 1)
+    assert not found(system, 3, effort).settled
+    assert not effort.walk(1)
+    effort.regain()
+    assert found(system, 3, effort) == Kept(True, 3, True)
