@@ -1,0 +1,199 @@
+"""What an audit has found, as values: parties, findings, certificates, the risk over time.
+
+The schema of the report and of `--json`. Whoever makes them promises: a finding of kind "exact" or
+"approximate" carries a certificate that somebody else can check; what could not be modelled is counted in
+`Findings.unmodelled`, never left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+from typing import Literal
+
+Kind = Literal["direct", "exact", "approximate"]
+"""How a record was disclosed: its row was read; one value remains; less remains than the limit demands."""
+Proof = Literal["direct", "reals", "integers"]
+"""What it takes to see it: reading; linear programs over the reals; the grid of values or the attained
+extremes (no other table agrees)."""
+
+
+@dataclass(frozen=True)
+class Cited:
+    """One logged statement that something rests on."""
+
+    number: int
+    """`Logged.number`."""
+    time: datetime | None
+    user: str
+    sql: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Term:
+    """One answer in a certificate."""
+
+    statement: Cited
+    """The statement that gave it."""
+    name: str
+    """How the certificate's sentence and equation call it: "A1", …"""
+    kind: Literal["sum", "max", "min", "row"]
+    """What the answer is."""
+    records: int
+    """How many records it is about."""
+    value: Fraction
+    """In units of the column."""
+    multiplier: Fraction | None
+    """In the sum that proves the bound; None where integers or an attained extreme are the proof."""
+    sql: str
+    """A query that gives this one answer again on the database as it is."""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Why a record cannot have other values: drop any one answer and the proof is gone."""
+
+    proof: Proof
+    terms: Sequence[Term]
+    sentence: str
+    """In plain words."""
+    equation: str
+    """With the answers' names."""
+    sql: str
+    """Recomputes the bound, or the value, from the answers alone; "" where only an integer program can."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One record that one party has located."""
+
+    record: int
+    """Its number in the protected table, from 0."""
+    key: str
+    """What the policy's key column calls it; "" without a key."""
+    table: str
+    column: str
+    party: str
+    """Who: "user anna", "group x", "everyone"."""
+    kind: Kind
+    lower: float
+    upper: float
+    """What remains possible, in units of the column."""
+    first: Cited
+    """The statement with which it was first beyond the limit."""
+    certificate: Certificate
+
+
+@dataclass(frozen=True)
+class Moment:
+    """How a party stood after a statement that taught it something."""
+
+    statement: int
+    """`Logged.number`."""
+    time: datetime | None
+    party: str
+    answers: int
+    """Independent answers known by then."""
+    located: int
+    """Records beyond the limit, shown by a certificate or direct."""
+    exact: int
+    """Of these, those with one value left."""
+    open: int
+    """Records neither shown to be located nor shown to keep the limit, in the time there was."""
+    risk: float
+    """Worst class: 1 − A/A_prior over what intervals leave."""
+
+
+@dataclass(frozen=True)
+class ClassRisk:
+    """Records that share what the intruder knows, at the end."""
+
+    party: str
+    known: Mapping[str, str]
+    """The public values they share."""
+    records: int
+    lower: float
+    upper: float
+    initial_entropy: float
+    """Bits."""
+    area: float
+    """Bits × units."""
+    risk: float
+    beyond: bool
+    """Whether the policy's limit is broken."""
+    curve: Sequence[tuple[float, float]] = ()
+    """(ε, H(ε)); only for the worst."""
+
+
+@dataclass(frozen=True)
+class Unmodelled:
+    """Statements that told something about the protected column which is not modelled."""
+
+    kind: str
+    """"MEDIAN", "condition on the protected column", …"""
+    count: int
+    """Statements in the log, repetitions included."""
+    reason: str
+    examples: Sequence[Cited]
+
+
+@dataclass(frozen=True)
+class GateView:
+    """What a gate with this policy would have done with the log."""
+
+    answered: int
+    refused: int
+    unsupported: int
+    """Statements, repetitions included; those about public data alone are in none of them."""
+    first_refused: Cited | None
+
+
+@dataclass(frozen=True)
+class PartyFindings:
+    """How one party stands at the end."""
+
+    party: str
+    users: Sequence[str]
+    statements: int
+    """Answered ones about the protected column."""
+    answers: int
+    """Independent answers that they amount to."""
+    located: int
+    exact: int
+    direct: int
+    open: int
+    risk: float
+    widths: Sequence[tuple[float, int]]
+    """(width of the interval that remains, records), ascending."""
+    gate: GateView | None = None
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Everything."""
+
+    findings: Sequence[Finding]
+    parties: Sequence[PartyFindings]
+    timeline: Sequence[Moment]
+    classes: Sequence[ClassRisk]
+    """Worst first, some for each party."""
+    prior_curve: Sequence[tuple[float, float]]
+    """(ε, H(ε)) of the uninformed intruder."""
+    prior_width: float
+    """Width of the domain."""
+    unmodelled: Sequence[Unmodelled]
+    kinds: Mapping[str, int]
+    """Statements by what became of them: "SUM", "GROUP BY", "public", "failed", "row-level", …"""
+    reading: Mapping[str, object]
+    """Of the logs: files, entries, statements, broken lines with examples, first and last time."""
+    policy: str
+    """The policy's text, or what says the same."""
+    policy_digest: str
+    fingerprint: str
+    """Of the data the log was replayed over."""
+    partial: str = ""
+    """Why it is not complete, and how far it came; "" where it is."""
+    seconds: float = 0.0

@@ -1,0 +1,55 @@
+"""One statement as a log has it, and what of a log could not be read.
+
+Pure values: readers make them, the replay takes them. Nothing here knows a format or a database.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """One statement that was sent to a database."""
+
+    number: int
+    """Its place among the statements of all logs, from 1, in the order of reading."""
+    sql: str
+    """The text, as logged."""
+    parameters: tuple[str | None, ...] | None = None
+    """Values of $1, $2, … as the log writes them, NULL as None; None where the log has none."""
+    user: str = ""
+    """Who asked; "" where the log does not say."""
+    time: datetime | None = None
+    """When, with its zone; None where the log does not say."""
+    application: str = ""
+    """Which program asked."""
+    database: str = ""
+    """Of which database."""
+    answered: bool | None = None
+    """Whether it was answered; None where the log does not say: it is then taken as answered."""
+    dialect: str = ""
+    """Whose SQL it is, by sqlglot's names; "" where only the user can tell."""
+    source: str = ""
+    """File and line, for a person who looks it up."""
+
+
+@dataclass
+class Reading:
+    """What reading has come to so far; filled while statements are drawn."""
+
+    bytes_in_all: int = 0
+    """Of all logs; 0 where it is not known (a pipe)."""
+    bytes_read: int = 0
+    entries: int = 0
+    """Log entries of any kind."""
+    statements: int = 0
+    """Those that became `Logged`."""
+    passed_over: Counter[str] = field(default_factory=Counter)
+    """Entries that are no statement, by kind: "connection", "checkpoint", …"""
+    broken: Counter[str] = field(default_factory=Counter)
+    """Lines that could not be read, by reason."""
+    examples: list[str] = field(default_factory=list)
+    """Of broken lines: "file, line 12: reason", some few."""
