@@ -6,6 +6,7 @@ AuditorError
 ├── LedgerError                 the ledger cannot be trusted, read or written
 │   └── DataChanged             the data are not those the ledger's first entry was bound to
 ├── StatementError              the statement or the user is not text, or the dialect none that is offered
+├── LogError                    a query log that is none, or lacks what is needed to read it
 ├── QueryRefused                the limit would be passed; `.decision`
 └── QueryUnsupported            the statement is not understood; `.decision`
 """
@@ -48,6 +49,10 @@ class DataChanged(LedgerError):
 
 class StatementError(AuditorError):
     """What was asked cannot even be put on record: no text, no user, or an unknown dialect."""
+
+
+class LogError(AuditorError):
+    """A file that is no query log, cannot be opened, or lacks the columns that are needed."""
 
 
 class QueryRefused(AuditorError):

@@ -53,3 +53,10 @@ class Reading:
     """Lines that could not be read, by reason."""
     examples: list[str] = field(default_factory=list)
     """Of broken lines: "file, line 12: reason", some few."""
+    odd: Counter[str] = field(default_factory=Counter)
+    """What was read all the same: bytes replaced, times out of order, by what was odd."""
+    formats: dict[str, str] = field(default_factory=dict)
+    """What each file, as it was named, was read as."""
+    earliest: datetime | None = None
+    latest: datetime | None = None
+    """First and last time of the statements."""
