@@ -1,0 +1,125 @@
+"""PREPARE and EXECUTE as SQL, and parameters as logs write them.
+
+An EXECUTE becomes the prepared text with its values as parameters; where an argument is more than a value,
+it is written into the text in its place instead, so that nothing is lost.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from auditor.history.readers.splitting import BLANK, pieces, tokens
+
+Parameters = tuple[str | None, ...]
+
+_NAME = r'(?P<name>"(?:[^"]|"")+"|[^\W\d][\w$]*)'
+_PREPARE = re.compile(
+    rf"PREPARE\s+{_NAME}\s*(?P<types>\((?:[^()]|\([^()]*\))*\))?\s*\bAS\b\s*", re.IGNORECASE
+)
+_EXECUTE = re.compile(
+    rf"EXECUTE\s+{_NAME}\s*(?:\((?P<arguments>.*)\))?\s*(?:;\s*)?\Z", re.IGNORECASE | re.DOTALL
+)
+_TYPE = r'(?:\s*::\s*[A-Za-z_"][\w ".]*(?:\(\s*\d+\s*(?:,\s*\d+\s*)?\))?(?:\[\])?)?'
+_STRING = re.compile(rf"(?:[A-Za-z_]\w*\s+)?'((?:[^']|'')*+)'{_TYPE}\Z")
+_PLAIN = re.compile(rf"([-+]?\d[\d.]*(?:[eE][-+]?\d+)?|true|false){_TYPE}\Z", re.IGNORECASE)
+_NULL = re.compile(rf"NULL{_TYPE}\Z", re.IGNORECASE)
+_DETAIL = re.compile(r"\$\d+ = (?:'((?:[^']|'')*+)'|(NULL))(?:, |\Z)")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A statement that was prepared under a name."""
+
+    name: str
+    sql: str
+
+
+def is_utility(sql: str, word: str) -> bool:
+    """Whether a statement starts with a word, comments aside."""
+    found = BLANK.match(sql)
+    start = found.end() if found else 0
+    return sql[start : start + len(word)].upper() == word
+
+
+def prepare(sql: str) -> Prepared | None:
+    """What `PREPARE name (types) AS sql` prepares."""
+    found = _PREPARE.match(sql, _start(sql))
+    if found is None:
+        return None
+    return Prepared(_folded(found["name"]), sql[found.end() :].strip().removesuffix(";").strip())
+
+
+def executed(sql: str) -> tuple[str, list[str]] | None:
+    """The name and the arguments, as they are written, of `EXECUTE name(arguments)`."""
+    found = _EXECUTE.match(sql, _start(sql))
+    if found is None:
+        return None
+    inside = found["arguments"] or ""
+    arguments = [inside[start:end].strip() for start, end in pieces(inside, ",")]
+    return _folded(found["name"]), ([] if arguments == [""] else arguments)
+
+
+def resolve(
+    statement: Prepared, arguments: list[str], dialect: str = "postgres"
+) -> tuple[str, Parameters | None]:
+    """The prepared text with its arguments: as parameters, or in the text where they are no plain values."""
+    sql = _numbered(statement.sql) if dialect == "duckdb" else statement.sql
+    values: list[str | None] = []
+    for argument in arguments:
+        if text := _STRING.match(argument):
+            values.append(text[1].replace("''", "'"))
+        elif number := _PLAIN.match(argument):
+            values.append(number[1])
+        elif _NULL.match(argument):
+            values.append(None)
+        else:
+            return _written_in(sql, arguments), None
+    return sql, tuple(values) if values else None
+
+
+def detail_parameters(detail: str) -> Parameters | None:
+    """Values of PostgreSQL's `parameters: $1 = '46', $2 = NULL`; None if that is not what it says."""
+    kind, _, rest = detail.partition(": ")
+    if kind.lower() != "parameters":
+        return None
+    values: list[str | None] = []
+    place = 0
+    while found := _DETAIL.match(rest, place):
+        values.append(None if found[2] else found[1].replace("''", "'"))
+        place = found.end()
+    return tuple(values) if place == len(rest) and values else None
+
+
+def detail_prepare(detail: str) -> Prepared | None:
+    """What PostgreSQL's `prepare: PREPARE …` beside an EXECUTE says was prepared."""
+    kind, _, rest = detail.partition(": ")
+    return prepare(rest) if kind.lower() == "prepare" else None
+
+
+def _start(sql: str) -> int:
+    found = BLANK.match(sql)
+    return found.end() if found else 0
+
+
+def _folded(name: str) -> str:
+    return name[1:-1].replace('""', '"') if name.startswith('"') else name.lower()
+
+
+def _numbered(sql: str) -> str:
+    """DuckDB's `?` as `$1`, `$2`, … where there are no numbered ones."""
+    marks = [(start, end) for kind, start, end in tokens(sql) if kind == "?"]
+    if not marks or any(kind == "parameter" for kind, _, _ in tokens(sql)):
+        return sql
+    for number, (start, end) in reversed(list(enumerate(marks, start=1))):
+        sql = f"{sql[:start]}${number}{sql[end:]}"
+    return sql
+
+
+def _written_in(sql: str, arguments: list[str]) -> str:
+    places = [(start, end) for kind, start, end in tokens(sql) if kind == "parameter"]
+    for start, end in reversed(places):
+        number = int(sql[start + 1 : end])
+        if 1 <= number <= len(arguments):
+            sql = f"{sql[:start]}({arguments[number - 1]}){sql[end:]}"
+    return sql

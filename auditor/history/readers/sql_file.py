@@ -1,0 +1,69 @@
+"""Plain SQL: statements one after the other, as in a script. Nothing says who sent them, or when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from auditor.history.readers.source import LINE_LIMIT, Lines
+from auditor.history.readers.splitting import blank, pieces
+from auditor.history.readers.tally import Tally
+from auditor.history.statement import Logged
+
+
+def read(lines: Lines, tally: Tally) -> Iterator[Logged]:
+    """The statements of a script; psql's commands and the rows of its COPY are passed over."""
+    held: list[str] = []
+    first, size, wanted = 1, 0, 0
+    copying = False
+    for number, line in lines:
+        if copying:
+            copying = line.strip() != "\\."
+            continue
+        if not held:
+            if not line.strip():
+                continue
+            if line.lstrip().startswith("\\"):
+                tally.pass_over("psql command")
+                continue
+            first = number
+        held.append(line)
+        size += len(line) + 1
+        if size > LINE_LIMIT:
+            tally.broken(first, f"statement longer than {LINE_LIMIT >> 20} MiB")
+            held, size, wanted = [], 0, 0
+        elif ";" in line and size > wanted:
+            done, rest = _cut("\n".join(held))
+            for offset, sql in done:
+                yield _logged(first + offset, sql, tally)
+                copying = copying or _reads_rows(sql)
+            # a long text with semicolons inside quotes is not gone through again at every one of them
+            wanted = 0 if done else 2 * size
+            first = number if done else first
+            held, size = ([rest], len(rest)) if rest.strip() else ([], 0)
+    if held:
+        done, rest = _cut("\n".join(held))
+        for offset, sql in [*done, (0, rest)]:
+            if not blank(sql):
+                yield _logged(first + offset, sql, tally)
+
+
+def _cut(text: str) -> tuple[list[tuple[int, str]], str]:
+    """The statements that have ended, each with its line from the start of the text; and the rest."""
+    *done, last = pieces(text, ";")
+    found = []
+    for start, end in done:
+        sql = text[start : end + 1].strip()
+        if not blank(sql):
+            skipped = len(text[start:end]) - len(text[start:end].lstrip())
+            found.append((text.count("\n", 0, start + skipped), sql))
+    return found, text[last[0] :]
+
+
+def _reads_rows(sql: str) -> bool:
+    words = sql.upper().split()
+    return words[0] == "COPY" and "STDIN;" in "".join(words[-1:]) if words else False
+
+
+def _logged(line: int, sql: str, tally: Tally) -> Logged:
+    tally.entry()
+    return tally.statement(line, sql)

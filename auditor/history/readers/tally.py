@@ -1,0 +1,74 @@
+"""What reading a log has come to: the only place that counts.
+
+Promises that every statement gets its number here, in the order of reading, and that every line which was
+not read is counted with its reason.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from auditor.history.statement import Logged, Reading
+
+EXAMPLES = 20
+
+
+class Tally:
+    """Counts of one file, added to those of all files."""
+
+    def __init__(self, reading: Reading, name: str) -> None:
+        self.reading = reading
+        self.name = name
+        """As the person who named it spelled it."""
+        self.good = 0
+        """Entries of this file that could be read."""
+        self.bad = 0
+        """Lines of this file that could not."""
+
+    def broken(self, line: int, reason: str) -> None:
+        """A line that could not be read."""
+        self.bad += 1
+        self.reading.broken[reason] += 1
+        if len(self.reading.examples) < EXAMPLES:
+            self.reading.examples.append(f"{self.name}, line {line}: {reason}")
+
+    def odd(self, what: str) -> None:
+        """Something that was read all the same."""
+        self.reading.odd[what] += 1
+
+    def entry(self) -> None:
+        """An entry of any kind."""
+        self.good += 1
+        self.reading.entries += 1
+
+    def pass_over(self, kind: str) -> None:
+        """An entry that is no statement."""
+        self.reading.passed_over[kind] += 1
+
+    def statement(
+        self,
+        line: int,
+        sql: str,
+        *,
+        parameters: tuple[str | None, ...] | None = None,
+        user: str = "",
+        time: datetime | None = None,
+        application: str = "",
+        database: str = "",
+        answered: bool | None = None,
+        dialect: str = "",
+    ) -> Logged:
+        """A statement, numbered."""
+        reading = self.reading
+        reading.statements += 1
+        if time is not None:
+            if reading.latest is None or time >= reading.latest:
+                reading.latest = time
+            else:
+                reading.odd["time earlier than that of a statement before it"] += 1
+            if reading.earliest is None or time < reading.earliest:
+                reading.earliest = time
+        return Logged(
+            reading.statements, sql, parameters, user, time, application, database, answered, dialect,
+            f"{self.name}:{line}",
+        )  # fmt: skip
