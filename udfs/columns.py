@@ -1,12 +1,13 @@
 """Arrow columns, as DuckDB hands them to a function, as flat NumPy arrays; and results back.
 
 Promise: whatever the layout (chunks, slices, offsets that do not start at 0, fixed-size lists, items under a
-NULL list), rows come out as they went in. Any numeric type is taken, as floats. What is not numbers is one
-clear error.
+NULL list), rows come out as they went in. Any numeric type is taken, as floats: the nearest ones to decimals,
+single floats as the decimals that they print as. What is not numbers is one clear error.
 """
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,15 @@ import pyarrow.compute as pc
 
 from cae_sql.errors import InvalidInput
 from cae_sql.measure.rows import Flags, Floats, Ints, Lists
+
+_EXACT_DIGITS = 15
+"""Whole numbers of so many digits are floats, and so is the power of ten that they are divided by."""
+_WHOLE_SINGLE = 2.0**24
+"""Whole numbers below this are single floats, and print as themselves."""
+_SINGLE_DIGITS = 1e6
+"""No two decimals of six digits are the same single float."""
+_QUICK_PLACES = 3
+"""Decimals of more places are read from text, which takes several times as long."""
 
 
 class ListColumn:
@@ -148,8 +158,35 @@ def _floats(array: Any, name: str, wanted: str) -> Floats:
         of = kind if wanted == "a number" else f"of {kind}"
         raise InvalidInput(f"{name} must be {wanted}, not {of}")
     if array.null_count:
-        array = array.fill_null(pa.scalar(0, pa.int8()).cast(kind))
+        array = array.fill_null(pa.scalar(Decimal(0) if types.is_decimal(kind) else 0, kind))
     if types.is_decimal(kind):
-        array = pc.cast(array, pa.float64())
+        array = _nearest(array)
+    elif kind == pa.float32():
+        array = _as_printed(array)
     found: Floats = np.ascontiguousarray(array.to_numpy(zero_copy_only=False), dtype=np.float64)
     return found
+
+
+def _nearest(decimals: Any) -> Any:
+    """The float nearest to each decimal. Arrow's own cast is off by a rounding for one in three, and a value
+    that is off by one no longer prints as the decimal that it was."""
+    kind = decimals.type
+    if pa.types.is_decimal128(kind) and kind.precision <= _EXACT_DIGITS:
+        digits = pc.cast(decimals.view(pa.decimal128(kind.precision, 0)), pa.int64())
+        return pc.divide(pc.cast(digits, pa.float64()), 10.0**kind.scale)  # both exact: rounded once
+    return pc.cast(pc.cast(decimals, pa.string()), pa.float64())
+
+
+def _as_printed(singles: Any) -> Any:
+    """Single floats as the decimals that they print as: 0.1 is not to become 0.10000000149011612."""
+    plain = pc.cast(singles, pa.float64())
+    x = plain.to_numpy(zero_copy_only=False)
+    for places in range(_QUICK_PLACES + 1):
+        power = 10.0**places
+        whole = np.rint(x * power)
+        if not np.all(np.abs(whole) < (_SINGLE_DIGITS if places else _WHOLE_SINGLE)):
+            break
+        decimals = whole / power
+        if np.all(decimals.astype(np.float32) == x):
+            return pa.array(decimals)
+    return pc.cast(pc.cast(singles, pa.string()), pa.float64())
