@@ -17,7 +17,7 @@ from cae_sql.candidates import check_inside
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
 from cae_sql.measure import batch
-from cae_sql.measure.mixtures import mixtures
+from cae_sql.measure.mixtures import LARGEST_RESULT, mixtures
 from cae_sql.measure.rows import Flags, Floats, Lists, beyond, fixed
 from cae_sql.risk import TOLERANCE
 from udfs.columns import (
@@ -122,14 +122,16 @@ def cae_candidates(*columns: Any) -> Any:
     lower.check(live)
     upper.check(live)
     each = domains.each(live)
+    room = LARGEST_RESULT
     if len(each) == 1:
-        x, p, begins = mixtures(lower.lists, upper.lists, each[0][0], live)
+        x, p, begins = mixtures(lower.lists, upper.lists, each[0][0], live, room)
         return struct_of_lists({"values": x, "probabilities": p}, begins, live)
     values, shares = [np.empty(0)] * live.size, [np.empty(0)] * live.size
     for domain, rows in each:
         chosen = np.zeros(live.size, np.bool_)
         chosen[rows] = True
-        x, p, begins = mixtures(lower.lists, upper.lists, domain, chosen)
+        x, p, begins = mixtures(lower.lists, upper.lists, domain, chosen, room)
+        room -= x.size
         for row in rows.tolist():
             values[row], shares[row] = x[begins[row] : begins[row + 1]], p[begins[row] : begins[row + 1]]
     begins = np.concatenate([[0], np.cumsum([each.size for each in values])]).astype(np.int64)
@@ -143,6 +145,8 @@ def shannon_entropy(*columns: Any) -> Any:
     weights = ListColumn(_taken(columns, 1, "probabilities")[0], "probabilities")
     weights.check(weights.valid)
     given = weights.lists
+    for row in np.flatnonzero(weights.valid & (given.begin == given.end)).tolist():
+        raise InvalidInput(f"row {row}: probabilities must not be empty", row)
     # Which values these are the probabilities of is of no account, as long as they differ.
     places = np.arange(given.items.size, dtype=np.float64)
     values = Lists(places, given.begin, given.end)
@@ -196,6 +200,8 @@ class _Domains:
 
 
 _BOUNDS = ("minimum", "maximum", "step")
+LARGEST_DOMAIN = 100_000_000
+"""The area of a domain of so many values takes seconds, during which a query cannot be interrupted."""
 
 
 @lru_cache(maxsize=1024)
@@ -205,9 +211,16 @@ def _domain(minimum: float, maximum: float, step: float) -> Domain:
 
 def _domain_of_row(figures: Floats, row: Any) -> Domain:
     try:
-        return _domain(*figures.tolist())
+        domain = _domain(*figures.tolist())
     except InvalidInput as error:
         raise InvalidInput(f"row {row}: {error}", int(row)) from error
+    if domain.count > LARGEST_DOMAIN:
+        raise InvalidInput(
+            f"row {row}: a domain of {domain.count:,} values is too fine; "
+            f"take a larger step, for at most {LARGEST_DOMAIN:,}",
+            int(row),
+        )
+    return domain
 
 
 def _check_inside(values: Lists, rows: Any, domain: Domain) -> None:

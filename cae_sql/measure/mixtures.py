@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cae_sql.candidates import spans
+from cae_sql.candidates import Spans, spans
 from cae_sql.compiled import compiled
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
@@ -12,6 +12,8 @@ from cae_sql.measure.rows import Flags, Floats, Ints, Lists
 
 LARGEST_DOMAIN = 1_000_000
 """A domain of more values is not written out for each class."""
+LARGEST_RESULT = 50_000_000
+"""Candidates of all classes together: more than a gigabyte while they are computed."""
 
 
 @compiled(error_model="numpy")
@@ -51,7 +53,9 @@ def _mixtures(begin: Ints, end: Ints, first: Ints, count: Ints, counts: Ints) ->
     return numbers[:used], shares[:used]
 
 
-def mixtures(lower: Lists, upper: Lists, domain: Domain, live: Flags) -> tuple[Floats, Floats, Ints]:
+def mixtures(
+    lower: Lists, upper: Lists, domain: Domain, live: Flags, most: int
+) -> tuple[Floats, Floats, Ints]:
     """What an intruder believes about each class (`cae_sql.candidates`).
 
     Args:
@@ -59,6 +63,7 @@ def mixtures(lower: Lists, upper: Lists, domain: Domain, live: Flags) -> tuple[F
         upper: (n,) lists of their upper bounds.
         domain: The grid; every interval lies inside it.
         live: (n,) which rows are wanted.
+        most: How many candidates all rows together may have.
 
     Returns:
         values and probabilities, flat, and (n + 1,) where each row's begin; a row that is not live has none.
@@ -66,11 +71,15 @@ def mixtures(lower: Lists, upper: Lists, domain: Domain, live: Flags) -> tuple[F
     Raises:
         InvalidInput: names the row and what is wrong with it; `.position` is the row.
     """
-    if domain.count > LARGEST_DOMAIN:
-        raise InvalidInput(f"a domain of {domain.count:,} values is too fine; at most {LARGEST_DOMAIN:,} are")
     rows = np.flatnonzero(live)
     if not rows.size:
         return np.empty(0), np.empty(0), np.zeros(live.size + 1, np.int64)
+    if domain.count > LARGEST_DOMAIN:
+        raise InvalidInput(
+            f"row {rows[0]}: a domain of {domain.count:,} values is too fine to be written out; "
+            f"take a larger step, for at most {LARGEST_DOMAIN:,}",
+            int(rows[0]),
+        )
     lengths = (lower.end - lower.begin)[rows]
     same = np.array_equal(lengths, (upper.end - upper.begin)[rows]) and bool(np.all(lengths > 0))
     try:
@@ -88,9 +97,26 @@ def mixtures(lower: Lists, upper: Lists, domain: Domain, live: Flags) -> tuple[F
     end = np.zeros(live.size, np.int64)
     end[rows] = np.cumsum(lengths)
     begin[rows] = end[rows] - lengths
+    _check_room(found, begin[rows], rows, most)
     counts = np.zeros(live.size, np.int64)
     numbers, shares = _mixtures(begin, end, found.first, found.count, counts)
     return domain.values[numbers], shares, np.concatenate([[0], np.cumsum(counts)])
+
+
+def _check_room(found: Spans, begin: Ints, rows: Ints, most: int) -> None:
+    """Refuse what would not fit into memory.
+
+    Raises:
+        InvalidInput: names the row with which it becomes too much.
+    """
+    least = np.minimum.reduceat(found.first, begin)
+    room = np.cumsum(np.maximum.reduceat(found.first + found.count, begin) - least)
+    if room[-1] > most:
+        row = int(rows[np.searchsorted(room, most, side="right")])
+        raise InvalidInput(
+            f"row {row}: with this one the rows have too many candidates to hold; take a larger step",
+            row,
+        )
 
 
 def _flat(lists: Lists, rows: Ints) -> Floats:

@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cae_sql import Domain, InvalidInput
+from cae_sql import Domain, InvalidInput, cae_area
 from cae_sql.candidates import candidates
 from cae_sql.risk import risk_of
 from tests.udfs.sqls import lists, plain_area, plain_curve, plain_entropy
 from udfs import functions
+from udfs.columns import numbers
 
 VALUES = st.one_of(
     st.integers(-40, 40).map(float),
@@ -103,6 +104,46 @@ def test_decimals_are_compared_as_decimals() -> None:
     assert found == [pytest.approx(2.550, abs=5e-4), 0.0]
 
 
+def test_decimals_arrive_as_the_floats_nearest_to_them() -> None:
+    drawn = np.random.default_rng(5).integers(-(10**14), 10**14, 2_000).tolist()
+    for precision, scale in ((15, 4), (38, 10)):
+        values = [Decimal(k).scaleb(-scale) for k in drawn]
+        column = pa.array([None, *values], pa.decimal128(precision, scale)).slice(1)
+        found, _ = numbers(column, "x")
+        assert found.tolist() == [float(value) for value in values]
+    column = pa.array([["4102690397.2224", "-4062194284.5203"]]).cast(pa.list_(pa.decimal128(18, 4)))
+    width = pa.array(["8164884681.7427"]).cast(pa.decimal128(18, 4))
+    assert functions.cae_entropy(column, width).to_pylist() == [0.0]
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.decimal128(2, 1), pa.decimal128(4, 4), pa.int8(), pa.uint64(), pa.float32()], ids=str
+)
+def test_a_missing_number_of_any_type_is_no_number_and_no_error(kind: Any) -> None:
+    found, there = numbers(pa.array([None, 0], pa.float64()).cast(kind), "x")
+    assert there.tolist() == [False, True]
+    assert found[1] == 0
+
+
+def test_single_floats_are_taken_as_the_decimals_that_they_print_as() -> None:
+    random = np.random.default_rng(6)
+    for values in (
+        random.normal(size=500),
+        random.integers(-500, 500, 500) / 10,
+        random.integers(0, 2**26, 500),
+        10.0 ** random.uniform(-44, 38, 500),
+        np.array([16777216.0, 3.0, -0.0]),
+        np.array([999999.5, 0.1]),
+    ):
+        single = values.astype(np.float32)
+        found, _ = numbers(pa.array(single), "x")
+        assert found.tolist() == [float(str(x)) for x in single]
+        column = pa.array([single.tolist()[:7]], pa.list_(pa.float32()))
+        assert functions.cae_area(column).to_pylist() == [pytest.approx(cae_area(single[:7]))]
+    with pytest.raises(InvalidInput, match=r"values\[1\] is nan"):
+        functions.cae_area(pa.array([[1, math.nan]], pa.list_(pa.float32())))
+
+
 def test_no_rows_and_rows_that_are_all_null_come_back_as_they_are() -> None:
     nothing = pa.array([], pa.list_(pa.float64()))
     for function in (
@@ -164,6 +205,10 @@ FIVE = lists([[5]])
         ("cae_risk", (FIVE, *bounds(0, 9, 0)), "row 0: step must be greater than 0"),
         ("cae_risk", (FIVE, *bounds(9, 0, 1)), r"row 0: maximum \(0.0\) must not be less"),
         ("cae_risk", (FIVE,), "takes values, .* not 1 arguments"),
+        ("cae_risk", (FIVE, *bounds(0, 1e15, 1)), "row 0: a domain of 1,000,000,000,000,001 .* is too fine"),
+        ("cae_risk", (FIVE, *bounds(0, 1e300, 1e-300)), "row 0: a domain of 1,000,000,.* is too fine"),
+        ("cae_candidates", (FIVE, FIVE, *bounds(0, 1e7, 1)), "row 0: a domain of 10,000,001 .* larger step"),
+        ("shannon_entropy", (lists([[1], []]),), "row 1: probabilities must not be empty"),
     ],
 )  # fmt: skip
 def test_other_bad_arguments_are_named_too(name: str, arguments: tuple[Any, ...], said: str) -> None:
@@ -234,6 +279,18 @@ def test_candidates_of_a_bad_interval_name_it() -> None:
             functions.cae_candidates(
                 pa.array(lower, kind), pa.array(upper, kind), *bounds(10, 250, 10, rows=2)
             )
+
+
+def test_more_candidates_than_can_be_held_are_refused_at_their_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(functions, "LARGEST_RESULT", 500)
+    lower, upper = lists([[5], *[[0]] * 60]), lists([None, *[[9]] * 60])
+    with pytest.raises(InvalidInput, match=r"^cae_candidates: row 51: .* too many candidates to hold"):
+        functions.cae_candidates(lower, upper, *bounds(0, 9, 1, rows=61))
+    two_kinds = [*bounds(0, 9, rows=61), pa.array([1, 3] * 30 + [1])]
+    assert len(functions.cae_candidates(lower, upper, *two_kinds)) == 61
+    monkeypatch.setattr(functions, "LARGEST_RESULT", 400)
+    with pytest.raises(InvalidInput, match=r"^cae_candidates: row \d+: .* take a larger step"):
+        functions.cae_candidates(lower, upper, *two_kinds)
 
 
 def test_shannon_entropy_is_of_the_weights_alone() -> None:
