@@ -38,19 +38,16 @@ def register(connection: DuckDBPyConnection) -> None:
         connection: A connection or a cursor of one; one opened for reading will do.
     """
     there = _registered(connection)
-    for name, returns in RETURNS.items():
+    for name in RETURNS:
         if name in there:
             continue
         try:
-            connection.create_function(
-                name,
-                getattr(functions, name),
-                None,  # any arguments: the function checks them, so that some may be left out
-                returns,
-                type=PythonUDFType.ARROW,
-                null_handling=FunctionNullHandling.SPECIAL,
-            )
-        except (duckdb.CatalogException, duckdb.NotImplementedException):
+            _create(connection, name)
+        except duckdb.NotImplementedException:
+            if name not in _registered(connection):
+                # taken away by a rollback, which this connection does not know, but its cursors do
+                _create(connection.cursor(), name)
+        except duckdb.CatalogException:
             if name not in _registered(connection):  # else another thread was quicker
                 raise
     for statement in _macros():
@@ -72,6 +69,17 @@ def unregister(connection: DuckDBPyConnection) -> None:
                 connection.remove_function(name)
             except duckdb.InvalidInputException:
                 continue  # brought by another connection, which may go on with it
+
+
+def _create(connection: DuckDBPyConnection, name: str) -> None:
+    connection.create_function(
+        name,
+        getattr(functions, name),
+        None,  # any arguments: the function checks them, so that some may be left out
+        RETURNS[name],
+        type=PythonUDFType.ARROW,
+        null_handling=FunctionNullHandling.SPECIAL,
+    )
 
 
 def _registered(connection: DuckDBPyConnection) -> set[str]:

@@ -62,6 +62,28 @@ def test_unregistering_takes_away_what_this_connection_brought_and_no_more(tmp_p
         assert first.execute(SALARIES).fetchall() == [(True, True, True)]
 
 
+def test_registering_works_after_a_rollback_has_taken_the_functions_away() -> None:
+    with duckdb.connect() as connection:
+        connection.execute("BEGIN")
+        udfs.register(connection)
+        connection.execute("ROLLBACK")
+        with pytest.raises(duckdb.CatalogException):
+            connection.execute("SELECT cae_area([1])")
+        udfs.register(connection)
+        assert connection.execute(SALARIES).fetchall() == [(True, True, True)]
+        assert connection.execute("SELECT cae_area_agg(i) FROM range(2) t(i)").fetchall() == [(1.0,)]
+
+
+def test_macros_of_the_database_do_not_come_between_the_aggregates_and_duckdbs_functions() -> None:
+    with connected() as connection:
+        for name in ("histogram", "map_keys", "map_values"):
+            connection.execute(f"CREATE MACRO {name}(x) AS 5")
+        found = connection.execute(
+            "SELECT cae_area_agg(x), cae_entropy_agg(x), cae_risk_agg(x, 0, 1, 1) FROM range(2) t(x)"
+        ).fetchall()
+    assert found == [(1.0, 1.0, 0.0)]
+
+
 def test_the_functions_outlive_the_connection_that_brought_them(tmp_path: Path) -> None:
     first, second = duckdb.connect(tmp_path / "a.duckdb"), duckdb.connect(tmp_path / "a.duckdb")
     udfs.register(first)
