@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 MEMORY = ":memory:"
 LINES, BAR = 16, 40
+_WRAPPED = "while executing the UDF: InvalidInput: "
 _BLOCKS = " ▏▎▍▌▋▊▉█"
 
 Database = Annotated[Path, typer.Argument(help="The DuckDB file, or :memory: for none.")]
@@ -48,7 +49,11 @@ def sql(
 def curve(
     database: Database,
     statement: Annotated[
-        str, typer.Argument(metavar="SQL", help="One column of values; a second one is their weights.")
+        str,
+        typer.Argument(
+            metavar="SQL",
+            help="One column of values; a second one is their weights, such as count(*) of GROUP BY.",
+        ),
     ],
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="A picture: .png, .svg, .pdf.")
@@ -92,7 +97,7 @@ def bars(found: EntropyCurve) -> Iterator[str]:
     size = max(len("ε"), *map(len, labels))
     yield f"{'ε':>{size}}  H(ε) in bits"
     for label, height in zip(labels, heights, strict=True):
-        eighths = math.ceil(8 * BAR * height / top) if height else 0
+        eighths = math.ceil(8 * BAR * (height / top))  # in brackets 1 at the top, and not a rounding more
         bar = _BLOCKS[-1] * (eighths // 8) + (_BLOCKS[eighths % 8] if eighths % 8 else "")
         yield f"{label:>{size}}  {height:6.3f}  {bar}".rstrip()
 
@@ -150,7 +155,18 @@ def _asked(connection: DuckDBPyConnection, statement: str) -> tuple[list[str], S
         if answer is None or answer.description is None:
             raise StatementError("there is no statement")
         columns = [name for name, *_ in answer.description]
-        return columns, answer.fetchall()
+        single = {k for k, (_, kind, *_) in enumerate(answer.description) if str(kind) == "FLOAT"}
+        rows = answer.fetchall()
     except duckdb.Error as error:
         # what a function raises comes wrapped in two layers, of which the innermost is for people
-        raise StatementError(str(error).rsplit("InvalidInput: ", 1)[-1]) from error
+        raise StatementError(str(error).rsplit(_WRAPPED, 1)[-1]) from error
+    if single:
+        rows = [tuple(_as_printed(v) if k in single else v for k, v in enumerate(row)) for row in rows]
+    return columns, rows
+
+
+def _as_printed(single: float | None) -> float | None:
+    """A single float as the decimal that it prints as: as Python's float it would be 0.10000000149011612."""
+    import numpy as np
+
+    return None if single is None else float(str(np.float32(single)))

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from auditor.cli import main
-from auditor.cli.measuring import bars
+from auditor.cli.measuring import BAR, bars
 from cae_sql import cae_area, cae_curve
 
 
@@ -62,6 +62,10 @@ def test_sql_writes_nothing(staff: Path, capsys: pytest.CaptureFixture[str]) -> 
             "cae-sql: cae_area: row 0: values[1] is NULL; every value must be a number\n",
         ),
         ("SELEC 1", "cae-sql: Parser Error"),
+        (
+            "SELECT error('no InvalidInput: of ours')",
+            "cae-sql: Invalid Input Error: no InvalidInput: of ours",
+        ),
         ("", "cae-sql: there is no statement"),
     ],
 )
@@ -123,9 +127,17 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.Captur
     assert "none.duckdb: no such file" in err
 
 
+def test_single_floats_are_the_decimals_that_they_print_as(capsys: pytest.CaptureFixture[str]) -> None:
+    out = run(capsys, "curve", ":memory:", "SELECT unnest([0.1, 0.2, 0.3, NULL])::FLOAT", "--format", "csv")[
+        1
+    ]
+    assert [line.split(",")[0] for line in out.split()] == ["epsilon", "0.0", "0.1", "0.2"]
+
+
 def test_bars_fall_with_epsilon_and_end_in_nothing() -> None:
     lines = list(bars(cae_curve([1, 3, 8, 9], [0.15, 0.1, 0.7, 0.05])))[1:]
     lengths = [len(line) for line in lines]
     assert lengths == sorted(lengths, reverse=True)
     assert lines[-1].split() == ["8", "0.000"]
+    assert list(bars(cae_curve([1, 3], [1, 2])))[1].endswith(" " + "█" * BAR)
     assert list(bars(cae_curve([5])))[1].split() == ["0", "0.000"]
