@@ -24,6 +24,7 @@ FORBIDDEN: Mapping[str, frozenset[str]] = {
 
 HOMES: Mapping[str, tuple[str, ...]] = {
     "highspy": ("cae_sql.inference.solver",),
+    "jinja2": ("auditor.report",),
     "sqlalchemy": ("auditor.ledger",),
     "sqlite3": ("auditor.ledger",),
     "typer": ("auditor.cli",),

@@ -1,0 +1,240 @@
+"""The first screen: who was located, by whom, since when, what to do now, in plain words.
+
+Promise: short sentences whose every number is counted from the findings; nothing found is never called a
+proof of safety; what is uncertain stands beside what is sure. No legal advice, only what a lawyer will ask
+for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from auditor.history.findings import Cited, Findings, PartyFindings
+from auditor.report.figures import counted, day, percent
+from auditor.report.reading import broken, span
+from auditor.report.tally import Tally, first_of, leading, tally
+from auditor.report.visible import line
+
+MOST_PARTIES = 4
+"""Parties that the first screen names."""
+NAME = 60
+"""Characters of a name that a line has room for."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One line under a question: a figure, what it counts, and a remark."""
+
+    figure: str
+    text: str
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing to do."""
+
+    what: str
+    why: str
+    link: str = ""
+    """Identifier of the part of the page to go to."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the first screen says."""
+
+    located: int
+    headline: str
+    lead: str
+    who: Sequence[Fact]
+    by: Sequence[Fact]
+    since: Sequence[Fact]
+    doubts: Sequence[str]
+    steps: Sequence[Step]
+
+
+def summary(found: Findings) -> Summary:
+    """The first screen of these findings."""
+    counts = tally(found)
+    return Summary(
+        located=counts.located,
+        headline=_headline(found, counts),
+        lead=_lead(found, counts),
+        who=_who(counts),
+        by=_by(found, counts),
+        since=_since(counts),
+        doubts=_doubts(found, counts),
+        steps=_steps(found, counts),
+    )
+
+
+def party_name(party: str) -> str:
+    """A party in a sentence."""
+    if party == "everyone":
+        return "everyone together"
+    if party == "user ":
+        return "a user whom the log does not name"
+    return line(party, NAME)
+
+
+def _tables(found: Findings) -> str:
+    names = sorted({finding.table for finding in found.findings})
+    return f"table {line(names[0], NAME)}" if len(names) == 1 else "a protected table"
+
+
+def columns_of(found: Findings) -> str:
+    """Which columns the findings are about: "salary of staff"."""
+    names = sorted({(finding.column, finding.table) for finding in found.findings})
+    shown = [f"{line(column, NAME)} of {line(table, NAME)}" for column, table in names[:3]]
+    more = [f"{len(names) - 3} more"] if len(names) > 3 else []
+    return (
+        " and ".join([", ".join((shown + more)[:-1]), (shown + more)[-1]])
+        if len(names) > 1
+        else "".join(shown)
+    )
+
+
+def _headline(found: Findings, counts: Tally) -> str:
+    if not counts.located:
+        return "No record is shown to be located"
+    names = sorted({finding.column for finding in found.findings})
+    what = f"“{line(names[0], NAME)}”" if len(names) == 1 else "confidential values"
+    known = counts.records >= counts.located
+    whole = counts.records if known else counts.located
+    of = f"{counts.located:,} of {counts.records:,}" if known else f"{counts.located:,}"
+    return f"The answers give away {what} for {of} {'record' if whole == 1 else 'records'}"
+
+
+def _lead(found: Findings, counts: Tally) -> str:
+    if not counts.located:
+        which = "every record that could be judged" if counts.open else "every record"
+        return (
+            f"The answers in this log, as far as they could be followed, leave {which} at least as uncertain "
+            "as the policy demands."
+        )
+    return (
+        "Those named here can work it out from the answers in this log, exactly or more nearly than the "
+        f"policy allows. Such a record is called located. A record is one row of {_tables(found)}, as a rule "
+        "one person."
+    )
+
+
+def _who(counts: Tally) -> list[Fact]:
+    facts = [
+        (counts.direct, "read outright", "an answer showed the row itself"),
+        (counts.exact, "worked out exactly", "only one value agrees with the answers"),
+        (counts.approximate, "worked out nearly", "less is left open than the policy allows"),
+    ]
+    return [Fact(f"{count:,}", text, remark) for count, text, remark in facts if count]
+
+
+def _by(found: Findings, counts: Tally) -> list[Fact]:
+    able = [party for party in leading(found) if party.located]
+    single = [party for party in able if party.party != "everyone"]
+    facts = [_party(found, party) for party in single[:MOST_PARTIES]]
+    left = len(single) - len(facts)
+    if left:
+        facts.append(
+            Fact(f"{left:,}", f"more {'party' if left == 1 else 'parties'}", "see “Who learned what”")
+        )
+    if len(able) > len(single):
+        facts.append(_together(found, able[0], counts))
+    return facts
+
+
+def _together(found: Findings, everyone: PartyFindings, counts: Tally) -> Fact:
+    if not counts.pooled:
+        return _party(found, everyone)
+    alone = "none of them by any user alone"
+    if counts.pooled < counts.located:
+        alone = f"{counts.pooled:,} of them only by pooling answers"
+    return Fact(f"{everyone.located:,}", party_name(everyone.party), alone)
+
+
+def _party(found: Findings, party: PartyFindings) -> Fact:
+    first = first_of(found.findings, party.party)
+    if first is None:
+        return Fact(f"{party.located:,}", party_name(party.party))
+    since = (
+        f"since {day(first.first.time)}" if first.first.time else f"since statement {first.first.number:,}"
+    )
+    return Fact(f"{party.located:,}", party_name(party.party), since)
+
+
+def _since(counts: Tally) -> list[Fact]:
+    facts = []
+    if counts.first is not None:
+        facts.append(_told("first record given away", counts.first.first))
+    if counts.last is not None and counts.first is not None and counts.last.first != counts.first.first:
+        facts.append(_told("last one", counts.last.first))
+    return facts
+
+
+def _told(what: str, cited: Cited) -> Fact:
+    when = day(cited.time) if cited.time is not None else f"Statement {cited.number:,}"
+    number = f"with statement {cited.number:,}" if cited.time is not None else ""
+    asked = f"asked by {line(cited.user, NAME)}" if cited.user else ""
+    return Fact(when, what, ", ".join(filter(None, (number, asked))))
+
+
+def _doubts(found: Findings, counts: Tally) -> list[str]:
+    """What the figures do not cover."""
+    doubts = []
+    if counts.unmodelled:
+        doubts.append(
+            f"{counted(counts.unmodelled, 'statement')} told something that could not be followed: "
+            "more may be known."
+        )
+    if counts.open:
+        doubts.append(f"{counted(counts.open, 'record')} could not be judged in the time there was.")
+    unread = broken(found.reading)
+    if unread:
+        doubts.append(f"{counted(unread, 'line')} of the log could not be read.")
+    return doubts
+
+
+def _steps(found: Findings, counts: Tally) -> list[Step]:
+    steps = []
+    if counts.located:
+        check = "The queries it shows, run on your database, give the same numbers again."
+        report = (
+            "Treat the values as known to those named here. If this is a personal data breach, Article 33 of "
+            "the GDPR counts 72 hours from when you became aware. Whether it is one is yours to judge."
+        )
+        steps.append(Step("Have one finding checked.", check, "findings"))
+        steps.append(Step("Decide whether to report it.", report))
+    if counts.direct:
+        selected = f"{counted(counts.direct, 'value was', 'values were')} simply selected, row by row."
+        steps.append(Step("Take away the right to read rows.", selected))
+    if counts.unmodelled:
+        read = f"Read the {counted(counts.unmodelled, 'statement')} that could not be followed."
+        steps.append(Step(read, "What they told is not in these figures.", "unmodelled"))
+    steps.extend(_gate_step(found, counts))
+    return steps
+
+
+def _gate_step(found: Findings, counts: Tally) -> list[Step]:
+    gate = next((party.gate for party in leading(found) if party.gate is not None), None)
+    if gate is None:
+        text = "A gate refuses an answer that would locate somebody, before it is given."
+        return [Step("Put a gate in front of the table.", text)] if counts.located else []
+    whole = gate.answered + gate.refused + gate.unsupported
+    return [
+        Step(
+            "Put a gate in front of the table.",
+            f"With this policy it would have refused {gate.refused:,} of {counted(whole, 'statement')} "
+            f"and answered {percent(gate.answered, whole)}.",
+            "gate",
+        )
+    ]
+
+
+def period(found: Findings) -> str:
+    """From when to when the log goes, where that is known."""
+    known = span(found.reading)
+    if known is None:
+        return ""
+    first, last = day(known[0]), day(known[1])
+    return first if first == last else f"{first} to {last}"
