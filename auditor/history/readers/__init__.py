@@ -21,8 +21,8 @@ from pathlib import Path
 
 from auditor.errors import LogError
 from auditor.history.readers import bigquery, columns, duckdb_log, postgres, snowflake, sql_file, tables
-from auditor.history.readers.detection import detect, product
-from auditor.history.readers.source import lines, opened, peeked
+from auditor.history.readers.detection import begun, detect, is_binary, product
+from auditor.history.readers.source import BUFFER, lines, opened, peeked
 from auditor.history.readers.tally import Tally
 from auditor.history.statement import Logged, Reading
 
@@ -80,8 +80,8 @@ def _read_all(
         tally = Tally(reading, str(path))
         with opened(path, reading) as stream:
             yield from _read(path, stream, format, named, reading, tally)
-        if not tally.good and tally.bad and format != "auto":
-            raise LogError(f"log {path}: nothing in it is {format}; its first lines do not look like one")
+        if not tally.good and tally.bad and tally.doubtful:
+            raise _none(path, format)
 
 
 def _read(
@@ -99,7 +99,13 @@ def _read(
             pass
         return
     found = detect(start, path.name) if format == "auto" else format
+    if (format == "sql" and is_binary(start)) or (
+        format in ("csv", *_PRODUCTS) and is_binary(start.split(b"\n", 1)[0])
+    ):
+        # anything may be a statement, or the name of a column
+        raise _none(path, format)
     reading.formats[str(path)] = found
+    tally.doubtful = format != "auto" and not begun(start)
     head = start.decode("utf-8", "replace")
     if found == "cut":
         tally.broken(1, "the file ends in the middle of its only line")
@@ -115,6 +121,10 @@ def _read(
         yield from _read_table(path, stream, found, head, named, reading, tally)
 
 
+def _none(path: Path, format: str) -> LogError:
+    return LogError(f"log {path}: nothing in it is {format}; is it another format, or another file?")
+
+
 def _read_table(
     path: Path,
     stream: io.BufferedReader,
@@ -124,16 +134,17 @@ def _read_table(
     reading: Reading,
     tally: Tally,
 ) -> Iterator[Logged]:
-    table = _PRODUCTS.get(found) or columns.named(named)
+    table = columns.named(named, _PRODUCTS.get(found, columns.PLAIN))
     if head.startswith("PAR1"):
         if not path.is_file():
             raise LogError(f"log {path}: Parquet is read from a file only")
-        table = _PRODUCTS.get(_parquet_product(path, found)) or table
-        reading.bytes_read -= min(reading.bytes_read, len(head))
+        table = columns.named(named, _PRODUCTS.get(_parquet_product(path, found), columns.PLAIN))
+        # the start was read to see what it is, and is read again
+        reading.bytes_read -= min(path.stat().st_size, BUFFER)
         rows = tables.parquet_rows(path, table, reading, tally)
     elif found == "parquet":
         raise LogError(f"log {path}: is not a Parquet file")
-    elif head.lstrip()[:1] in ("{", "["):
+    elif found == "jsonl" or head.lstrip()[:1] in ("{", "["):
         rows = tables.json_rows(stream, head, tally)
     else:
         rows = tables.csv_rows(stream, table, tally)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
 from auditor.errors import LogError
@@ -49,8 +49,8 @@ class Table:
 PLAIN = Table("table", {role: (role,) for role in ROLES})
 
 
-def named(columns: Mapping[str, str]) -> Table:
-    """A plain table with columns of other names.
+def named(columns: Mapping[str, str], table: Table = PLAIN) -> Table:
+    """A table with columns of other names.
 
     Raises:
         LogError: for a role that there is none of.
@@ -61,8 +61,8 @@ def named(columns: Mapping[str, str]) -> Table:
             f"columns: there is no {unknown[0]!r}; one of {', '.join(ROLES)} can be given a column"
         )
     roles = {role: name for role, name in columns.items() if role != "prefix"}
-    found = {role: (roles.get(role, role).lower(),) for role in ROLES}
-    return Table("table", found, needs=tuple(dict.fromkeys(["sql", *roles])))
+    found = {**table.columns, **{role: (name.lower(),) for role, name in roles.items()}}
+    return replace(table, columns=found, needs=tuple(dict.fromkeys([*table.needs, *roles])))
 
 
 def chosen(table: Table, there: Sequence[str]) -> dict[str, str]:
@@ -77,12 +77,16 @@ def chosen(table: Table, there: Sequence[str]) -> dict[str, str]:
         if column is not None:
             found[role] = column
         elif role in table.needs:
-            shown = ", ".join(there[:30]) or "none"
+            shown = ", ".join(map(_printable, there[:30])) or "none"
             raise LogError(
                 f"there is no column {names[0]!r} for {role}; the columns are {shown}; "
                 f"say --columns {role}=NAME"
             )
     return found
+
+
+def _printable(name: str) -> str:
+    return "".join(letter if letter.isprintable() else "?" for letter in name[:40])
 
 
 def text(cell: object) -> str:

@@ -16,7 +16,7 @@ _SQL = re.compile(
     r"|\(\s*SELECT\b|\\\w",
     re.IGNORECASE,
 )
-_BEGUN = re.compile(r"[\[{]|\d{1,3}\Z|\d{4}(?:-[\d\-: .]*[A-Z]{0,3}[^\n]*)?\Z")
+_BEGUN = re.compile(rb"\s*[\[{]\s*\"?|\d{1,4}\Z|\d{4}-(?:\d\d?-?)?\Z|\d{4}-\d\d-\d")
 
 
 def detect(head: bytes, name: str) -> str:
@@ -33,10 +33,10 @@ def detect(head: bytes, name: str) -> str:
     if head.startswith(b"PAR1"):
         return "parquet"
     text = head.decode("utf-8", "replace")
-    if _is_binary(text):
-        return ""
     if postgres.layout(text):
         return "postgres"
+    if is_binary(head):
+        return ""
     found = _json(text) if text.lstrip()[:1] in ("{", "[") else _csv(text)
     if found:
         return found
@@ -44,14 +44,19 @@ def detect(head: bytes, name: str) -> str:
     blank = BLANK.match(text)
     if stem.endswith(".sql") or _SQL.match(text, blank.end() if blank else 0):
         return "sql"
-    return "cut" if "\n" not in text.strip() and _BEGUN.match(text) else ""
+    return "cut" if "\n" not in text.strip() and begun(head) else ""
 
 
-def _is_binary(text: str) -> bool:
-    """More than a tenth of it is no text at all."""
-    some = text[:4096]
+def begun(head: bytes) -> bool:
+    """Whether it starts as a server's log or JSON does."""
+    return _BEGUN.match(head) is not None
+
+
+def is_binary(head: bytes) -> bool:
+    """Whether more than a tenth of it is no text at all; Parquet is binary on purpose."""
+    some = "" if head.startswith(b"PAR1") else head[:4096].decode("utf-8", "replace")
     bad = sum(letter == "\ufffd" or (letter < " " and letter not in "\t\n\r\f\v") for letter in some)
-    return bad > len(some) // 10
+    return bad > max(len(some) // 10, 8)
 
 
 def _csv(text: str) -> str:

@@ -24,7 +24,7 @@ def layout(head: str) -> str:
     some = head.splitlines()[:400]
     if any(jsonlog.fits(_object(line)) for line in some[:20]):
         return "jsonlog"
-    if any(line.count(",") >= csvlog.LEAST - 1 and _is_csvlog(line) for line in some):
+    if any(line.count(",") > 11 and _is_csvlog(line) for line in some):
         return "csvlog"
     return "stderr" if detect(some) is not None else ""
 
@@ -43,7 +43,7 @@ def read(stream: io.BufferedReader, head: str, prefix: str, tally: Tally) -> Ite
     """
     named = _named(prefix) if prefix else None
     found = layout(head) or "stderr"
-    rows = lines(stream, tally)
+    rows = lines(stream, tally, whole=True)
     if found == "csvlog":
         entries = csvlog.entries(rows, tally)
     elif found == "jsonlog":
@@ -70,4 +70,4 @@ def _object(line: str) -> object:
 
 def _is_csvlog(line: str) -> bool:
     # the message may go on over the line's end, so a quote may be open
-    return len(record := cut(line)) > 11 and record[11] in SEVERITIES
+    return len(record := cut(line)) > 12 and record[11] in SEVERITIES and record[0][:1].isdigit()

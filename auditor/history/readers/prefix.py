@@ -18,8 +18,9 @@ LONGEST = 600
 """Characters of a line in which its prefix must end."""
 _TIME = r"(?P<time>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)? ?(?:[A-Za-z]{1,6}|[+-]\d\d(?::?\d\d)?))"
 _PARTS = {
-    "a": r"(?P<application>.{0,64}?)", "u": r"(?P<user>\S{0,64})", "d": r"(?P<database>[^\s@]{0,64}?)",
-    "r": r"\S{0,100}?(?:\(\d+\))?", "h": r"\S{0,100}?", "b": r".{0,64}?", "p": r"(?P<pid>\d+)", "P": r"\d*",
+    "a": r"(?P<application>.{0,64}?)", "u": r"(?P<user>\S{0,64})", "d": r"(?P<database>[^\s@/]{0,64}?)",
+    "r": r"(?:[\w.:%\-\[\]]{0,100}\(\d+\)|\[local\]|[\w.\-]{0,100})",
+    "h": r"(?:\[local\]|[\w.:%\-]{0,100}?)", "b": r".{0,64}?", "p": r"(?P<pid>\d+)", "P": r"\d*",
     "t": _TIME, "m": _TIME, "n": r"(?P<time>\d+\.\d+)", "i": r"(?P<tag>[A-Za-z ]{0,64}?)",
     "e": r"[0-9A-Z]{5}", "c": r"(?P<session>[0-9a-f]+\.[0-9a-f]+)", "l": r"\d+",
     "s": r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S{1,6}?", "v": r"[-\d/]*", "x": r"\d+", "Q": r"-?\d*",
@@ -33,8 +34,8 @@ COMMON = (
     "%m [%p] %u@%d %a ",
     "%m [%p] %u@%d/%a ",
     "%m [%p] %q%a %u@%d ",
-    "%m [%p] %q[user=%u,db=%d,app=%a] ",
     "%m [%p] %q[user=%u,db=%d,app=%a,client=%h] ",
+    "%m [%p] %q[user=%u,db=%d,app=%a] ",
     "%m [%p] user=%u,db=%d,app=%a,client=%h ",
     "%m [%p] %quser=%u,db=%d,app=%a,client=%h ",
     "%t [%p]: [%l-1] user=%u,db=%d,app=%a,client=%h ",
@@ -127,11 +128,11 @@ def loose(line: str) -> Found | None:
     session = re.search(r"\b[0-9a-f]{8}\.[0-9a-f]+\b", around) or re.search(
         r"\[(\d+)(?:-\d+)?\]|\bp(?:id)?[=: ](\d+)", around
     )
-    user = re.search(r"\b(?:user|usr|u)[=:]([^\s,;\]]*)", around)
-    database = re.search(r"\b(?:database|dbname|db|d)[=:]([^\s,;\]]*)", around)
-    pair = re.search(r"([^\s,;\[\]:]+|\[unknown\])@([^\s,;\[\]:]+|\[unknown\])", around)
+    user = re.search(r"\b(?:user|usr|u)[=:]([^\s,;|\]]*)", around)
+    database = re.search(r"\b(?:database|dbname|db|d)[=:]([^\s,;|\]]*)", around)
+    pair = re.search(r"([^\s,;|\[\]:]+|\[unknown\])@([^\s,;|\[\]:]+|\[unknown\])", around)
     application = re.search(
-        r"\b(?:application_name|application|app|a)[=:]([^,;\]]*?)(?=[,;\]]|\s*$|\s\w+=)", around
+        r"\b(?:application_name|application|app|a)[=:]([^,;|\]]*?)(?=[,;|\]]|\s*$|\s\w+=)", around
     )
     return (
         time[0],

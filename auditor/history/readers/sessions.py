@@ -298,8 +298,12 @@ def _claimed(last: Sent, sql: str, parameters: Parameters | None) -> bool:
 
 def _told_before(last: Sent, sql: str, name: str | None, parameters: Parameters | None) -> bool:
     """Whether a text beside a duration was logged already, as it was sent."""
-    same = last.sql == sql and last.parameters == parameters
-    return same and not last.over and (last.kind == "simple") == (name is None)
+    if last.over or last.sql != sql:
+        return False
+    if name is None:
+        # values of an EXECUTE are pgaudit's, and not beside its text
+        return last.kind == "simple"
+    return last.kind == "extended" and last.parameters == parameters
 
 
 def _alike(audit: Parameters | None, parameters: Parameters) -> bool:

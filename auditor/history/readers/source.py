@@ -27,7 +27,8 @@ LINE_LIMIT = 16 << 20
 """Bytes of the longest line, and characters of the longest entry, that is read."""
 HEAD = 1 << 18
 """Bytes that are looked at to find the format."""
-_BUFFER = 1 << 20
+BUFFER = 1 << 20
+"""Bytes that are read at a time."""
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 DAMAGE = (EOFError, zlib.error, OSError, pa.ArrowException)
@@ -81,7 +82,7 @@ class _Recoded(io.RawIOBase):
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         while not self._left:
-            content = self._stream.read(_BUFFER)
+            content = self._stream.read(BUFFER)
             text = self._decoder.decode(content, final=not content)
             self._left = text.encode("utf-8", "replace")
             if not content:
@@ -111,16 +112,16 @@ def opened(path: Path, reading: Reading) -> Iterator[io.BufferedReader]:
 
 
 def _readable(raw: BinaryIO, reading: Reading) -> io.BufferedReader:
-    stream: io.BufferedReader = io.BufferedReader(_Counted(raw, reading), _BUFFER)
+    stream: io.BufferedReader = io.BufferedReader(_Counted(raw, reading), BUFFER)
     magic = stream.peek(4)[:4]
     if magic.startswith(_GZIP):
-        stream = io.BufferedReader(gzip.GzipFile(fileobj=stream), _BUFFER)
+        stream = io.BufferedReader(gzip.GzipFile(fileobj=stream), BUFFER)
     elif magic.startswith(_ZSTD):
-        stream = io.BufferedReader(_Unpacked(stream), _BUFFER)
+        stream = io.BufferedReader(_Unpacked(stream), BUFFER)
     mark = peeked(stream)[:3]
     if mark[:2] in _UTF16:
         stream.read(2)
-        return io.BufferedReader(_Recoded(stream, _UTF16[mark[:2]]), _BUFFER)
+        return io.BufferedReader(_Recoded(stream, _UTF16[mark[:2]]), BUFFER)
     if mark == codecs.BOM_UTF8:
         stream.read(3)
     return stream
@@ -134,15 +135,21 @@ def peeked(stream: io.BufferedReader) -> bytes:
         return b""
 
 
-def lines(stream: io.BufferedReader, tally: Tally) -> Lines:
-    """Each line that is not too long; anything else is counted."""
+def lines(stream: io.BufferedReader, tally: Tally, whole: bool = False) -> Lines:
+    """Each line that is not too long; anything else is counted.
+
+    Args:
+        stream: The bytes.
+        tally: Counts.
+        whole: Whether the writer ends every line, so that one without an end has been cut.
+    """
     number = 0
     while True:
         number += 1
         try:
             raw = stream.readline(LINE_LIMIT)
             cut = len(raw) == LINE_LIMIT and not raw.endswith(b"\n")
-            while cut and (rest := stream.readline(_BUFFER)) and not rest.endswith(b"\n"):
+            while cut and (rest := stream.readline(BUFFER)) and not rest.endswith(b"\n"):
                 pass
         except DAMAGE:
             tally.broken(number, "the compressed data end in the middle or are damaged")
@@ -157,4 +164,6 @@ def lines(stream: io.BufferedReader, tally: Tally) -> Lines:
         except UnicodeDecodeError:
             text = raw.decode(errors="replace")
             tally.odd("line with bytes that are not UTF-8, replaced")
+        if whole and not text.endswith("\n"):
+            tally.odd("last line without an end, which may have been cut")
         yield number, text[:-2] if text.endswith("\r\n") else text.removesuffix("\n")

@@ -7,17 +7,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
-_TOKEN = re.compile(
-    r"""(?P<comment>--[^\n]*)
+_COMMENT = r"--[^\n]*"
+_COMMENTS = {"bigquery": r"(?:--|\#)[^\n]*", "snowflake": r"(?:--|//)[^\n]*"}
+_TOKENS = r"""(?P<comment>COMMENT)
       | (?P<block>/\*)
       | (?P<escaped>(?<![\w$])[eE]'(?:[^'\\]|\\.|'')*+(?:'|$))
       | (?P<quoted>'(?:[^']|'')*+(?:'|\Z) | "(?:[^"]|"")*+(?:"|\Z) | `[^`]*+(?:`|\Z))
       | (?P<dollar>(?<![\w$])\$(?:[^\W\d]\w*)?\$)
       | (?P<parameter>(?<![\w$])\$\d+)
-      | (?P<mark>[;,?()\[\]])""",
-    re.VERBOSE | re.DOTALL,
-)
+      | (?P<mark>[;,?()\[\]])"""
+
+
+@lru_cache
+def _token(dialect: str) -> re.Pattern[str]:
+    written = _TOKENS.replace("COMMENT", _COMMENTS.get(dialect, _COMMENT))
+    return re.compile(written, re.VERBOSE | re.DOTALL)
+
+
 _BACKSLASHED = re.compile(r"""'(?:[^'\\]|\\.|'')*+(?:'|\Z)""", re.DOTALL)
 """How BigQuery and Snowflake read a string."""
 _NESTED = re.compile(r"/\*|\*/")
@@ -28,8 +36,8 @@ _BACKSLASH = {"bigquery", "snowflake", "mysql"}
 
 def tokens(text: str, dialect: str = "postgres") -> Iterator[tuple[str, int, int]]:
     """What matters for cutting: (";" "," "(" … or "parameter" or "comment" or "quoted", start, end)."""
-    place, size = 0, len(text)
-    while place < size and (found := _TOKEN.search(text, place)):
+    place, size, token = 0, len(text), _token(dialect)
+    while place < size and (found := token.search(text, place)):
         kind = found.lastgroup or ""
         start, place = found.start(), found.end()
         if kind == "block":

@@ -38,17 +38,16 @@ def read(lines: Lines, tally: Tally) -> Iterator[Logged]:
                 copying = copying or _reads_rows(sql)
             # a long text with semicolons inside quotes is not gone through again at every one of them
             wanted = 0 if done else 2 * size
-            first = number if done else first
-            held, size = ([rest], len(rest)) if rest.strip() else ([], 0)
-    if held:
-        done, rest = _cut("\n".join(held))
-        for offset, sql in [*done, (0, rest)]:
-            if not blank(sql):
-                yield _logged(first + offset, sql, tally)
+            first += rest[0]
+            held, size = ([rest[1]], len(rest[1])) if rest[1] else ([], 0)
+    done, rest = _cut("\n".join(held))
+    for offset, sql in [*done, rest]:
+        if not blank(sql):
+            yield _logged(first + offset, sql, tally)
 
 
-def _cut(text: str) -> tuple[list[tuple[int, str]], str]:
-    """The statements that have ended, each with its line from the start of the text; and the rest."""
+def _cut(text: str) -> tuple[list[tuple[int, str]], tuple[int, str]]:
+    """The statements that have ended, and the rest, each with its line from the start of the text."""
     *done, last = pieces(text, ";")
     found = []
     for start, end in done:
@@ -56,7 +55,9 @@ def _cut(text: str) -> tuple[list[tuple[int, str]], str]:
         if not blank(sql):
             skipped = len(text[start:end]) - len(text[start:end].lstrip())
             found.append((text.count("\n", 0, start + skipped), sql))
-    return found, text[last[0] :]
+    rest = text[last[0] :]
+    start = last[0] + len(rest) - len(rest.lstrip())
+    return found, (text.count("\n", 0, start), text[start:])
 
 
 def _reads_rows(sql: str) -> bool:

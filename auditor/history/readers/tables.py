@@ -44,6 +44,7 @@ def csv_rows(stream: io.BufferedReader, table: Table, tally: Tally) -> Rows:
         columns.chosen(table, names)
     except LogError as error:
         raise LogError(f"log {tally.name}: {error}") from None
+    tally.doubtful = False
     for number, record in records(source, tally, lambda record: _fits(record, names), delimiter):
         yield number, dict(zip(names, record, strict=False))
 
@@ -137,12 +138,17 @@ def read(rows: Rows, table: Table, tally: Tally) -> Iterator[Logged]:
                 tally.broken(number, "without a column that is needed")
                 continue
         tally.entry()
-        kept = prepared.setdefault(columns.text(row.get(table.session)), {}) if table.session else {}
+        kept = prepared.setdefault(columns.text(row.get(table.session)), {}) if table.session in row else None
         yield from _statements(number, row, place, table, kept, tally)
 
 
 def _statements(
-    number: int, row: Row, place: Mapping[str, str], table: Table, kept: dict[str, Prepared], tally: Tally
+    number: int,
+    row: Row,
+    place: Mapping[str, str],
+    table: Table,
+    kept: dict[str, Prepared] | None,
+    tally: Tally,
 ) -> Iterator[Logged]:
     def cell(role: str) -> object:
         return row.get(place[role]) if role in place else None
@@ -163,7 +169,7 @@ def _statements(
     parameters = columns.values(cell("parameters"), tally) if "parameters" in place else None
     time = columns.moment(cell("time"), tally)
     for (_, sql), outcome in zip(parts, outcomes, strict=True):
-        meant, values = _meant(sql, parameters, kept, table, outcome)
+        meant, values = _meant(sql, parameters, kept, table.dialect, outcome)
         if not meant:
             tally.pass_over("prepare")
             continue
@@ -175,15 +181,19 @@ def _statements(
 
 
 def _meant(
-    sql: str, parameters: Parameters | None, kept: dict[str, Prepared], table: Table, answered: bool | None
+    sql: str,
+    parameters: Parameters | None,
+    kept: dict[str, Prepared] | None,
+    dialect: str,
+    answered: bool | None,
 ) -> tuple[str, Parameters | None]:
     """What runs; "" for a PREPARE, where the log says which connection a statement was of."""
-    if not table.session:
+    if kept is None:
         return sql, parameters
     if is_utility(sql, "PREPARE") and (found := prepare(sql)):
         if answered is not False:
             kept[found.name] = found
         return "", None
     if is_utility(sql, "EXECUTE") and (call := executed(sql)) and call[0] in kept:
-        return resolve(kept[call[0]], call[1], table.dialect)
+        return resolve(kept[call[0]], call[1], dialect)
     return sql, parameters

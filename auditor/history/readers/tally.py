@@ -24,6 +24,8 @@ class Tally:
         """Entries of this file that could be read."""
         self.bad = 0
         """Lines of this file that could not."""
+        self.doubtful = False
+        """Whether nothing but its reader's name says that it is a log."""
 
     def broken(self, line: int, reason: str) -> None:
         """A line that could not be read."""
