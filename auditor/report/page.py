@@ -20,7 +20,7 @@ from auditor.report.curves import class_name, curve_figure
 from auditor.report.figures import counted, interval, moment, number, percent
 from auditor.report.packed import PROOFS, TEXT_MOST, Texts, packed, view
 from auditor.report.reading import reading_view
-from auditor.report.tally import by_gravity, leading, tally
+from auditor.report.tally import chosen, leading, tally
 from auditor.report.timeline import timelines
 from auditor.report.visible import cut, line, visible
 from auditor.report.widths import width_figure
@@ -28,6 +28,10 @@ from auditor.report.words import columns_of, party_name, period, summary
 
 STATIC = 20
 """Findings that are in the page for browsers without scripts."""
+MOST_FINDINGS = 5000
+"""Findings in a page; of more, some of each party and kind."""
+MOST_PARTIES = 50
+"""Rows of a table of parties."""
 MOST_CLASSES = 20
 """Rows of the table of classes."""
 MOST_EXAMPLES = 5
@@ -38,7 +42,7 @@ MOST_TEXT = 4000
 
 def html(findings: Findings) -> str:
     """The report as one HTML document."""
-    ordered = by_gravity(findings.findings)
+    ordered = chosen(findings.findings, MOST_FINDINGS)
     texts = Texts()
     static = [view(finding, texts) for finding in ordered[:STATIC]]
     style, script = _asset("report.css"), _asset("report.js")
@@ -51,13 +55,14 @@ def html(findings: Findings) -> str:
             tally=tally(findings),
             columns=columns_of(findings),
             period=period(findings),
-            parties=leading(findings),
+            parties=leading(findings)[:MOST_PARTIES],
             timelines=timelines(findings, stated_limit(findings.policy)),
             widths=width_figure(findings),
             curves=curve_figure(findings),
             classes=[(class_name(risk), risk) for risk in findings.classes[:MOST_CLASSES]],
             reading=reading_view(findings.reading),
             static=static,
+            shown=len(ordered),
             texts=texts.all(),
             data=packed(ordered),
             filter_parties=sorted({party_name(finding.party) for finding in ordered}),

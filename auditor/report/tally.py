@@ -6,6 +6,7 @@ statement. Numbers are those of `Findings`, nothing is inferred anew.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -79,6 +80,23 @@ def in_time(findings: Sequence[Finding]) -> list[Finding]:
 def by_gravity(findings: Sequence[Finding]) -> list[Finding]:
     """The gravest first, of these the earliest."""
     return sorted(in_time(findings), key=lambda finding: GRAVITY[finding.kind])
+
+
+def chosen(findings: Sequence[Finding], most: int) -> list[Finding]:
+    """At most so many, the gravest first, of each party and kind in turn the earliest.
+
+    So one statement that read every row does not push out what others worked out.
+    """
+    ordered = by_gravity(findings)
+    if len(ordered) <= most:
+        return ordered
+    met: Counter[tuple[str, Kind]] = Counter()
+    turns = []
+    for place, finding in enumerate(ordered):
+        group = (finding.party, finding.kind)
+        turns.append((met[group], place))
+        met[group] += 1
+    return [ordered[place] for place in sorted(place for _, place in sorted(turns)[:most])]
 
 
 def first_of(findings: Sequence[Finding], party: str) -> Finding | None:

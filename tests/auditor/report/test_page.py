@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from auditor.report import html
 from auditor.report.packed import PLAIN_MOST, packed
-from auditor.report.page import STATIC, stated_limit
-from auditor.report.tally import by_gravity
+from auditor.report.page import MOST_FINDINGS, MOST_PARTIES, STATIC, stated_limit
+from auditor.report.tally import by_gravity, chosen
 from auditor.report.visible import visible
 
 from .made import made, nothing_found, said
@@ -339,3 +339,29 @@ def test_the_limit_is_read_off_the_policy_where_it_is_stated() -> None:
     assert stated_limit("[limit]\nepsilon = 20") is None
     assert stated_limit("limit = 3") is None
     assert stated_limit("no policy at all") is None
+
+
+def test_one_statement_that_read_every_row_does_not_push_out_what_others_worked_out() -> None:
+    found = made(300)
+    direct = next(one for one in found.findings if one.kind == "direct")
+    flood = [replace(direct, record=number, party="user dashboard") for number in range(2000)]
+    others = [one for one in found.findings if one.kind != "direct"]
+    kept = chosen([*flood, *others], 1000)
+    assert len(kept) == 1000
+    assert sum(one.kind != "direct" for one in kept) == len(others)
+    assert kept == by_gravity(kept)
+
+
+def test_a_page_that_has_not_all_findings_says_so() -> None:
+    page = parsed(html(made(MOST_FINDINGS + 10, people=9000)))
+    assert f"This page has {MOST_FINDINGS:,} of {MOST_FINDINGS + 10:,} findings" in page.text
+    assert "This page has" not in parsed(html(made(30))).text
+
+
+def test_thousands_of_parties_do_not_make_thousands_of_rows() -> None:
+    found = made(10)
+    parties = [replace(found.parties[1], party=f"user {number}", located=number) for number in range(3000)]
+    page = parsed(html(replace(found, parties=parties)))
+    assert f"{MOST_PARTIES} of 3,000 parties" in page.text
+    assert "user 2999" in page.text
+    assert "user 17" not in page.text

@@ -1,0 +1,181 @@
+"""Charts draw what the findings say: steps where they are, each record in one row, curves at their height."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from auditor.history.findings import Findings, Moment
+from auditor.report.chart import Figure, steps
+from auditor.report.curves import class_name, curve_figure, height
+from auditor.report.reading import broken, reading_view, span
+from auditor.report.timeline import MOST_ROWS, timelines
+from auditor.report.widths import MOST_ROWS as MOST_WIDTHS
+from auditor.report.widths import width_figure
+
+from .made import curve, made
+
+FOUND = made(200)
+NOON = datetime(2026, 3, 3, 12, tzinfo=UTC)
+
+
+def drawn(path: str) -> list[tuple[float, float]]:
+    """Corners of a path of steps."""
+    x, y = map(float, re.findall(r"^M([-\d.]+) ([-\d.]+)", path)[0])
+    corners = [(x, y)]
+    for command, number in re.findall(r"([HV])([-\d.]+)", path):
+        x, y = (float(number), y) if command == "H" else (x, float(number))
+        corners.append((x, y))
+    return corners
+
+
+def at(corners: Sequence[tuple[float, float]], x: float) -> float:
+    """The height of a path of steps just right of x."""
+    return [y for across, y in corners if across <= x][-1]
+
+
+@given(st.lists(st.tuples(st.integers(0, 400), st.integers(0, 200)), min_size=1, max_size=60))
+def test_a_line_has_each_value_from_its_place_on(points: list[tuple[int, int]]) -> None:
+    points = sorted({x: (x, y) for x, y in points}.values())
+    corners = drawn(steps(points, float, float, 500.0))
+    assert corners[-1][0] == 500
+    for x, y in points:
+        assert at(corners, x) == y
+
+
+def test_steps_that_no_eye_can_tell_apart_are_left_out_but_not_the_last() -> None:
+    points = [(float(n), n / 1000) for n in range(10_000)]
+    path = steps(points, float, float, 10_000.0)
+    assert len(path) < 400
+    assert drawn(path)[-1] == (10_000, 10.0)
+
+
+def moments(times: Sequence[datetime | None], located: Sequence[int]) -> list[Moment]:
+    return [
+        Moment(number, time, "user anna", number, count, 0, 0, 0.5)
+        for number, (time, count) in enumerate(zip(times, located, strict=True), 1)
+    ]
+
+
+def timed(times: Sequence[datetime | None]) -> Figure:
+    party = replace(FOUND.parties[1], party="user anna")
+    return timelines(replace(FOUND, parties=[party], timeline=moments(times, range(len(times)))), 0.5)[0]
+
+
+def test_time_is_the_axis_where_the_log_has_it_in_order() -> None:
+    figure = timed([NOON + timedelta(hours=hour) for hour in range(8)])
+    assert figure.caption.endswith("by time.")
+    assert "3 Mar 2026" in figure.wide.x_ticks[0].label or ":" in figure.wide.x_ticks[0].label
+    assert figure.wide.x_title == ""
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        [None, None, None],
+        [NOON, None, NOON + timedelta(hours=1)],
+        [NOON, NOON - timedelta(hours=1), NOON],
+        [NOON, datetime(2026, 3, 3, 13), NOON],
+        [NOON, NOON, NOON],
+    ],
+    ids=["none", "some", "out of order", "with and without zone", "one instant"],
+)
+def test_without_usable_times_the_statements_numbers_are_the_axis(times: list[datetime | None]) -> None:
+    figure = timed(times)
+    assert "by the number of the statement" in figure.caption
+    assert figure.wide.x_title == "number of the statement"
+
+
+def test_each_party_has_a_line_of_its_own_and_its_last_value() -> None:
+    located, risk = timelines(FOUND, None)
+    assert [name for _, name in located.legend] == ["everyone", "user anna", "user ben", "user dashboard"]
+    top = max(party.located for party in FOUND.parties)
+    for line, party in zip(located.wide.lines[::-1], FOUND.parties, strict=True):
+        share = (located.wide.bottom - drawn(line.path)[-1][1]) / (located.wide.bottom - located.wide.top)
+        assert share * top == pytest.approx(party.located, abs=0.5)
+    assert risk.wide.rule is None
+
+
+def test_the_limit_is_drawn_where_the_policy_states_one() -> None:
+    risk = timelines(FOUND, 0.5)[1]
+    assert risk.wide.rule is not None
+    assert risk.wide.rule.at == pytest.approx((risk.wide.top + risk.wide.bottom) / 2)
+    assert "limit is 0.5" in risk.caption
+
+
+def test_a_long_history_makes_a_short_picture_and_a_table_with_first_and_last_row() -> None:
+    times = [NOON + timedelta(minutes=minute) for minute in range(50_000)]
+    figure = timed(times)
+    assert len(figure.wide.lines[0].path) < 20_000
+    assert len(figure.table.rows) == MOST_ROWS
+    assert figure.table.rows[-1][3] == "49,999"
+    assert "50,000" in figure.table.note
+
+
+@given(st.lists(st.tuples(st.floats(0, 240), st.integers(1, 1000)), min_size=1, max_size=60))
+def test_every_record_is_in_one_row_of_the_widths(widths: list[tuple[float, int]]) -> None:
+    widths = sorted(dict(widths).items())
+    figure = width_figure(with_widths(widths))
+    assert figure is not None
+    assert len(figure.table.rows) <= MOST_WIDTHS
+    total = sum(count for _, count in widths)
+    assert sum(int(row[2].replace(",", "")) for row in figure.table.rows) == total
+    assert sum(int(row[1].replace(",", "")) for row in figure.table.rows) == total
+    assert figure.table.rows[0][0] == "0 (known)"
+    known = sum(count for width, count in widths if width == 0)
+    assert int(figure.table.rows[0][2].replace(",", "")) == known
+
+
+def with_widths(widths: Sequence[tuple[float, int]]) -> Findings:
+    return replace(FOUND, parties=[replace(FOUND.parties[0], widths=widths)])
+
+
+def test_a_single_record_among_many_is_still_seen() -> None:
+    figure = width_figure(with_widths([(0.0, 1), (240.0, 45_221)]))
+    assert figure is not None
+    assert figure.wide.bars[0].width >= 2
+    assert figure.wide.bars[0].grave
+
+
+@given(st.integers(1, 30), st.floats(0, 300))
+def test_a_curve_is_read_at_the_last_step_before(count: int, width: float) -> None:
+    points = curve([10.0 * n for n in range(count)])
+    place = bisect_right([epsilon for epsilon, _ in points], width)
+    assert height(points, width) == points[place - 1][1]
+
+
+def test_the_uninformed_intruder_is_in_the_picture_of_the_worst_classes() -> None:
+    figure = curve_figure(FOUND)
+    assert figure is not None
+    assert figure.legend[-1][1] == "somebody who has seen no answer"
+    assert figure.table.rows[0][-1] == f"{FOUND.prior_curve[0][1]:.3f}"
+    assert curve_figure(replace(FOUND, prior_curve=[])) is None
+    assert class_name(replace(FOUND.classes[0], known={})) == "all records"
+
+
+def test_everything_that_was_read_is_shown_under_plain_names() -> None:
+    reading = {"files": ["a.csv"], "broken": {"torn": 2, "binary": 1}, "odd": {"late": 4}, "more": "x\x00"}
+    view = reading_view({**reading, "formats": {"a.csv": "csvlog"}, "examples": ["a.csv, line 1: torn"]})
+    assert ("Lines that could not be read", ["2 × torn", "1 × binary"]) in view.rows
+    assert ("Read as", ["a.csv: csvlog"]) in view.rows
+    assert ("more", ["x␀"]) in view.rows
+    assert view.examples == ["a.csv, line 1: torn"]
+    assert broken(reading) == 3
+    assert broken({"broken": 7}) == 7
+
+
+@pytest.mark.parametrize("names", [("first", "last"), ("earliest", "latest")])
+@pytest.mark.parametrize("text", [False, True])
+def test_the_span_of_the_log_is_known_by_either_name_and_as_text(names: tuple[str, str], text: bool) -> None:
+    times = (NOON, NOON + timedelta(days=3))
+    values = [time.isoformat() if text else time for time in times]
+    assert span(dict(zip(names, values, strict=True))) == times
+    assert span({names[0]: values[0]}) is None
+    assert span({names[0]: "yesterday", names[1]: values[1]}) is None
