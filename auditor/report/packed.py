@@ -24,6 +24,11 @@ PLAIN_MOST = 1_000_000
 """Characters that stand in the page as they are; more is packed."""
 TEXT_MOST = 20_000
 """Characters of one statement in a page; the JSON has all."""
+STATIC_MOST = 2_000
+"""The same for browsers without scripts, for which nothing is stored once."""
+BUDGET = 4_500_000
+"""Characters of statements in a page: none takes more than a small part of what is left."""
+PART = 200
 PREVIEW = 90
 """Characters of a statement in the table."""
 
@@ -43,13 +48,18 @@ class Block:
 class Texts:
     """Long texts, each stored once and known by its place."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = TEXT_MOST) -> None:
+        self._most, self._total = most, 0
         self._places: dict[str, int] = {}
 
     def place(self, text: str) -> int:
         """Where a text stands."""
-        shown = visible(cut(text, TEXT_MOST))
-        return self._places.setdefault(shown, len(self._places))
+        most = max(PREVIEW, min(self._most, (BUDGET - self._total) // PART))
+        shown = visible(cut(text, most))
+        if shown not in self._places:
+            self._places[shown] = len(self._places)
+            self._total += len(shown)
+        return self._places[shown]
 
     def all(self) -> list[str]:
         """In the order of their places."""

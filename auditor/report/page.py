@@ -18,7 +18,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from auditor.history.findings import Findings
 from auditor.report.curves import class_name, curve_figure
 from auditor.report.figures import counted, interval, moment, number, percent
-from auditor.report.packed import PROOFS, TEXT_MOST, Texts, packed, view
+from auditor.report.packed import PROOFS, STATIC_MOST, TEXT_MOST, Texts, packed, view
 from auditor.report.reading import reading_view
 from auditor.report.tally import chosen, leading, tally
 from auditor.report.timeline import timelines
@@ -43,7 +43,7 @@ MOST_TEXT = 4000
 def html(findings: Findings) -> str:
     """The report as one HTML document."""
     ordered = chosen(findings.findings, MOST_FINDINGS)
-    texts = Texts()
+    texts = Texts(STATIC_MOST)
     static = [view(finding, texts) for finding in ordered[:STATIC]]
     style, script = _asset("report.css"), _asset("report.js")
     return (

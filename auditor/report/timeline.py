@@ -56,7 +56,8 @@ def timelines(found: Findings, limit: float | None) -> list[Figure]:
         return []
     axis = _axis(found.timeline)
     parties = [party.party for party in leading(found)][:MOST_PARTIES]
-    histories = {name: [m for m in found.timeline if m.party == name] for name in parties}
+    moments = sorted(found.timeline, key=lambda m: m.statement)
+    histories = {name: [m for m in moments if m.party == name] for name in parties}
     histories = {name: history for name, history in histories.items() if history}
     what = "by time" if axis.by_time else "by the number of the statement, as the log has no times in order"
     most = max(m.located for history in histories.values() for m in history) if histories else 0

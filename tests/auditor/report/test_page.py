@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import itertools
 import json
+import random
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -318,6 +319,20 @@ def test_long_statements_are_cut_in_lists_and_stand_in_full_in_the_certificate()
 
 def test_a_statement_of_megabytes_does_not_make_a_page_of_megabytes() -> None:
     assert len(html(said("SELECT " + "x" * 5_000_000)).encode()) < 1_000_000
+
+
+def test_certificates_of_nothing_but_long_statements_do_not_burst_the_page() -> None:
+    chance = random.Random(3)
+    found = made(1000)
+    findings = []
+    for one in found.findings:
+        terms = []
+        for term in one.certificate.terms:
+            places = ", ".join(str(chance.randrange(10**6)) for _ in range(1500))
+            sql = f"SELECT SUM(salary) FROM staff WHERE id IN ({places})"
+            terms.append(replace(term, sql=sql, statement=replace(term.statement, sql=sql)))
+        findings.append(replace(one, certificate=replace(one.certificate, terms=terms, sql="")))
+    assert len(html(replace(found, findings=findings)).encode()) < 3_000_000
 
 
 def test_much_data_is_packed_and_comes_back() -> None:
