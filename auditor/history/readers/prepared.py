@@ -7,10 +7,13 @@ it is written into the text in its place instead, so that nothing is lost.
 from __future__ import annotations
 
 import re
+from collections import OrderedDict
 from dataclasses import dataclass
 
 from auditor.history.readers.splitting import BLANK, pieces, tokens
 
+_OVERHEAD = 300
+"""Bytes that a statement takes besides its text, about."""
 Parameters = tuple[str | None, ...]
 
 _NAME = r'(?P<name>"(?:[^"]|"")+"|[^\W\d][\w$]*)'
@@ -33,6 +36,28 @@ class Prepared:
 
     name: str
     sql: str
+
+
+class Kept:
+    """Prepared statements of all sessions; the oldest are forgotten when they are too many."""
+
+    def __init__(self, limit: int = 64 << 20) -> None:
+        self._limit = limit
+        self._size = 0
+        self._kept: OrderedDict[tuple[object, str], Prepared] = OrderedDict()
+
+    def put(self, session: object, statement: Prepared) -> None:
+        """A statement that was prepared in a session."""
+        self._size += len(statement.sql) + _OVERHEAD
+        if (before := self._kept.pop((session, statement.name), None)) is not None:
+            self._size -= len(before.sql) + _OVERHEAD
+        self._kept[session, statement.name] = statement
+        while self._size > self._limit and len(self._kept) > 1:
+            self._size -= len(self._kept.popitem(last=False)[1].sql) + _OVERHEAD
+
+    def get(self, session: object, name: str) -> Prepared | None:
+        """What has that name in that session."""
+        return self._kept.get((session, name))
 
 
 def is_utility(sql: str, word: str) -> bool:

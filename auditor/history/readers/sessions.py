@@ -9,7 +9,8 @@ Rules, for each session by itself:
 4. An ERROR with that STATEMENT says that it was not answered. Of a message with several statements, those
    before the error may have been. Where it is not certain whether it is this execution that failed, it is
    left open, and hence taken as answered: so of the extended protocol, where an error while binding looks
-   the same unless the log says what the session was doing.
+   the same unless the log says what the session was doing, and where pgaudit alone speaks of a statement,
+   since one that fails early is not told at all.
 5. What comes next in the session says that a statement has ended, and without an error it was answered.
    Statements wait for that, in the order of the log; `WAITING` of them at most.
 
@@ -21,12 +22,13 @@ from __future__ import annotations
 import re
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from auditor.history.readers import kinds
 from auditor.history.readers.entry import Entry
 from auditor.history.readers.pgaudit import PREVIOUS, START, Audited, audited
 from auditor.history.readers.prepared import (
+    Kept,
     Parameters,
     Prepared,
     detail_parameters,
@@ -43,6 +45,8 @@ from auditor.history.statement import Logged
 
 WAITING = 10_000
 """Statements whose end has not been seen; the oldest goes on as one whose answer is not known."""
+HELD = 64 << 20
+"""Characters of their texts."""
 SESSIONS = 20_000
 """Sessions that are remembered; the one that was silent longest is forgotten first."""
 _DURATION = re.compile(r"duration: [\d.]+ ms(?:  (?:(statement|execute|parse|bind|plan)\b)?|\Z)")
@@ -89,7 +93,7 @@ class Session:
     last: Sent | None = None
     authorized: tuple[str, str, str] = ("", "", "")
     """User, database and application, as the connection began."""
-    prepared: dict[str, Prepared] = field(default_factory=dict)
+    number: int = 0
 
 
 class Sessions:
@@ -98,14 +102,17 @@ class Sessions:
     def __init__(self, tally: Tally) -> None:
         self._tally = tally
         self._sessions: OrderedDict[str, Session] = OrderedDict()
+        self._count = 0
+        self._kept = Kept()
         self._waiting: deque[tuple[Session, Sent]] = deque()
+        self._held = 0
 
     def statements(self, entries: Iterable[Entry]) -> Iterator[Logged]:
         """The statements of a log, in its order."""
         waiting = self._waiting
         for entry in entries:
             self._take(entry)
-            while waiting and (waiting[0][1].over or len(waiting) > WAITING):
+            while waiting and (waiting[0][1].over or len(waiting) > WAITING or self._held > HELD):
                 yield from self._made(*waiting.popleft())
         while waiting:
             yield from self._made(*waiting.popleft())
@@ -136,7 +143,8 @@ class Sessions:
         if session is None or session.user != entry.user:
             if session is not None:
                 _close(session, None)
-            session = self._sessions[key] = Session(entry.user)
+            self._count += 1
+            session = self._sessions[key] = Session(entry.user, number=self._count)
             if len(self._sessions) > SESSIONS:
                 _close(self._sessions.popitem(last=False)[1], None)
         else:
@@ -181,6 +189,7 @@ class Sessions:
         prepared = detail_prepare(entry.detail) if entry.detail else None
         if last is not None and _claimed(last, sql, parameters):
             last.kind = "simple" if name is None else "extended"
+            self._held += len(sql) - len(last.sql)
             last.sql, last.prepared = sql, prepared or last.prepared
             last.parameters = parameters or last.parameters
         elif last is not None and over and _told_before(last, sql, name, parameters):
@@ -215,6 +224,7 @@ class Sessions:
     def _add(self, session: Session, sent: Sent) -> None:
         _close(session, True)
         session.last = sent
+        self._held += len(sent.sql)
         self._waiting.append((session, sent))
 
     def _failed(self, entry: Entry) -> None:
@@ -227,17 +237,16 @@ class Sessions:
                 _fail(last, entry) if certain else _end(last, None)
             return
         outside = entry.tag in _BEFORE or _OUTSIDE.match(entry.context) is not None
-        if last is not None and not outside and _claimed(last, sql, None):
-            last.sql = sql
-        elif last is None or last.over or last.sql != sql or (outside and last.kind == "extended"):
+        if last is None or last.over or last.sql != sql or (outside and last.kind != "simple"):
             last = Sent(entry, sql, "simple")
             self._add(session, last)
-        elif last.kind == "extended" and not entry.tag:
+        elif last.kind == "audit" or (last.kind == "extended" and not entry.tag):
             _end(last, None)
             return
         _fail(last, entry)
 
     def _made(self, session: Session, sent: Sent) -> list[Logged]:
+        self._held -= len(sent.sql)
         if not sent.over:
             _end(sent, None)
         entry = sent.entry
@@ -247,10 +256,10 @@ class Sessions:
         made = []
         for sql, answered in _answers(sent):
             if answered is not False and not sent.runs and sent.parameters is None and (kept := prepare(sql)):
-                session.prepared[kept.name] = kept
+                self._kept.put(session.number, kept)
                 self._tally.pass_over("prepare")
                 continue
-            text, parameters = _meant(sent, sql, session)
+            text, parameters = self._meant(sent, sql, session)
             made.append(
                 self._tally.statement(
                     entry.line, text, parameters=parameters, user=entry.user or session.authorized[0],
@@ -259,6 +268,30 @@ class Sessions:
                 )
             )  # fmt: skip
         return made
+
+    def _meant(self, sent: Sent, sql: str, session: Session) -> tuple[str, Parameters | None]:
+        """What runs and with which values: an EXECUTE is what was prepared."""
+        if (
+            (sent.runs or sent.parameters is not None)
+            and is_utility(sql, "PREPARE")
+            and (inner := prepare(sql))
+        ):
+            return inner.sql, sent.parameters
+        if not is_utility(sql, "EXECUTE") or (call := executed(sql)) is None:
+            return sql, sent.parameters if sent.kind != "simple" else None
+        name, arguments = call
+        known = (
+            sent.prepared
+            if sent.prepared and sent.prepared.name == name
+            else self._kept.get(session.number, name)
+        )
+        if known is None:
+            return sql, sent.parameters
+        text, parameters = resolve(known, arguments)
+        if parameters is None and sent.parameters is not None and len(sent.parameters) == len(arguments):
+            # pgaudit has the values of what was an expression
+            return known.sql, sent.parameters
+        return text, parameters
 
 
 def _known(name: str) -> str:
@@ -349,20 +382,3 @@ def _answers(sent: Sent) -> list[tuple[str, bool | None]]:
         ends = zip(parts, starts, strict=True)
         return [(sql, None if end < sent.failed_at else False) for (_, sql), end in ends]
     return [(sql, None) for _, sql in parts[:-1]] + [(parts[-1][1], False)]
-
-
-def _meant(sent: Sent, sql: str, session: Session) -> tuple[str, Parameters | None]:
-    """What runs and with which values: an EXECUTE is what was prepared."""
-    if (sent.runs or sent.parameters is not None) and is_utility(sql, "PREPARE") and (inner := prepare(sql)):
-        return inner.sql, sent.parameters
-    if not is_utility(sql, "EXECUTE") or (call := executed(sql)) is None:
-        return sql, sent.parameters if sent.kind != "simple" else None
-    name, arguments = call
-    known = sent.prepared if sent.prepared and sent.prepared.name == name else session.prepared.get(name)
-    if known is None:
-        return sql, sent.parameters
-    text, parameters = resolve(known, arguments)
-    if parameters is None and sent.parameters is not None and len(sent.parameters) == len(arguments):
-        # pgaudit has the values of what was an expression
-        return known.sql, sent.parameters
-    return text, parameters

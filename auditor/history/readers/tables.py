@@ -15,7 +15,7 @@ from auditor.history.readers import columns
 from auditor.history.readers.bigquery import flattened
 from auditor.history.readers.columns import Row, Table
 from auditor.history.readers.json_stream import objects
-from auditor.history.readers.prepared import Parameters, Prepared, executed, is_utility, prepare, resolve
+from auditor.history.readers.prepared import Kept, Parameters, executed, is_utility, prepare, resolve
 from auditor.history.readers.records import Record, cut, records
 from auditor.history.readers.source import Lines, lines
 from auditor.history.readers.splitting import statements
@@ -126,7 +126,7 @@ def read(rows: Rows, table: Table, tally: Tally) -> Iterator[Logged]:
         LogError: if the first row of JSON lacks a column that is needed.
     """
     place: dict[str, str] = {}
-    prepared: dict[str, dict[str, Prepared]] = {}
+    kept = Kept()
     for number, found in rows:
         row = flattened(found) if table.name == "bigquery" else found
         if not place or any(place.get(role) not in row for role in table.needs):
@@ -138,7 +138,6 @@ def read(rows: Rows, table: Table, tally: Tally) -> Iterator[Logged]:
                 tally.broken(number, "without a column that is needed")
                 continue
         tally.entry()
-        kept = prepared.setdefault(columns.text(row.get(table.session)), {}) if table.session in row else None
         yield from _statements(number, row, place, table, kept, tally)
 
 
@@ -147,7 +146,7 @@ def _statements(
     row: Row,
     place: Mapping[str, str],
     table: Table,
-    kept: dict[str, Prepared] | None,
+    kept: Kept,
     tally: Tally,
 ) -> Iterator[Logged]:
     def cell(role: str) -> object:
@@ -168,8 +167,9 @@ def _statements(
         outcomes = [answered] * len(parts)
     parameters = columns.values(cell("parameters"), tally) if "parameters" in place else None
     time = columns.moment(cell("time"), tally)
+    session = columns.text(row.get(table.session)) if table.session else ""
     for (_, sql), outcome in zip(parts, outcomes, strict=True):
-        meant, values = _meant(sql, parameters, kept, table.dialect, outcome)
+        meant, values = _meant(sql, parameters, kept, session, table.dialect, outcome)
         if not meant:
             tally.pass_over("prepare")
             continue
@@ -183,17 +183,18 @@ def _statements(
 def _meant(
     sql: str,
     parameters: Parameters | None,
-    kept: dict[str, Prepared] | None,
+    kept: Kept,
+    session: str,
     dialect: str,
     answered: bool | None,
 ) -> tuple[str, Parameters | None]:
     """What runs; "" for a PREPARE, where the log says which connection a statement was of."""
-    if kept is None:
+    if not session:
         return sql, parameters
     if is_utility(sql, "PREPARE") and (found := prepare(sql)):
         if answered is not False:
-            kept[found.name] = found
+            kept.put(session, found)
         return "", None
-    if is_utility(sql, "EXECUTE") and (call := executed(sql)) and call[0] in kept:
-        return resolve(kept[call[0]], call[1], dialect)
+    if is_utility(sql, "EXECUTE") and (call := executed(sql)) and (known := kept.get(session, call[0])):
+        return resolve(known, call[1], dialect)
     return sql, parameters

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditor.history.readers.prepared import detail_parameters, executed, prepare, resolve
+from auditor.history.readers.prepared import Kept, Prepared, detail_parameters, executed, prepare, resolve
 from auditor.history.readers.records import _cut_long, cut, records
 from auditor.history.readers.splitting import blank, statements
 from auditor.history.readers.tally import Tally
@@ -95,6 +95,17 @@ def test_execute_with_types_and_names() -> None:
     assert call == ("My Q", ["DATE '2020-01-01'", "ARRAY[1, 2]"])
     assert resolve(kept, call[1]) == ("SELECT (DATE '2020-01-01'), '$2', (ARRAY[1, 2])", None)
     assert resolve(kept, ["DATE '2020-01-01'", "'a'::varchar(3)"])[1] == ("2020-01-01", "a")
+
+
+def test_prepared_statements_are_kept_within_a_limit() -> None:
+    kept = Kept(limit=2000)
+    for number in range(100):
+        kept.put(number, Prepared("q", "SELECT 1"))
+        kept.put(number, Prepared("q", "SELECT 2"))
+    assert kept.get(0, "q") is None
+    assert kept.get(99, "q") == Prepared("q", "SELECT 2")
+    assert kept.get(98, "q") is not None
+    assert kept.get(99, "r") is None
 
 
 @given(

@@ -356,6 +356,27 @@ def test_whether_an_execution_failed_is_open_where_the_log_does_not_say_what_fai
 
 
 @pytest.mark.parametrize("format", FORMATS)
+def test_an_error_after_what_pgaudit_alone_tells_may_be_that_of_another_execution(
+    tmp_path: Path, format: str
+) -> None:
+    # the second one may have failed before pgaudit saw it
+    messages: list[Message] = [
+        audit(1, "SELECT 1/0"),
+        ("ERROR", "division by zero", {"statement": "SELECT 1/0"}),
+    ]
+    assert outcomes(told(tmp_path, format, messages)) == [("SELECT 1/0", None, None)]
+    bind = (
+        "ERROR",
+        "wrong",
+        {"statement": "SELECT $1", "tag": "BIND", "context": "unnamed portal parameter $1"},
+    )
+    assert [each.answered for each in told(tmp_path, format, [audit(1, "SELECT $1", "3"), bind])] == [
+        True,
+        False,
+    ]
+
+
+@pytest.mark.parametrize("format", FORMATS)
 def test_the_last_statement_of_a_log_may_have_been_answered(tmp_path: Path, format: str) -> None:
     assert outcomes(told(tmp_path, format, [statement("SELECT 1")])) == [("SELECT 1", None, None)]
 
