@@ -4,7 +4,7 @@ distribution.py     checked input on an exact integer grid
 curve.py            H(ε), the curve, the area
 uniform.py          closed forms for equally likely, equally spaced values
 kernels.py          compiled with numba, imported at the first use
-batch.py            many distributions at once, over flat lists (rows.py, many.py, lanes.py, mixtures.py)
+batch.py            many distributions at once: rows.py, many.py, lanes.py, widths.py, mixtures.py
 long.py             thousands of values: one ε in O(n log n), the area between certified bounds
 reference.py        the same, plainly, for tests and reading
 """

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.compiled import compiled
+from cae_sql.measure.lanes import to_entropies
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -40,7 +41,7 @@ def block_entropy(mass: float) -> float:
     return -mass * math.log2(mass) if 0.0 < mass < 1.0 else 0.0
 
 
-@compiled()
+@compiled(error_model="numpy")
 def weight_table(p: Floats) -> Floats:
     """Weights of all blocks, shape (n + 1, n + 1), symmetric, so that edges out of and into a vertex are both
     a row."""
@@ -50,7 +51,11 @@ def weight_table(p: Floats) -> Floats:
         mass = 0.0
         for u in range(v - 1, -1, -1):
             mass += p[u]
-            table[v, u] = table[u, v] = block_entropy(mass)
+            table[v, u] = mass
+    to_entropies(table.reshape(-1), table.size)
+    for v in range(1, n + 1):
+        for u in range(v):
+            table[u, v] = table[v, u]
     table[n, 0] = table[0, n] = 0.0  # everything in one block: certainty, whatever the sum was rounded to
     return table
 

@@ -35,7 +35,7 @@ MOST_CELLS = 128
 """Longest lattice that is worth it; the table of block entropies grows with its square."""
 _TABLE = 1 << 17
 """Floats in the table of block entropies of all lanes: 1 MB stays in a processor's second-level cache."""
-_SIMD: dict[str, Any] = {"error_model": "numpy", "fastmath": {"nnan", "nsz", "contract"}}
+SIMD: dict[str, Any] = {"error_model": "numpy", "fastmath": {"nnan", "nsz", "contract"}}
 """Checks for division by zero keep loops from being vectorised, and so does a minimum that minds NaN."""
 
 
@@ -64,7 +64,7 @@ _BIAS = 2.0**52 + 1023.0
 _BITS = 1.0 / math.log(2.0)
 
 
-@compiled(**_SIMD)
+@compiled(**SIMD)
 def f(q: float) -> float:
     """−q log2 q for 0 <= q <= 1 and a rounding more; 0 at 0 and 1."""
     shifted = bits_of(q) + _SHIFT
@@ -89,26 +89,26 @@ def shannon(p: Floats, first: int, last: int) -> float:
 
 
 # Offsets are unsigned below: a signed index may be negative, and that check too stops the vectoriser.
-@compiled(**_SIMD)
+@compiled(**SIMD)
 def to_entropies(a: Floats, count: int) -> None:
     """f of each of the first items, in place."""
     for k in range(count):
         a[k] = f(a[k])
 
 
-@compiled(**_SIMD)
+@compiled(**SIMD)
 def _add(a: Floats, i: int, b: Floats, j: int, c: Floats, k: int, lanes: int) -> None:
     for lane in range(lanes):
         a[np.uint64(i + lane)] = b[np.uint64(j + lane)] + c[np.uint64(k + lane)]
 
 
-@compiled(**_SIMD)
+@compiled(**SIMD)
 def _copy(a: Floats, i: int, b: Floats, j: int, lanes: int) -> None:
     for lane in range(lanes):
         a[np.uint64(i + lane)] = b[np.uint64(j + lane)]
 
 
-@compiled(**_SIMD)
+@compiled(**SIMD)
 def _lower(a: Floats, i: int, b: Floats, j: int, c: Floats, k: int, lanes: int) -> None:
     for lane in range(lanes):
         a[np.uint64(i + lane)] = min(a[np.uint64(i + lane)], b[np.uint64(j + lane)] + c[np.uint64(k + lane)])

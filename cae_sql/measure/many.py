@@ -4,7 +4,8 @@ Each takes the quickest exact way that a distribution's shape allows:
 
 - equally likely neighbours on a grid: closed forms;
 - short lattices: side by side (`lanes.py`);
-- a few values at irregular distances: edges let in one by one (`kernels.growing_entropies`).
+- a few values at irregular distances: all widths side by side (`widths.py`), or, of some more, edges let in
+  one by one (`kernels.growing_entropies`).
 
 What is left is marked, for Python to send it elsewhere. Nothing here checks its input.
 """
@@ -17,7 +18,8 @@ import numpy as np
 
 from cae_sql.compiled import compiled
 from cae_sql.measure import lanes, long
-from cae_sql.measure.kernels import growing_entropies, least_entropy
+from cae_sql.measure import widths as side_by_side
+from cae_sql.measure.kernels import growing_entropies, least_entropy, weight_table
 from cae_sql.measure.rows import Flags, Floats, Ints, sort
 
 MOST_IRREGULAR = 128
@@ -121,24 +123,6 @@ def _short_lattice(cells: float, n: int) -> bool:
     )
 
 
-@compiled()
-def _table(p: Floats) -> Floats:
-    """As `kernels.weight_table`, with vector units."""
-    n = p.size
-    table = np.zeros((n + 1, n + 1))
-    for v in range(1, n + 1):
-        mass = 0.0
-        for u in range(v - 1, -1, -1):
-            mass += p[u]
-            table[v, u] = mass
-    lanes.to_entropies(table.reshape(-1), table.size)
-    for v in range(1, n + 1):
-        for u in range(v):
-            table[u, v] = table[v, u]
-    table[n, 0] = table[0, n] = 0.0  # certainty, whatever the sum was rounded to
-    return table
-
-
 @compiled(error_model="numpy")
 def _pairs(x: Floats, p: Floats, first: int, n: int) -> tuple[Floats, Floats]:
     """Every width where H of n irregular values can change, 0 first, and H from there on."""
@@ -151,6 +135,31 @@ def _pairs(x: Floats, p: Floats, first: int, n: int) -> tuple[Floats, Floats]:
             pair[k] = u * 256 + u + gap
             k += 1
     sort(spread, pair, 0, count)
+    table = weight_table(p[first : first + n].copy())
+    if n <= side_by_side.MOST_VALUES:
+        return _few_irregular(spread, pair, table)
+    return _more_irregular(spread, pair, p[first : first + n].copy(), table)
+
+
+@compiled(error_model="numpy")
+def _few_irregular(spread: Floats, pair: Floats, table: Floats) -> tuple[Floats, Floats]:
+    """Widths and H, of pairs of values by their spread."""
+    rank = np.zeros(table.shape, np.int32)
+    widths = np.zeros(spread.size + 1)
+    last = 0
+    for k in range(spread.size):
+        if spread[k] != widths[last]:
+            last += 1
+            widths[last] = spread[k]
+        rank[int(pair[k]) >> 8, (int(pair[k]) & 255) + 1] = last
+    heights = side_by_side.entropies(rank, table, last + 1)
+    return widths[: last + 1], heights
+
+
+@compiled(error_model="numpy")
+def _more_irregular(spread: Floats, pair: Floats, p: Floats, table: Floats) -> tuple[Floats, Floats]:
+    """As `_few_irregular`, of more than a few values."""
+    count = spread.size
     start, end = np.empty(count, np.int32), np.empty(count, np.int32)
     widths = np.zeros(count + 1)
     bounds = np.zeros(count + 1, np.int64)
@@ -162,9 +171,8 @@ def _pairs(x: Floats, p: Floats, first: int, n: int) -> tuple[Floats, Floats]:
             groups += 1
             widths[groups] = spread[k]
     bounds[groups] = count
-    q = p[first : first + n].copy()
-    total = np.zeros(n + 1)
-    heights = growing_entropies(start, end, bounds[: groups + 1], q, total, _table(q))
+    total = np.zeros(table.shape[0])
+    heights = growing_entropies(start, end, bounds[: groups + 1], p, total, table)
     heights[groups] = 0.0
     return widths[: groups + 1], heights
 
