@@ -10,23 +10,18 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from cae_sql.compiled import compiled
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.center import Center, in_two
 from cae_sql.inference.centering import SIZE_THAT_COUNTS
 from cae_sql.inference.crowd import Crowd, settled, totals_of
-from cae_sql.inference.exchange import Bounds
-from cae_sql.inference.interior import Floats, gram, inverse_root, sparse_columns
+from cae_sql.inference.interior import sparse_columns
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.mixing import UNIFORM
-from cae_sql.inference.prospect import Prospect
+from cae_sql.inference.sharing import Sharing
 from cae_sql.inference.shown import bounds_of, hold
 from cae_sql.inference.tilted import Tilted
 
-ROUNDS = 12
-"""How often what is missing is shared out, at most, before the basis does the rest: rounding leaves some."""
 NOBODY: Ints = np.zeros(0, dtype=np.int64)
 
 
@@ -54,96 +49,42 @@ def all_at_once(known: Knowledge, sums: Ints, crowd: Crowd) -> tuple[Center, Cro
     if basis is None:
         return None
     center.bases = [basis]
-    repair = _Repair(center, matrix, sums, plain)
-    totals = repair.totals(center.totals, 0)
+    totals = _totals(Sharing(center, boxes.sizes * plain.variances, matrix), center.totals, 0)
     if totals is None:
         return None
     center.totals = totals
     likely = plain if crowd.prior is None else Tilted.to(boxes, matrix, sums, crowd.prior.odds)
-    worlds = _worlds(crowd, _Repair(center, matrix, sums, likely))
+    worlds = _worlds(crowd, Sharing(center, boxes.sizes * likely.variances, matrix), likely)
     return None if worlds is None else (center, worlds)
 
 
-class _Repair:
-    """Brings tables that nearly agree with the answers to agree."""
-
-    def __init__(self, center: Center, matrix: sparse.csc_array, sums: Ints, tilted: Tilted) -> None:
-        self.center, self.matrix, self.sums, self.tilted = center, matrix, sums, tilted
-        self.prospect = Prospect(center, [])
-        self.weights: Floats = center.boxes.sizes * tilted.variances
-        root = inverse_root(gram(matrix, self.weights))
-        self.inverse = root.T @ root
-        square = center.marks[center.bases[0].basic, : center.rank].T.astype(np.float64)
-        self.solve = np.rint(np.linalg.inv(square)).astype(np.int64)
-
-    def missing(self, totals: Ints) -> Ints:
-        """(k,) what the sums lack, in whole numbers."""
-        found = self.sums.copy()
-        subtract(self.matrix.indptr, self.matrix.indices, self.matrix.data, totals, found)
-        return found
-
-    def totals(self, near: Ints, seed: int) -> Ints | None:
-        """Totals that agree with every answer, not far from some that do not; None where none are found."""
-        boxes, center = self.center.boxes, self.center
-        pins = hold(boxes, near, 1, NOBODY, seed)
-        if pins is None:
-            return None
-        bounds = bounds_of(boxes, pins)
-        chance = np.random.default_rng([seed, 5])
-        totals = np.clip(near, bounds.least, bounds.most)
-        own = (boxes.high - boxes.low)[center.bases[0].basic]
-        best, change = totals, self.change(self.missing(totals))
-        for _ in range(ROUNDS):
-            if (np.abs(change) <= own).all():
-                break
-            totals = self._shared_out(totals, bounds, chance.random(boxes.count))
-            found = self.change(self.missing(totals))
-            if np.abs(found).max() < np.abs(change).max():
-                best, change = totals, found
-        totals = best.copy()
-        totals[center.bases[0].basic] += change
-        if self.missing(totals).any():
-            return None
-        # every sum is right; the basic atoms may be outside of their boxes
-        return self.prospect.table(bounds, [], seed, totals)
-
-    def change(self, missing: Ints) -> Ints:
-        """(k,) by how much the basic atoms would have to change for what is missing."""
-        found: Ints = self.solve @ missing
-        return found
-
-    def _shared_out(self, totals: Ints, bounds: Bounds, chance: Floats) -> Ints:
-        """Nearer to the sums by what everybody can give; rounded by chance, so something is left."""
-        # not by the linear algebra library: its threads would wait for each other
-        pull = (self.inverse * self.missing(totals)).sum(axis=1)
-        shares = self.weights * (self.matrix.T @ pull) + chance
-        span = (bounds.most - bounds.least).astype(np.float64)
-        moved = totals + np.floor(np.clip(shares, -span, span)).astype(np.int64)
-        inside: Ints = np.clip(moved, bounds.least, bounds.most)
-        return inside
-
-    def world(self, values: NDArray[np.signedinteger], seed: int) -> bool:
-        """Bring one table (n,) there; False where it could not be."""
-        boxes = self.center.boxes
-        before = totals_of(values, boxes.atoms.labels, boxes.count)
-        goal = self.totals(before, seed)
-        if goal is None:
-            return False
-        pins = hold(boxes, goal, 1, NOBODY, seed)
-        if pins is None or not settled(values, boxes, goal, pins, seed):
-            return False
-        return not self.missing(totals_of(values, boxes.atoms.labels, boxes.count)).any()
+def _world(sharing: Sharing, values: NDArray[np.signedinteger], seed: int) -> bool:
+    """Bring one table (n,) there; False where it could not be."""
+    boxes = sharing.center.boxes
+    goal = _totals(sharing, totals_of(values, boxes.atoms.labels, boxes.count), seed)
+    if goal is None:
+        return False
+    pins = hold(boxes, goal, 1, NOBODY, seed)
+    if pins is None or not settled(values, boxes, goal, pins, seed):
+        return False
+    return not sharing.missing(totals_of(values, boxes.atoms.labels, boxes.count)).any()
 
 
-def _worlds(crowd: Crowd, repair: _Repair) -> Crowd | None:
+def _totals(sharing: Sharing, near: Ints, seed: int) -> Ints | None:
+    boxes = sharing.center.boxes
+    pins = hold(boxes, near, 1, NOBODY, seed)
+    return None if pins is None else sharing.totals(near, bounds_of(boxes, pins), seed)
+
+
+def _worlds(crowd: Crowd, sharing: Sharing, tilted: Tilted) -> Crowd | None:
     """Draws, each brought to agree; one that is not found is like another."""
     values = np.empty_like(crowd.values)
-    repair.tilted.draw(values, crowd.seed)
+    tilted.draw(values, crowd.seed)
     found = np.zeros(len(values), dtype=np.bool_)
 
     def work(first: int, last: int) -> None:
         for place in range(first, last):
-            found[place] = repair.world(values[place], crowd.seed * 1_000_003 + place)
+            found[place] = _world(sharing, values[place], crowd.seed * 1_000_003 + place)
 
     in_two(work, len(values), values.shape[1])
     if not found.any():
@@ -154,11 +95,3 @@ def _worlds(crowd: Crowd, repair: _Repair) -> Crowd | None:
     worlds = Crowd(values, crowd.seed, crowd.moved + 1, crowd.prior)
     worlds.mixed = False
     return worlds
-
-
-@compiled()
-def subtract(starts: Ints, rows: Ints, entries: Floats, totals: Ints, left: Ints) -> None:
-    """Take the sums of some totals (p,) off `left` (k,)."""
-    for atom in range(len(totals)):
-        for place in range(starts[atom], starts[atom + 1]):
-            left[rows[place]] -= np.int64(entries[place]) * totals[atom]

@@ -22,11 +22,14 @@ from cae_sql.inference.answers import Ints
 from cae_sql.inference.basis import eliminate
 from cae_sql.inference.columns import LARGEST_ENTRY, Columns, apply_pending
 from cae_sql.inference.knowledge import Knowledge
+from cae_sql.inference.swaps import Swaps, find
 
 CANDIDATES = 3_000
 """Atoms among which the basic ones of a further basis are looked for, the roomiest."""
 MOST_CANDIDATES = 20_000
 """Of more than this none are looked for."""
+SWAPPED = 2_000
+"""Fewer atoms than this are not swapped."""
 ENOUGH_WORK = 1 << 20
 """Elementary steps from which two threads share a pass."""
 CHUNK = 20_000
@@ -95,6 +98,8 @@ class Center:
     """Counts changes: what was worked out beside an earlier one is of no use any more."""
     renewed_at: int = -1
     """Rank at which the bases were last chosen anew."""
+    swaps: Swaps | None = None
+    """Pairs of atoms that differ little; None as long as nobody looked for them."""
     _unseen: NDArray[np.bool_] | None = field(default=None, repr=False)
 
     @classmethod
@@ -115,6 +120,11 @@ class Center:
         """The bases were chosen anew."""
         self.renewed_at = self.rank
         self.version += 1
+
+    def look_for_swaps(self) -> None:
+        """Look for swaps anew, where there are many atoms: where there are few they have room themselves."""
+        if self.count >= SWAPPED:
+            self.swaps = find(self.marks[: self.count, : self.rank], self.boxes.low < self.boxes.high)
 
     def give_up(self) -> None:
         """No table was found, or no pivot: nothing is shown any more."""
@@ -180,6 +190,8 @@ class Center:
             basis.basic = pending.basic
             if largest <= LARGEST_ENTRY:
                 kept.append(basis)
+        if self.swaps is not None:
+            self.swaps = self.swaps.carried(parents, rows, width)
         self.boxes, self.totals, self.bases = boxes, totals, kept
         self.sums += values
         if self._unseen is not None:

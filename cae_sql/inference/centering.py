@@ -7,6 +7,8 @@ center, so from past answers alone.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,14 +17,22 @@ from cae_sql.inference.center import Basis, Center, basis_of, columns_in
 from cae_sql.inference.columns import relax
 from cae_sql.inference.exchange import Bounds
 from cae_sql.inference.prospect import longest_step
+from cae_sql.inference.reserves import Reserves, choose
+from cae_sql.inference.sharing import Sharing
 
 SIZE_THAT_COUNTS = 8
 """Atoms of more records than this are not preferred for it: entries matter more then."""
 GOAL = 4
 """Basic atoms shall be able to move by so many whole domains, as far as half of their box is."""
-MOST_BASES = 16
-MOST_BYTES = 3 * 10**9
+FEWEST, MOST_BASES = 3, 16
+WORTH = 0.25
+"""A basis that takes half of the records less far, of what they need, is no help beyond the fewest."""
+MOST_BYTES = 4 * 10**8
 """What bases may take, all together."""
+SPARED = 0.01
+"""What basic atoms and reserves give of what is missing, in proportion to others."""
+RESERVED = 3
+"""Reserves that get room, for each sum."""
 SAMPLED = 2_000
 """Atoms on which it is seen whether there are enough bases."""
 STEPS, ROUNDS = 20_000, 12
@@ -39,7 +49,7 @@ def near(center: Center) -> Ints:
 
 
 def rebuild(center: Center, bounds: Bounds, need: int, insiders: int) -> None:
-    """Choose bases anew, as many as seem to be needed, and give their basic atoms room.
+    """Choose bases and swaps anew, as many as seem to be needed, and give those who pay room.
 
     Args:
         center: Changed: its bases, and its table to another that agrees with every answer.
@@ -47,7 +57,9 @@ def rebuild(center: Center, bounds: Bounds, need: int, insiders: int) -> None:
         need: Width that everybody should keep.
         insiders: 0 or 1.
     """
-    chosen = _chosen(center, need, insiders)
+    center.look_for_swaps()
+    reserves = reserved(center)
+    chosen = _chosen(center, reserves, need, insiders)
     if not chosen:
         return
     # the old ones make place first
@@ -57,13 +69,18 @@ def rebuild(center: Center, bounds: Bounds, need: int, insiders: int) -> None:
     if not bases:
         return
     center.bases = bases
-    totals = centered(center, bounds)
+    taken = np.zeros(center.count, dtype=np.bool_)
+    for each in reserves:
+        taken[each.parts] = True
+    totals = centered(center, bounds, taken)
     if totals is not None:
         center.totals = totals
 
 
-def _chosen(center: Center, need: int, insiders: int) -> list[tuple[Ints, NDArray[np.float32]]]:
-    """Bases that share no atom, until a sample of the atoms has enough in them."""
+def _chosen(
+    center: Center, reserves: Sequence[Reserves], need: int, insiders: int
+) -> list[tuple[Ints, NDArray[np.float32]]]:
+    """Bases that share no atom with reserves or each other, until a sample of the atoms has enough."""
     boxes, marks = center.boxes, center.marks[: center.count, : center.rank]
     weight, room = np.minimum(boxes.sizes, SIZE_THAT_COUNTS), near(center)
     taken = boxes.high == boxes.low
@@ -74,6 +91,12 @@ def _chosen(center: Center, need: int, insiders: int) -> list[tuple[Ints, NDArra
     wanted = HELPED * (need + insiders * span)
     found: list[tuple[Ints, NDArray[np.float32]]] = []
     reach = np.zeros((len(sample), 0))
+    everyone, none = np.arange(center.count), np.zeros((0, center.count), dtype=np.int32)
+    for reserve in reserves:
+        taken[reserve.parts] = True
+        scarce = reserve.scarce(room, room, (0 * room, 0 * room), 0)
+        far = reserve.reach(center.marks, everyone, none, scarce, sample, 1.0)[:2].min(axis=0)
+        reach = np.column_stack([reach, np.minimum(far, need + insiders * span)])
     each = max(1, center.marks.nbytes)
     while len(found) < MOST_BASES and (len(found) + 1) * each < MOST_BYTES:
         next_one = basis_of(marks, taken, weight)
@@ -84,26 +107,64 @@ def _chosen(center: Center, need: int, insiders: int) -> list[tuple[Ints, NDArra
         taken[basic] = True
         if columns is None:
             continue
-        found.append(next_one)
         with np.errstate(divide="ignore", invalid="ignore"):
             far = (room[basic] / np.abs(columns.astype(np.float64))).min(axis=1, initial=np.inf)
+        if len(found) >= FEWEST and np.median(far / (need + insiders * span)) < WORTH:
+            break
+        found.append(next_one)
         reach = np.column_stack([reach, np.minimum(far, need + insiders * span)])
         lost = reach.max(axis=1) if insiders else 0.0
-        if len(found) > 2 and (reach.sum(axis=1) - lost >= wanted).mean() > 0.999:
+        if len(found) >= FEWEST and (reach.sum(axis=1) - lost >= wanted).mean() > 0.999:
             break
     return found
 
 
-def centered(center: Center, bounds: Bounds) -> Ints | None:
-    """Totals at which the basic atoms of all bases have room; None where none inside all boxes were found."""
-    first = center.bases[0]
-    marks = center.marks[: center.count, : center.rank]
-    basic = np.zeros(center.count, dtype=np.bool_)
+def reserved(center: Center) -> list[Reserves]:
+    """Reserves that there can be if their atoms get room; they share no atom."""
+    used, found = center.boxes.high == center.boxes.low, list[Reserves]()
+    if center.swaps is None:
+        return found
+    span = center.boxes.high - center.boxes.low
+    marks, rows = center.marks[:, : center.rank], np.zeros((0, center.count), dtype=np.int32)
+    room = np.minimum(near(center), span)
+    for _ in range(RESERVED):
+        some = choose(center.swaps, marks, np.arange(center.count), rows, room, int(span.max()), used)
+        if some is None:
+            break
+        used[some.parts] = True
+        found.append(some)
+    return found
+
+
+def centered(center: Center, bounds: Bounds, taken: NDArray[np.bool_]) -> Ints | None:
+    """Totals at which basic atoms and reserves have room; None where none inside all boxes were found.
+
+    Args:
+        center: Not changed.
+        bounds: Between what totals must lie.
+        taken: (p,) the atoms of reserves.
+    """
+    basic = taken.copy()
     for basis in center.bases:
         basic[basis.basic] = True
     room = np.minimum(near(center), (bounds.most - bounds.least) // 2)
     goal = np.clip(center.totals, bounds.least + room, bounds.most - room)
     wished = np.where(basic, goal, np.clip(center.totals, bounds.least, bounds.most))
+    if not taken.any():
+        return _stepped(center, bounds, wished, goal, basic)
+    down, up = wished - bounds.least, bounds.most - wished
+    # those who shall have room give little; of the others each as it has itself
+    weights = np.where(basic, SPARED, 1.0) * down * up / np.maximum(down + up, 1)
+    return Sharing(center, weights).totals(wished, bounds, center.rank)
+
+
+def _stepped(
+    center: Center, bounds: Bounds, wished: Ints, goal: Ints, basic: NDArray[np.bool_]
+) -> Ints | None:
+    """The same for few atoms, by random steps of the others."""
+    first = center.bases[0]
+    marks = center.marks[: center.count, : center.rank]
+    room = np.minimum(near(center), (bounds.most - bounds.least) // 2)
     totals = _with_sums(center, first, wished, marks)
     if totals is None:
         return None

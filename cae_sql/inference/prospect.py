@@ -18,6 +18,8 @@ from cae_sql.inference.center import Basis, Center, Pending, in_two
 from cae_sql.inference.columns import columns_of, reduce_row, relax, strains
 from cae_sql.inference.exchange import SPARE, Bounds, Exchange, Tables
 from cae_sql.inference.knowledge import Knowledge
+from cae_sql.inference.reserves import Reserves, choose
+from cae_sql.inference.swaps import Opposed, opposed
 
 LOOKED_AT = 16
 """Roomiest parts that are compared as pivots."""
@@ -58,8 +60,9 @@ class Prospect:
         """Places of the sums that past answers do not settle."""
         self.usable = center.usable
         self._rows = np.zeros((0, count), dtype=np.int32)
+        self._reserves: list[Reserves | None] = []
         self._extend()
-        self.exchange = Exchange(self._rows, self.parents, center.unseen)
+        self.exchange = Exchange(self._rows, self.parents, center.unseen, self._opposed)
 
     # --- bases
 
@@ -332,6 +335,30 @@ class Prospect:
             found += moved
             found[basic] = aim + off
         return None
+
+    def _opposed(self, number: int) -> Opposed | None:
+        swaps, marks = self.center.swaps, self.center.marks[:, : self.center.rank]
+        return None if swaps is None else opposed(swaps, marks, self.parents, self._rows, number)
+
+    def reserves(self, number: int) -> Reserves | None:
+        """The first reserves, the second, …; they share no part with bases or each other. None: no more."""
+        while len(self._reserves) <= number:
+            if self.center.swaps is None or (self._reserves and self._reserves[-1] is None):
+                return None
+            used = np.zeros(self.boxes.count, dtype=np.bool_)
+            for parts in (
+                *(pending.basic for pending in self.pendings if pending is not None),
+                *(each.parts for each in self._reserves if each is not None),
+            ):
+                used[parts] = True
+            boxes = self.boxes
+            room = np.minimum(self.totals - boxes.sizes * boxes.low, boxes.sizes * boxes.high - self.totals)
+            marks = self.center.marks[:, : self.center.rank]
+            domain = int((boxes.high - boxes.low).max())
+            self._reserves.append(
+                choose(self.center.swaps, marks, self.parents, self._rows, room, domain, used)
+            )
+        return self._reserves[number]
 
     @property
     def rows(self) -> NDArray[np.int32]:

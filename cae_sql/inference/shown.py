@@ -23,12 +23,15 @@ from cae_sql.inference.columns import SAFETY, combine, loads
 from cae_sql.inference.exchange import Bounds, Tables
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.prospect import Prospect
+from cae_sql.inference.reserves import Reserves
 from cae_sql.inference.witnesses import Pins, able
 
 SINGLE = 20_000
 """From so many parts on single floats are taken, and rounded down."""
 FINE = 10**6
 """Also where a record and an insider have more steps to go: floats do not tell such fractions apart."""
+RESERVES = 5
+"""That are looked at, for those whom the bases leave open."""
 FURTHER = 6
 """Bases that may be made for those whom the others leave open."""
 MOST_TABLES = 60
@@ -138,7 +141,7 @@ class Showing:
         self.insiders = insiders
         self.own = tuple(without(room, self.loose, insiders + 1) for room in (self.down, self.up))
         """What a record's fellows give it, down and up: without itself, and without the insider."""
-        self.left = tuple(without(room, self.loose, 1) for room in (self.down, self.up))
+        self.left = without(self.down, self.loose, 1), without(self.up, self.loose, 1)
         """What a basic atom gives where one of its records gives nothing."""
         span = boxes.high - boxes.low
         loose = np.maximum(self.loose, 1)
@@ -179,6 +182,13 @@ class Showing:
                 far.add(left, self._reach(basis, pending, left), pending.basic)
         if not len(prospect.pendings):
             far.add(everyone, self._empty(len(everyone)), everyone[:0])
+        for number in range(RESERVES):
+            left = far.left(need)
+            reserves = prospect.reserves(number) if len(left) else None
+            if reserves is None:
+                break
+            used[reserves.parts] = True
+            far.add(left, self._paid(reserves, left), reserves.single)
         for _ in range(FURTHER):
             left = far.left(need)
             if not len(left) or len(left) > MOST_OPEN or time.monotonic() > deadline:
@@ -226,6 +236,15 @@ class Showing:
 
         in_two(work, len(parts), prospect.center.rank + 1)
         return ends
+
+    def _paid(self, reserves: Reserves, parts: Ints) -> NDArray[np.floating]:
+        """As `_reach`, where reserves pay."""
+        scarce = reserves.scarce(self.down, self.up, self.left, self.insiders)
+        kind, safety = (np.float32, SAFETY) if self.single else (np.float64, 1.0)
+        prospect = self.prospect
+        return reserves.reach(
+            prospect.center.marks, prospect.parents, prospect.rows, scarce.astype(kind), parts, safety
+        )
 
     def _further(self, used: NDArray[np.bool_], parts: Ints) -> tuple[Ints, NDArray[np.int64]] | None:
         """A basis of parts that none has used yet, and the columns of some parts in it."""

@@ -1,0 +1,102 @@
+"""Tables that nearly agree with the answers are brought to agree: what is missing is shared out.
+
+Everybody gives a little of what each sum lacks, as much as they can move; that is rounded by chance, so some
+of it is left, which the basic atoms take, and steps that a basis keeps in balance bring those back into their
+boxes. Nothing is taken for granted: totals are added up again in whole numbers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from cae_sql.compiled import compiled
+from cae_sql.inference.answers import Ints
+from cae_sql.inference.center import Center
+from cae_sql.inference.exchange import Bounds
+from cae_sql.inference.interior import Floats, gram, inverse_root, sparse_columns
+from cae_sql.inference.prospect import Prospect
+
+ROUNDS = 12
+"""How often what is missing is shared out, at most, before the basis does the rest: rounding leaves some."""
+
+
+class Sharing:
+    """Shares out among p atoms what k sums lack."""
+
+    def __init__(self, center: Center, weights: Floats, matrix: sparse.csc_array | None = None) -> None:
+        """Factorise.
+
+        Args:
+            center: Its sums, and its first basis.
+            weights: (p,) how much of what is missing each atom takes.
+            matrix: (k, p) the sums over the atoms; by default the center's.
+        """
+        self.center, self.weights = center, weights
+        self.matrix = (
+            sparse_columns(center.marks[: center.count, : center.rank].T) if matrix is None else matrix
+        )
+        self.sums = np.array(center.sums, dtype=np.int64)
+        self.prospect = Prospect(center, [])
+        root = inverse_root(gram(self.matrix, weights))
+        self.inverse = root.T @ root
+        square = center.marks[center.bases[0].basic, : center.rank].T.astype(np.float64)
+        self.solve = np.rint(np.linalg.inv(square)).astype(np.int64)
+
+    def missing(self, totals: Ints) -> Ints:
+        """(k,) what the sums lack, in whole numbers."""
+        found = self.sums.copy()
+        subtract(self.matrix.indptr, self.matrix.indices, self.matrix.data, totals, found)
+        return found
+
+    def totals(self, near: Ints, bounds: Bounds, seed: int) -> Ints | None:
+        """(p,) totals that agree with every answer, near some that do not; None where none are found.
+
+        Args:
+            near: (p,) totals.
+            bounds: Between what they must lie.
+            seed: Of chance.
+        """
+        boxes, center = self.center.boxes, self.center
+        chance = np.random.default_rng([seed, 5])
+        totals = np.clip(near, bounds.least, bounds.most)
+        own = (boxes.high - boxes.low)[center.bases[0].basic]
+        best, change = totals, self._change(self.missing(totals))
+        for _ in range(ROUNDS):
+            if (np.abs(change) <= own).all():
+                break
+            totals = self._shared_out(totals, bounds, chance.random(boxes.count))
+            found = self._change(self.missing(totals))
+            if np.abs(found).max() < np.abs(change).max():
+                best, change = totals, found
+        totals = best.copy()
+        totals[center.bases[0].basic] += change
+        if self.missing(totals).any():
+            return None
+        # every sum is right; the basic atoms may be outside of their boxes
+        return self.prospect.table(bounds, [], seed, totals)
+
+    def _change(self, missing: Ints) -> Ints:
+        """(k,) by how much the basic atoms would have to change for what is missing."""
+        found: Ints = self.solve @ missing
+        return found
+
+    def _shared_out(self, totals: Ints, bounds: Bounds, chance: Floats) -> Ints:
+        """Nearer to the sums by what everybody can give; rounded by chance, so something is left."""
+        # not by the linear algebra library: its threads would wait for each other
+        pull = (self.inverse * self.missing(totals)).sum(axis=1)
+        shares = self.weights * (self.matrix.T @ pull)
+        span = (bounds.most - bounds.least).astype(np.float64)
+        moved = totals + np.floor(np.clip(shares, -span, span) + np.where(shares != 0, chance, 0)).astype(
+            np.int64
+        )
+        inside: Ints = np.clip(moved, bounds.least, bounds.most)
+        return inside
+
+
+@compiled()
+def subtract(starts: Ints, rows: Ints, entries: Floats, totals: Ints, left: Ints) -> None:
+    """Take the sums of some totals (p,) off `left` (k,)."""
+    for atom in range(len(totals)):
+        for place in range(starts[atom], starts[atom + 1]):
+            left[rows[place]] -= np.int64(entries[place]) * totals[atom]

@@ -1,0 +1,229 @@
+"""Swaps: two atoms of which one gains what the other loses, and what that does to the answered sums.
+
+Where nearly everybody is alone in an atom, single atoms have little room and are in many sums. Two atoms that
+lie near each other differ in few: raising one and lowering the other by as much changes these sums only. Many
+pairs have the *same* difference; together they are a reserve from which whatever moves can be paid
+(`cae_sql.inference.reserves`). Two swaps of one difference, done against each other, keep every sum.
+
+Near ones are found by sorting the atoms by their sums in random orders: neighbours in an order agree in the
+sums that come first. Which differences are equal is told by random names, and looked at again in whole
+numbers before anything is concluded. All of it depends on past answers alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.compiled import compiled
+from cae_sql.inference.answers import Ints
+from cae_sql.inference.columns import Columns
+
+ORDERS = 10
+"""Random orders in which atoms are sorted."""
+NEIGHBOURS = 6
+"""Of each atom in each order, the following ones that are looked at."""
+LOOKED_AT = 8_000_000
+"""Pairs looked at, about, whatever the number of atoms."""
+FARTHEST = 6
+"""Sums in which the two of a swap may differ."""
+FIRST_SUMS = 128
+"""Sums by which an order sorts."""
+MOST_ALIKE = 32
+"""Swaps of one difference that are kept."""
+MOST_SWAPS = 400_000
+"""That are kept, those with frequent differences first."""
+SEED = 20130527
+
+Names = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, eq=False)
+class Swaps:
+    """Pairs of atoms, m of them, and random names of what p atoms are in. An atom may be in several."""
+
+    gain: Ints
+    """(m,) the atom that is raised."""
+    give: Ints
+    """(m,) the atom that is lowered."""
+    names: Names
+    """(p,) sum of the names of the sums that the atom is in, times its coefficient, modulo 2**64."""
+    rank: int
+    """Independent sums when they were looked for."""
+
+    def carried(self, parents: Ints, rows: NDArray[np.int32], first: int) -> Swaps:
+        """The same after new sums; an atom's number is that of one of its parts.
+
+        Args:
+            parents: (p',) the atom that each part was of; the first p are their own.
+            rows: (g, p') coefficients of the new sums.
+            first: The number of the first of these.
+        """
+        return Swaps(self.gain, self.give, named(self.names[parents], rows, first), self.rank)
+
+    @cached_property
+    def count(self) -> int:
+        """How many."""
+        return len(self.gain)
+
+
+def named(names: Names, rows: NDArray[np.signedinteger], first: int) -> Names:
+    """Names (p,) to which those of further sums (g, p), the first of them number `first`, are added."""
+    found = names.copy()
+    salts = np.random.default_rng(SEED).integers(0, 2**64, first + len(rows), dtype=np.uint64)
+    for row, salt in zip(rows, salts[first:], strict=True):
+        here = np.flatnonzero(row)
+        found[here] += row[here].astype(np.int64).view(np.uint64) * salt
+    return found
+
+
+def find(marks: Columns, able: NDArray[np.bool_]) -> Swaps:
+    """Look for swaps between atoms that can move.
+
+    Args:
+        marks: (p, k) coefficients of the atoms in the sums.
+        able: (p,) which atoms can move at all.
+    """
+    rank = marks.shape[1]
+    names = named(np.zeros(len(marks), dtype=np.uint64), marks.T, 0)
+    gain, give = _near(marks, np.flatnonzero(able))
+    difference, turned = canonical(names[gain] - names[give])
+    kept = _kept(difference)
+    gain, give = np.where(turned, give, gain)[kept], np.where(turned, gain, give)[kept]
+    return Swaps(gain, give, names, rank)
+
+
+@dataclass(frozen=True, eq=False)
+class Opposed:
+    """Two swaps of one difference, done against each other: they change one new sum and no other."""
+
+    up: tuple[Ints, Ints]
+    """(m,) each: parts that rise with the sum ..."""
+    down: tuple[Ints, Ints]
+    """... and parts that fall, by as much each. No part is in two of the m."""
+
+
+def opposed(swaps: Swaps, marks: Columns, parents: Ints, rows: NDArray[np.int32], number: int) -> Opposed:
+    """Swaps that a new sum tells apart and nothing else does.
+
+    Args:
+        swaps: Of the center.
+        marks: (p, k) coefficients of the atoms in past sums.
+        parents: (p',) the atom that each part is of.
+        rows: (g, p') coefficients of the new sums.
+        number: Which of these shall change.
+    """
+    rank, row = marks.shape[1], rows[number]
+    others = np.delete(rows, number, axis=0)
+    names = named(swaps.names[parents], others, rank)
+    difference, turned = canonical(names[swaps.gain] - names[swaps.give])
+    gain, give = np.where(turned, swaps.give, swaps.gain), np.where(turned, swaps.gain, swaps.give)
+    cut = row[gain] - row[give]
+    order = np.lexsort((cut, difference))
+    one, two = _against(order, difference, cut, gain, give, np.ones(len(parents), dtype=np.bool_))
+    rises = cut[one] > 0
+    up = np.where(rises, gain[one], give[one]), np.where(rises, give[two], gain[two])
+    down = np.where(rises, give[one], gain[one]), np.where(rises, gain[two], give[two])
+    # names may be equal by chance: whole numbers say so
+    kept = np.ones(len(one), dtype=np.bool_)
+    for coefficients, of in ((marks, parents), (others.T, np.arange(len(parents)))):
+        rising, falling = (
+            coefficients[of[each[0]]].astype(np.int16) + coefficients[of[each[1]]] for each in (up, down)
+        )
+        kept &= (rising == falling).all(axis=1)
+    return Opposed((up[0][kept], up[1][kept]), (down[0][kept], down[1][kept]))
+
+
+@compiled()
+def _against(
+    order: Ints, difference: Names, cut: NDArray[np.int32], gain: Ints, give: Ints, free: NDArray[np.bool_]
+) -> tuple[Ints, Ints]:
+    """Pairs of swaps of one difference, the new sum by 1 different in the first and not at all in the second.
+
+    `order` sorts by difference, then by `cut`: in each run −1 comes before 0 before 1.
+    """
+    one, two = np.zeros(len(order), np.int64), np.zeros(len(order), np.int64)
+    count, start = 0, 0
+    while start < len(order):
+        end = start
+        while end < len(order) and difference[order[end]] == difference[order[start]]:
+            end += 1
+        plain, last = start, end
+        while plain < end and cut[order[plain]] < 0:
+            plain += 1
+        last = plain
+        while last < end and cut[order[last]] == 0:
+            last += 1
+        for place in range(start, end):
+            swap = order[place]
+            if abs(cut[swap]) != 1 or not (free[gain[swap]] and free[give[swap]]):
+                continue
+            while plain < last:
+                other = order[plain]
+                plain += 1
+                a, b, c, d = gain[swap], give[swap], gain[other], give[other]
+                if free[c] and free[d] and a != c and a != d and b != c and b != d:
+                    free[a] = free[b] = free[c] = free[d] = False
+                    one[count], two[count] = swap, other
+                    count += 1
+                    break
+        start = end
+    return one[:count], two[:count]
+
+
+def _kept(difference: Names) -> Ints:
+    """Places of swaps whose difference others have too: of each so many, frequent ones first."""
+    order = np.argsort(difference, kind="stable")
+    ordered = difference[order]
+    firsts = np.flatnonzero(np.diff(ordered, prepend=~ordered[:1]) != 0)
+    often = np.diff(firsts, append=len(order))
+    place = np.arange(len(order)) - np.repeat(firsts, often)
+    often = np.repeat(often, often)
+    kept = np.flatnonzero((often > 1) & (place < MOST_ALIKE) & (ordered != 0))
+    if len(kept) > MOST_SWAPS:
+        kept = kept[np.argsort(-often[kept], kind="stable")[:MOST_SWAPS]]
+    return order[kept]
+
+
+def canonical(differences: Names) -> tuple[Names, NDArray[np.bool_]]:
+    """Of each name and its opposite the lesser, and whether that is the opposite."""
+    opposite = ~differences + np.uint64(1)
+    turned = opposite < differences
+    return np.where(turned, opposite, differences), turned
+
+
+def _near(marks: Columns, atoms: Ints) -> tuple[Ints, Ints]:
+    """Pairs of some atoms, each once, that differ in few sums."""
+    rank, count = marks.shape[1], len(atoms)
+    if not rank or count < 2:
+        return atoms[:0], atoms[:0]
+    chance = np.random.default_rng([SEED, rank])
+    packed = np.packbits(marks[atoms] != 0, axis=1)
+    firsts, seconds = list[Ints](), list[Ints]()
+    for _ in range(max(2, min(ORDERS, LOOKED_AT // max(count * NEIGHBOURS, 1)))):
+        chosen = chance.permutation(rank)[:FIRST_SUMS]
+        order = _sorted(marks[atoms][:, chosen] != 0)
+        for apart in range(1, min(NEIGHBOURS, count - 1) + 1):
+            one, two = order[:-apart], order[apart:]
+            differing = np.bitwise_count(packed[one] ^ packed[two]).sum(axis=1)
+            near = (differing > 0) & (differing <= FARTHEST)
+            firsts.append(np.minimum(one, two)[near])
+            seconds.append(np.maximum(one, two)[near])
+    none: Ints = np.zeros(0, dtype=np.int64)
+    first, second = np.concatenate([none, *firsts]), np.concatenate([none, *seconds])
+    both = np.sort(first * count + second)
+    both = both[np.diff(both, prepend=-1) > 0]
+    return atoms[both // max(count, 1)], atoms[both % max(count, 1)]
+
+
+def _sorted(bits: NDArray[np.bool_]) -> Ints:
+    """The order of rows of bits, the first bit counting most."""
+    packed = np.packbits(bits, axis=1)
+    wide = np.zeros((len(packed), -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
+    wide[:, : packed.shape[1]] = packed
+    words = wide.view(">u8").astype(np.uint64)
+    order: Ints = np.lexsort(words.T[::-1])
+    return order
