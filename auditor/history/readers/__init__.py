@@ -98,7 +98,7 @@ def _read(
         for _ in lines(stream, tally):
             pass
         return
-    found = detect(start, path.name) if format == "auto" else format
+    found = detect(start, path.name, named.get("sql", "sql").lower()) if format == "auto" else format
     if (format == "sql" and is_binary(start)) or (
         format in ("csv", *_PRODUCTS) and is_binary(start.split(b"\n", 1)[0])
     ):

@@ -19,12 +19,13 @@ _SQL = re.compile(
 _BEGUN = re.compile(rb"\s*[\[{]\s*\"?|\d{1,4}\Z|\d{4}-(?:\d\d?-?)?\Z|\d{4}-\d\d-\d")
 
 
-def detect(head: bytes, name: str) -> str:
+def detect(head: bytes, name: str, sql: str = "sql") -> str:
     """The format of a log.
 
     Args:
         head: Its first bytes, unpacked.
         name: Its name, which counts only for scripts.
+        sql: The name, in small letters, of the column for the statement in plain tables.
 
     Returns:
         "postgres", "snowflake", "bigquery", "duckdb", "csv", "jsonl", "parquet" or "sql"; "" for none, and
@@ -37,7 +38,7 @@ def detect(head: bytes, name: str) -> str:
         return "postgres"
     if is_binary(head):
         return ""
-    found = _json(text) if text.lstrip()[:1] in ("{", "[") else _csv(text)
+    found = _json(text) if text.lstrip()[:1] in ("{", "[") else _csv(text, sql)
     if found:
         return found
     stem = name.lower().removesuffix(".gz").removesuffix(".zst")
@@ -59,9 +60,9 @@ def is_binary(head: bytes) -> bool:
     return bad > max(len(some) // 10, 8)
 
 
-def _csv(text: str) -> str:
+def _csv(text: str, sql: str) -> str:
     names, _ = header(next((line for line in text.splitlines() if line.strip()), ""))
-    return product(names) or ("csv" if "sql" in names else "")
+    return product(names) or ("csv" if sql in names else "")
 
 
 def _json(text: str) -> str:

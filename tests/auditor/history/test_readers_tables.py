@@ -101,7 +101,7 @@ def test_parquet_is_read_with_its_types(tmp_path: Path) -> None:
 def test_columns_may_have_other_names(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text("When,Who,Statement\n2026-01-01,anna,SELECT 1\n")
-    (found,) = read([path], "csv", {"time": "When", "user": "Who", "sql": "Statement"})
+    (found,) = read([path], columns={"time": "When", "user": "Who", "sql": "Statement"})
     assert (found.sql, found.user, found.time) == ("SELECT 1", "anna", datetime(2026, 1, 1, tzinfo=UTC))
     with pytest.raises(LogError, match="no column 'text' for sql; the columns are when, who, statement"):
         list(read([path], "csv", {"sql": "text"}))
