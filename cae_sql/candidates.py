@@ -12,13 +12,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cae_sql.domain import Domain, exact
+from cae_sql.domain import Domain, exact, grid_values
 from cae_sql.errors import InvalidInput
 
 _SLACK = 1e-9
@@ -64,7 +62,7 @@ def candidates(lower: ArrayLike, upper: ArrayLike, domain: Domain) -> tuple[Floa
     """
     found = spans(lower, upper, domain)
     positions, probabilities = mixture(found.first, found.count, np.ones_like(found.first))
-    return _grid_values(positions, exact(domain.minimum), exact(domain.step)), probabilities
+    return grid_values(positions, exact(domain.minimum), exact(domain.step)), probabilities
 
 
 def grid_candidates(values: ArrayLike, domain: Domain) -> tuple[Floats, Floats]:
@@ -88,7 +86,7 @@ def grid_candidates(values: ArrayLike, domain: Domain) -> tuple[Floats, Floats]:
     x = _column(values, "values")
     check_inside(x, domain, "values")
     k = np.unique(_floor(_in_steps(x, float(x.min()), domain)))
-    return _grid_values(k, exact(x.min()), exact(domain.step)), np.full(k.size, 1.0 / k.size)
+    return grid_values(k, exact(x.min()), exact(domain.step)), np.full(k.size, 1.0 / k.size)
 
 
 def spans(lower: ArrayLike, upper: ArrayLike, domain: Domain) -> Spans:
@@ -191,12 +189,3 @@ def check_inside(x: Floats, domain: Domain, name: str) -> None:
     if outside.size:
         i = int(outside[0])
         raise InvalidInput(f"{name}[{i}] = {x[i]} is outside of the domain {low} … {high}", i)
-
-
-def _grid_values(numbers: Ints, origin: Fraction, step: Fraction) -> Floats:
-    """origin + k · step for each k, each the float nearest to the exact decimal."""
-    denominator = math.lcm(origin.denominator, step.denominator)
-    start = origin.numerator * (denominator // origin.denominator)
-    width = step.numerator * (denominator // step.denominator)
-    ks: list[Any] = numbers.tolist()
-    return np.array([(start + width * k) / denominator for k in ks])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -10,6 +12,9 @@ from numpy.typing import NDArray
 
 from cae_sql.errors import InvalidInput
 from cae_sql.numbers import Number, exact
+
+_WHOLE = 2**53
+"""Whole numbers up to here are floats."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +47,7 @@ class Domain:
     @cached_property
     def values(self) -> NDArray[np.float64]:
         """All values in ascending order, each the float nearest to the exact decimal."""
-        low, step = exact(self.minimum), exact(self.step)
-        return np.array([float(low + step * k) for k in range(self.count)])
+        return grid_values(np.arange(self.count), exact(self.minimum), exact(self.step))
 
     @cached_property
     def area(self) -> float:
@@ -53,4 +57,16 @@ class Domain:
         return uniform_area(self.count, float(exact(self.step)))
 
 
-__all__ = ["Domain", "Number", "exact"]
+def grid_values(numbers: NDArray[np.int64], origin: Fraction, step: Fraction) -> NDArray[np.float64]:
+    """origin + k · step for each k, each the float nearest to the exact decimal."""
+    denominator = math.lcm(origin.denominator, step.denominator)
+    start = origin.numerator * (denominator // origin.denominator)
+    width = step.numerator * (denominator // step.denominator)
+    furthest = int(np.abs(numbers).max(initial=1))
+    if max(abs(start) + width * furthest, denominator) <= _WHOLE:
+        found: NDArray[np.float64] = (start + width * numbers) / denominator  # of exact floats: rounded once
+        return found
+    return np.array([(start + width * k) / denominator for k in numbers.tolist()])
+
+
+__all__ = ["Domain", "Number", "exact", "grid_values"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cae_sql.domain import Domain, exact
+from cae_sql.domain import Domain, exact, grid_values
 from cae_sql.errors import InvalidInput
 from cae_sql.measure import cae_area
 
@@ -48,3 +48,15 @@ def test_the_area_is_that_of_equally_likely_values(low: int, count: int, step: f
 def test_a_domain_that_cannot_be_is_refused(minimum: float, maximum: float, step: float) -> None:
     with pytest.raises(InvalidInput):
         Domain(minimum, maximum, step)
+
+
+@given(
+    st.fractions(-(10**17), 10**17, max_denominator=10**6),
+    st.fractions(0, 10**17, max_denominator=10**6),
+    st.lists(st.integers(0, 10**12), max_size=5),
+)
+def test_each_grid_value_is_the_float_nearest_to_it_however_large(
+    origin: Fraction, step: Fraction, numbers: list[int]
+) -> None:
+    found = grid_values(np.array(numbers, np.int64), origin, step)
+    assert found.tolist() == [float(origin + step * k) for k in numbers]
