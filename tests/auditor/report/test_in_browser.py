@@ -274,6 +274,12 @@ def test_on_a_phone_the_list_can_be_sorted_by_what_has_no_column_there(
     browser: Browser, thousand: Path
 ) -> None:
     browser.open(thousand, width=360, height=640)
+    assert (
+        browser.run(
+            "[...document.querySelectorAll('#list thead th')].filter((one) => one.offsetWidth).length"
+        )
+        == 3
+    )
     choose(browser, "f-sort", "first")
     browser.click(f"{FIRST} button")
     earliest = min(made(1000).findings, key=lambda one: one.first.number)
