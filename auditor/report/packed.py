@@ -118,7 +118,7 @@ def _certificate(certificate: Certificate, texts: Texts) -> dict[str, object]:
                 "what": _what(term.kind, term.records),
                 "value": exact(term.value).replace("-", "−"),
                 "times": None if term.multiplier is None else exact(term.multiplier).replace("-", "−"),
-                "sql": texts.place(term.sql),
+                "sql": texts.place(term.sql) if term.sql else None,
                 "statement": _cited(term.statement, texts),
             }
             for term in certificate.terms

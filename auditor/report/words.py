@@ -79,6 +79,10 @@ def party_name(party: str) -> str:
     return line(party, NAME)
 
 
+def _unread(found: Findings) -> bool:
+    return not found.findings and found.reading.get("statements") == 0
+
+
 def _tables(found: Findings) -> str:
     names = sorted({finding.table for finding in found.findings})
     return f"table {line(names[0], NAME)}" if len(names) == 1 else "a protected table"
@@ -98,7 +102,7 @@ def columns_of(found: Findings) -> str:
 
 def _headline(found: Findings, counts: Tally) -> str:
     if not counts.located:
-        return "No record is shown to be located"
+        return "No statement was read" if _unread(found) else "No record is shown to be located"
     names = sorted({finding.column for finding in found.findings})
     what = f"“{line(names[0], NAME)}”" if len(names) == 1 else "confidential values"
     known = counts.records >= counts.located
@@ -108,6 +112,13 @@ def _headline(found: Findings, counts: Tally) -> str:
 
 
 def _lead(found: Findings, counts: Tally) -> str:
+    if _unread(found):
+        return (
+            "The log has none that this audit could read, so nothing can be said of what was given away. Is it in "
+            "the format it was taken for, and was logging switched on?"
+        )
+    if not counts.located and not any(party.statements for party in found.parties):
+        return "Of the statements that were read, none was answered from a protected column in a way to be followed."
     if not counts.located:
         which = "every record that could be judged" if counts.open else "every record"
         return (

@@ -42,8 +42,8 @@
     const times = term.times === null ? "" : `, multiplied by ${term.times}`;
     const item = make("li", {},
       make("p", {}, make("b", {}, term.name), `: ${term.what}, ${term.value}${times}. From `, ...stated(term.statement), "."),
-      pre(data.texts[term.sql]));
-    if (term.statement.sql !== term.sql) {
+      pre(data.texts[term.sql ?? term.statement.sql]));
+    if (term.sql !== null && term.statement.sql !== term.sql) {
       item.append(make("details", {}, make("summary", {}, "As it was logged"), pre(data.texts[term.statement.sql])));
     }
     return item;
@@ -79,7 +79,7 @@
 
   function haystack(one) {
     one.words ??= [one.name, one.record, one.where, one.party, one.first.user, one.first.time,
-      ...one.certificate.terms.flatMap((term) => [data.texts[term.sql], data.texts[term.statement.sql]]),
+      ...one.certificate.terms.flatMap((term) => [data.texts[term.sql ?? term.statement.sql], data.texts[term.statement.sql]]),
       data.texts[one.first.sql]].join("\n").toLowerCase();
     return one.words;
   }

@@ -287,6 +287,17 @@ def test_statements_without_time_user_or_source_read_well() -> None:
     assert "None" not in root.text
 
 
+def test_an_answer_that_no_query_of_its_own_gives_is_shown_by_its_statement() -> None:
+    found = made(3)
+    one = found.findings[0]
+    terms = [replace(term, sql="") for term in one.certificate.terms]
+    bare = replace(one, certificate=replace(one.certificate, terms=terms))
+    root = parsed(html(replace(found, findings=[bare])))
+    shown = [node.text for node in by_id(root)["static"].all("pre")]
+    assert all(term.statement.sql in shown for term in terms)
+    assert "" not in shown
+
+
 @pytest.mark.parametrize("text", NASTY)
 def test_a_nasty_text_changes_no_element_of_the_page(text: str) -> None:
     plain, nasty = parsed(html(said("harmless"))), parsed(html(said(text)))

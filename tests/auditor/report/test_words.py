@@ -88,6 +88,18 @@ def test_nothing_found_is_not_called_safe() -> None:
     assert "safe" not in text_of(said)
 
 
+def test_a_log_of_which_nothing_was_read_is_not_called_harmless() -> None:
+    unread = replace(nothing_found(), reading={"statements": 0, "broken": {"not a log": 12}})
+    assert summary(unread).headline == "No statement was read"
+    assert "nothing can be said" in summary(unread).lead
+
+
+def test_a_log_that_never_touched_the_column_is_said_not_to() -> None:
+    parties = [replace(one, statements=0) for one in nothing_found().parties]
+    said = summary(replace(nothing_found(), parties=parties))
+    assert said.lead.startswith("Of the statements that were read, none was answered from a protected column")
+
+
 def test_records_that_were_not_judged_are_a_doubt() -> None:
     parties = [replace(one, open=5) for one in nothing_found().parties]
     said = summary(replace(nothing_found(), parties=parties))
