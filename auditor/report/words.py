@@ -114,11 +114,14 @@ def _headline(found: Findings, counts: Tally) -> str:
 def _lead(found: Findings, counts: Tally) -> str:
     if _unread(found):
         return (
-            "The log has none that this audit could read, so nothing can be said of what was given away. Is it in "
-            "the format it was taken for, and was logging switched on?"
+            "The log has none that this audit could read, so nothing can be said of what was given away. Is "
+            "it in the format it was taken for, and was logging switched on?"
         )
     if not counts.located and not any(party.statements for party in found.parties):
-        return "Of the statements that were read, none was answered from a protected column in a way to be followed."
+        return (
+            "Of the statements that were read, none was answered from a protected column in a way that could "
+            "be followed."
+        )
     if not counts.located:
         which = "every record that could be judged" if counts.open else "every record"
         return (
