@@ -37,6 +37,8 @@ class Tally:
     """Those that no single user has located, only users together."""
     open: int
     """Records that one party or another could not be judged about; of the party with most."""
+    unproved: int
+    """Records that a party is said to have located and no finding shows; of the party with most."""
     unmodelled: int
     """Statements."""
     first: Finding | None
@@ -54,6 +56,7 @@ def tally(found: Findings) -> Tally:
         if finding.party.startswith("user "):
             singly.add(record)
     kinds = list(gravest.values())
+    shown = Counter(finding.party for finding in found.findings)
     ordered = in_time(found.findings)
     return Tally(
         records=max((_records(party) for party in found.parties), default=0),
@@ -63,6 +66,7 @@ def tally(found: Findings) -> Tally:
         approximate=kinds.count("approximate"),
         pooled=len(gravest.keys() - singly) if singly or len(found.parties) > 1 else 0,
         open=max((party.open for party in found.parties), default=0),
+        unproved=max((party.located - shown[party.party] for party in found.parties), default=0),
         unmodelled=sum(one.count for one in found.unmodelled),
         first=ordered[0] if ordered else None,
         last=ordered[-1] if ordered else None,

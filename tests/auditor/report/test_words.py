@@ -100,6 +100,13 @@ def test_a_log_that_never_touched_the_column_is_said_not_to() -> None:
     assert said.lead.startswith("Of the statements that were read, none was answered from a protected column")
 
 
+def test_records_without_a_finding_are_a_doubt() -> None:
+    parties = [replace(one, located=one.located + 3) for one in FOUND.parties]
+    doubts = summary(replace(FOUND, parties=parties)).doubts
+    assert any(doubt.startswith("For 3 more records no proof was found") for doubt in doubts)
+    assert not any("no proof" in doubt for doubt in summary(FOUND).doubts)
+
+
 def test_records_that_were_not_judged_are_a_doubt() -> None:
     parties = [replace(one, open=5) for one in nothing_found().parties]
     said = summary(replace(nothing_found(), parties=parties))
