@@ -205,8 +205,8 @@ def _doubts(found: Findings, counts: Tally) -> list[str]:
         doubts.append(f"{counted(counts.open, 'record')} could not be judged in the time there was.")
     if counts.unproved > 0:
         doubts.append(
-            f"For {counted(counts.unproved, 'more record')} no proof was found in the time there was: they are "
-            "counted under “By whom”, not among the findings."
+            f"For {counted(counts.unproved, 'more record')} no proof was found in the time there was: they "
+            "are counted under “By whom”, not among the findings."
         )
     unread = broken(found.reading)
     if unread:
