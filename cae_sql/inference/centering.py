@@ -17,7 +17,7 @@ from cae_sql.inference.center import Basis, Center, basis_of, columns_in
 from cae_sql.inference.columns import relax
 from cae_sql.inference.exchange import Bounds
 from cae_sql.inference.prospect import longest_step
-from cae_sql.inference.reserves import Reserves, choose
+from cae_sql.inference.reserves import Ground, Reserves, choose
 from cae_sql.inference.sharing import Sharing
 
 SIZE_THAT_COUNTS = 8
@@ -91,11 +91,10 @@ def _chosen(
     wanted = HELPED * (need + insiders * span)
     found: list[tuple[Ints, NDArray[np.float32]]] = []
     reach = np.zeros((len(sample), 0))
-    everyone, none = np.arange(center.count), np.zeros((0, center.count), dtype=np.int32)
     for reserve in reserves:
         taken[reserve.parts] = True
         scarce = reserve.scarce(room, room, (0 * room, 0 * room), 0)
-        far = reserve.reach(center.marks, everyone, none, scarce, sample, 1.0)[:2].min(axis=0)
+        far = reserve.reach(_ground(center), scarce, sample, 1.0)[:2].min(axis=0)
         reach = np.column_stack([reach, np.minimum(far, need + insiders * span)])
     each = max(1, center.marks.nbytes)
     while len(found) < MOST_BASES and (len(found) + 1) * each < MOST_BYTES:
@@ -124,16 +123,20 @@ def reserved(center: Center) -> list[Reserves]:
     used, found = center.boxes.high == center.boxes.low, list[Reserves]()
     if center.swaps is None:
         return found
-    span = center.boxes.high - center.boxes.low
-    marks, rows = center.marks[:, : center.rank], np.zeros((0, center.count), dtype=np.int32)
-    room = np.minimum(near(center), span)
+    ground = _ground(center)
     for _ in range(RESERVED):
-        some = choose(center.swaps, marks, np.arange(center.count), rows, room, int(span.max()), used)
+        some = choose(center.swaps, ground, used)
         if some is None:
             break
         used[some.parts] = True
         found.append(some)
     return found
+
+
+def _ground(center: Center) -> Ground:
+    span = center.boxes.high - center.boxes.low
+    rows, room = np.zeros((0, center.count), dtype=np.int32), np.minimum(near(center), span)
+    return Ground(center.marks[:, : center.rank], np.arange(center.count), rows, room, int(span.max()))
 
 
 def centered(center: Center, bounds: Bounds, taken: NDArray[np.bool_]) -> Ints | None:

@@ -18,7 +18,7 @@ from cae_sql.inference.center import Basis, Center, Pending, in_two
 from cae_sql.inference.columns import columns_of, reduce_row, relax, strains
 from cae_sql.inference.exchange import SPARE, Bounds, Exchange, Tables
 from cae_sql.inference.knowledge import Knowledge
-from cae_sql.inference.reserves import Reserves, choose
+from cae_sql.inference.reserves import Ground, Reserves, choose
 from cae_sql.inference.swaps import Opposed, opposed
 
 LOOKED_AT = 16
@@ -340,6 +340,13 @@ class Prospect:
         swaps, marks = self.center.swaps, self.center.marks[:, : self.center.rank]
         return None if swaps is None else opposed(swaps, marks, self.parents, self._rows, number)
 
+    @cached_property
+    def ground(self) -> Ground:
+        """Over which reserves are chosen."""
+        boxes, marks = self.boxes, self.center.marks[:, : self.center.rank]
+        room = np.minimum(self.totals - boxes.sizes * boxes.low, boxes.sizes * boxes.high - self.totals)
+        return Ground(marks, self.parents, self._rows, room, int((boxes.high - boxes.low).max()))
+
     def reserves(self, number: int) -> Reserves | None:
         """The first reserves, the second, …; they share no part with bases or each other. None: no more."""
         while len(self._reserves) <= number:
@@ -351,13 +358,7 @@ class Prospect:
                 *(each.parts for each in self._reserves if each is not None),
             ):
                 used[parts] = True
-            boxes = self.boxes
-            room = np.minimum(self.totals - boxes.sizes * boxes.low, boxes.sizes * boxes.high - self.totals)
-            marks = self.center.marks[:, : self.center.rank]
-            domain = int((boxes.high - boxes.low).max())
-            self._reserves.append(
-                choose(self.center.swaps, marks, self.parents, self._rows, room, domain, used)
-            )
+            self._reserves.append(choose(self.center.swaps, self.ground, used))
         return self._reserves[number]
 
     @property

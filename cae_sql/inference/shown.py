@@ -213,6 +213,14 @@ class Showing:
             ends[:, pending.basic] = 0
             more = np.minimum(ends[:2] + self.slack, 1e9).astype(np.int64)
             rise, fall = rise + more[0], fall + more[1]
+        for number in range(RESERVES):
+            reserves = self.prospect.reserves(number)
+            if reserves is None:
+                break
+            ends = self._paid(reserves, everyone)
+            ends[:, reserves.single] = 0
+            more = np.minimum(ends[:2] + self.slack, 1e9).astype(np.int64)
+            rise, fall = rise + more[0], fall + more[1]
         low, high = self.boxes.low, self.boxes.high
         return np.maximum(low + self.first - fall, low), np.minimum(low + self.last + rise, high)
 
@@ -241,10 +249,7 @@ class Showing:
         """As `_reach`, where reserves pay."""
         scarce = reserves.scarce(self.down, self.up, self.left, self.insiders)
         kind, safety = (np.float32, SAFETY) if self.single else (np.float64, 1.0)
-        prospect = self.prospect
-        return reserves.reach(
-            prospect.center.marks, prospect.parents, prospect.rows, scarce.astype(kind), parts, safety
-        )
+        return reserves.reach(self.prospect.ground, scarce.astype(kind), parts, safety)
 
     def _further(self, used: NDArray[np.bool_], parts: Ints) -> tuple[Ints, NDArray[np.int64]] | None:
         """A basis of parts that none has used yet, and the columns of some parts in it."""
