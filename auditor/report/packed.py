@@ -82,6 +82,7 @@ def view(finding: Finding, texts: Texts) -> dict[str, object]:
     width = finding.upper - finding.lower
     return {
         "record": finding.record,
+        "row": f" (row {finding.record:,})" if finding.key else "",
         "name": line(finding.key, 60) if finding.key else f"record {finding.record}",
         "where": f"{line(finding.table, 60)}.{line(finding.column, 60)}",
         "party": party_name(finding.party),
@@ -117,7 +118,9 @@ def _certificate(certificate: Certificate, texts: Texts) -> dict[str, object]:
                 "name": line(term.name, 20),
                 "what": _what(term.kind, term.records),
                 "value": exact(term.value).replace("-", "−"),
-                "times": None if term.multiplier is None else exact(term.multiplier).replace("-", "−"),
+                "times": None
+                if term.multiplier is None or term.kind == "row"
+                else exact(term.multiplier).replace("-", "−"),
                 "sql": texts.place(term.sql) if term.sql else None,
                 "statement": _cited(term.statement, texts),
             }

@@ -46,7 +46,8 @@ class Axis:
         begin, end = self.zero, self.zero + timedelta(seconds=self.high)
         ticks = round_times(begin, end, most)
         if len(ticks) < 2:  # a short axis between two round times
-            ticks = [(begin, brief_moment(begin)), (end, brief_moment(end))]
+            near = begin.date() == end.date()
+            ticks = [(at, f"{at:%H:%M:%S}" if near else brief_moment(at)) for at in (begin, end)]
         return [((at - begin).total_seconds(), label) for at, label in ticks]
 
 

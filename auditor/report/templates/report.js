@@ -53,7 +53,7 @@
     const proof = one.certificate;
     const whole = make("div", { class: "certificate" },
       make("p", { class: "sentence" }, proof.sentence),
-      make("p", {}, `What remains possible for ${one.where} of `, bdi(one.name), ` (row ${grouped(one.record)}): `,
+      make("p", {}, `What remains possible for ${one.where} of `, bdi(one.name), `${one.row}: `,
         make("b", {}, one.left), ". Located by ", bdi(one.party), " with ", ...stated(one.first), "."));
     if (proof.equation) whole.append(pre(proof.equation, "equation"));
     whole.append(

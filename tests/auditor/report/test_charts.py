@@ -93,6 +93,11 @@ def test_without_usable_times_the_statements_numbers_are_the_axis(times: list[da
     assert figure.wide.x_title == "number of the statement"
 
 
+def test_a_log_of_seconds_has_an_axis_of_seconds() -> None:
+    figure = timed([NOON + timedelta(seconds=second / 10) for second in (1, 2, 9)])
+    assert all(tick.label.startswith("12:00:0") for tick in figure.wide.x_ticks)
+
+
 def test_each_party_has_a_line_of_its_own_and_its_last_value() -> None:
     located, risk = timelines(FOUND, None)
     assert [name for _, name in located.legend] == ["everyone", "user anna", "user ben", "user dashboard"]
