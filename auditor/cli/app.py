@@ -13,6 +13,7 @@ import typer
 
 from auditor.cli import show
 from auditor.cli.attacking import attack
+from auditor.cli.auditing import audit
 from auditor.cli.measuring import curve, sql
 from auditor.cli.show import Format
 from auditor.errors import PolicyError, QueryRefused, QueryUnsupported
@@ -195,6 +196,7 @@ def verify(database: Database, policy: PolicyFile, form: Form = Format.TABLE) ->
 
 
 app.command()(attack)
+app.command()(audit)
 app.command()(sql)
 app.command()(curve)
 
