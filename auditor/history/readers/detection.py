@@ -16,7 +16,8 @@ _SQL = re.compile(
     r"|\(\s*SELECT\b|\\\w",
     re.IGNORECASE,
 )
-_BEGUN = re.compile(rb"\s*[\[{]\s*\"?|\d{1,4}\Z|\d{4}-(?:\d\d?-?)?\Z|\d{4}-\d\d-\d")
+_OBJECTS = re.compile(r"\s*(?:\[\s*)?\{\s*(?:\"|\}|\Z)|\s*\[\s*\]?\s*\Z")
+_BEGUN = re.compile(rb"\s*(?:\[\s*)?\{|\s*\[\s*\Z|\d{1,4}\Z|\d{4}-(?:\d\d?-?)?\Z|\d{4}-\d\d-\d")
 
 
 def detect(head: bytes, name: str, sql: str = "sql") -> str:
@@ -38,7 +39,7 @@ def detect(head: bytes, name: str, sql: str = "sql") -> str:
         return "postgres"
     if is_binary(head):
         return ""
-    found = _json(text) if text.lstrip()[:1] in ("{", "[") else _csv(text, sql)
+    found = _json(text) if _OBJECTS.match(text) else _csv(text, sql)
     if found:
         return found
     stem = name.lower().removesuffix(".gz").removesuffix(".zst")

@@ -110,7 +110,13 @@ def test_a_file_that_is_no_log_is_one_clear_error(tmp_path: Path, format: str) -
 
 
 @pytest.mark.parametrize(
-    "text", ["Dear all,\nplease find attached the minutes.\n", "a,b,c\n1,2,3\n", "<html>\n<body>\n</body>\n"]
+    "text",
+    [
+        "Dear all,\nplease find attached the minutes.\n",
+        "a,b,c\n1,2,3\n",
+        "<html>\n<body>\n</body>\n",
+        "[protect]\na = 1\n",
+    ],
 )
 def test_a_text_that_is_no_log_is_one_clear_error(tmp_path: Path, text: str) -> None:
     path = tmp_path / "letter.txt"
