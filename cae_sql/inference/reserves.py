@@ -34,7 +34,7 @@ POOR = 2
 """A reserve that can move by less than so many whole domains, its two greatest swaps left out, is helped."""
 MOST_SIDES = 40
 """How many other reserves a swap that helps may take from; few first."""
-HELPERS = 60_000
+HELPERS = 25_000
 """Swaps among which helpers are looked for."""
 AMPLE = 6
 """A reserve that can move by so many whole domains takes no further swaps: others may need them."""

@@ -189,7 +189,8 @@ class Showing:
                 break
             used[reserves.parts] = True
             far.add(left, self._paid(reserves, left), reserves.single)
-        for _ in range(FURTHER):
+        # where reserves were tried others of such atoms do not help
+        for _ in range(FURTHER if prospect.center.swaps is None else 0):
             left = far.left(need)
             if not len(left) or len(left) > MOST_OPEN or time.monotonic() > deadline:
                 break

@@ -34,7 +34,7 @@ FIRST_SUMS = 128
 """Sums by which an order sorts."""
 MOST_ALIKE = 32
 """Swaps of one difference that are kept."""
-MOST_SWAPS = 400_000
+MOST_SWAPS = 200_000
 """That are kept, those with frequent differences first."""
 SEED = 20130527
 
