@@ -1,0 +1,313 @@
+"""Reserves pay for what moves without whoever moves, and nothing is shown by them that answers exclude."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from cae_sql.inference import center as centers
+from cae_sql.inference import paying, reserves, shown
+from cae_sql.inference.center import Center
+from cae_sql.inference.exchange import Tables
+from cae_sql.inference.prospect import Prospect
+from cae_sql.inference.reserves import Reserves, choose
+from cae_sql.inference.shown import Showing, Shown, bounds_of, hold
+from cae_sql.inference.swaps import Swaps
+
+from .families import Families, Values, families_at_random, families_of, grid_at_random
+from .told import Ints
+
+Scarce = Callable[[Reserves, Ints, Ints, tuple[Ints, Ints], int], NDArray[np.float64]]
+NOBODY = np.zeros(0, dtype=np.int64)
+
+
+@pytest.fixture(autouse=True)
+def swaps_in_small_systems_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(centers, "SWAPPED", 0)
+    monkeypatch.setattr(reserves, "AMPLE", 2)
+    monkeypatch.setattr(reserves, "POOR", 0.2)
+
+
+def chosen(seed: int, count: int) -> Iterator[tuple[Prospect, Reserves]]:
+    """Reserves of random grids, some with sums that are asked and not answered, and of families."""
+    rng, found = np.random.default_rng(seed), 0
+    while found < count:
+        if rng.random() < 0.5:
+            told = grid_at_random(rng)
+            asked = min(int(rng.integers(0, 3)), len(told.queries) - 1)
+            center = told.center(len(told.queries) - asked)
+            queries = told.queries[len(told.queries) - asked :]
+        else:
+            center, queries = families_at_random(rng).center(), []
+        if not center.usable:
+            continue
+        center.look_for_swaps()
+        prospect = Prospect(center, queries)
+        some = prospect.reserves(0) if prospect.usable else None
+        if some is not None:
+            found += 1
+            yield prospect, some
+
+
+def everyone(prospect: Prospect) -> Ints:
+    return np.arange(prospect.boxes.count)
+
+
+def effects(prospect: Prospect, those: Reserves) -> Ints:
+    """(z, k) what each swap does to all sums, by the parts' coefficients."""
+    marks = prospect.marks_of(everyone(prospect)).astype(np.int64)
+    return marks[those.gain] - np.where(those.give[:, None] >= 0, marks[those.give], 0)
+
+
+def test_reserves_share_no_part_with_each_other_or_with_those_who_pay_elsewhere() -> None:
+    rng, found = np.random.default_rng(1), 0
+    for prospect, _ in chosen(1, 60):
+        swaps = prospect.center.swaps
+        assert swaps is not None
+        several = [some for some in map(prospect.reserves, range(4)) if some is not None]
+        basics = [each.basic for each in prospect.pendings if each is not None]
+        parts = np.concatenate([*(some.parts for some in several), *basics])
+        assert len(np.unique(parts)) == len(parts)
+        elsewhere = rng.random(prospect.boxes.count) < 0.1
+        other = choose(swaps, prospect.ground, elsewhere)
+        if other is not None:
+            found += 1
+            assert not elsewhere[other.parts].any()
+            assert len(np.unique(other.parts)) == len(other.parts)
+    assert found > 10
+
+
+def test_every_swap_of_a_reserve_has_its_effect_but_for_what_is_taken_aside() -> None:
+    plain = helped = aside = 0
+    for prospect, those in chosen(2, 120):
+        # in terms of the reserves a swap is a unit of its own, and so much of others at most
+        taken = effects(prospect, those) @ those.inverse.T
+        own = taken[np.arange(len(taken)), those.of]
+        assert (own == 1).all()
+        taken[np.arange(len(taken)), those.of] = 0
+        assert (np.abs(taken) <= those.aside[those.of]).all()
+        plain, helped = plain + (~taken.any(axis=1)).sum(), helped + taken.any(axis=1).sum()
+        # what is taken aside from those who are helped themselves is counted on to the last
+        further = np.abs(taken) @ those.aside
+        assert (further <= those.aside[those.of]).all()
+        aside += bool(those.aside.any())
+        assert np.array_equal(np.unique(those.of), np.arange(len(those.inverse)))
+    assert plain > 500
+    assert helped > 20
+    assert aside > 5
+
+
+def plainly(leave_out: int, with_insider: int) -> Scarce:
+    """`scarce`, one reserve after the other, so many of the greatest left out."""
+
+    def scarce(
+        self: Reserves, down: Ints, up: Ints, left: tuple[Ints, Ints], insiders: int
+    ) -> NDArray[np.float64]:
+        rooms = np.zeros((4, len(self.inverse)))
+        for reserve in range(len(self.inverse)):
+            mine = np.flatnonzero(self.of == reserve)
+            for way, (own, other, rest) in enumerate(((down, up, left[0]), (up, down, left[1]))):
+                part = self.gain[mine[0]]
+                if len(mine) == 1 and self.give[mine[0]] < 0:
+                    rooms[[way, 2 + way], reserve] = own[part], rest[part]
+                    continue
+                room = sorted(
+                    (min(own[self.gain[z]], other[self.give[z]]) if self.give[z] >= 0 else own[self.gain[z]])
+                    for z in mine
+                )[::-1]
+                rooms[way, reserve] = sum(room[leave_out:])
+                rooms[2 + way, reserve] = sum(room[with_insider if insiders else leave_out :])
+        return 1.0 / np.maximum(rooms, 1e-25)
+
+    return scarce
+
+
+@pytest.mark.parametrize("insiders", [0, 1])
+def test_rooms_are_those_without_the_greatest_swap_and_the_two_greatest(insiders: int) -> None:
+    rng = np.random.default_rng(3)
+    for prospect, those in chosen(3, 60):
+        down, up, *left = (rng.integers(0, 9, prospect.boxes.count) for _ in range(4))
+        rest = np.minimum(left[0], down), np.minimum(left[1], up)
+        found = those.scarce(down, up, rest, insiders)
+        np.testing.assert_allclose(found, plainly(1, 2)(those, down, up, rest, insiders))
+
+
+def test_parts_reach_as_far_as_all_reserves_have_room_for_what_they_take() -> None:
+    rng = np.random.default_rng(4)
+    for prospect, those in chosen(4, 60):
+        scarce = 1.0 / rng.integers(1, 50, (4, len(those.inverse)))
+        column = prospect.marks_of(everyone(prospect)).astype(np.int64) @ those.inverse.T
+        more = np.abs(column) @ those.aside
+        gain, lose = np.maximum(column, 0) + more, np.maximum(-column, 0) + more
+        worst = [
+            np.maximum(gain * scarce[side], lose * scarce[side ^ 1]).max(axis=1, initial=1e-12)
+            for side in range(4)
+        ]
+        found = those.reach(prospect.ground, scarce, everyone(prospect), 1.0)
+        np.testing.assert_allclose(found, 1.0 / np.array(worst), rtol=1e-6)
+
+
+def test_differences_whose_names_are_equal_by_chance_are_not_taken_for_equal() -> None:
+    rng, found = np.random.default_rng(5), 0
+    for prospect, _ in chosen(5, 60):
+        swaps = prospect.center.swaps
+        assert swaps is not None
+        names = rng.integers(0, 4, len(swaps.names)).astype(np.uint64)
+        used = np.zeros(prospect.boxes.count, dtype=np.bool_)
+        some = choose(Swaps(swaps.gain, swaps.give, names, swaps.rank), prospect.ground, used)
+        if some is not None:
+            found += 1
+            taken = effects(prospect, some) @ some.inverse.T
+            assert (taken[np.arange(len(taken)), some.of] == 1).all()
+            taken[np.arange(len(taken)), some.of] = 0
+            assert (np.abs(taken) <= some.aside[some.of]).all()
+    assert found < 60
+
+
+# --- what is shown by reserves alone
+
+
+def shown_of(prospect: Prospect, need: int, insiders: int, count: int) -> Shown | None:
+    """What the table shows with so many reserves and nothing but the first basis; None: too few are held."""
+    pins = hold(prospect.boxes, prospect.totals, insiders + 2, NOBODY)
+    if pins is None:
+        return None
+    bounds = bounds_of(prospect.boxes, pins)
+    if (prospect.totals < bounds.least).any() or (prospect.totals > bounds.most).any():
+        return None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shown, "RESERVES", count)
+        tables = Tables(prospect.totals, prospect.totals)
+        return Showing(prospect, prospect.boxes, pins, tables, need, insiders).exactly(need, 0.0)
+
+
+def breaches(families: Families, insiders: int, most: int = 15) -> tuple[int, list[str]]:
+    """How many claims that hold by reserves alone were looked at, and those that answers exclude."""
+    rng = np.random.default_rng(families.told.size)
+    center = families.center()
+    center.look_for_swaps()
+    prospect = Prospect(center, [])
+    seen, looked_at, wrong = set[tuple[int, int]](), 0, list[str]()
+    for need in range(families.told.top, 0, -1):
+        these, without = (shown_of(prospect, need, insiders, count) for count in (5, 0))
+        if these is None or without is None:
+            return 0, []
+        pairs = claims(center, these, without, insiders)
+        for i, j in (pairs[place] for place in rng.permutation(len(pairs))[:most]):
+            if (i, j) in seen:
+                continue  # what was shown for a longer run
+            seen.add((i, j))
+            record, other = first_of(center, i, 0), first_of(center, j, -1)
+            for fixed in [{other: value} for value in range(families.told.top + 1)] if insiders else [{}]:
+                looked_at += 1
+                if not families.has_run(record, fixed, need):
+                    wrong.append(f"record {record} has no run of width {need} with {fixed}")
+    return looked_at, wrong
+
+
+def claims(center: Center, these: Shown, without: Shown, insiders: int) -> list[tuple[int, int]]:
+    """Atoms whose records are shown to keep a run whatever those of another have, by reserves alone."""
+    able = center.boxes.low < center.boxes.high
+    if not insiders:
+        return [(i, i) for i in np.flatnonzero(these.own & ~without.own & able).tolist()]
+    return [
+        (i, j)
+        for i in np.flatnonzero(these.own & able).tolist()
+        for j in np.flatnonzero(these.free & able).tolist()
+        if not (without.own[i] and without.free[j]) and (i != j or center.boxes.sizes[i] > 1)
+    ]
+
+
+def first_of(center: Center, atom: int, place: int) -> int:
+    return int(np.flatnonzero(center.boxes.atoms.labels == atom)[place])
+
+
+def all_breaches(insiders: int, seeds: range) -> tuple[int, list[str]]:
+    looked_at, wrong = 0, list[str]()
+    for seed in seeds:
+        more, found = breaches(families_at_random(np.random.default_rng(seed)), insiders)
+        looked_at, wrong = looked_at + more, wrong + found
+    return looked_at, wrong
+
+
+def test_counting_says_of_families_what_an_integer_program_says() -> None:
+    rng, answers = np.random.default_rng(6), list[bool]()
+    for _ in range(12):
+        families = families_at_random(rng)
+        possible, some = families.told.program(), [r for pair in families.pairs for r in pair.others]
+        for _ in range(8):
+            i, j = rng.choice(some + [pair.first for pair in families.pairs], 2, replace=False).tolist()
+            fixed = {int(each): int(rng.integers(0, families.told.top + 1)) for each in (i, j)}
+            answers.append(families.can(fixed))
+            assert answers[-1] == possible.can(fixed)
+    assert 10 < sum(answers) < len(answers) - 10
+
+
+@pytest.mark.parametrize("insiders", [0, 1])
+def test_nobody_is_shown_by_reserves_to_keep_a_run_that_the_answers_exclude(insiders: int) -> None:
+    looked_at, wrong = all_breaches(insiders, range(0, 150))
+    assert not wrong
+    assert looked_at > (3_000 if insiders else 200)
+
+
+def a_few(count: int) -> Families:
+    """One family, each of so many with 2 of 10, and enough elsewhere."""
+    return families_of(10, [Values((1,), 2, [5], [5])] * count, [], [3])
+
+
+def with_bridges() -> Families:
+    """Two families with little in them, and pairs in both that have much; one record wants much of it."""
+    poor = [Values((1, 0), 1, [1], [1])] * 2 + [Values((0, 1), 1, [1], [1])] * 3
+    return families_of(20, poor + [Values((1, 1), 10, [10], [10])] * 6, [(0, 10)], [3])
+
+
+def pays_for_itself(self: Reserves) -> Ints:
+    return NOBODY
+
+
+@pytest.mark.parametrize(
+    ("name", "careless", "insiders"),
+    [
+        ("scarce", plainly(0, 0), 0),
+        ("scarce", plainly(1, 1), 1),
+        ("single", property(pays_for_itself), 0),
+    ],
+    ids=["by the own swap", "by the other's swap", "by the own part"],
+)
+def test_whoever_moves_must_not_pay(
+    monkeypatch: pytest.MonkeyPatch, name: str, careless: object, insiders: int
+) -> None:
+    monkeypatch.setattr(Reserves, name, careless)
+    those = [*map(a_few, (2, 9)), *(families_at_random(np.random.default_rng(seed)) for seed in range(60))]
+    assert any(breaches(each, insiders)[1] for each in those)
+
+
+def test_what_is_taken_aside_must_be_paid(monkeypatch: pytest.MonkeyPatch) -> None:
+    def for_nothing(*given: object) -> Ints:
+        taken: Ints = paying.help_out(*given)
+        aside = given[-2]
+        assert isinstance(aside, np.ndarray)
+        aside[:] = 0
+        return taken
+
+    monkeypatch.setattr(reserves, "POOR", 0.05)
+    assert not breaches(with_bridges(), 0)[1]
+    monkeypatch.setattr(reserves, "help_out", for_nothing)
+    assert breaches(with_bridges(), 0)[1]
+
+
+def test_of_nine_with_two_each_most_is_shown_that_one_of_them_may_have() -> None:
+    """A test of safety alone would be passed by showing nothing."""
+    families = a_few(9)
+    center = families.center()
+    center.look_for_swaps()
+    prospect = Prospect(center, [])
+    firsts = center.boxes.atoms.labels[[pair.first for pair in families.pairs]]
+    these, without = (shown_of(prospect, 7, 0, count) for count in (5, 0))
+    assert these is not None
+    assert without is not None
+    assert these.own[firsts].all()
+    assert not without.own[firsts].any()

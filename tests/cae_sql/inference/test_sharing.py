@@ -1,0 +1,57 @@
+"""What sums lack is shared out: the table found agrees with every answer and is where it may be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cae_sql.inference.sharing import Sharing
+from cae_sql.inference.shown import bounds_of, hold
+
+from .families import grid_at_random
+from .told import told_at_random, values_at_random
+
+
+@pytest.mark.parametrize("spared", [0.0, 0.01, 1.0])
+def test_tables_near_some_that_disagree_agree_and_stay_in_their_bounds(spared: float) -> None:
+    rng, found = np.random.default_rng(1), 0
+    for turn in range(60):
+        if turn % 2:
+            told = grid_at_random(rng)
+        else:
+            top = int(rng.choice([1, 5, 100, 10**9]))
+            told = told_at_random(rng, int(rng.integers(10, 200)), top, int(rng.integers(1, 9)))
+        center = told.center()
+        pins = hold(center.boxes, center.totals, 1, np.zeros(0, dtype=np.int64)) if center.usable else None
+        if pins is None or not center.rank:
+            continue
+        bounds = bounds_of(center.boxes, pins)
+        if (center.totals < bounds.least).any() or (center.totals > bounds.most).any():
+            continue
+        near = values_at_random(rng, center.count, told.top) * center.boxes.sizes
+        weights = (bounds.most - bounds.least) * np.where(rng.random(center.count) < 0.5, spared, 1.0)
+        totals = Sharing(center, weights).totals(near, bounds, turn)
+        if totals is None:
+            continue
+        found += 1
+        assert (totals >= bounds.least).all()
+        assert (totals <= bounds.most).all()
+        marks = center.marks[: center.count, : center.rank].astype(np.int64)
+        assert (totals @ marks == np.array(center.sums)).all()
+        center.totals = totals
+        assert not told.impossible(center)
+    assert found > 25
+
+
+def test_where_nobody_can_give_nothing_is_found_and_nothing_breaks() -> None:
+    rng = np.random.default_rng(2)
+    told = told_at_random(rng, 40, 1, 6, ("sum",))
+    center = told.center()
+    pins = hold(center.boxes, center.totals, 1, np.zeros(0, dtype=np.int64))
+    assert pins is not None
+    totals = Sharing(center, np.zeros(center.count)).totals(
+        0 * center.totals, bounds_of(center.boxes, pins), 0
+    )
+    if totals is not None:
+        center.totals = totals
+        assert not told.impossible(center)
