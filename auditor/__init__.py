@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         QueryUnsupported,
     )
     from auditor.gate import Answer, Gate
+    from auditor.history.audit import audit
     from auditor.policy import Policy
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "PolicyError",
     "QueryRefused",
     "QueryUnsupported",
+    "audit",
 ]
 
 _HOMES = {
@@ -48,6 +50,7 @@ _HOMES = {
     "PolicyError": "auditor.errors",
     "QueryRefused": "auditor.errors",
     "QueryUnsupported": "auditor.errors",
+    "audit": "auditor.history.audit",
 }
 
 

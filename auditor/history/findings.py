@@ -85,6 +85,8 @@ class Finding:
     first: Cited
     """The statement with which it was first beyond the limit."""
     certificate: Certificate
+    by_reals: Cited | None = None
+    """The statement after which linear programs show it too; None where only the grid ever does."""
 
 
 @dataclass(frozen=True)

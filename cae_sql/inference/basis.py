@@ -142,7 +142,46 @@ def choose_pivot(row: Ints, entries: NDArray[np.int64], room: NDArray[np.float64
 
 def independent(rows: NDArray[np.int64], row: Ints) -> bool:
     """Whether an integer row lies outside the rational span of some others; exact."""
+    if not vanishes(echelon(rows), row):
+        return True  # what is no combination modulo a prime is none
     return bool(remainder(rows, row)[:-1].any())
+
+
+PRIME = 2**31 - 1
+"""Products of two residues fit 64 bits."""
+
+
+def echelon(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Rows of the same span modulo `PRIME`, each with a 1 where all others have 0."""
+    made = np.zeros((0, rows.shape[1]), dtype=np.int64)
+    for row in rows:
+        made = with_echelon_row(made, row)
+    return made
+
+
+def with_echelon_row(made: NDArray[np.int64], row: Ints) -> NDArray[np.int64]:
+    """An echelon with one more row, the same where it is in the span."""
+    left = _left(made, row)
+    places = np.flatnonzero(left)
+    if not len(places):
+        return made
+    left = left * pow(int(left[places[0]]), -1, PRIME) % PRIME
+    made = (made - made[:, places[0]][:, None] * left) % PRIME
+    return np.vstack([made, left[None]])
+
+
+def vanishes(made: NDArray[np.int64], row: Ints) -> bool:
+    """Whether a row is in the span of an echelon, modulo `PRIME`."""
+    return not _left(made, row).any()
+
+
+def _left(made: NDArray[np.int64], row: Ints) -> NDArray[np.int64]:
+    left: NDArray[np.int64] = row % PRIME
+    for each in made:
+        pivot = int(np.flatnonzero(each)[0])
+        if left[pivot]:
+            left = (left - int(left[pivot]) * each) % PRIME
+    return left
 
 
 def remainder(rows: NDArray[np.int64], row: Ints, values: Ints | None = None, value: int = 0) -> NDArray[Any]:

@@ -49,6 +49,8 @@ Exact = int | Fraction
 """Most bounds are whole, and whole numbers are quicker."""
 Progress = Callable[[int, int], None]
 """Called with (done, of)."""
+Watch = Callable[[Ints, Floats], None]
+"""Called with atoms and a total for each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +93,28 @@ def intervals(
             _component(system, np.sort(atoms), wanted, totals, told)
         done += len(atoms)
         told(len(atoms))
+    return totals.of_records(known)
+
+
+def few_intervals(
+    system: Solved, asked: Ints, watch: Watch | None = None
+) -> tuple[list[Exact], list[Exact]]:
+    """As `intervals`, of few atoms: programs at once, which start where the last one ended.
+
+    Args:
+        system: The answers.
+        asked: The atoms.
+        watch: Told of every solution on the way: atoms, and a total for each.
+    """
+    known = system.known
+    wanted = np.zeros(known.count, dtype=np.bool_)
+    wanted[asked] = True
+    totals = Totals.start(known)
+    for component in np.unique(known.components[asked]).tolist():
+        atoms = np.flatnonzero(known.components == component)
+        programs = ByPrograms(system, atoms)
+        programs.footings, programs.watch = [], watch
+        programs.fill(wanted, totals)
     return totals.of_records(known)
 
 
@@ -195,6 +219,7 @@ class ByPrograms:
         self.least = np.full(len(atoms), np.inf)
         self.most = np.full(len(atoms), -np.inf)
         self.extremes = [e for e in self.known.extremes if np.isin(e.atoms[0], atoms)]
+        self.watch: Watch | None = None
 
     @cached_property
     def proof(self) -> Proof:
@@ -337,6 +362,8 @@ class ByPrograms:
             found = outcome.solution[: len(self.atoms)]
             np.minimum(self.least, found, out=self.least)
             np.maximum(self.most, found, out=self.most)
+            if self.watch is not None:
+                self.watch(self.atoms, found)
 
     def attained(self, solution: Floats) -> bool:
         """Whether, at these totals, every extreme over the component can be attained."""

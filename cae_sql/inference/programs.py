@@ -143,6 +143,20 @@ class ComponentProgram:
             raise OutOfTime("no world was found in the time allowed, or only one that rounding spoils")
         return totals
 
+    def extreme(self, atom: int, sign: int, deadline: float, nodes: int = MOST_NODES) -> Ints:
+        """A world (p,) in which the atom's total is as small (sign 1) or as great (−1) as in any.
+
+        Raises:
+            OutOfTime: not shown to be the extreme before the deadline, or in so many nodes of the search.
+        """
+        column = int(np.searchsorted(self.atoms, atom))
+        self.integer.allow(nodes)
+        outcome = self.integer.minimise({column: float(sign)}, deadline - time.monotonic())
+        totals = self._checked(outcome, {}) if outcome.status == "optimal" else None
+        if totals is None:
+            raise OutOfTime("the extreme was not found in the time allowed, or rounding spoils it")
+        return totals
+
     def _solved(
         self,
         program: Program,

@@ -1,0 +1,265 @@
+"""Certificates of an audit: which answers locate a record, in words, as an equation and as SQL.
+
+Promise: none of the answers named can be spared. By reals anybody adds up the equation; by integers a table
+that agrees with the answers and has another value does not exist. The claim is about the time when the record
+was first located in the way that the finding names, with the answers known then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from auditor.history.differences import Differences
+from auditor.history.findings import Certificate, Term
+from auditor.history.parties import PartyColumn, Source, query_of
+from cae_sql.inference.irreducible import Claims, End, Proved
+from cae_sql.inference.standing import EXACT, KEEPS
+
+FEW = 400
+"""Answers up to which a certificate is looked for among all that were known at the time."""
+
+
+class Prover:
+    """Makes the certificates of one party and column."""
+
+    def __init__(self, part: PartyColumn, differences: Differences | None = None) -> None:
+        """Take what is known now.
+
+        Args:
+            part: The party's column.
+            differences: Of all that was told, settled already or not: two answers often do what many do.
+        """
+        self._part, self._standing = part, part.standing
+        self._differences = differences
+        self._claims = Claims(len(part.standing.truth), part.standing.top, part.standing.answers)
+
+    def proved(self, record: int) -> tuple[Proved, Sequence[Source]] | None:
+        """What locates a record, and where its answers come from; None where no proof was found in time."""
+        standing = self._standing
+        state = int(standing.by_integers[record])
+        if state == KEEPS:
+            return None
+        reals = int(standing.by_reals[record]) == state
+        since = int((standing.since_reals if reals else standing.since_integers)[record])
+        if state == EXACT and record in standing.alone:
+            number = standing.alone[record]
+            if number < since or since == 0:
+                return self._named(self._of_one(record, number))
+        pair = self._of_two(record) if state == EXACT else None
+        if pair is not None:
+            return pair
+        numbers = list(range(since)) if since <= FEW else self._near(record, since)
+        digits = any(self._part.sources[number].fact.digits for number in numbers)
+        found = self._by_reals(numbers, record, state) if reals and not digits else None
+        if found is None:
+            found = self._by_integers(numbers, record, state)
+        return None if found is None else self._named(found)
+
+    def _named(self, found: Proved) -> tuple[Proved, Sequence[Source]]:
+        return found, [self._part.sources[number] for number in found.numbers]
+
+    def _of_one(self, record: int, number: int) -> Proved:
+        value = int(self._standing.truth[record])
+        end = End(((number, Fraction(1)),), Fraction(value))
+        kind = "integers" if self._part.sources[number].fact.digits else "reals"
+        return Proved(record, value, value, (number,), kind, end, end)  # type: ignore[arg-type]
+
+    def _of_two(self, record: int) -> tuple[Proved, Sequence[Source]] | None:
+        """Two answers that differ by the record alone."""
+        pair = None if self._differences is None else self._differences.of(record)
+        if pair is None:
+            return None
+        standing, value = self._standing, int(self._standing.truth[record])
+        answers = []
+        for source in pair:
+            query = query_of(source.fact)
+            answers.append(query.answered(int(query.of(standing.truth))))
+        found = Claims(len(standing.truth), standing.top, answers).by_reals([0, 1], record, value, value)
+        if found is None or len(found.numbers) < 2:
+            return None
+        return found, list(pair)
+
+    def _near(self, record: int, since: int) -> list[int]:
+        """Of very many answers those that bear on a record: tied to it by few steps, smallest first."""
+        answers = self._standing.answers[:since]
+        chosen: dict[int, None] = {}
+        reached = np.zeros(len(self._standing.truth), dtype=np.bool_)
+        reached[record] = True
+        order = sorted(range(since), key=lambda number: len(answers[number].members))
+        for _ in range(3):
+            for number in order:
+                if number not in chosen and len(chosen) < FEW and reached[answers[number].members].any():
+                    chosen[number] = None
+                    reached[answers[number].members] = True
+        return sorted(chosen)
+
+    def _by_reals(self, numbers: Sequence[int], record: int, state: int) -> Proved | None:
+        claims = self._claims
+        low, high = claims.interval(numbers, record)
+        if state == EXACT and low != high:
+            return None
+        used = claims.support(numbers, record)
+        found = claims.by_reals(used, record, low, high)
+        return found or claims.by_reals(numbers, record, low, high)
+
+    def _by_integers(self, numbers: Sequence[int], record: int, state: int) -> Proved | None:
+        standing = self._standing
+        low, high = int(standing.low[record]), int(standing.high[record])
+        allowed = [int(standing.truth[record])] if state == EXACT else list(range(low, high + 1))
+        return self._claims.by_integers(numbers, record, allowed)
+
+
+def certificate(part: PartyColumn, found: Proved, sources: Sequence[Source], name: str) -> Certificate:
+    """A proof as an audit shows it.
+
+    Args:
+        part: The party's column.
+        found: The proof.
+        sources: Where its answers come from, in their order.
+        name: What the record is called.
+    """
+    names = {number: f"A{place + 1}" for place, number in enumerate(found.numbers)}
+    lower = dict(found.lower.terms) if found.lower else {}
+    upper = dict(found.upper.terms) if found.upper else {}
+    terms = []
+    for number, source in zip(found.numbers, sources, strict=True):
+        weight = lower.get(number, upper.get(number)) if found.kind == "reals" else None
+        kind = source.fact.kind
+        terms.append(
+            Term(
+                source.cited,
+                names[number],
+                kind,
+                len(source.fact.records),
+                value_of(part, source),
+                weight,
+                source.sql,
+            )
+        )
+    equation, sql = _equation(part, found, sources, names)
+    return Certificate(found.kind, tuple(terms), _sentence(part, found, terms, name), equation, sql)
+
+
+def direct(part: PartyColumn, record: int, source: Source, name: str) -> Certificate:
+    """The row itself was read."""
+    value = value_of(part, source)
+    term = Term(source.cited, "A1", "row", 1, value, Fraction(1), source.sql)
+    column = part.column.protect.column
+    sentence = f"Statement {source.cited.number} read the row of {name}: {column} = {written(value)}."
+    return Certificate("direct", (term,), sentence, f"x = A1 = {written(value)}", source.sql)
+
+
+def value_of(part: PartyColumn, source: Source) -> Fraction:
+    """What a source says, in units of the column: Σ coefficient · value, or the extreme."""
+    query = query_of(source.fact)
+    protect, units = part.column.protect, int(query.of(part.standing.truth))
+    if query.kind != "sum":
+        return protect.minimum + protect.grid * units
+    weight = len(query.members) if query.coefficients is None else int(query.coefficients.sum())
+    return protect.minimum * weight + protect.grid * units
+
+
+def written(value: Fraction) -> str:
+    """A number as people write it."""
+    if value.denominator == 1:
+        return str(value.numerator)
+    decimal = format(float(value), ".12g")
+    return decimal if Fraction(decimal) == value else f"{value.numerator}/{value.denominator}"
+
+
+def _weight(source: Source) -> int:
+    fact = source.fact
+    return len(fact.records) if fact.coefficients is None else int(fact.coefficients.sum())
+
+
+def _side(
+    part: PartyColumn, found: Proved, end: End, sources: dict[int, Source], names: dict[int, str]
+) -> tuple[str, str]:
+    """One end of a claim as text and as SQL: Σ λ A + constant."""
+    protect = part.column.protect
+    rest = end.bound - sum(
+        (weight * _units(part, sources[number]) for number, weight in end.terms), start=Fraction(0)
+    )
+    shift = sum((weight * _weight(sources[number]) for number, weight in end.terms), start=Fraction(0))
+    constant = protect.minimum * (1 - shift) + protect.grid * rest
+    parts = [(weight, names[number], _recomputed(part, sources[number])) for number, weight in end.terms]
+    text = _added(
+        [(weight, written(abs(weight)) + " ", named) for weight, named, _ in parts], constant, written
+    )
+    if not all(asked for _, _, asked in parts):
+        return text, ""
+    factors = [(weight, f"{_sql_number(abs(weight))} * ", f"({asked})") for weight, _, asked in parts]
+    return text, _added(factors, constant, _sql_number)
+
+
+def _added(
+    parts: Sequence[tuple[Fraction, str, str]], constant: Fraction, number: Callable[[Fraction], str]
+) -> str:
+    """Weights times names, and a constant, as a sum."""
+    text = ""
+    for weight, size, name in parts:
+        sign = ("- " if weight < 0 else "") if not text else (" - " if weight < 0 else " + ")
+        text += sign + ("" if abs(weight) == 1 else size) + name
+    if text and not constant:
+        return text
+    if not text:
+        return number(constant) if constant >= 0 else f"-{number(-constant)}"
+    return f"{text} {'-' if constant < 0 else '+'} {number(abs(constant))}"
+
+
+def _units(part: PartyColumn, source: Source) -> int:
+    return int(query_of(source.fact).of(part.standing.truth))
+
+
+def _recomputed(part: PartyColumn, source: Source) -> str:
+    """SQL of Σ coefficient · value, in units of the column."""
+    if source.fact.factor is None or not source.sql:
+        return ""
+    if source.fact.factor == 1:
+        return source.sql
+    return f"{_sql_number(source.fact.factor)} * ({source.sql})"
+
+
+def _sql_number(value: Fraction) -> str:
+    return str(value.numerator) if value.denominator == 1 else f"({value.numerator}.0 / {value.denominator})"
+
+
+def _equation(
+    part: PartyColumn, found: Proved, sources: Sequence[Source], names: dict[int, str]
+) -> tuple[str, str]:
+    by_number = dict(zip(found.numbers, sources, strict=True))
+    if found.kind == "integers" or found.lower is None or found.upper is None:
+        values = [f"{names[n]} = {written(value_of(part, s))}" for n, s in by_number.items()]
+        protect = part.column.protect
+        low, high = (protect.minimum + protect.grid * end for end in (found.low, found.high))
+        claim = f"x = {written(low)}" if low == high else f"{written(low)} <= x <= {written(high)}"
+        return f"{', '.join(values)}: {claim} in every table on the grid", ""
+    lower, sql = _side(part, found, found.lower, by_number, names)
+    if found.lower.terms == found.upper.terms and found.lower.bound == found.upper.bound:
+        bound = part.column.protect.minimum + part.column.protect.grid * found.lower.bound
+        return f"x = {lower} = {written(bound)}", f"SELECT {sql} AS value" if sql else ""
+    upper, other = _side(part, found, found.upper, by_number, names)
+    minimum, unit = part.column.protect.minimum, part.column.protect.grid
+    ends = [written(minimum + unit * end.bound) for end in (found.lower, found.upper)]
+    equation = f"{ends[0]} = {lower} <= x <= {upper} = {ends[1]}"
+    return equation, f"SELECT {sql} AS lower, {other} AS upper" if sql and other else ""
+
+
+def _sentence(part: PartyColumn, found: Proved, terms: Sequence[Term], name: str) -> str:
+    protect = part.column.protect
+    low, high = (written(protect.minimum + protect.grid * end) for end in (found.low, found.high))
+    what = f"is {low}" if low == high else f"lies between {low} and {high}"
+    statements = sorted({term.statement.number for term in terms})
+    numbers = ", ".join(map(str, statements[:8])) + (" …" if len(statements) > 8 else "")
+    asked = f"statement {numbers}" if len(statements) == 1 else f"statements {numbers}"
+    answers = "one answer" if len(terms) == 1 else f"{len(terms)} answers together"
+    how = {
+        "reals": "they add up to it" if len(terms) > 1 else "it says so",
+        "integers": f"no other table of values from {written(protect.minimum)} to {written(protect.maximum)} "
+        f"in steps of {written(protect.grid)} agrees with them",
+    }[found.kind]
+    needed = " None of them can be left out." if len(terms) > 1 and found.irreducible else ""
+    return f"{protect.column} of {name} {what}: {answers} ({asked}) leave nothing else; {how}.{needed}"

@@ -1,0 +1,255 @@
+"""What one logged statement teaches, as far as it is modelled, and what of it is not.
+
+    text --sorting--> parts --binding--> text without parameters --dialects--> DuckDB's SQL
+      --auditor.sql--> qualified tree --lineage--> SQL that lists records --public instance--> facts
+
+Promises that a statement counts as public only if it was understood and reads no protected column, or names
+neither the protected column nor anything that could hold it. Nothing that a statement shows of a protected
+column is left out: it is a fact, or it is named as not modelled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from auditor.database import Database, StatementFailed
+from auditor.history.binding import Unbound, bound
+from auditor.history.facts import Fact, Unusable, facts_of
+from auditor.history.lineage import Grid, Known, Lowered, lower
+from auditor.history.mentions import Mentions
+from auditor.history.sorting import Part, parts_of
+from auditor.sql.catalogue import listed
+from auditor.sql.classify import classify
+from auditor.sql.columns import write_out
+from auditor.sql.dialects import translate
+from auditor.sql.limits import parse
+from auditor.sql.lower import generate
+from auditor.sql.names import qualify, readable
+from auditor.sql.plainer import rewrite
+from auditor.sql.schema import folded
+from auditor.sql.shape import DATA, shape_of
+from auditor.sql.sizes import bound as sized
+from auditor.sql.statement import Plan
+from auditor.sql.understood import NotUnderstood
+
+OWN = frozenset({"duckdb", "postgres", ""})
+"""Dialects that the project reads itself; others go through sqlglot."""
+CATALOGUE = "catalogue"
+PUBLIC = "public"
+
+
+@dataclass(frozen=True)
+class Work:
+    """One SELECT that shows something of a protected column."""
+
+    sql: str
+    """Lists records, in the public instance."""
+    outputs: tuple[tuple[str, Known | None], ...]
+    limit: int | None
+    shown: str
+    """The statement as the database has it: its tables, its names, its parameters written in."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What a statement teaches."""
+
+    kind: str
+    """By which it is counted; see `docs/audit.md`."""
+    works: tuple[Work, ...] = ()
+    unmodelled: tuple[tuple[str, str], ...] = ()
+    """Kind and reason of what it shows besides."""
+
+
+@dataclass(eq=False)
+class Taught:
+    """A lesson's facts, and how the places that they stand in look."""
+
+    facts: list[Fact] = field(default_factory=list)
+    publics: dict[tuple[int, int], dict[int, object]] = field(default_factory=dict)
+    """By branch and row, the public values of the row by column; only of rows that have facts."""
+    unmodelled: list[tuple[str, str]] = field(default_factory=list)
+    """What turned out not to be modelled when it ran."""
+
+
+class School:
+    """Reads statements over one database."""
+
+    def __init__(self, database: Database, grids: Sequence[Grid]) -> None:
+        """Take the database as it is now."""
+        self._database, self._grids = database, list(grids)
+        self._mentions = Mentions(database.schema)
+
+    # --- reading
+
+    def lesson(self, sql: str, parameters: Sequence[str | None] | None, dialect: str) -> Lesson:
+        """What a statement teaches; nothing runs yet."""
+        parts = parts_of(sql, dialect)
+        if not parts:
+            return Lesson("empty")
+        lessons = [self._part(part, parameters, dialect) for part in parts]
+        first = next((each for each in lessons if each.works), None)
+        first = first or next((each for each in lessons if each.unmodelled), lessons[0])
+        works = tuple(work for each in lessons for work in each.works)
+        return Lesson(first.kind, works, tuple(dict.fromkeys(u for each in lessons for u in each.unmodelled)))
+
+    def _part(self, part: Part, parameters: Sequence[str | None] | None, dialect: str) -> Lesson:
+        if part.kind != "query":
+            return self._other(part, dialect)
+        try:
+            text = bound(part.sql, parameters, dialect)
+            return self._query(text, dialect)
+        except Unbound as error:
+            return self._not_read(part.sql, dialect, "parameters", str(error))
+        except NotUnderstood as error:
+            return self._not_read(part.sql, dialect, error.reason.code, error.reason.message)
+        except RecursionError:
+            return self._not_read(part.sql, dialect, "too-large", "The statement is nested too deeply.")
+        except SqlglotError as error:
+            return self._not_read(part.sql, dialect, "syntax", str(error).splitlines()[0])
+
+    def _other(self, part: Part, dialect: str) -> Lesson:
+        """Statements that are no queries may still show, or copy, protected values."""
+        if part.kind in ("transaction", "settings", "preparation", "empty"):
+            return Lesson(part.kind)
+        if part.kind == "cursor":
+            return Lesson(part.kind)  # what a cursor shows is counted where it is declared
+        if part.kind == "explanation":
+            ran = "ANALYZE" in part.sql.upper().split("SELECT")[0]
+            return (
+                self._not_read(part.sql, dialect, "EXPLAIN", "plans show estimates", part.kind)
+                if ran
+                else Lesson(part.kind)
+            )
+        if part.kind in ("definition", "change") and not self._mentions.copies(part.sql):
+            return Lesson(part.kind)
+        if part.kind == "call":
+            return Lesson("unmodelled", (), (("call or EXECUTE", "what it runs is not in the statement"),))
+        kinds = {
+            "definition": "copied into another table",
+            "change": "change that reads the protected column",
+        }
+        kind = kinds.get(part.kind, f"{part.sql.split(None, 1)[0].upper()[:20]} statement")
+        return self._not_read(part.sql, dialect, kind, "what it tells is not followed", part.kind)
+
+    def _not_read(self, sql: str, dialect: str, code: str, reason: str, otherwise: str = PUBLIC) -> Lesson:
+        """Not understood: unmodelled, unless nothing in it could be protected."""
+        if code == "catalogue":
+            return Lesson(CATALOGUE)
+        mention = self._mentions.of(sql, dialect)
+        if mention is None and otherwise == "unknown" and self._mentions.touches(sql):
+            mention = "row"
+        if mention is None and code in ("unknown-column", "unknown-table", "engine", "parameters"):
+            mention = "unknown"
+        if mention is None:
+            return Lesson(otherwise)
+        kind = self._mentions.kind_of(sql, code, mention)
+        return Lesson("unmodelled", (), ((kind, reason),))
+
+    def _query(self, text: str, dialect: str) -> Lesson:
+        schema = self._database.schema
+        text = self._mentions.plain_names(text, dialect)
+        if dialect in OWN:
+            sql = translate(text, "postgres" if dialect == "postgres" else "duckdb", schema)
+        else:
+            sql = sqlglot.transpile(text, read=dialect, write="duckdb")[0]
+        shape = shape_of(schema)
+        if isinstance(listed(sql, schema, shape.describe), Plan):
+            return Lesson(CATALOGUE)
+        tree = parse(sql)
+        sized(tree, schema)
+        rewrite(tree)
+        classify(tree, readable(schema))
+        while isinstance(tree, exp.Subquery):
+            tree = tree.this
+        write_out(tree, shape.describe)
+        tree = qualify(tree, schema)
+        classify(tree, readable(schema))
+        shown = self._as_stored(tree)
+        found = lower(tree, schema, self._grids)
+        works = tuple(self._work(each, shown) for each in found.lowered)
+        unmodelled = tuple((each.kind, each.reason) for each in found.opaque)
+        return Lesson(_kind(found.lowered, found.functions, bool(unmodelled)), works, unmodelled)
+
+    def _work(self, lowered: Lowered, shown: str) -> Work:
+        return Work(generate(lowered.tree), tuple(lowered.outputs), lowered.limit, shown)
+
+    def _as_stored(self, tree: exp.Query) -> str:
+        """A qualified statement with the tables' names as the database has them."""
+        copy = tree.copy()
+        paths = {folded(table.name): table.path for table in self._database.schema.tables}
+        for table in copy.find_all(exp.Table):
+            if table.db == DATA:
+                schema, name = paths[table.name]
+                table.set("db", exp.to_identifier(schema, quoted=True))
+                table.set("this", exp.to_identifier(name, quoted=True))
+        return generate(copy)
+
+    # --- running
+
+    def taught(self, lesson: Lesson) -> Taught:
+        """Run what lists records, and read its facts."""
+        result = Taught()
+        for branch, work in enumerate(lesson.works):
+            names = tuple(f"c{place}" for place in range(len(work.outputs)))
+            plan = Plan(work.sql, (), work.sql, names, ())
+            try:
+                table = self._database.run_public(plan)
+            except StatementFailed as error:
+                result.unmodelled.append(
+                    (f"could not be run again ({error.code})", "it failed on the data as they are")
+                )
+                continue
+            if work.limit is not None and table.num_rows > work.limit:
+                result.unmodelled.append(("LIMIT", "which rows LIMIT left is not known"))
+                continue
+            known = [each for _, each in work.outputs]
+            problems: list[Unusable] = []
+            result.facts += facts_of(table, known, branch, self._grids, problems)
+            result.unmodelled += dict.fromkeys((each.kind, str(each)) for each in problems)
+            self._note_publics(result, table, known, branch)
+        return result
+
+    def _note_publics(self, result: Taught, table: object, known: list[Known | None], branch: int) -> None:
+        """Public values of the rows, where there are few rows: they say which row an answer is."""
+        import pyarrow as pa
+
+        assert isinstance(table, pa.Table)
+        if table.num_rows == 1 or table.num_rows > 5_000:
+            return
+        columns = {place: table.column(place).to_pylist() for place, each in enumerate(known) if each is None}
+        for row in range(table.num_rows):
+            result.publics[branch, row] = {place: values[row] for place, values in columns.items()}
+
+
+def _kind(lowered: Sequence[Lowered], functions: Sequence[str], unmodelled: bool) -> str:
+    if not lowered:
+        return "unmodelled" if unmodelled else PUBLIC
+    if any(not each.aggregated for each in lowered) and not functions:
+        return "row-level"
+    if any(each.grouped for each in lowered):
+        return "GROUP BY"
+    return functions[0] if functions else "SUM"
+
+
+def term_sql(work: Work, fact: Fact, publics: dict[int, object] | None) -> str:
+    """A query for the one number of a result that a fact was read off, "" where the rows look alike."""
+    from auditor.sql.parameters import literal
+
+    names = ", ".join(f"c{place}" for place in range(len(work.outputs)))
+    asked = f"SELECT c{fact.place[2]} FROM ({work.shown}) AS q({names})"
+    if publics is None:
+        return asked
+    try:
+        conditions = [
+            f"c{place} IS NOT DISTINCT FROM {literal(value).sql(dialect='duckdb')}"
+            for place, value in publics.items()
+        ]
+    except NotUnderstood:
+        return ""
+    return f"{asked} WHERE {' AND '.join(conditions)}" if conditions else ""

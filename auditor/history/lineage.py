@@ -1,0 +1,545 @@
+"""Which records every shown number of a statement is about, and with which weights: lineage by lowering.
+
+A qualified statement (see `auditor.sql`) is rewritten so that each output that comes from a protected column
+lists records and weights instead, through derived tables, WITH queries, joins, windows and aggregates of
+aggregates. Promises that an output is listed only if it is a linear form, a MAX or a MIN of protected values
+that the statement shows to whoever asked; everything else that reads a protected column is named in `opaque`,
+and nothing of a SELECT whose rows a protected value chooses is listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal
+
+from sqlglot import exp
+from sqlglot.optimizer.scope import Scope, traverse_scope
+
+from auditor.history.expressions import NotLinear, Reader
+from auditor.history.forms import Form
+from auditor.sql.schema import Schema, folded
+from auditor.sql.scopes import own_nodes, sources_of
+from auditor.sql.shape import DATA
+from auditor.sql.understood import NotUnderstood
+from auditor.sql.windows import is_windowed
+
+What = Literal["record", "form", "max", "min"]
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a column holds of a protected column."""
+
+    column: int
+    """The protected column's position."""
+    what: What
+    """A record number, a form, or the list of records whose extreme is meant."""
+    blur: float = 0.0
+    """As `Form.blur`."""
+    whole: bool = False
+    """As `Form.whole`."""
+    plain: Literal["", "sum", "avg"] = ""
+    """Whether it is SUM or AVG of the column itself, shown as it is."""
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """A column that comes from a protected one in a way that is not modelled."""
+
+    kind: str
+    reason: str
+
+
+Kind = Known | Hidden | None
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Of a protected column, what decides whether arithmetic loses something."""
+
+    minimum: Fraction
+    maximum: Fraction
+    unit: Fraction
+
+    @property
+    def binary(self) -> bool:
+        """Whether the values are 0 and 1."""
+        return self.minimum == 0 and self.maximum == 1 == self.unit
+
+
+@dataclass
+class Lowered:
+    """A statement that lists what it shows."""
+
+    tree: exp.Query
+    """With one column per output, those not modelled NULL."""
+    outputs: Sequence[tuple[str, Known | None]]
+    """Name and meaning of each column; None: public, or not modelled."""
+    limit: int | None = None
+    """Rows that the statement shows where more than these leave open which they are."""
+    grouped: bool = False
+    aggregated: bool = False
+
+
+@dataclass
+class Found:
+    """What lowering found."""
+
+    lowered: list[Lowered] = field(default_factory=list)
+    """One for each branch of a UNION."""
+    opaque: list[Hidden] = field(default_factory=list)
+    """What reads a protected column and is not modelled."""
+    functions: list[str] = field(default_factory=list)
+    """Aggregates of protected columns that are, by name."""
+
+
+def lower(tree: exp.Query, schema: Schema, grids: Sequence[Grid]) -> Found:
+    """Lower a qualified, classified tree; the tree is used up."""
+    found = Found()
+    _Lowering(tree, schema, grids, found).run()
+    return found
+
+
+class _Lowering:
+    """Reads the SELECTs of a tree, inner ones first."""
+
+    def __init__(self, tree: exp.Query, schema: Schema, grids: Sequence[Grid], found: Found) -> None:
+        self._tree, self._schema, self._grids, self._found = tree, schema, grids, found
+        self._outputs: dict[int, list[tuple[str, Kind]]] = {}
+        self._tainted: dict[int, Hidden] = {}
+        self._limits: dict[int, int] = {}
+        self._notes: dict[int, list[Hidden]] = {}
+        self._shapes: dict[int, tuple[bool, bool]] = {}
+
+    def run(self) -> None:
+        scopes = list(traverse_scope(self._tree))
+        seen, there = 0, len(list(self._tree.find_all(exp.Select)))
+        for scope in scopes:
+            node = scope.expression
+            if isinstance(node, exp.Select):
+                seen += 1
+                _Select(self, scope).read()
+            elif isinstance(node, exp.SetOperation):
+                self._combine(scope)
+            elif not isinstance(node, exp.Subquery):
+                raise NotUnderstood("construct", name="This way of nesting queries")
+        if seen != there:
+            raise NotUnderstood("construct", name="This way of nesting queries")
+        for branch in self._branches(self._tree):
+            self._root(branch)
+
+    # --- what others ask
+
+    def grid(self, column: int) -> Grid:
+        """The grid of a protected column."""
+        return self._grids[column]
+
+    def named(self, function: str) -> None:
+        """Note an aggregate of a protected column."""
+        if function not in self._found.functions:
+            self._found.functions.append(function)
+
+    def note(self, query: exp.Expr, hidden: Hidden) -> None:
+        """Note what a SELECT shows that is not modelled."""
+        self._notes.setdefault(id(query), []).append(hidden)
+
+    def settle(
+        self,
+        select: exp.Select,
+        outputs: list[tuple[str, Kind]],
+        taint: Hidden | None,
+        shape: tuple[bool, bool],
+    ) -> None:
+        """Keep what a SELECT gives."""
+        self._outputs[id(select)], self._shapes[id(select)] = outputs, shape
+        if taint is not None:
+            self._tainted[id(select)] = taint
+
+    def limited(self, select: exp.Select, limit: int) -> None:
+        """Note that a SELECT shows some of its rows, and not which."""
+        self._limits[id(select)] = limit
+
+    def taint_of(self, query: exp.Expr) -> Hidden | None:
+        """Why a query's rows hang on protected values, or None."""
+        while isinstance(query, exp.Subquery):
+            query = query.this
+        return self._tainted.get(id(query))
+
+    def outputs_of(self, query: exp.Expr) -> list[tuple[str, Kind]]:
+        """A query's columns."""
+        while isinstance(query, exp.Subquery):
+            query = query.this
+        return self._outputs[id(query)]
+
+    def is_top(self, query: exp.Expr) -> bool:
+        """Whether what a query gives is what the statement shows."""
+        return any(branch is query for branch in self._branches(self._tree))
+
+    def columns_of(self, source: exp.Table | Scope) -> dict[str, Kind]:
+        """A source's columns."""
+        if isinstance(source, Scope):
+            return dict(self.outputs_of(source.expression))
+        if source.db != DATA:
+            raise NotUnderstood("construct", name="This source")
+        for table in self._schema.tables:
+            if folded(table.name) == source.name:
+                columns: dict[str, Kind] = {folded(column.name): None for column in table.columns}
+                for position, each in self._schema.protected_of(table):
+                    columns[folded(each.column)] = Known(position, "record")
+                return columns
+        raise NotUnderstood("unknown-table", name=source.name, near="")
+
+    def unique_of(self, source: exp.Table | Scope) -> set[str]:
+        """A table's columns that tell all rows apart."""
+        if isinstance(source, Scope):
+            return set()
+        tables = [table for table in self._schema.tables if folded(table.name) == source.name]
+        return {folded(column.name) for table in tables for column in table.columns if column.unique}
+
+    # --- set operations
+
+    def _combine(self, scope: Scope) -> None:
+        node = scope.expression
+        assert isinstance(node, exp.SetOperation)
+        sides = [side.expression for side in scope.set_operation_scopes]
+        taint = next((found for found in map(self.taint_of, sides) if found), None)
+        left, right = (self.outputs_of(side) for side in sides)
+        reads = any(kind is not None for _, kind in left + right)
+        plain = isinstance(node, exp.Union) and node.args.get("distinct") is False
+        cut = bool(node.args.get("limit") or node.args.get("offset"))
+        alike = len(left) == len(right) and all(a == b for (_, a), (_, b) in zip(left, right, strict=False))
+        self._outputs[id(node)] = left
+        if taint is None and reads and not self.is_top_union(node):
+            if not plain or node.args.get("by_name"):
+                taint = Hidden("set operation", "UNION, INTERSECT or EXCEPT compares protected values")
+            elif cut:
+                taint = Hidden("LIMIT", "LIMIT chooses among protected values")
+            elif not alike:
+                taint = Hidden("set operation", "the sides of a UNION hold different things")
+        if taint is not None:
+            self._tainted[id(node)] = taint
+
+    def is_top_union(self, node: exp.Expr) -> bool:
+        """Whether a UNION is what the statement shows, nothing cut off it."""
+        top: exp.Expr = self._tree
+        while isinstance(top, exp.Subquery):
+            top = top.this
+        while isinstance(top, exp.Union) and not (top.args.get("limit") or top.args.get("offset")):
+            if top is node:
+                return True
+            left = top.this.unnest() if isinstance(top.this, exp.Subquery) else top.this
+            right = top.expression.unnest() if isinstance(top.expression, exp.Subquery) else top.expression
+            if isinstance(right, exp.Union) and right is node:
+                return True
+            top = left
+        return False
+
+    def _branches(self, query: exp.Expr) -> list[exp.Expr]:
+        """The SELECTs whose rows the statement shows; a set operation that is not taken apart is one."""
+        while isinstance(query, exp.Subquery):
+            query = query.this
+        if self.is_top_union(query):
+            assert isinstance(query, exp.Union)
+            return self._branches(query.this) + self._branches(query.expression)
+        return [query]
+
+    # --- what is shown
+
+    def _root(self, branch: exp.Expr) -> None:
+        for hidden in self._notes.get(id(branch), []):
+            self._hide(hidden)
+        taint = self.taint_of(branch)
+        if taint is not None:
+            self._hide(taint)
+            return
+        if not isinstance(branch, exp.Select):
+            if any(kind is not None for _, kind in self.outputs_of(branch)):
+                self._hide(Hidden("set operation", "INTERSECT or EXCEPT compares what is shown"))
+            return
+        outputs: list[tuple[str, Known | None]] = []
+        for name, kind in self.outputs_of(branch):
+            if isinstance(kind, Hidden):
+                self._hide(kind)
+            outputs.append((name, kind if isinstance(kind, Known) else None))
+        if not any(kind for _, kind in outputs):
+            return
+        grouped, aggregated = self._shapes[id(branch)]
+        tree = self._alone(branch)
+        self._found.lowered.append(Lowered(tree, outputs, self._limits.get(id(branch)), grouped, aggregated))
+
+    def _alone(self, branch: exp.Select) -> exp.Query:
+        """A branch with the WITH queries around it."""
+        ctes: list[exp.Expr] = []
+        node: exp.Expr | None = branch.parent
+        while node is not None:
+            with_ = node.args.get("with_")
+            if isinstance(with_, exp.With):
+                ctes = [each.copy() for each in with_.expressions] + ctes
+            node = node.parent
+        alone = branch.copy()
+        if ctes:
+            own = alone.args.get("with_")
+            alone.set("with_", exp.With(expressions=ctes + (list(own.expressions) if own else [])))
+        return alone
+
+    def _hide(self, hidden: Hidden) -> None:
+        if hidden not in self._found.opaque:
+            self._found.opaque.append(hidden)
+
+
+class _Select:
+    """Reads one SELECT, and rewrites its projections."""
+
+    def __init__(self, whole: _Lowering, scope: Scope) -> None:
+        assert isinstance(scope.expression, exp.Select)
+        self._whole, self._scope, self._select = whole, scope, scope.expression
+        self._sources = {name: whole.columns_of(source) for name, source in sources_of(scope)}
+        self._taint: Hidden | None = None
+        for _, source in sources_of(scope):
+            if isinstance(source, Scope):
+                self._taint = self._taint or whole.taint_of(source.expression)
+        nodes = [node for node in own_nodes(self._select) if isinstance(node, exp.AggFunc)]
+        self.grouped = self._select.args.get("group") is not None
+        self.aggregated = self.grouped or any(not is_windowed(node) for node in nodes)
+        self._reader = Reader(self.kind_of, self._query_kind, whole.grid, whole.named)
+        self._reader.unique = self._is_unique
+
+    # --- names
+
+    def kind_of(self, column: exp.Column) -> Kind:
+        """What a column is, looked for in the queries around this one too."""
+        scope: Scope | None = self._scope
+        sources: Mapping[str, dict[str, Kind]] = self._sources
+        while scope is not None:
+            if column.table in sources and column.name in sources[column.table]:
+                return sources[column.table][column.name]
+            if not column.table and scope is self._scope:
+                return self._alias(column)
+            scope = scope.parent
+            if scope is not None and isinstance(scope.expression, exp.Select):
+                sources = {name: self._whole.columns_of(source) for name, source in sources_of(scope)}
+        raise NotUnderstood("unknown-column", name=column.name, near="")
+
+    def _alias(self, column: exp.Column) -> Kind:
+        for projection in self._select.expressions:
+            if projection.alias_or_name == column.name and projection.unalias() is not column:
+                return self._shown(projection.unalias())
+        for columns in self._sources.values():
+            if columns.get(column.name) is not None:
+                return columns[column.name]
+        return None
+
+    def _shown(self, node: exp.Expr) -> Kind:
+        return Hidden("expression", "a computed value") if self._reader.reads(node) else None
+
+    def _query_kind(self, query: exp.Expr) -> Kind:
+        """What a scalar subquery gives."""
+        taint = self._whole.taint_of(query)
+        if taint is not None:
+            return taint
+        kinds = [kind for _, kind in self._whole.outputs_of(query) if kind is not None]
+        return kinds[0] if kinds else None
+
+    # --- reading
+
+    def read(self) -> None:
+        """Read the clauses, then the projections."""
+        select = self._select
+        for node in own_nodes(select):
+            if isinstance(node, exp.Join):
+                if node.args.get("using") or node.args.get("method"):
+                    raise NotUnderstood("translation")
+                self._condition(node.args.get("on"), "join on the protected column")
+            if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
+                self.kind_of(node)
+        self._where()
+        group = select.args.get("group")
+        if group is not None:
+            self._condition(group, "GROUP BY the protected column")
+        for clause, kind in (
+            ("having", "HAVING on the protected column"),
+            ("qualify", "QUALIFY on the protected column"),
+        ):
+            self._condition(select.args.get(clause), kind)
+        outputs = self._projections()
+        self._order(outputs)
+        self._distinct(outputs)
+        self._limit(outputs)
+        if self._taint is not None:
+            outputs = [(name, self._taint) for name, _ in outputs]
+        self._whole.settle(select, outputs, self._taint, (self.grouped, self.aggregated))
+
+    def _condition(self, node: exp.Expr | None, kind: str) -> None:
+        if node is not None and self._taint is None and self._reader.reads(node):
+            self._taint = Hidden(kind, "which rows are shown hangs on protected values")
+
+    def _where(self) -> None:
+        where = self._select.args.get("where")
+        if where is None or not self._reader.reads(where):
+            return
+        kept: list[exp.Expr] = []
+        for conjunct in where.this.flatten() if isinstance(where.this, exp.And) else [where.this]:
+            if not self._reader.reads(conjunct):
+                kept.append(conjunct)
+                continue
+            indicator = self._reader.indicator(conjunct) if self.aggregated else None
+            if indicator is None or self._reader.indicated is not None or self._has_windows():
+                self._condition(where, "condition on the protected column")
+                return
+            self._reader.indicated = indicator
+        if kept:
+            where.set("this", exp.and_(*kept, copy=False))
+        else:
+            self._select.set("where", None)
+
+    def _has_windows(self) -> bool:
+        return any(isinstance(node, exp.Window | exp.Qualify) for node in own_nodes(self._select))
+
+    def _projections(self) -> list[tuple[str, Kind]]:
+        outputs: list[tuple[str, Kind]] = []
+        made: list[exp.Expr] = []
+        for projection in self._select.expressions:
+            name, node = projection.alias_or_name, projection.unalias()
+            kind: Kind = None
+            if self._taint is not None:
+                kind, node = self._taint, exp.null()
+            else:
+                kind, node = self._projected(node)
+            outputs.append((name, kind))
+            made.append(exp.alias_(node, name, quoted=True))
+        if self._taint is None:
+            self._select.set("expressions", made)
+        return outputs
+
+    def _projected(self, node: exp.Expr) -> tuple[Kind, exp.Expr]:
+        try:
+            if not self._reader.reads(node):
+                if self._reader.indicated is None or not node.find(exp.AggFunc):
+                    return None, node
+            if isinstance(node, exp.Column):
+                kind = self.kind_of(node)
+                return kind, exp.null() if isinstance(kind, Hidden) else node
+            shown = self._reader.shown(node, self._whole.is_top(self._select))
+        except NotLinear as reason:
+            return Hidden(reason.kind, str(reason)), exp.null()
+        if isinstance(shown.form, Form):
+            plain = "" if shown.form.blur or self._reader.indicated else self._plain(node)
+            return Known(shown.column, "form", shown.form.blur, shown.form.whole, plain), exp.Var(
+                this=shown.form.text
+            )
+        return Known(shown.column, shown.extreme, 0.0), exp.Var(this=shown.text)
+
+    def _plain(self, node: exp.Expr) -> Literal["", "sum", "avg"]:
+        while isinstance(node, exp.Paren | exp.Cast):
+            node = node.this
+        if isinstance(node, exp.Filter):
+            node = node.this
+        if not isinstance(node, exp.Sum | exp.Avg) or not isinstance(node.this, exp.Column):
+            return ""
+        kind = self.kind_of(node.this)
+        if not isinstance(kind, Known) or kind.what != "record":
+            return ""
+        return "sum" if isinstance(node, exp.Sum) else "avg"
+
+    def _order(self, outputs: list[tuple[str, Kind]]) -> None:
+        order = self._select.args.get("order")
+        if order is None or self._taint is not None:
+            return
+        names = dict(outputs)
+        reads = False
+        for ordered in order.expressions:
+            bare = isinstance(ordered.this, exp.Column) and not ordered.this.table
+            kind = names.get(ordered.this.name) if bare else None
+            reads = reads or kind is not None or self._reader.reads(ordered.this)
+        if self._reader.indicated is not None and order.find(exp.AggFunc):
+            reads = True
+        if not reads:
+            return
+        if self._select.args.get("limit") or self._select.args.get("offset"):
+            if self.aggregated and not self.grouped:
+                return
+            kind_name = "ORDER BY the protected column with LIMIT"
+            self._taint = Hidden(kind_name, "which rows are shown hangs on protected values")
+            return
+        self._select.set("order", None)
+        if self._whole.is_top(self._select) and not any(isinstance(kind, Known) for _, kind in outputs):
+            self._whole.note(
+                self._select, Hidden("ORDER BY the protected column", "the order of rows compares values")
+            )
+
+    def _distinct(self, outputs: list[tuple[str, Kind]]) -> None:
+        distinct = self._select.args.get("distinct")
+        if distinct is None or self._taint is not None or not any(kind for _, kind in outputs):
+            return
+        told_apart = any(name in self._unique() for name, kind in outputs if kind is None)
+        if (self.aggregated and self._whole.is_top(self._select) and not distinct.args.get("on")) or (
+            told_apart and not distinct.args.get("on")
+        ):
+            self._select.set("distinct", None)
+        else:
+            self._taint = Hidden("DISTINCT", "DISTINCT compares protected values")
+
+    def _is_unique(self, column: exp.Column) -> bool:
+        sources = dict(sources_of(self._scope))
+        if len(sources) != 1 or column.table not in sources:
+            return False
+        return column.name in self._whole.unique_of(sources[column.table])
+
+    def _unique(self) -> set[str]:
+        """Names of projections that tell all rows apart."""
+        found = set()
+        if len(self._sources) != 1 or self._select.args.get("joins"):
+            return found
+        ((_, source),) = list(sources_of(self._scope))
+        unique = self._whole.unique_of(source)
+        for projection in self._select.expressions:
+            node = projection.unalias()
+            if isinstance(node, exp.Column) and node.name in unique:
+                found.add(projection.alias_or_name)
+        return found
+
+    def _limit(self, outputs: list[tuple[str, Kind]]) -> None:
+        limit, offset = self._select.args.get("limit"), self._select.args.get("offset")
+        if (limit is None and offset is None) or self._taint is not None:
+            return
+        if self.aggregated and not self.grouped and offset is None:
+            if not (isinstance(limit.expression, exp.Literal) and limit.expression.name == "0"):
+                self._select.set("limit", None)
+                self._select.set("order", None)
+            return
+        if not any(kind for _, kind in outputs) or self._total(outputs):
+            return
+        count = limit.expression if limit is not None else None
+        if (
+            offset is None
+            and isinstance(count, exp.Literal)
+            and count.is_int
+            and self._whole.is_top(self._select)
+        ):
+            self._select.set("limit", None)
+            self._whole.limited(self._select, int(count.name))
+        else:
+            self._taint = Hidden("LIMIT", "which rows LIMIT leaves is not known")
+
+    def _total(self, outputs: list[tuple[str, Kind]]) -> bool:
+        """Whether ORDER BY tells all rows apart."""
+        order = self._select.args.get("order")
+        if order is None:
+            return False
+        aliases = {projection.alias_or_name: projection.unalias() for projection in self._select.expressions}
+        seen = []
+        for ordered in order.expressions:
+            node = ordered.this
+            if isinstance(node, exp.Column) and not node.table:
+                node = aliases.get(node.name, node)
+            seen.append(node)
+        if self.grouped:
+            keys = self._select.args["group"].expressions
+            return bool(keys) and all(key in seen for key in keys)
+        if len(self._sources) != 1 or self._select.args.get("joins"):
+            return False
+        ((_, source),) = list(sources_of(self._scope))
+        unique = self._whole.unique_of(source)
+        return any(isinstance(node, exp.Column) and node.name in unique for node in seen)

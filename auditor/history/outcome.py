@@ -1,0 +1,134 @@
+"""From what the parties know to findings: located records with their certificates, classes, widths."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auditor.history.certificates import Prover, certificate, direct
+from auditor.history.differences import Differences
+from auditor.history.findings import Certificate, ClassRisk, Finding, GateView, PartyFindings
+from auditor.history.parties import Party, PartyColumn
+from auditor.history.risks import class_findings, in_column_units
+from cae_sql.errors import OutOfTime
+from cae_sql.inference.bounds import Solved, intervals
+from cae_sql.inference.standing import EXACT, Standing
+
+Ints = NDArray[np.int64]
+MOST_CELLS = 30_000_000
+"""Atoms times answers up to which all intervals are worked out at the end; else those known already count."""
+
+
+class Table:
+    """What findings say about records of one protected column."""
+
+    def __init__(self, keys: Sequence[str], codes: Ints, names: list[dict[str, str]]) -> None:
+        self.keys, self.codes, self.names = keys, codes, names
+
+
+def findings_of(
+    party: Party, tables: Sequence[Table], differences: Sequence[Differences | None], stop: Callable[[], bool]
+) -> tuple[list[Finding], int]:
+    """The located records of a party, and for how many no certificate was found in time."""
+    found: list[Finding] = []
+    without = 0
+    for part, table, pairs in zip(party.columns, tables, differences, strict=True):
+        prover = Prover(part, pairs)
+        for record in np.flatnonzero(part.located).tolist():
+            finding = _finding(party, part, table, record, prover) if not stop() else None
+            if finding is None:
+                without += 1
+            else:
+                found.append(finding)
+    return sorted(found, key=lambda each: (each.first.number, each.record)), without
+
+
+def _finding(party: Party, part: PartyColumn, table: Table, record: int, prover: Prover) -> Finding | None:
+    protect = part.column.protect
+    first = part.cited[int(part.first[record])]
+    reals = part.cited[int(part.reals[record])] if part.reals[record] >= 0 else None
+    key = table.keys[record] if table.keys else ""
+    name = f"{protect.key} = {key}" if key else f"record {record}"
+    row = part.direct.get(record)
+    low = high = int(part.standing.truth[record])
+    kind = "exact"
+    shown: Certificate
+    if row is not None and row.cited.number <= first.number:
+        kind, shown = "direct", direct(part, record, row, name)
+    else:
+        proved = prover.proved(record)
+        if proved is None:
+            return None
+        claim, sources = proved
+        low, high = claim.low, claim.high
+        kind = "exact" if part.standing.by_integers[record] == EXACT else "approximate"
+        shown = certificate(part, claim, sources, name)
+    ends = in_column_units(part.column, np.array([low, high]))
+    return Finding(
+        record, key, protect.table, protect.column, party.name, kind,  # type: ignore[arg-type]
+        float(ends[0]), float(ends[1]), first, shown, reals,
+    )  # fmt: skip
+
+
+def party_findings(
+    party: Party, tables: Sequence[Table], found: Sequence[Finding], gate: GateView | None
+) -> tuple[PartyFindings, list[ClassRisk]]:
+    """How a party stands at the end."""
+    widths: Counter[float] = Counter()
+    classes: list[ClassRisk] = []
+    for part, table in zip(party.columns, tables, strict=True):
+        low, high = remaining(part.standing)
+        ends = in_column_units(part.column, low), in_column_units(part.column, high)
+        widths.update(np.round(ends[1] - ends[0], 9).tolist())
+        classes += class_findings(party.name, part.column, low, high, table.codes, table.names)
+    classes.sort(key=lambda each: -each.risk)
+    standings = [part.standing for part in party.columns]
+    direct_ones = sum(each.kind == "direct" for each in found)
+    return (
+        PartyFindings(
+            party=party.name,
+            users=tuple(party.users),
+            statements=party.statements,
+            answers=sum(len(each.answers) for each in standings),
+            located=sum(int((each.by_integers != 0).sum()) for each in standings),
+            exact=sum(int((each.by_integers == EXACT).sum()) for each in standings),
+            direct=direct_ones,
+            open=sum(int(each.open.sum()) for each in standings),
+            risk=max((each.risk for each in classes), default=0.0),
+            widths=tuple(sorted(widths.items())),
+            gate=gate,
+        ),
+        classes,
+    )
+
+
+def remaining(standing: Standing) -> tuple[Ints, Ints]:
+    """(n,) each, least and greatest value that is left, in units: by linear programs where feasible."""
+    known = standing.known
+    low, high = standing.low.copy(), standing.high.copy()
+    if known.count * max(1, len(known.matrix)) > MOST_CELLS or not standing.answers:
+        return low, high
+    first = known.members[0][known.members[1][:-1]]
+    wanted = standing.by_integers[first] != EXACT
+    if not wanted.any():
+        return low, high
+    try:
+        least, most = intervals(Solved(known, known.matrix @ known.totals(standing.truth[None])[0]), wanted)
+    except OutOfTime:
+        return low, high
+    labels = known.atoms.labels
+    # of a value between two grid values only the grid value inside can be
+    lower = np.array([-(-int(x.numerator) // int(x.denominator)) for x in least], dtype=np.int64)[labels]
+    upper = np.array([int(x.numerator) // int(x.denominator) for x in most], dtype=np.int64)[labels]
+    loose = ~standing.fixed
+    low[loose], high[loose] = np.maximum(low, lower)[loose], np.minimum(high, upper)[loose]
+    return low, high
+
+
+def for_party(found: Sequence[Finding], name: str) -> list[Finding]:
+    """The same findings, of another party that knows the same."""
+    return [replace(each, party=name) for each in found]

@@ -1,0 +1,268 @@
+"""Certificates that nothing can be dropped from: few answers that leave a record no other values.
+
+A claim is that a record's value, in units, is one of some values. By reals it is proved by two sums of
+answers, one for each end, whose multipliers anybody adds up (weak duality). By integers it is proved by there
+being no table on the grid that agrees with the answers and has another value. In both cases answers are
+dropped as long as the claim survives, so that in the end each one is needed.
+
+Source: `mathematics.md`, 2 (certificates).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
+from math import ceil, floor
+from typing import Literal
+
+import numpy as np
+
+from cae_sql.errors import OutOfTime
+from cae_sql.inference.answers import Answer, Ints, Query
+from cae_sql.inference.bounds import ByPrograms, Solved, intervals
+from cae_sql.inference.knowledge import Knowledge
+from cae_sql.inference.programs import constraints, is_world
+from cae_sql.inference.solver import Program
+
+SECONDS = 30.0
+"""For one certificate; what is not shown to be dispensable by then stays in, and it says so."""
+
+
+@dataclass(frozen=True)
+class End:
+    """The proof of one end of a claim: Σ multiplier · answer + rest is a bound on the record's value."""
+
+    terms: tuple[tuple[int, Fraction], ...]
+    """(answer's number, multiplier of its sum of units), none 0."""
+    bound: Fraction
+    """In units, of the record."""
+
+
+@dataclass(frozen=True)
+class Proved:
+    """A claim and what proves it."""
+
+    record: int
+    low: int
+    high: int
+    """Least and greatest value that the claim leaves, in units."""
+    numbers: tuple[int, ...]
+    """The answers, ascending; none can be spared."""
+    kind: Literal["reals", "integers"]
+    lower: End | None = None
+    upper: End | None = None
+    """By reals."""
+    irreducible: bool = True
+    """False where time was up before every answer had been tried."""
+
+
+class Claims:
+    """Certificates over one system of answers."""
+
+    def __init__(self, size: int, top: int, answers: Sequence[Answer]) -> None:
+        """Take the answers, in units; they agree with a table on the grid 0 … top."""
+        self._size, self._top, self._answers = size, top, answers
+
+    def _solved(self, numbers: Sequence[int], record: int) -> tuple[Solved, int]:
+        """The system of some answers, over the records in them, and where the record is."""
+        everybody = self._everybody(numbers, record)
+        local = self._local(numbers, everybody)
+        return Solved(*Knowledge.of(len(everybody), self._top, local)), int(
+            np.searchsorted(everybody, record)
+        )
+
+    def _everybody(self, numbers: Sequence[int], record: int) -> Ints:
+        members = (self._answers[number].members for number in numbers)
+        found: Ints = np.unique(np.concatenate([np.array([record]), *members]))
+        return found
+
+    def _local(self, numbers: Sequence[int], everybody: Ints) -> list[Answer]:
+        chosen = (self._answers[number] for number in numbers)
+        return [replace(answer, members=np.searchsorted(everybody, answer.members)) for answer in chosen]
+
+    # --- by reals
+
+    def interval(self, numbers: Sequence[int], record: int) -> tuple[int, int]:
+        """Least and greatest grid value in the interval that multipliers prove."""
+        system, place = self._solved(numbers, record)
+        system = Solved(replace(system.known, extremes=()), system.sums)
+        wanted = np.zeros(system.known.count, dtype=np.bool_)
+        atom = int(system.known.atoms.labels[place])
+        wanted[atom] = True
+        least, most = intervals(system, wanted)
+        return ceil(least[atom]), floor(most[atom])
+
+    def by_reals(self, numbers: Sequence[int], record: int, low: int, high: int) -> Proved | None:
+        """A certificate by reals that the value lies in low … high; None where these answers have none."""
+
+        def holds(some: Sequence[int]) -> bool:
+            found = self.interval(some, record)
+            return low <= found[0] and found[1] <= high
+
+        if not holds(numbers):
+            return None
+        kept, whole = _spared(list(numbers), holds, time.monotonic() + SECONDS)
+        ends = [self._end(kept, record, sign) for sign in (1, -1)]
+        if any(end is None for end in ends):
+            return None
+        lower, upper = ends
+        assert lower is not None
+        assert upper is not None
+        if ceil(lower.bound) < low or floor(upper.bound) > high:
+            return None
+        return Proved(
+            record, ceil(lower.bound), floor(upper.bound), tuple(kept), "reals", lower, upper, whole
+        )
+
+    def support(self, numbers: Sequence[int], record: int) -> list[int]:
+        """Answers that suffice for both ends by reals: those with a multiplier, and extremes near them."""
+        ends = [self._end(numbers, record, sign) for sign in (1, -1)]
+        used = {number for end in ends if end is not None for number, _ in end.terms}
+        members = np.unique(np.concatenate([np.array([record]), *(self._answers[n].members for n in used)]))
+        for number in numbers:
+            answer = self._answers[number]
+            if answer.kind != "sum" and np.isin(answer.members, members).any():
+                used.add(number)
+        return sorted(used)
+
+    def _end(self, numbers: Sequence[int], record: int, sign: int) -> End | None:
+        system, place = self._solved(numbers, record)
+        known = replace(system.known, extremes=())
+        atom = int(known.atoms.labels[place])
+        atoms = np.flatnonzero(known.components == known.components[atom])
+        programs = ByPrograms(Solved(known, system.sums), atoms)
+        column = int(np.searchsorted(atoms, atom))
+        box = Fraction(int(known.low[atom] if sign > 0 else known.high[atom]))
+        if not len(programs.rows):
+            return End((), box)
+        outcome = Program(*constraints(known, atoms, system.sums)).minimise({column: float(sign)})
+        if outcome.status != "optimal":
+            return None
+        found = programs.multipliers(column, sign, outcome)
+        other = int(known.high[atom] if sign > 0 else known.low[atom])
+        bound = found.bound - int(known.sizes[atom] - 1) * other
+        if (bound - box) * sign <= 0:
+            return End((), box)
+        rows = self._rows(known, numbers, self._everybody(numbers, record))
+        terms = zip((rows[row] for row in found.rows), found.weights, strict=True)
+        return End(tuple(sorted((number, weight) for number, weight in terms if weight)), bound)
+
+    def _rows(self, known: Knowledge, numbers: Sequence[int], everybody: Ints) -> dict[int, int]:
+        """Which answer each independent row is."""
+        lines = {known.matrix[row].tobytes(): row for row in range(len(known.matrix))}
+        found: dict[int, int] = {}
+        for number, answer in zip(numbers, self._local(numbers, everybody), strict=True):
+            if answer.kind == "sum":
+                place = lines.get(known.atoms.row(answer).astype(known.matrix.dtype).tobytes())
+                if place is not None and place not in found:
+                    found[place] = number
+        return found
+
+    # --- by integers
+
+    def by_integers(self, numbers: Sequence[int], record: int, allowed: Sequence[int]) -> Proved | None:
+        """A certificate by integers that the value is one of some; None where time was up.
+
+        Answers are taken in one by one, each because a table without it has another value, until none has.
+        """
+        deadline = time.monotonic() + SECONDS
+        others = _ranges(allowed, self._top)
+        chosen: list[int] = []
+        try:
+            while True:
+                table = self._table(chosen, numbers, record, others, deadline)
+                if table is None:
+                    break
+                broken = [
+                    n for n in numbers if int(self._answers[n].of(table)) != int(self._answers[n].value)
+                ]
+                if not broken:
+                    return None  # the claim is not true
+                chosen.append(min(broken, key=lambda number: (len(self._answers[number].members), number)))
+        except OutOfTime:
+            return None
+
+        def holds(some: Sequence[int]) -> bool:
+            return self._table(some, numbers, record, others, deadline) is None
+
+        try:
+            kept, whole = _spared(sorted(chosen), holds, deadline)
+        except OutOfTime:
+            kept, whole = sorted(chosen), False
+        return Proved(record, min(allowed), max(allowed), tuple(kept), "integers", irreducible=whole)
+
+    def _table(
+        self,
+        chosen: Sequence[int],
+        numbers: Sequence[int],
+        record: int,
+        others: Sequence[tuple[int, int]],
+        deadline: float,
+    ) -> Ints | None:
+        """A table (n,) that agrees with the chosen answers and has one of the other values; None: none."""
+        everybody = self._everybody(numbers, record)
+        place = int(np.searchsorted(everybody, record))
+        known, sums = Knowledge.of(len(everybody), self._top, self._local(chosen, everybody))
+        known = known.refined([Query(kind="sum", members=np.array([place]))])
+        atom = int(known.atoms.labels[place])
+        matrix, row_low, row_high, lower, upper = constraints(known, np.arange(known.count), sums)
+        whole = np.ones(matrix.shape[1], dtype=np.bool_)
+        program = Program(matrix, row_low, row_high, lower, upper, whole)
+        for low, high in others:
+            low, high = max(low, int(known.low[atom])), min(high, int(known.high[atom]))
+            if low > high:
+                continue
+            program.bound(atom, low, high)
+            outcome = program.minimise({}, deadline - time.monotonic(), first=True)
+            if outcome.status == "infeasible":
+                continue
+            if not len(outcome.solution):
+                raise OutOfTime("no table was found in the time allowed")
+            totals = np.rint(outcome.solution[: known.count]).astype(np.int64)
+            if not is_world(known, totals, sums):
+                raise OutOfTime("rounding spoils the table that was found")
+            return self._records(known, totals, everybody)
+        return None
+
+    def _records(self, known: Knowledge, totals: Ints, everybody: Ints) -> Ints:
+        """Totals as a table of all records; whoever is in no answer has the least value."""
+        made = np.zeros(self._size, dtype=np.int64)
+        order, firsts = known.members
+        for atom in range(known.count):
+            members = everybody[order[firsts[atom] : firsts[atom + 1]]]
+            low, span = int(known.low[atom]), int(known.high[atom] - known.low[atom])
+            full, rest = divmod(int(totals[atom]) - low * len(members), span) if span else (0, 0)
+            made[members] = low
+            made[members[:full]] = low + span
+            if rest:
+                made[members[full]] = low + rest
+        return made
+
+
+def _ranges(allowed: Sequence[int], top: int) -> list[tuple[int, int]]:
+    """What lies in 0 … top beside some values."""
+    edges = [-1, *sorted(allowed), top + 1]
+    return [(a + 1, b - 1) for a, b in pairwise(edges) if b - a > 1]
+
+
+def _spared(
+    kept: list[int], holds: Callable[[Sequence[int]], bool], deadline: float
+) -> tuple[list[int], bool]:
+    """Drop answers, in halves and then one by one, as long as the claim holds; and whether all were tried."""
+    block = max(1, len(kept) // 2)
+    while True:
+        place = 0
+        while place < len(kept):
+            if time.monotonic() > deadline:
+                return kept, False
+            fewer = kept[:place] + kept[place + block :]
+            if holds(fewer):
+                kept = fewer
+            else:
+                place += block
+        if block == 1:
+            return kept, True
+        block = max(1, block // 2)

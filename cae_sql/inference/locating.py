@@ -1,0 +1,314 @@
+"""One look at a standing: whom its answers have located, at as little expense as may be.
+
+Moves from the true table and from tables kept earlier come first, and say who keeps the standard. Of those
+they leave open linear programs give the interval over the reals; where that would do and no table has been
+seen to reach it, integer programs look for one, or show that there is none.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from math import ceil, floor
+
+import numpy as np
+
+from cae_sql.errors import OutOfTime
+from cae_sql.inference.answers import Ints
+from cae_sql.inference.bounds import Solved, few_intervals, intervals
+from cae_sql.inference.programs import MOST_NODES, TOLERANCE, ComponentProgram, is_world
+from cae_sql.inference.runs import Effort, Runs
+from cae_sql.inference.search import search
+from cae_sql.inference.solver import Floats
+from cae_sql.inference.spreading import spread
+from cae_sql.inference.standing import APPROXIMATE, EXACT, KEEPS, Standing
+from cae_sql.inference.witnesses import choose_witnesses, only
+
+WORLDS = 96
+"""Tables kept beside the true one."""
+NODES = 20_000
+"""Search nodes for one integer program about two values; of others `MOST_NODES`."""
+AT_ONCE = 48
+"""Atoms of large systems that programs are asked about after one statement; the others wait until the end."""
+FEW_ASKED = 3_000
+"""Atoms up to which programs are asked at once, without a point inside that would show of many what they reach."""
+SMALL = 400
+"""In systems of more atoms integer programs are asked about few records only."""
+SEVERAL = 24
+"""So many count as few."""
+ENOUGH_MOVES = 2_000_000
+"""Moves tried in walks."""
+
+
+@dataclass
+class _Noting(Runs):
+    """Runs that remember which worlds they came from."""
+
+    noted: list[Ints] = field(default_factory=list)
+
+    def absorb(self, totals: Ints, keep: bool = True) -> bool:
+        """As `Runs.absorb`; a world that lengthens somebody's run is noted."""
+        before = int((self.high - self.low).sum())
+        done = super().absorb(totals, keep)
+        if done and int((self.high - self.low).sum()) > before:
+            self.noted.append(totals.copy())
+        return done
+
+
+class Locating:
+    """Finds out who is located; what it finds goes into the standing, for the first record of each atom."""
+
+    def __init__(self, standing: Standing, deadline: float, whole: bool) -> None:
+        """Take a standing as it is.
+
+        Args:
+            standing: What is known; what is found out goes there.
+            deadline: `time.monotonic()` at which integer programs end.
+            whole: Whether everybody is looked at; else, in large systems, those near to the last answers.
+        """
+        self._whole = whole
+        self.skipped = np.zeros(len(standing.truth), dtype=np.bool_)
+        """(n,) first records of atoms that were not looked at."""
+        self.standing, self.known = standing, standing.known
+        self.totals: Ints = self.known.totals(standing.truth[None])[0]
+        self.first: Ints = self.known.members[0][self.known.members[1][:-1]]
+        effort = Effort(10**6, ENOUGH_MOVES)
+        self.runs = _Noting(self.known, standing.standard.need, deadline, effort, True)
+        self._narrowed: list[ComponentProgram] = []
+        self._corners: list[Ints] = []
+        """(p,) tables at the ends of linear programs."""
+
+    def run(self) -> None:
+        """Find out."""
+        standing, runs = self.standing, self.runs
+        standing.open[:] = False
+        self._settled_linearly()
+        runs.accepted |= standing.by_integers[self.first] != KEEPS
+        runs.absorb(self.totals)
+        runs.noted.clear()  # the true table is always at hand
+        for world in standing.worlds[::-1]:
+            if not len(self._waiting()):
+                break
+            runs.absorb(self.known.totals(world[None])[0])
+        runs.noted.clear()
+        if len(runs.short) and (self.known.count <= SMALL or len(runs.short) < SEVERAL):
+            runs.by_moves()
+        waiting = self._without_wide(self._waiting())
+        if len(waiting):
+            self._by_reals(waiting)
+            undecided = waiting[standing.by_integers[self.first[waiting]] != EXACT]
+            if self.known.count > SMALL and len(undecided) > SEVERAL:
+                standing.open[self.first[undecided]] = standing.by_integers[self.first[undecided]] == KEEPS
+            else:
+                for atom in undecided.tolist():
+                    self._on_the_grid(atom)
+        for totals in runs.noted[-WORLDS // 2 :]:
+            self._keep(totals)
+
+    def _without_wide(self, waiting: Ints) -> Ints:
+        """In large systems: those whose interval a point inside does not show to be wide; the others are open."""
+        standing, first = self.standing, self.first
+        if self.known.count <= SMALL or len(waiting) < SEVERAL:
+            return waiting
+        keeps = standing.by_integers[first[waiting]] == KEEPS
+        # one unit more than needed, since what is reached need not be on the grid
+        need = np.where(keeps, standing.standard.need, 1) + 1
+        wide = standing.middle.keep(self.known, self.totals, waiting, need)
+        wide &= standing.by_reals[first[waiting]] >= standing.by_integers[first[waiting]]
+        standing.open[first[waiting[wide & keeps]]] = True
+        left: Ints = waiting[~wide]
+        return left if self._whole else self._nearest(left)
+
+    def _nearest(self, atoms: Ints) -> Ints:
+        """Those in the smallest of the last answers; the others are left for later."""
+        distance = np.full(self.known.count, np.inf)
+        for answer in self.standing.answers[self.standing.before :]:
+            inside = self.known.atoms.labels[answer.members]
+            distance[inside] = np.minimum(distance[inside], len(answer.members))
+        order = np.argsort(distance[atoms], kind="stable")
+        self.skipped[self.first[atoms[order[AT_ONCE:]]]] = True
+        self.standing.open[self.first[atoms[order[AT_ONCE:]]]] = True
+        found: Ints = np.sort(atoms[order[:AT_ONCE]])
+        return found
+
+    def _waiting(self) -> Ints:
+        """The atoms that something is still to be found out about."""
+        standing, runs, first = self.standing, self.runs, self.first
+        reals, whole = standing.by_reals[first], standing.by_integers[first]
+        wanted = np.where(whole == KEEPS, standing.standard.need, 1)
+        lacking = (runs.high - runs.low < wanted) | (reals < whole)
+        found: Ints = np.flatnonzero((reals != EXACT) & ~standing.fixed[first] & lacking)
+        return found
+
+    def _settled_linearly(self) -> None:
+        """Basic atoms of one record whose row no other atom is in: one value, by the sums alone."""
+        standing, tableau = self.standing, self.known.tableau
+        alone = np.count_nonzero(tableau.entries, axis=1) == 1
+        atoms = tableau.basic[alone]
+        records = self.first[atoms[self.known.sizes[atoms] == 1]]
+        standing.by_reals[records] = standing.by_integers[records] = EXACT
+        standing.low[records] = standing.high[records] = standing.truth[records]
+
+    # --- by reals
+
+    def _by_reals(self, waiting: Ints) -> None:
+        known = self.known
+        solved = Solved(known, known.matrix @ self.totals)
+        self._bounded(solved, waiting, reals=not known.extremes)
+        if known.extremes:
+            located = waiting[self.standing.by_integers[self.first[waiting]] != KEEPS]
+            if len(located):
+                # what multipliers prove: the intervals when nobody needs to attain the extremes
+                self._bounded(Solved(replace(known, extremes=()), solved.sums), located, reals=True)
+
+    def _bounded(self, solved: Solved, atoms: Ints, reals: bool) -> None:
+        wanted = np.zeros(solved.known.count, dtype=np.bool_)
+        wanted[atoms] = True
+        if len(atoms) <= FEW_ASKED:
+            least, most = few_intervals(solved, atoms, self._seen)
+        else:
+            least, most = intervals(solved, wanted)
+        for atom in atoms.tolist():
+            self._note(int(self.first[atom]), ceil(least[atom]), floor(most[atom]), reals)
+
+    def _seen(self, atoms: Ints, found: Floats) -> None:
+        """A solution of a linear program: where it is whole it is a table."""
+        whole = np.rint(found)
+        if np.abs(found - whole).max() > TOLERANCE:
+            return
+        totals = self.totals.copy()
+        totals[atoms] = whole.astype(np.int64)
+        if is_world(self.known, totals, self.known.matrix @ self.totals):
+            self.runs.absorb(totals, keep=False)
+            self._corners.append(totals)
+
+    def _from_corner(self, atom: int) -> None:
+        """From the tables where a record is farthest out, moves often lead back value by value."""
+        far = [max(self._corners, key=lambda totals: sign * int(totals[atom])) for sign in (1, -1)]
+        for turn, totals in enumerate(far):
+            pins = choose_witnesses(self.known, totals, only(atom, self.known.count), turn)
+            if pins is not None and self.runs.push_from(atom, totals, pins, turn):
+                return
+
+    def _note(self, record: int, low: int, high: int, reals: bool) -> None:
+        standing = self.standing
+        standing.low[record] = max(low, int(standing.low[record]))
+        standing.high[record] = min(high, int(standing.high[record]))
+        left = np.arange(standing.low[record], standing.high[record] + 1)
+        if reals:
+            state = self.state(np.arange(low, high + 1))
+            standing.by_reals[record] = max(int(standing.by_reals[record]), state)
+        standing.by_integers[record] = max(int(standing.by_integers[record]), self.state(left))
+
+    def state(self, values: Ints) -> int:
+        """What it means that only these values remain."""
+        if len(values) == 1:
+            return EXACT
+        width, standard = int(values[-1] - values[0]), self.standing.standard
+        if width >= standard.need and width == len(values) - 1:
+            return KEEPS
+        return KEEPS if standard.accepts is not None and standard.accepts(values) else APPROXIMATE
+
+    # --- on the grid
+
+    def _on_the_grid(self, atom: int) -> None:
+        """Whether tables on the grid reach what reals allow."""
+        record, known = int(self.first[atom]), self.known
+        state = int(self.standing.by_integers[record])
+        width = int(self.runs.high[atom] - self.runs.low[atom])
+        if state == EXACT or width >= (self.standing.standard.need if state == KEEPS else 1):
+            return
+        two = known.sizes[atom] == 1 and known.high[atom] - known.low[atom] == 1
+        if two or state == APPROXIMATE:
+            self._another_value(atom, record)
+        else:
+            self._enough_values(atom, record)
+
+    def _program(self, atom: int) -> ComponentProgram:
+        """The atom's program, with what is proved of records already as their boxes."""
+        program, standing = self.runs.program_around(atom, 0), self.standing
+        if not any(each is program for each in self._narrowed):
+            for column, each in enumerate(program.atoms.tolist()):
+                record = int(self.first[each])
+                if self.known.sizes[each] == 1 and standing.by_integers[record] != KEEPS:
+                    program.integer.bound(column, int(standing.low[record]), int(standing.high[record]))
+            self._narrowed.append(program)
+        return program
+
+    def _another_value(self, atom: int, record: int) -> None:
+        """Whether a table has another value of a record than the true one; else it is exact."""
+        program, known, runs = self._program(atom), self.known, self.runs
+        here = int(self.totals[atom])
+        rest = int(known.sizes[atom]) - 1
+        least = int(self.standing.low[record]) + rest * int(known.low[atom])
+        most = int(self.standing.high[record]) + rest * int(known.high[atom])
+        sides = [(least, here - 1), (here + 1, most)]
+        for low, high in sides:
+            if low > high:
+                continue
+            world = program.quick_world(atom, low, high) if high > low else None
+            try:
+                if world is None:
+                    world = program.world_where({atom: (low, high)}, runs.deadline, NODES)
+            except OutOfTime:
+                self.standing.open[record] = self.standing.by_integers[record] == KEEPS
+                return
+            if world is not None:
+                runs.absorb(world)
+                self._keep(world)
+                return
+        if program.whole and rest == 0:
+            value = int(self.standing.truth[record])
+            self._note(record, value, value, reals=False)
+            program.integer.bound(int(np.searchsorted(program.atoms, atom)), value, value)
+
+    def _enough_values(self, atom: int, record: int) -> None:
+        """Whether tables have so many values of a record that it keeps the standard."""
+        runs, seen = self.runs, list[Ints]()
+        if self._corners:
+            self._from_corner(atom)
+            if not runs.lacks(atom):
+                return
+        if time.monotonic() > runs.deadline:
+            self.standing.open[record] = True
+            return
+
+        def noted(values: Ints) -> bool:
+            seen[:] = [values]
+            return self.state(values) == KEEPS
+
+        if search(runs, atom, noted):
+            return
+        if seen and int(seen[0][-1] - seen[0][0]) + 1 > len(seen[0]):
+            # all values that there are, with gaps between them
+            state = max(int(self.standing.by_integers[record]), self.state(seen[0]))
+            self.standing.by_integers[record] = state
+            return
+        low, high = (self._end(atom, sign) for sign in (1, -1))
+        if low is None or high is None:
+            self.standing.open[record] = True
+            return
+        self._note(record, low, high, reals=False)
+        state = int(self.standing.by_integers[record])
+        self.standing.open[record] = state == KEEPS and runs.high[atom] - runs.low[atom] < runs.need
+
+    def _end(self, atom: int, sign: int) -> int | None:
+        """Least (1) or greatest (−1) value of a record in tables on the grid; None: not in time."""
+        known, program = self.known, self._program(atom)
+        if not program.whole or time.monotonic() > self.runs.deadline:
+            return None
+        try:
+            world = program.extreme(atom, sign, self.runs.deadline, MOST_NODES)
+        except OutOfTime:
+            return None
+        self.runs.absorb(world)
+        low, high, rest = int(known.low[atom]), int(known.high[atom]), int(known.sizes[atom]) - 1
+        total = int(world[atom])
+        return max(low, total - rest * high) if sign > 0 else min(high, total - rest * low)
+
+    def _keep(self, totals: Ints) -> None:
+        """Keep a world for later, record by record."""
+        standing = self.standing
+        world = spread(self.known, totals, standing.truth)
+        if world is not None:
+            standing.worlds = np.concatenate([standing.worlds, world[None]])[-WORLDS:]
