@@ -97,7 +97,7 @@ def _chosen(
         far = reserve.reach(_ground(center), scarce, sample, 1.0)[:2].min(axis=0)
         reach = np.column_stack([reach, np.minimum(far, need + insiders * span)])
     each = max(1, center.marks.nbytes)
-    while len(found) < MOST_BASES and (len(found) + 1) * each < MOST_BYTES:
+    while len(found) < MOST_BASES and len(found) * each < MOST_BYTES:
         next_one = basis_of(marks, taken, weight)
         if next_one is None:
             break
