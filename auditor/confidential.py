@@ -1,8 +1,8 @@
 """One protected column as the gate judges it: its rules, and its true values in units of its grid.
 
 Promise: what exists fits the policy: at least two records, all values in the domain and on the grid, and a
-limit that could be kept. Only `truth` and `units` give anything of the values away, and they are called only by
-those who may look at them.
+limit that could be kept. Only `truth` and `units` give anything of the values away, and they are called only
+by those who may look at them.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Confidential:
 
     @property
     def units(self) -> NDArray[np.int64]:
-        """(n,) all true values in units: for an audit, which looks back at what was told, and for nobody else."""
+        """(n,) all true values in units: for an audit, which looks back at what was told, nobody else."""
         return self._values
 
     def truth(self, queries: Sequence[Query]) -> list[int]:

@@ -282,7 +282,7 @@ def _paths(log: Log) -> list[Path] | None:
     if isinstance(log, str | os.PathLike):
         return [Path(log)]
     if isinstance(log, Sequence) and log and all(isinstance(each, str | os.PathLike) for each in log):
-        return [Path(each) for each in log]  # type: ignore[arg-type]
+        return [Path(each) for each in log]
     return None
 
 

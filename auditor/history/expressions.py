@@ -1,7 +1,8 @@
 """Expressions over protected columns, read as linear forms: what a number that is shown is made of.
 
 Promises that what `Reader.shown` returns has exactly the information of the expression: a form up to a public
-factor and offset, or an extreme. Everything else raises `NotLinear`, with the kind by which an audit counts it.
+factor and offset, or an extreme. Everything else raises `NotLinear`, with the kind by which an audit counts
+it.
 """
 
 from __future__ import annotations
@@ -144,9 +145,9 @@ class Reader:
             exp.EQ: lambda x: x == value, exp.NEQ: lambda x: x != value, exp.GT: lambda x: x > value,
             exp.GTE: lambda x: x >= value, exp.LT: lambda x: x < value, exp.LTE: lambda x: x <= value,
         }.get(kind)  # fmt: skip
-        if holds is None or holds(0) == holds(1):
+        if holds is None or holds(0) == holds(1):  # type: ignore[no-untyped-call]
             return None
-        return Indicator(left, holds(1))
+        return Indicator(left, holds(1))  # type: ignore[no-untyped-call]
 
     def _value(self, node: exp.Expr) -> Fraction | None:
         while isinstance(node, exp.Paren | exp.Cast):
@@ -204,7 +205,7 @@ class Reader:
         elif isinstance(node, exp.Subquery):
             kind = self._kind_of_query(node)
         if getattr(kind, "what", "") in ("max", "min"):
-            return Shown(kind.column, None, kind.what, _text(node))  # type: ignore[union-attr]
+            return Shown(kind.column, None, kind.what, _text(node))  # type: ignore[union-attr, arg-type]
         condition, call = self._filtered(node)
         if not isinstance(call, exp.Max | exp.Min) or is_windowed(call):
             return None
@@ -539,7 +540,7 @@ class Reader:
                 return found.form
         raise NotLinear(CONDITION, "a count of records that protected values choose")
 
-    unique: Callable[[exp.Column], bool] = staticmethod(lambda column: False)  # type: ignore[assignment]
+    unique: Callable[[exp.Column], bool] = staticmethod(lambda _: False)
     """Whether a column tells all rows apart; whoever makes a reader says."""
 
     def _tells_apart(self, node: exp.Expr) -> bool:

@@ -79,7 +79,7 @@ def facts_of(
             if known.what in ("max", "min"):
                 members = np.unique(values.to_numpy(zero_copy_only=False)[start:end]).astype(np.int64)
                 if len(members):
-                    yield Fact(known.column, known.what, members, None, place, Fraction(1))  # type: ignore[arg-type]
+                    yield Fact(known.column, known.what, members, None, place, Fraction(1))
             else:
                 r = values.field("r").to_numpy(zero_copy_only=False)[start:end].astype(np.int64)
                 w = values.field("w").to_numpy(zero_copy_only=False)[start:end]
@@ -130,10 +130,15 @@ def _sums(
         if int(np.abs(weights).max()) > LARGEST:
             raise Unusable("weights", "records count with weights too far apart to be reasoned with")
         kind: FactKind = "sum"
-        if len(records) == 1 or (weights == weights[0]).all():
-            weights = None
+        plain = len(records) == 1 or bool((weights == weights[0]).all())
         yield Fact(
-            known.column, kind, records, weights, place, factor if len(parts) == 1 else None, len(parts) > 1
+            known.column,
+            kind,
+            records,
+            None if plain else weights,
+            place,
+            factor if len(parts) == 1 else None,
+            len(parts) > 1,
         )
 
 
@@ -166,7 +171,7 @@ def whole(weights: NDArray[np.float64]) -> tuple[Ints, float]:
 
 
 def taken_apart(records: Ints, weights: Ints, top: int) -> list[tuple[Ints, Ints]]:
-    """The sums that one sum of values 0 … top tells: what the small weights add up to is a rest of the others.
+    """The sums that one sum of values 0 … top tells: what small weights add up to is a rest of the others.
 
     If all of Σ small lies in a range shorter than the common divisor g of the others' weights, Σ small is the
     sum modulo g, and Σ others the rest of it.

@@ -415,9 +415,9 @@ class _Select:
 
     def _projected(self, node: exp.Expr) -> tuple[Kind, exp.Expr]:
         try:
-            if not self._reader.reads(node):
-                if self._reader.indicated is None or not node.find(exp.AggFunc):
-                    return None, node
+            unread = self._reader.indicated is None or not node.find(exp.AggFunc)
+            if unread and not self._reader.reads(node):
+                return None, node
             if isinstance(node, exp.Column):
                 kind = self.kind_of(node)
                 return kind, exp.null() if isinstance(kind, Hidden) else node
@@ -489,7 +489,7 @@ class _Select:
 
     def _unique(self) -> set[str]:
         """Names of projections that tell all rows apart."""
-        found = set()
+        found: set[str] = set()
         if len(self._sources) != 1 or self._select.args.get("joins"):
             return found
         ((_, source),) = list(sources_of(self._scope))
@@ -505,11 +505,12 @@ class _Select:
         if (limit is None and offset is None) or self._taint is not None:
             return
         if self.aggregated and not self.grouped and offset is None:
+            assert limit is not None
             if not (isinstance(limit.expression, exp.Literal) and limit.expression.name == "0"):
                 self._select.set("limit", None)
                 self._select.set("order", None)
             return
-        if not any(kind for _, kind in outputs) or self._total(outputs):
+        if not any(kind for _, kind in outputs) or self._total():
             return
         count = limit.expression if limit is not None else None
         if (
@@ -523,7 +524,7 @@ class _Select:
         else:
             self._taint = Hidden("LIMIT", "which rows LIMIT leaves is not known")
 
-    def _total(self, outputs: list[tuple[str, Kind]]) -> bool:
+    def _total(self) -> bool:
         """Whether ORDER BY tells all rows apart."""
         order = self._select.args.get("order")
         if order is None:

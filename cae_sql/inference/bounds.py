@@ -96,9 +96,7 @@ def intervals(
     return totals.of_records(known)
 
 
-def few_intervals(
-    system: Solved, asked: Ints, watch: Watch | None = None
-) -> tuple[list[Exact], list[Exact]]:
+def few_intervals(system: Solved, asked: Ints, watch: Watch | None = None) -> tuple[list[Exact], list[Exact]]:
     """As `intervals`, of few atoms: programs at once, which start where the last one ended.
 
     Args:

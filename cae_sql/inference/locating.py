@@ -31,7 +31,7 @@ NODES = 20_000
 AT_ONCE = 48
 """Atoms of large systems that programs are asked about after one statement; the others wait until the end."""
 FEW_ASKED = 3_000
-"""Atoms up to which programs are asked at once, without a point inside that would show of many what they reach."""
+"""Atoms up to which programs are asked at once, without a point inside that shows of many what they reach."""
 SMALL = 400
 """In systems of more atoms integer programs are asked about few records only."""
 SEVERAL = 24
@@ -106,7 +106,7 @@ class Locating:
             self._keep(totals)
 
     def _without_wide(self, waiting: Ints) -> Ints:
-        """In large systems: those whose interval a point inside does not show to be wide; the others are open."""
+        """In large systems those whose interval a point inside does not show to be wide; others are open."""
         standing, first = self.standing, self.first
         if self.known.count <= SMALL or len(waiting) < SEVERAL:
             return waiting

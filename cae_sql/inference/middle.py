@@ -80,7 +80,7 @@ class Middle:
         """The point, brought to all sums; None where that leads outside."""
         if np.isnan(self._table).any():
             return None
-        point = np.bincount(known.atoms.labels, self._table, known.count)
+        point: Floats = np.bincount(known.atoms.labels, self._table, known.count).astype(np.float64)
         point = np.clip(point, box.low, box.high)
         room = _room(point, box)
         weights = room * room

@@ -1,4 +1,4 @@
-"""Points inside: tables of real values in which as many as can be have room to both sides, by linear programs."""
+"""Points inside: real tables in which as many as can be have room to both sides, by linear programs."""
 
 from __future__ import annotations
 

@@ -254,8 +254,8 @@ class Standing:
     def assess(self, seconds: float = SECONDS, whole: bool = False) -> None:
         """Find who is located now.
 
-        In large systems only records near to the last answers are looked at, unless all are asked for. Whoever
-        is found later than that gets the time when it first was so all the same.
+        In large systems only records near to the last answers are looked at, unless all are asked for.
+        Whoever is found later than that gets the time when it first was so all the same.
 
         Args:
             seconds: For integer programs; linear ones are not limited.
@@ -285,7 +285,7 @@ class Standing:
         for record in late.tolist():
             state = int(self.by_reals[record])
             if state == KEEPS:
-                continue  # only somebody who must attain an extreme, or the grid, locates it: known from now on
+                continue  # an extreme that must be attained, or the grid, locates it: known from now on
             since = back.by_reals(record, state, state_of, int(self.looked[record]), len(self.answers))
             self.since_reals[record] = since
             if int(self.by_integers[record]) == state:
