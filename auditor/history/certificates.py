@@ -8,16 +8,21 @@ was first located in the way that the finding names, with the answers known then
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from auditor.history.differences import Differences
 from auditor.history.findings import Certificate, Term
 from auditor.history.parties import PartyColumn, Source, query_of
+from cae_sql.inference.answers import Answer, Query
 from cae_sql.inference.irreducible import Claims, End, Proved
 from cae_sql.inference.standing import EXACT, KEEPS
 
+NEAR = (8, 24, 64)
+"""Answers near to a record among which a certificate is looked for first."""
 FEW = 400
 """Answers up to which a certificate is looked for among all that were known at the time."""
 
@@ -34,7 +39,10 @@ class Prover:
         """
         self._part, self._standing = part, part.standing
         self._differences = differences
-        self._claims = Claims(len(part.standing.truth), part.standing.top, part.standing.answers)
+        self._gone: NDArray[np.bool_] = np.zeros(len(part.standing.truth), dtype=np.bool_)
+        self._answers: Sequence[Answer] = part.standing.answers
+        self._used = set(range(len(self._answers)))
+        self._claims = Claims(len(part.standing.truth), part.standing.top, self._answers)
 
     def proved(self, record: int) -> tuple[Proved, Sequence[Source]] | None:
         """What locates a record, and where its answers come from; None where no proof was found in time."""
@@ -51,12 +59,84 @@ class Prover:
         pair = self._of_two(record) if state == EXACT else None
         if pair is not None:
             return pair
-        numbers = list(range(since)) if since <= FEW else self._near(record, since)
-        digits = any(self._part.sources[number].fact.digits for number in numbers)
-        found = self._by_reals(numbers, record, state) if reals and not digits else None
-        if found is None:
-            found = self._by_integers(numbers, record, state)
+        found = self._searched(record, state, since, reals)
+        if found is None and since < len(standing.answers) and state != EXACT:
+            found = self._searched(record, state, len(standing.answers), reals)
         return None if found is None else self._named(found)
+
+    def _searched(self, record: int, state: int, since: int, reals: bool) -> Proved | None:
+        """Among the answers known at a time, those about rows that were read put in for their values."""
+        standing = self._standing
+        gone = standing.fixed.copy()
+        gone[[each for each, number in standing.alone.items() if gone[each] and number >= since]] = False
+        self._without(gone)
+        low, high = int(standing.low[record]), int(standing.high[record])
+        found = self._by_few(record, since, low, high) if reals else None
+        if found is None:
+            numbers = self._near(record, since, FEW)
+            found = self._by_reals(numbers, record, state) if reals else None
+            found = found or self._by_integers(numbers, record, state)
+        return None if found is None else self._with_rows(found, gone)
+
+    def _without(self, gone: NDArray[np.bool_]) -> None:
+        """State the answers over the others; where nobody is left an answer is of no use."""
+        if np.array_equal(gone, self._gone):
+            return
+        standing = self._standing
+        answers, self._used = [], set()
+        for number, answer in enumerate(standing.answers):
+            left = ~gone[answer.members]
+            if left.all() or answer.kind != "sum" or not left.any():
+                answers.append(answer)
+            else:
+                weights = None if answer.coefficients is None else answer.coefficients[left]
+                query = Query(kind="sum", members=answer.members[left], coefficients=weights)
+                answers.append(query.answered(int(query.of(standing.truth))))
+            if left.any():
+                self._used.add(number)
+        self._answers, self._gone = answers, gone
+        self._claims = Claims(len(standing.truth), standing.top, answers)
+
+    def _with_rows(self, found: Proved, gone: NDArray[np.bool_]) -> Proved:
+        """The proof with the rows that were put in: each of them is needed for its sum."""
+        standing = self._standing
+        if not gone.any():
+            return found
+        rows = set[int]()
+        ends = []
+        for end in (found.lower, found.upper):
+            taken: dict[int, Fraction] = {}
+            for number, weight in end.terms if end else ():
+                answer = standing.answers[number]
+                weights = answer.coefficients
+                for place in np.flatnonzero(gone[answer.members]).tolist():
+                    row = standing.alone[int(answer.members[place])]
+                    own = 1 if weights is None else int(weights[place])
+                    taken[row] = taken.get(row, Fraction(0)) - weight * own
+            more = tuple((row, weight) for row, weight in taken.items() if weight)
+            rows |= {row for row, _ in more}
+            ends.append(None if end is None else End(tuple(sorted((*end.terms, *more))), end.bound))
+        if found.kind == "integers":
+            for number in found.numbers:
+                members = standing.answers[number].members
+                if standing.answers[number].kind == "sum":
+                    rows |= {standing.alone[record] for record in members[gone[members]].tolist()}
+        return replace(found, numbers=tuple(sorted({*found.numbers, *rows})), lower=ends[0], upper=ends[1])
+
+    def _by_few(self, record: int, since: int, low: int, high: int) -> Proved | None:
+        """Among the smallest answers that bear on the record: few are quick to look through."""
+        for most in NEAR:
+            numbers = self._near(record, since, most)
+            if not self._digits(numbers):
+                found = self._claims.interval(numbers, record)
+                if low <= found[0] and found[1] <= high:
+                    return self._claims.by_reals(numbers, record, low, high)
+            if len(numbers) < most:
+                return None
+        return None
+
+    def _digits(self, numbers: Sequence[int]) -> bool:
+        return any(self._part.sources[number].fact.digits for number in numbers)
 
     def _named(self, found: Proved) -> tuple[Proved, Sequence[Source]]:
         return found, [self._part.sources[number] for number in found.numbers]
@@ -82,22 +162,27 @@ class Prover:
             return None
         return found, list(pair)
 
-    def _near(self, record: int, since: int) -> list[int]:
-        """Of very many answers those that bear on a record: tied to it by few steps, smallest first."""
-        answers = self._standing.answers[:since]
+    def _near(self, record: int, since: int, most: int) -> list[int]:
+        """So many answers that bear on a record: tied to it by few steps, smallest first."""
+        answers = self._answers[:since]
         chosen: dict[int, None] = {}
         reached = np.zeros(len(self._standing.truth), dtype=np.bool_)
         reached[record] = True
-        order = sorted(range(since), key=lambda number: len(answers[number].members))
+        if since <= most:
+            return [number for number in range(since) if number in self._used]
+        usable = (number for number in range(since) if number in self._used)
+        order = sorted(usable, key=lambda number: len(answers[number].members))
         for _ in range(3):
             for number in order:
-                if number not in chosen and len(chosen) < FEW and reached[answers[number].members].any():
+                if number not in chosen and len(chosen) < most and reached[answers[number].members].any():
                     chosen[number] = None
                     reached[answers[number].members] = True
         return sorted(chosen)
 
     def _by_reals(self, numbers: Sequence[int], record: int, state: int) -> Proved | None:
         claims = self._claims
+        if self._digits(numbers):
+            return None
         low, high = claims.interval(numbers, record)
         if state == EXACT and low != high:
             return None
@@ -244,7 +329,9 @@ def _equation(
     upper, other = _side(part, found, found.upper, by_number, names)
     minimum, unit = part.column.protect.minimum, part.column.protect.grid
     ends = [written(minimum + unit * end.bound) for end in (found.lower, found.upper)]
-    equation = f"{ends[0]} = {lower} <= x <= {upper} = {ends[1]}"
+    left = lower if not found.lower.terms else f"{ends[0]} = {lower}"
+    right = upper if not found.upper.terms else f"{upper} = {ends[1]}"
+    equation = f"{left} <= x <= {right}"
     return equation, f"SELECT {sql} AS lower, {other} AS upper" if sql and other else ""
 
 
@@ -255,11 +342,12 @@ def _sentence(part: PartyColumn, found: Proved, terms: Sequence[Term], name: str
     statements = sorted({term.statement.number for term in terms})
     numbers = ", ".join(map(str, statements[:8])) + (" …" if len(statements) > 8 else "")
     asked = f"statement {numbers}" if len(statements) == 1 else f"statements {numbers}"
-    answers = "one answer" if len(terms) == 1 else f"{len(terms)} answers together"
+    answers = f"{len(terms)} answers together" if len(terms) > 1 else "one answer"
+    leave = "leave" if len(terms) > 1 else "leaves"
     how = {
         "reals": "they add up to it" if len(terms) > 1 else "it says so",
         "integers": f"no other table of values from {written(protect.minimum)} to {written(protect.maximum)} "
         f"in steps of {written(protect.grid)} agrees with them",
     }[found.kind]
     needed = " None of them can be left out." if len(terms) > 1 and found.irreducible else ""
-    return f"{protect.column} of {name} {what}: {answers} ({asked}) leave nothing else; {how}.{needed}"
+    return f"{protect.column} of {name} {what}: {answers} ({asked}) {leave} nothing else; {how}.{needed}"

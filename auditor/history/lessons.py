@@ -170,6 +170,7 @@ class School:
         write_out(tree, shape.describe)
         tree = qualify(tree, schema)
         classify(tree, readable(schema))
+        shape.describe(sql)  # the engine's own word on names, for what the tree does not resolve
         shown = self._as_stored(tree)
         found = lower(tree, schema, self._grids)
         works = tuple(self._work(each, shown) for each in found.lowered)

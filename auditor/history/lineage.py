@@ -326,10 +326,10 @@ class _Select:
         for projection in self._select.expressions:
             if projection.alias_or_name == column.name and projection.unalias() is not column:
                 return self._shown(projection.unalias())
-        for columns in self._sources.values():
-            if columns.get(column.name) is not None:
-                return columns[column.name]
-        return None
+        found = [columns[column.name] for columns in self._sources.values() if column.name in columns]
+        if not found:
+            raise NotUnderstood("unknown-column", name=column.name, near="")
+        return next((kind for kind in found if kind is not None), None)
 
     def _shown(self, node: exp.Expr) -> Kind:
         return Hidden("expression", "a computed value") if self._reader.reads(node) else None

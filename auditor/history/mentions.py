@@ -79,6 +79,7 @@ class Mentions:
         self._tables = {folded(each.table.rpartition(".")[2]) for each in schema.protected}
         paths = [table.path for table in schema.tables] + [view.path for view in schema.views]
         self._known = {folded(name): folded(database) for database, name in paths}
+        self._public = {folded(column.name) for table in schema.tables for column in table.columns}
         self._views = {folded(view.path[1]) for view in schema.views}
 
     def of(self, sql: str, dialect: str) -> str | None:
@@ -95,7 +96,24 @@ class Mentions:
         touched = (set(words) & (self._tables | self._views)) != set()
         if touched and (self._starred(tokens) or self._whole_row(words)):
             return "row"
-        return "unknown" if self._unknown(tokens, words, ctes) else None
+        unknown = self._unknown(tokens, words, ctes) or (touched and self._unknown_column(tokens, words))
+        return "unknown" if unknown else None
+
+    def _unknown_column(self, tokens: list[Token], words: list[str]) -> bool:
+        """Whether a name stands in a statement over a protected table that is none of what is known."""
+        named = set(self._public) | set(self._known) | set(self._known.values()) | self._tables
+        for place in range(1, len(words)):
+            # what is named here: AS x, and x after a table or a bracket
+            before = words[place - 1]
+            if before == "as" or before in self._known or before == ")":
+                named.add(words[place])
+        for place, token in enumerate(tokens):
+            if token.token_type not in (TokenType.VAR, TokenType.IDENTIFIER):
+                continue
+            call = place + 1 < len(tokens) and tokens[place + 1].token_type == TokenType.L_PAREN
+            if not call and words[place] not in named:
+                return True
+        return False
 
     def touches(self, sql: str) -> bool:
         """Whether a text names a protected table, or a view."""

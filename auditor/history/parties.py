@@ -100,8 +100,8 @@ class PartyColumn:
 
 
 def query_of(fact: Fact) -> Query:
-    """A fact in the terms of inference; a row is a sum over one record."""
-    kind = "sum" if fact.kind == "row" else fact.kind
+    """A fact in the terms of inference; a row, or an extreme of one record, is a sum over it."""
+    kind = "sum" if fact.kind == "row" or len(fact.records) == 1 else fact.kind
     return Query(kind=kind, members=fact.records, coefficients=fact.coefficients)
 
 

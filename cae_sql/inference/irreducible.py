@@ -22,7 +22,7 @@ import numpy as np
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.answers import Answer, Ints, Query
-from cae_sql.inference.bounds import ByPrograms, Solved, intervals
+from cae_sql.inference.bounds import ByPrograms, Solved, few_intervals
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.programs import constraints, is_world
 from cae_sql.inference.solver import Program
@@ -65,6 +65,7 @@ class Claims:
     def __init__(self, size: int, top: int, answers: Sequence[Answer]) -> None:
         """Take the answers, in units; they agree with a table on the grid 0 … top."""
         self._size, self._top, self._answers = size, top, answers
+        self._last: tuple[tuple[int, ...], Solved] | None = None
 
     def _solved(self, numbers: Sequence[int], record: int) -> tuple[Solved, int]:
         """The system of some answers, over the records in them, and where the record is."""
@@ -88,11 +89,8 @@ class Claims:
     def interval(self, numbers: Sequence[int], record: int) -> tuple[int, int]:
         """Least and greatest grid value in the interval that multipliers prove."""
         system, place = self._solved(numbers, record)
-        system = Solved(replace(system.known, extremes=()), system.sums)
-        wanted = np.zeros(system.known.count, dtype=np.bool_)
         atom = int(system.known.atoms.labels[place])
-        wanted[atom] = True
-        least, most = intervals(system, wanted)
+        least, most = few_intervals(Solved(replace(system.known, extremes=()), system.sums), np.array([atom]))
         return ceil(least[atom]), floor(most[atom])
 
     def by_reals(self, numbers: Sequence[int], record: int, low: int, high: int) -> Proved | None:

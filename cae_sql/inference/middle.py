@@ -129,6 +129,6 @@ def _reached(matrix: Floats, point: Floats, box: Box, wanted: Ints) -> tuple[Flo
         fall = np.where(moves > 0, down / safe, np.where(moves < 0, up / safe, -np.inf)).max(axis=0)
         own = np.where(fine, moves[some, places], 0.0)
         fine &= np.isfinite(rise) & np.isfinite(fall)
-        high[start : start + STRIP] += np.where(fine, STEP * rise * own, 0.0)
-        low[start : start + STRIP] += np.where(fine, STEP * fall * own, 0.0)
+        high[start : start + STRIP] += STEP * np.where(fine, rise, 0.0) * own
+        low[start : start + STRIP] += STEP * np.where(fine, fall, 0.0) * own
     return low, high
