@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +20,9 @@ from auditor.history.findings import Certificate, Term
 from auditor.history.parties import PartyColumn, Source, query_of
 from cae_sql.inference.answers import Answer, Query
 from cae_sql.inference.irreducible import Claims, End, Proved
-from cae_sql.inference.standing import EXACT, KEEPS
+from cae_sql.inference.since import NEAR, nearest
+from cae_sql.inference.standing import EXACT, KEEPS, state_of
 
-NEAR = (8, 24, 64)
-"""Answers near to a record among which a certificate is looked for first."""
 FEW = 400
 """Answers up to which a certificate is looked for among all that were known at the time."""
 
@@ -70,8 +70,7 @@ class Prover:
         gone = standing.fixed.copy()
         gone[[each for each, number in standing.alone.items() if gone[each] and number >= since]] = False
         self._without(gone)
-        low, high = int(standing.low[record]), int(standing.high[record])
-        found = self._by_few(record, since, low, high) if reals else None
+        found = self._by_few(record, state, since) if reals else None
         if found is None:
             numbers = self._near(record, since, FEW)
             found = self._by_reals(numbers, record, state) if reals else None
@@ -123,16 +122,17 @@ class Prover:
                     rows |= {standing.alone[record] for record in members[gone[members]].tolist()}
         return replace(found, numbers=tuple(sorted({*found.numbers, *rows})), lower=ends[0], upper=ends[1])
 
-    def _by_few(self, record: int, since: int, low: int, high: int) -> Proved | None:
-        """Among the smallest answers that bear on the record: few are quick to look through."""
-        for most in NEAR:
-            numbers = self._near(record, since, most)
+    def _by_few(self, record: int, state: int, since: int) -> Proved | None:
+        """Among the smallest answers that bear on the record: what few prove may be less, and is enough."""
+        told = [number for number in self._standing.support_of(record) if number in self._used]
+        near = (self._near(record, since, most) for most in NEAR)
+        for numbers in chain([told] if told else [], near):
             if not self._digits(numbers):
-                found = self._claims.interval(numbers, record)
-                if low <= found[0] and found[1] <= high:
-                    return self._claims.by_reals(numbers, record, low, high)
-            if len(numbers) < most:
-                return None
+                low, high = self._claims.interval(numbers, record)
+                if state_of(np.arange(low, high + 1), self._standing.standard) >= state:
+                    used = self._claims.support(numbers, record)
+                    found = self._claims.by_reals(used, record, low, high)
+                    return found or self._claims.by_reals(numbers, record, low, high)
         return None
 
     def _digits(self, numbers: Sequence[int]) -> bool:
@@ -163,21 +163,8 @@ class Prover:
         return found, list(pair)
 
     def _near(self, record: int, since: int, most: int) -> list[int]:
-        """So many answers that bear on a record: tied to it by few steps, smallest first."""
-        answers = self._answers[:since]
-        chosen: dict[int, None] = {}
-        reached = np.zeros(len(self._standing.truth), dtype=np.bool_)
-        reached[record] = True
-        if since <= most:
-            return [number for number in range(since) if number in self._used]
         usable = (number for number in range(since) if number in self._used)
-        order = sorted(usable, key=lambda number: len(answers[number].members))
-        for _ in range(3):
-            for number in order:
-                if number not in chosen and len(chosen) < most and reached[answers[number].members].any():
-                    chosen[number] = None
-                    reached[answers[number].members] = True
-        return sorted(chosen)
+        return nearest(self._answers, usable, record, most, len(self._standing.truth))
 
     def _by_reals(self, numbers: Sequence[int], record: int, state: int) -> Proved | None:
         claims = self._claims
@@ -228,7 +215,7 @@ def certificate(part: PartyColumn, found: Proved, sources: Sequence[Source], nam
     return Certificate(found.kind, tuple(terms), _sentence(part, found, terms, name), equation, sql)
 
 
-def direct(part: PartyColumn, record: int, source: Source, name: str) -> Certificate:
+def direct(part: PartyColumn, source: Source, name: str) -> Certificate:
     """The row itself was read."""
     value = value_of(part, source)
     term = Term(source.cited, "A1", "row", 1, value, Fraction(1), source.sql)
@@ -260,9 +247,7 @@ def _weight(source: Source) -> int:
     return len(fact.records) if fact.coefficients is None else int(fact.coefficients.sum())
 
 
-def _side(
-    part: PartyColumn, found: Proved, end: End, sources: dict[int, Source], names: dict[int, str]
-) -> tuple[str, str]:
+def _side(part: PartyColumn, end: End, sources: dict[int, Source], names: dict[int, str]) -> tuple[str, str]:
     """One end of a claim as text and as SQL: Σ λ A + constant."""
     protect = part.column.protect
     rest = end.bound - sum(
@@ -270,7 +255,7 @@ def _side(
     )
     shift = sum((weight * _weight(sources[number]) for number, weight in end.terms), start=Fraction(0))
     constant = protect.minimum * (1 - shift) + protect.grid * rest
-    parts = [(weight, names[number], _recomputed(part, sources[number])) for number, weight in end.terms]
+    parts = [(weight, names[number], _recomputed(sources[number])) for number, weight in end.terms]
     text = _added(
         [(weight, written(abs(weight)) + " ", named) for weight, named, _ in parts], constant, written
     )
@@ -299,7 +284,7 @@ def _units(part: PartyColumn, source: Source) -> int:
     return int(query_of(source.fact).of(part.standing.truth))
 
 
-def _recomputed(part: PartyColumn, source: Source) -> str:
+def _recomputed(source: Source) -> str:
     """SQL of Σ coefficient · value, in units of the column."""
     if source.fact.factor is None or not source.sql:
         return ""
@@ -322,11 +307,11 @@ def _equation(
         low, high = (protect.minimum + protect.grid * end for end in (found.low, found.high))
         claim = f"x = {written(low)}" if low == high else f"{written(low)} <= x <= {written(high)}"
         return f"{', '.join(values)}: {claim} in every table on the grid", ""
-    lower, sql = _side(part, found, found.lower, by_number, names)
+    lower, sql = _side(part, found.lower, by_number, names)
     if found.lower.terms == found.upper.terms and found.lower.bound == found.upper.bound:
         bound = part.column.protect.minimum + part.column.protect.grid * found.lower.bound
         return f"x = {lower} = {written(bound)}", f"SELECT {sql} AS value" if sql else ""
-    upper, other = _side(part, found, found.upper, by_number, names)
+    upper, other = _side(part, found.upper, by_number, names)
     minimum, unit = part.column.protect.minimum, part.column.protect.grid
     ends = [written(minimum + unit * end.bound) for end in (found.lower, found.upper)]
     left = lower if not found.lower.terms else f"{ends[0]} = {lower}"

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from auditor.history.lineage import Grid, Known
+from auditor.history.meanings import Grid, Known
 
 Ints = NDArray[np.int64]
 FactKind = Literal["sum", "max", "min", "row"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 EMPTY = "CAST([] AS STRUCT(r BIGINT, w DOUBLE)[])"
 """The form of a public number: no record at all."""
@@ -123,3 +124,11 @@ def chosen(branches: Sequence[tuple[str, str]], default: str) -> Form:
     """CASE over forms, written out already."""
     cases = " ".join(f"WHEN {condition} THEN {text}" for condition, text in branches)
     return Form.of_list(f"CASE {cases} ELSE {default} END")
+
+
+def constant_text(text: str) -> Fraction | None:
+    """The value of a factor written as SQL, or None where it is no constant."""
+    try:
+        return Fraction(text)
+    except ValueError:
+        return None

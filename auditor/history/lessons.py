@@ -20,7 +20,8 @@ from sqlglot.errors import SqlglotError
 from auditor.database import Database, StatementFailed
 from auditor.history.binding import Unbound, bound
 from auditor.history.facts import Fact, Unusable, facts_of
-from auditor.history.lineage import Grid, Known, Lowered, lower
+from auditor.history.lineage import Lowered, lower
+from auditor.history.meanings import Grid, Known
 from auditor.history.mentions import Mentions
 from auditor.history.sorting import Part, parts_of
 from auditor.sql.catalogue import listed

@@ -58,7 +58,7 @@ def _finding(party: Party, part: PartyColumn, table: Table, record: int, prover:
     kind = "exact"
     shown: Certificate
     if row is not None and row.cited.number <= first.number:
-        kind, shown = "direct", direct(part, record, row, name)
+        kind, shown = "direct", direct(part, row, name)
     else:
         proved = prover.proved(record)
         if proved is None:

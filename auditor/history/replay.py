@@ -18,7 +18,7 @@ from auditor.database import Database
 from auditor.history.differences import Differences
 from auditor.history.findings import Cited, Unmodelled
 from auditor.history.lessons import Lesson, School, Taught, term_sql
-from auditor.history.lineage import Grid
+from auditor.history.meanings import Grid
 from auditor.history.parties import Parties, Party, Source
 from auditor.history.statement import Logged
 

@@ -151,36 +151,36 @@ PRIME = 2**31 - 1
 """Products of two residues fit 64 bits."""
 
 
-def echelon(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Rows of the same span modulo `PRIME`, each with a 1 where all others have 0."""
+def echelon(rows: NDArray[np.int64], prime: int = PRIME) -> NDArray[np.int64]:
+    """Rows of the same span modulo a prime below 2³¹, each with a 1 where all others have 0."""
     made = np.zeros((0, rows.shape[1]), dtype=np.int64)
     for row in rows:
-        made = with_echelon_row(made, row)
+        made = with_echelon_row(made, row, prime)
     return made
 
 
-def with_echelon_row(made: NDArray[np.int64], row: Ints) -> NDArray[np.int64]:
+def with_echelon_row(made: NDArray[np.int64], row: Ints, prime: int) -> NDArray[np.int64]:
     """An echelon with one more row, the same where it is in the span."""
-    left = _left(made, row)
+    left = _left(made, row, prime)
     places = np.flatnonzero(left)
     if not len(places):
         return made
-    left = left * pow(int(left[places[0]]), -1, PRIME) % PRIME
-    made = (made - made[:, places[0]][:, None] * left) % PRIME
+    left = left * pow(int(left[places[0]]), -1, prime) % prime
+    made = (made - made[:, places[0]][:, None] * left) % prime
     return np.vstack([made, left[None]])
 
 
-def vanishes(made: NDArray[np.int64], row: Ints) -> bool:
-    """Whether a row is in the span of an echelon, modulo `PRIME`."""
-    return not _left(made, row).any()
+def vanishes(made: NDArray[np.int64], row: Ints, prime: int = PRIME) -> bool:
+    """Whether a row is in the span of an echelon, modulo its prime."""
+    return not _left(made, row, prime).any()
 
 
-def _left(made: NDArray[np.int64], row: Ints) -> NDArray[np.int64]:
-    left: NDArray[np.int64] = row % PRIME
+def _left(made: NDArray[np.int64], row: Ints, prime: int) -> NDArray[np.int64]:
+    left: NDArray[np.int64] = row % prime
     for each in made:
         pivot = int(np.flatnonzero(each)[0])
         if left[pivot]:
-            left = (left - int(left[pivot]) * each) % PRIME
+            left = (left - int(left[pivot]) * each) % prime
     return left
 
 

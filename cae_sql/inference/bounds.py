@@ -218,6 +218,8 @@ class ByPrograms:
         self.most = np.full(len(atoms), -np.inf)
         self.extremes = [e for e in self.known.extremes if np.isin(e.atoms[0], atoms)]
         self.watch: Watch | None = None
+        self.proofs: dict[tuple[int, int], Multipliers] = {}
+        """By column and sign, what proved a bound."""
 
     @cached_property
     def proof(self) -> Proof:
@@ -321,7 +323,10 @@ class ByPrograms:
             raise OutOfTime("the linear program was not solved")
         reached = outcome.value <= self._end(column, sign)
         outer = int(self.outer[0 if sign > 0 else 1][column])
-        bound = outer if reached else self.multipliers(column, sign, outcome).bound
+        bound: Exact = outer
+        if not reached:
+            self.proofs[column, sign] = self.multipliers(column, sign, outcome)
+            bound = self.proofs[column, sign].bound
         bound = max(bound, outer) if sign > 0 else min(bound, outer)
         if not self.extremes or self.attained(outcome.solution):
             self._note(outcome)

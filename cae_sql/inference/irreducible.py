@@ -27,7 +27,7 @@ from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.programs import constraints, is_world
 from cae_sql.inference.solver import Program
 
-SECONDS = 30.0
+SECONDS = 10.0
 """For one certificate; what is not shown to be dispensable by then stays in, and it says so."""
 
 

@@ -15,13 +15,13 @@ import numpy as np
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.answers import Ints
-from cae_sql.inference.bounds import Solved, few_intervals, intervals
+from cae_sql.inference.bounds import LARGE, Solved, few_intervals, intervals
 from cae_sql.inference.programs import MOST_NODES, TOLERANCE, ComponentProgram, is_world
 from cae_sql.inference.runs import Effort, Runs
 from cae_sql.inference.search import search
 from cae_sql.inference.solver import Floats
 from cae_sql.inference.spreading import spread
-from cae_sql.inference.standing import APPROXIMATE, EXACT, KEEPS, Standing
+from cae_sql.inference.standing import APPROXIMATE, EXACT, KEEPS, Standing, state_of
 from cae_sql.inference.witnesses import choose_witnesses, only
 
 WORLDS = 96
@@ -30,8 +30,6 @@ NODES = 20_000
 """Search nodes for one integer program about two values; of others `MOST_NODES`."""
 AT_ONCE = 48
 """Atoms of large systems that programs are asked about after one statement; the others wait until the end."""
-FEW_ASKED = 3_000
-"""Atoms up to which programs are asked at once, without a point inside that shows of many what they reach."""
 SMALL = 400
 """In systems of more atoms integer programs are asked about few records only."""
 SEVERAL = 24
@@ -126,9 +124,10 @@ class Locating:
             inside = self.known.atoms.labels[answer.members]
             distance[inside] = np.minimum(distance[inside], len(answer.members))
         order = np.argsort(distance[atoms], kind="stable")
-        self.skipped[self.first[atoms[order[AT_ONCE:]]]] = True
-        self.standing.open[self.first[atoms[order[AT_ONCE:]]]] = True
-        found: Ints = np.sort(atoms[order[:AT_ONCE]])
+        most = AT_ONCE if self.known.count <= LARGE else 0
+        self.skipped[self.first[atoms[order[most:]]]] = True
+        self.standing.open[self.first[atoms[order[most:]]]] = True
+        found: Ints = np.sort(atoms[order[:most]])
         return found
 
     def _waiting(self) -> Ints:
@@ -164,12 +163,22 @@ class Locating:
     def _bounded(self, solved: Solved, atoms: Ints, reals: bool) -> None:
         wanted = np.zeros(solved.known.count, dtype=np.bool_)
         wanted[atoms] = True
-        if len(atoms) <= FEW_ASKED:
+        if solved.known.count <= LARGE:
             least, most = few_intervals(solved, atoms, self._seen)
         else:
             least, most = intervals(solved, wanted)
+            self._note_support(solved)
         for atom in atoms.tolist():
             self._note(int(self.first[atom]), ceil(least[atom]), floor(most[atom]), reals)
+
+    def _note_support(self, solved: Solved) -> None:
+        """Of large systems: which answers the bounds were proved by."""
+        standing = self.standing
+        for programs in solved.programs.values():
+            for (column, _), found in programs.proofs.items():
+                record = int(self.first[programs.atoms[column]])
+                used = standing.support.setdefault(record, set())
+                used.update(standing.row_answers[row] for row in found.rows)
 
     def _seen(self, atoms: Ints, found: Floats) -> None:
         """A solution of a linear program: where it is whole it is a table."""
@@ -202,12 +211,7 @@ class Locating:
 
     def state(self, values: Ints) -> int:
         """What it means that only these values remain."""
-        if len(values) == 1:
-            return EXACT
-        width, standard = int(values[-1] - values[0]), self.standing.standard
-        if width >= standard.need and width == len(values) - 1:
-            return KEEPS
-        return KEEPS if standard.accepts is not None and standard.accepts(values) else APPROXIMATE
+        return state_of(values, self.standing.standard)
 
     # --- on the grid
 

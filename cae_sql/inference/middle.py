@@ -25,6 +25,10 @@ CLOSE = 1e-9
 """Relative error of a sum that counts as none."""
 SINGULAR = 1e-11
 """Part of the largest below which an eigenvalue counts as none."""
+MOST_FOR_PROGRAMS = 3_000
+"""Atoms up to which a point that cannot be brought along is sought by linear programs."""
+EDGE, ROUNDS = 0.02, 4
+"""How far from the edges of its box an atom begins, and how often one that was led outside begins anew."""
 STRIP = 512
 """Atoms that are looked at together."""
 
@@ -58,7 +62,7 @@ class Middle:
             return none
         matrix = known.matrix.astype(np.float64)
         sums = matrix @ totals
-        for fresh in (False, True):
+        for fresh in (False, True) if known.count <= MOST_FOR_PROGRAMS else (False,):
             point = (
                 points_inside(known, totals, box, wanted, most)
                 if fresh
@@ -71,24 +75,33 @@ class Middle:
             least = np.maximum(known.low[wanted], low - rest * known.high[wanted])
             found = np.minimum(known.high[wanted], high - rest * known.low[wanted]) - least >= need
             found &= sizes > 0
-            if fresh or found.mean() > 0.5:
+            if fresh or found.mean() > 0.5 or known.count > MOST_FOR_PROGRAMS:
                 self._table = (point / known.sizes)[known.atoms.labels]
                 return found
         return none
 
     def _brought(self, known: Knowledge, matrix: Floats, sums: Floats, box: Box) -> Floats | None:
         """The point, brought to all sums; None where that leads outside."""
+        edge = EDGE * (box.high - box.low)
         if np.isnan(self._table).any():
-            return None
-        point: Floats = np.bincount(known.atoms.labels, self._table, known.count).astype(np.float64)
-        point = np.clip(point, box.low, box.high)
+            # where nothing is at hand: everybody at the average, as far as the boxes let them
+            average = np.median(sums / np.maximum(matrix @ known.sizes, 1.0)) if len(sums) else 0.0
+            point: Floats = float(average) * known.sizes.astype(np.float64)
+        else:
+            point = np.bincount(known.atoms.labels, self._table, known.count).astype(np.float64)
+        point = np.clip(point, box.low + edge, box.high - edge)
         room = _room(point, box)
         weights = room * room
         try:
             scaled = matrix * weights
-            inverse = linalg.pinvh(scaled @ matrix.T, rtol=SINGULAR)
-            for _ in range(3):
-                point = point + scaled.T @ (inverse @ (sums - matrix @ point))
+            for _ in range(ROUNDS):
+                inverse = linalg.pinvh(scaled @ matrix.T, rtol=SINGULAR)
+                for _ in range(3):
+                    point = point + scaled.T @ (inverse @ (sums - matrix @ point))
+                if (point >= box.low).all() and (point <= box.high).all():
+                    break
+                point = np.clip(point, box.low + edge, box.high - edge)
+                scaled = matrix * _room(point, box) ** 2
         except linalg.LinAlgError:
             return None
         inside = (point >= box.low) & (point <= box.high)

@@ -2,7 +2,7 @@
 
 The reduced row of a settled sum vanishes. Multiplied by random numbers modulo 2⁶⁴ it vanishes too; that
 another one does has a chance below 2⁻³⁰ each time, and then an answer is taken for one that teaches nothing.
-Rows without a pivot of ±1 are looked at modulo a prime, with a chance as small.
+Rows without a pivot of ±1 are looked at modulo two primes, since coefficients may be multiples of one.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from cae_sql.inference.answers import Query
 from cae_sql.inference.basis import echelon, vanishes
 from cae_sql.inference.knowledge import Knowledge
 
+PRIMES = (2**31 - 1, 2**31 - 19)
+
 
 class Sifted:
     """Random multiples of one tableau's rows; a new one for each tableau."""
@@ -22,7 +24,7 @@ class Sifted:
         self._of: Knowledge | None = None
         self._random: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._rows: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-        self._stuck: NDArray[np.int64] | None = None
+        self._stuck: list[NDArray[np.int64]] | None = None
 
     def spans(self, known: Knowledge, query: Query) -> bool:
         """Whether a sum is in the span of the tableau's pivoted rows; False where that is not seen."""
@@ -32,7 +34,8 @@ class Sifted:
             with np.errstate(over="ignore"):
                 self._rows = known.tableau.entries @ self._random
             self._of = known
-            self._stuck = echelon(known.tableau.stuck) if len(known.tableau.stuck) else None
+            stuck = known.tableau.stuck
+            self._stuck = [echelon(stuck, prime) for prime in PRIMES] if len(stuck) else None
         labels = known.atoms.labels[query.members]
         counts = np.bincount(labels, minlength=known.count)
         touched = np.flatnonzero(counts)
@@ -47,7 +50,9 @@ class Sifted:
                 return False
         if self._stuck is not None:
             rest = known.tableau.reduced(row)
-            return rest is not None and vanishes(self._stuck, rest)
+            return rest is not None and all(
+                vanishes(made, rest, prime) for made, prime in zip(self._stuck, PRIMES, strict=True)
+            )
         with np.errstate(over="ignore"):
             left = row @ self._random - row[known.tableau.basic] @ self._rows
         return bool(left == 0)

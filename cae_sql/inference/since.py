@@ -3,18 +3,48 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 from math import ceil, floor
 
 import numpy as np
 
 from cae_sql.inference.answers import Answer, Ints
 from cae_sql.inference.bounds import Solved, few_intervals
+from cae_sql.inference.irreducible import Claims
 from cae_sql.inference.knowledge import Knowledge
 
+STEPS = 3
+"""From a record to an answer about it, to others that share records with it, and so on."""
+NEAR = (8, 24, 64)
+"""Answers near to a record among which a proof is looked for first."""
 KEPT = 32
 """Systems of earlier times that are kept at once."""
+
+
+def nearest(answers: Sequence[Answer], usable: Iterable[int], record: int, most: int, size: int) -> list[int]:
+    """So many answers that bear on a record: tied to it by few steps, smallest first.
+
+    Args:
+        answers: All answers.
+        usable: Numbers of those that may be taken.
+        record: The record.
+        most: How many at most.
+        size: Number of records.
+    """
+    order = sorted(usable, key=lambda number: len(answers[number].members))
+    if len(order) <= most:
+        return sorted(order)
+    chosen: dict[int, None] = {}
+    reached = np.zeros(size, dtype=np.bool_)
+    reached[record] = True
+    for _ in range(STEPS):
+        for number in order:
+            if number not in chosen and len(chosen) < most and reached[answers[number].members].any():
+                chosen[number] = None
+                reached[answers[number].members] = True
+    return sorted(chosen)
 
 
 class Since:
@@ -44,6 +74,30 @@ class Since:
                 now = middle
             else:
                 before = middle
+        return now
+
+    def by_few(
+        self,
+        record: int,
+        state: int,
+        state_of: Callable[[Ints], int],
+        before: int,
+        now: int,
+        support: Sequence[int],
+    ) -> int:
+        """As `by_reals`, by proofs of few answers near to the record: for systems too large to be halved.
+
+        That other answers showed it earlier is not excluded; `now` where no such proof is found.
+        """
+        claims = Claims(self._size, self._top, self._answers)
+        near = (nearest(self._answers, range(now), record, most, self._size) for most in NEAR)
+        for numbers in chain(near, [support] if support else []):
+            low, high = claims.interval(numbers, record)
+            if state_of(np.arange(low, high + 1)) < state:
+                continue
+            proved = claims.by_reals(claims.support(numbers, record), record, low, high)
+            last = max(proved.numbers, default=now - 1) + 1 if proved is not None else now
+            return max(last, before + 1)
         return now
 
     def _interval(self, count: int, record: int) -> tuple[int, int]:

@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.inference.answers import Answer, Ints, Query
+from cae_sql.inference.bounds import LARGE
+from cae_sql.inference.combination import Combinations
 from cae_sql.inference.judging import Standard
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.middle import Middle
@@ -31,9 +33,21 @@ SECONDS = 60.0
 """For the integer programs after one statement; who is left then is open."""
 SMALL, LARGE_SECONDS = 400, 3.0
 """Systems of more atoms than this are too large to be stated whole, and time helps them little."""
+GROWTH = 1.25
+"""Large systems are looked at whenever there are so many times the answers of the last time."""
 MOST_ALONE = 256
 """Answers about one record alone up to which each has a row; with more they are taken out of the sums."""
 _ENDS = ("by_integers", "by_reals", "low", "high", "since_integers", "since_reals", "open", "looked")
+
+
+def state_of(values: Ints, standard: Standard) -> int:
+    """What it means that only these values (units, ascending) remain of a record."""
+    if len(values) == 1:
+        return EXACT
+    width = int(values[-1] - values[0])
+    if width >= standard.need and width == len(values) - 1:
+        return KEEPS
+    return KEEPS if standard.accepts is not None and standard.accepts(values) else APPROXIMATE
 
 
 class Standing:
@@ -75,6 +89,11 @@ class Standing:
         """(n,) how many answers were known when a record was last looked at."""
         self.before = 0
         """How many answers were known at the last look."""
+        self.support: dict[int, set[int]] = {}
+        """Answers that proved an end of an interval in large systems, by the first record of an atom."""
+        self._combinations: tuple[Knowledge, Combinations] | None = None
+        self._next = 0
+        """From how many on a large system is looked at again."""
         self.worlds: NDArray[np.int64] = np.zeros((0, size), dtype=np.int64)
         """(w, n) tables that agree with all answers, kept because they show who keeps the standard."""
         self.middle = Middle(size)
@@ -86,7 +105,7 @@ class Standing:
         twin = Standing.__new__(Standing)
         twin.__dict__.update(self.__dict__)
         twin.answers, twin.row_answers = list(self.answers), list(self.row_answers)
-        twin.alone = dict(self.alone)
+        twin.alone, twin.support = dict(self.alone), dict(self.support)
         for name in (*_ENDS, "fixed", "worlds"):
             setattr(twin, name, getattr(self, name).copy())
         twin._sifted, twin.middle = Sifted(), self.middle.copy()
@@ -263,6 +282,9 @@ class Standing:
         """
         from cae_sql.inference.locating import Locating
 
+        if not whole and self.known.count > SMALL and len(self.answers) < self._next:
+            return  # whoever is found later gets the time when it first was so
+        self._next = int(len(self.answers) * GROWTH) + 1
         before = self.by_integers.copy(), self.by_reals.copy()
         allowed = seconds if self.known.count <= SMALL else min(seconds, LARGE_SECONDS)
         look = Locating(self, time.monotonic() + allowed, whole)
@@ -279,6 +301,18 @@ class Standing:
         self.looked[~skipped] = now
         self.before = now
 
+    def support_of(self, record: int) -> list[int]:
+        """Answers that suffice for a record's interval in a large system, as far as they are known."""
+        atom = int(self.known.atoms.labels[record])
+        if self.by_reals[record] == EXACT:
+            if self._combinations is None or self._combinations[0] is not self.known:
+                self._combinations = self.known, Combinations(self.known)
+            rows = self._combinations[1].of(atom)
+            if rows:
+                return sorted(self.row_answers[row] for row in rows)
+        first = int(self.known.members[0][self.known.members[1][atom]])
+        return sorted(self.support.get(first, ()))
+
     def _look_back(self, late: Ints, state_of: Callable[[Ints], int]) -> None:
         """When it was that records were located who have not been looked at since."""
         back = Since(len(self.truth), self.top, self.answers)
@@ -286,7 +320,11 @@ class Standing:
             state = int(self.by_reals[record])
             if state == KEEPS:
                 continue  # an extreme that must be attained, or the grid, locates it: known from now on
-            since = back.by_reals(record, state, state_of, int(self.looked[record]), len(self.answers))
+            before, now = int(self.looked[record]), len(self.answers)
+            if self.known.count <= LARGE:
+                since = back.by_reals(record, state, state_of, before, now)
+            else:
+                since = back.by_few(record, state, state_of, before, now, self.support_of(record))
             self.since_reals[record] = since
             if int(self.by_integers[record]) == state:
                 self.since_integers[record] = since

@@ -1,4 +1,4 @@
-"""What an audit finds is what enumeration of all tables finds, party by party, and since the same statement."""
+"""What an audit finds is what enumeration of all tables finds, party by party, since the same statement."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from auditor.errors import LogError
 from auditor.history.findings import Finding, Findings
 from auditor.history.statement import Logged
 from cae_sql.candidates import grid_candidates
+
 from . import worlds
 
 LOW, HIGH = 0, 3
@@ -36,7 +37,9 @@ def said(draw: st.DrawFn) -> worlds.Said:
     kind = draw(st.sampled_from(["sum", "sum", "sum", "max", "min"]))
     weights = [1] * len(members)
     if kind == "sum" and draw(st.booleans()):
-        weights = draw(st.lists(st.sampled_from([-2, -1, 1, 2, 3]), min_size=len(members), max_size=len(members)))
+        weights = draw(
+            st.lists(st.sampled_from([-2, -1, 1, 2, 3]), min_size=len(members), max_size=len(members))
+        )
     return kind, tuple(members), tuple(weights)
 
 
@@ -53,7 +56,9 @@ def test_who_is_located_is_what_enumeration_says_for_each_party_and_since_the_sa
     found = audit(database, worlds.policy(LOW, HIGH), statements, gate_seconds=0)
     assert not found.partial
     for party in ("everyone", "user anna", "user bob"):
-        own = [(place, each) for place, (user, each) in enumerate(asked) if party in ("everyone", f"user {user}")]
+        own = [
+            (place, each) for place, (user, each) in enumerate(asked) if party in ("everyone", f"user {user}")
+        ]
         if not own:
             continue
         remaining = worlds.possible([each for _, each in own], table, LOW, HIGH)
@@ -112,8 +117,11 @@ def test_all_rows_of_a_star_are_direct(database: Path) -> None:
 
 
 def test_digits_of_a_weighted_sum_are_read(database: Path) -> None:
-    found = audit(database, RULES, worlds.log(["SELECT SUM(v * power(10000, id)) FROM t WHERE id < 4"]), gate_seconds=0)
-    assert {record: (only(found, record).lower, only(found, record).certificate.proof) for record in (0, 1, 2)} == {
+    found = audit(
+        database, RULES, worlds.log(["SELECT SUM(v * power(10000, id)) FROM t WHERE id < 4"]), gate_seconds=0
+    )
+    read = [only(found, record) for record in (0, 1, 2)]
+    assert {each.record: (each.lower, each.certificate.proof) for each in read} == {
         0: (3.0, "integers"), 1: (7.0, "integers"), 2: (1.0, "integers"),
     }  # fmt: skip
 
@@ -121,7 +129,11 @@ def test_digits_of_a_weighted_sum_are_read(database: Path) -> None:
 def test_what_two_users_know_together_neither_knows_alone(database: Path) -> None:
     asked = [("anna", "SELECT SUM(v) FROM t"), ("bob", "SELECT SUM(v) FROM t WHERE id <> 4")]
     found = audit(
-        database, RULES, worlds.log(asked), groups={"friends": ["anna", "bob"], "others": ["anna", "carl"]}, gate_seconds=0
+        database,
+        RULES,
+        worlds.log(asked),
+        groups={"friends": ["anna", "bob"], "others": ["anna", "carl"]},
+        gate_seconds=0,
     )
     assert {each.party for each in found.findings if each.record == 3} == {"everyone", "group friends"}
     assert [party.party for party in found.parties] == [
@@ -137,7 +149,14 @@ def test_failed_statements_teach_nothing(database: Path) -> None:
 
 
 def test_kinds_add_up_to_all_statements(database: Path) -> None:
-    asked = ["BEGIN", "SELECT 1", "SELECT SUM(v) FROM t", "SELECT SUM(v) FROM t", "SELECT MEDIAN(v) FROM t", "SET x = 1"]
+    asked = [
+        "BEGIN",
+        "SELECT 1",
+        "SELECT SUM(v) FROM t",
+        "SELECT SUM(v) FROM t",
+        "SELECT MEDIAN(v) FROM t",
+        "SET x = 1",
+    ]
     found = audit(database, RULES, worlds.log(asked), gate_seconds=0)
     assert sum(found.kinds.values()) == len(asked)
     assert found.kinds["SUM"] == 2
@@ -145,7 +164,10 @@ def test_kinds_add_up_to_all_statements(database: Path) -> None:
 
 def test_parameters_as_a_server_logs_them_are_bound(database: Path) -> None:
     sql = "SELECT sum(v) FROM public.t WHERE id = ANY($1) AND g >= $2"
-    statements = [Logged(1, sql, ("{2,4}", "0"), "anna", dialect="postgres"), Logged(2, sql, ("{2}", "1"), "anna", dialect="postgres")]
+    statements = [
+        Logged(1, sql, ("{2,4}", "0"), "anna", dialect="postgres"),
+        Logged(2, sql, ("{2}", "1"), "anna", dialect="postgres"),
+    ]
     found = audit(database, RULES, statements, gate_seconds=0)
     assert worlds.of_everyone(found) == {1: "exact", 3: "exact"}
 
@@ -162,7 +184,9 @@ def test_other_dialects_are_transpiled(database: Path, dialect: str) -> None:
     assert worlds.of_everyone(audit(database, RULES, statements, gate_seconds=0)) == {2: "exact"}
 
 
-def test_an_audit_that_is_stopped_says_so_and_goes_on_from_its_checkpoint(database: Path, tmp_path: Path) -> None:
+def test_an_audit_that_is_stopped_says_so_and_goes_on_from_its_checkpoint(
+    database: Path, tmp_path: Path
+) -> None:
     asked = ["SELECT SUM(v) FROM t", "SELECT MEDIAN(v) FROM t", "SELECT MAX(v) FROM t WHERE g = 1",
              "SELECT SUM(v) FROM t WHERE id <> 4", "SELECT v FROM t WHERE id = 1"]  # fmt: skip
     whole = audit(database, RULES, worlds.log(asked), gate_seconds=0)
@@ -183,7 +207,10 @@ def test_an_audit_that_is_stopped_says_so_and_goes_on_from_its_checkpoint(databa
 
 def said_by(found: Findings) -> object:
     return [
-        [(each.record, each.party, each.kind, each.first.number, each.certificate.equation) for each in found.findings],
+        [
+            (each.record, each.party, each.kind, each.first.number, each.certificate.equation)
+            for each in found.findings
+        ],
         [(each.party, each.answers, each.located, each.statements) for each in found.parties],
         found.kinds,
         [(each.kind, each.count) for each in found.unmodelled],
@@ -193,7 +220,14 @@ def said_by(found: Findings) -> object:
 
 def test_a_checkpoint_of_another_policy_is_refused(database: Path, tmp_path: Path) -> None:
     kept = tmp_path / "state"
-    audit(database, RULES, worlds.log(["SELECT SUM(v) FROM t"]), checkpoint=kept, stop=lambda: True, gate_seconds=0)
+    audit(
+        database,
+        RULES,
+        worlds.log(["SELECT SUM(v) FROM t"]),
+        checkpoint=kept,
+        stop=lambda: True,
+        gate_seconds=0,
+    )
     with pytest.raises(LogError, match="another policy"):
         audit(database, worlds.policy(0, 9, 0.25), worlds.log([]), checkpoint=kept, gate_seconds=0)
 
@@ -215,12 +249,23 @@ def test_values_that_do_not_fit_the_policy_are_the_gates_errors(database: Path) 
 
 def test_progress_tells_how_far_it_is(database: Path) -> None:
     told = []
-    audit(database, RULES, worlds.log(["SELECT SUM(v) FROM t WHERE id = 1"]), progress=told.append, gate_seconds=0)
+    audit(
+        database,
+        RULES,
+        worlds.log(["SELECT SUM(v) FROM t WHERE id = 1"]),
+        progress=told.append,
+        gate_seconds=0,
+    )
     assert (told[-1].statements, told[-1].answers, told[-1].located) == (1, 1, 1)
 
 
 def test_a_gate_would_have_refused_what_located(database: Path) -> None:
-    asked = ["SELECT SUM(v) FROM t", "SELECT SUM(v) FROM t WHERE id <> 4", "SELECT MEDIAN(v) FROM t", "SELECT SUM(v) FROM t"]
+    asked = [
+        "SELECT SUM(v) FROM t",
+        "SELECT SUM(v) FROM t WHERE id <> 4",
+        "SELECT MEDIAN(v) FROM t",
+        "SELECT SUM(v) FROM t",
+    ]
     gate = audit(database, RULES, worlds.log(asked)).parties[0].gate
     assert gate is not None
     assert (gate.answered, gate.refused, gate.unsupported) == (2, 1, 1)
@@ -230,7 +275,11 @@ def test_a_gate_would_have_refused_what_located(database: Path) -> None:
 
 def test_risk_never_falls_along_the_timeline(database: Path) -> None:
     asked = [f"SELECT SUM(v) FROM t WHERE id <= {last}" for last in (6, 5, 4, 3)]
-    moments = [each for each in audit(database, RULES, worlds.log(asked), gate_seconds=0).timeline if each.party == "everyone"]
+    moments = [
+        each
+        for each in audit(database, RULES, worlds.log(asked), gate_seconds=0).timeline
+        if each.party == "everyone"
+    ]
     assert [each.located for each in moments] == sorted(each.located for each in moments)
     assert moments[-1].risk == 1.0
     assert [each.risk for each in moments] == sorted(each.risk for each in moments)

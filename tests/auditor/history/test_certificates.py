@@ -48,7 +48,9 @@ def by_reals(said: list[worlds.Said], table: list[int], record: int) -> tuple[in
             sides.append(value)
         for member in members if kind != "sum" and len(members) > 1 else ():
             end = 1 if kind == "max" else 0
-            bounds[member][end] = min(bounds[member][1], value) if kind == "max" else max(bounds[member][0], value)
+            bounds[member][end] = (
+                min(bounds[member][1], value) if kind == "max" else max(bounds[member][0], value)
+            )
     ends = []
     for sign in (1, -1):
         costs = np.zeros(len(table))
@@ -97,7 +99,12 @@ def test_equations_add_up_and_queries_give_the_same(
     table: list[int], asked: list[worlds.Said], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     database = worlds.build(tmp_path_factory.mktemp("t") / "t.duckdb", table)
-    found = audit(database, worlds.policy(LOW, HIGH), worlds.log([worlds.sql_of(each) for each in asked]), gate_seconds=0)
+    found = audit(
+        database,
+        worlds.policy(LOW, HIGH),
+        worlds.log([worlds.sql_of(each) for each in asked]),
+        gate_seconds=0,
+    )
     with duckdb.connect(str(database), read_only=True) as plain:
         for finding in found.findings:
             if finding.certificate.proof != "reals":

@@ -32,8 +32,9 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("d") / "d.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute(
-            "CREATE TABLE person AS SELECT i AS id, 20 + i % 5 AS age, 30 + i AS hours, 'ab'[1 + i % 2] AS dept, "
-            "i % 2 AS good, (i * 37) % 101 AS salary, (i * 37) % 101 AS secret FROM range(1, 21) AS r(i)"
+            "CREATE TABLE person AS SELECT i AS id, 20 + i % 5 AS age, 30 + i AS hours, "
+            "'ab'[1 + i % 2] AS dept, i % 2 AS good, "
+            "(i * 37) % 101 AS salary, (i * 37) % 101 AS secret FROM range(1, 21) AS r(i)"
         )
         connection.execute("CREATE VIEW paid AS SELECT id, salary AS pay FROM person")
     return path
@@ -68,7 +69,10 @@ UNMODELLED = [
     ("SELECT my_udf(salary) FROM person", "MY_UDF (not understood)"),
     ("SELECT SUM(salary) FROM person WHERE random() < 0.5", "RANDOM (not understood)"),
     ("SELECT a.id FROM person a JOIN person b ON a.salary = b.salary", "join on the protected column"),
-    ("SELECT id FROM person WHERE age > (SELECT AVG(salary) FROM person)", "condition on the protected column"),
+    (
+        "SELECT id FROM person WHERE age > (SELECT AVG(salary) FROM person)",
+        "condition on the protected column",
+    ),
     ("SELECT ROUND(AVG(salary), -1) FROM person", "rounded aggregate"),
     ("SELECT person FROM person", "not understood: row-reference"),
     ("SUMMARIZE person", "SUMMARIZE statement"),
@@ -109,7 +113,9 @@ def test_what_is_not_modelled_is_named(database: Path, sql: str, kind: str) -> N
         ("INSERT INTO person VALUES (1)", "change"),
     ],
 )
-def test_what_shows_nothing_of_the_protected_column_is_counted_by_kind(database: Path, sql: str, kind: str) -> None:
+def test_what_shows_nothing_of_the_protected_column_is_counted_by_kind(
+    database: Path, sql: str, kind: str
+) -> None:
     found = audited(database, sql)
     assert found.kinds == {kind: 1}
     assert not found.unmodelled
@@ -138,10 +144,17 @@ def test_what_is_modelled_locates_just_those_whom_it_shows(database: Path, sql: 
     """Two sums that were added up by the statement were never shown by themselves."""
     found = audited(database, sql)
     assert not found.unmodelled
-    assert sum(each.kind in ("exact", "direct") for each in found.findings if each.party == "everyone") == records
+    assert (
+        sum(each.kind in ("exact", "direct") for each in found.findings if each.party == "everyone")
+        == records
+    )
 
 
-BINARY = POLICY.replace('"salary"', '"good"').replace("maximum = 100", "maximum = 1").replace(', "good"]', ', "salary"]')
+BINARY = (
+    POLICY.replace('"salary"', '"good"')
+    .replace("maximum = 100", "maximum = 1")
+    .replace(', "good"]', ', "salary"]')
+)
 
 
 @pytest.mark.parametrize(
