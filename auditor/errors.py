@@ -7,6 +7,7 @@ AuditorError
 │   └── DataChanged             the data are not those the ledger's first entry was bound to
 ├── StatementError              the statement or the user is not text, or the dialect none that is offered
 ├── LogError                    a query log that is none, or lacks what is needed to read it
+├── UsersError                  a users file that cannot be used; names line and what would do
 ├── QueryRefused                the limit would be passed; `.decision`
 └── QueryUnsupported            the statement is not understood; `.decision`
 """
@@ -53,6 +54,10 @@ class StatementError(AuditorError):
 
 class LogError(AuditorError):
     """A file that is no query log, cannot be opened, or lacks the columns that are needed."""
+
+
+class UsersError(AuditorError):
+    """A users file that cannot be used, or a user who cannot be added; names line and what would do."""
 
 
 class QueryRefused(AuditorError):

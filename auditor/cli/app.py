@@ -16,6 +16,7 @@ from auditor.cli.attacking import attack
 from auditor.cli.auditing import audit
 from auditor.cli.measuring import curve, sql
 from auditor.cli.show import Format
+from auditor.cli.users import users
 from auditor.errors import PolicyError, QueryRefused, QueryUnsupported
 
 if TYPE_CHECKING:
@@ -199,6 +200,7 @@ app.command()(attack)
 app.command()(audit)
 app.command()(sql)
 app.command()(curve)
+app.add_typer(users, name="users")
 
 
 @contextmanager
