@@ -172,9 +172,8 @@ def _fields(fields: ErrorFields) -> Iterable[bytes]:
     }
     for letter, text in said.items():
         if text:
-            yield letter.encode() + _string(
-                text if len(text) <= LONGEST_FIELD else f"{text[:LONGEST_FIELD]}…"
-            )
+            shown = text if len(text) <= LONGEST_FIELD else f"{text[:LONGEST_FIELD]}…"
+            yield letter.encode() + _string(shown)
     yield b"\0"
 
 

@@ -1,13 +1,14 @@
-"""One client's connection as PostgreSQL's server keeps it, without the socket: bytes in, events and bytes out.
+"""One client's connection as PostgreSQL's server keeps it, without the socket: bytes to events.
 
-    connection.receive(data)                     # as long as connection.wants_bytes
-    while (event := connection.next_event()) is not None:
-        ...                                      # answer it, see `events`
-        send(connection.data_to_send())
+    while not connection.closed:
+        while (event := connection.next_event()) is not None:
+            ...                                  # answer it, see `events`
+        send(connection.data_to_send())          # between events too, when rows are many
+        connection.receive(read())               # or receive_eof(); as long as connection.wants_bytes
 
 Promises: whatever bytes come, nothing is raised; a client's fault is answered here and told as `Rejected`. At
 most the largest message and one call's bytes are held. The next event is not given before the last is
-answered (`OutOfTurn` otherwise). Knows no clock: deadlines are the owner's, who ends the connection with `fatal`.
+answered (`OutOfTurn` otherwise). Knows no clock: deadlines are the owner's, who ends it with `fatal`.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class Limits:
     """Named statements at once."""
     portals: int = 100
     """Named portals at once."""
-    memory: int = 16 << 20
+    memory: int = 8 << 20
     """Texts of all statements and values of all portals together."""
 
     def __post_init__(self) -> None:

@@ -110,7 +110,7 @@ def read_packet(packet: bytes) -> SSLRequest | GSSENCRequest | CancelRequest | S
     body = _Body(packet)
     try:
         code = body.integer(_UINT32)
-        if code == _SSL or code == _GSSENC:
+        if code in (_SSL, _GSSENC):
             body.end()
             return SSLRequest() if code == _SSL else GSSENCRequest()
         if code == _CANCEL:

@@ -1,20 +1,20 @@
 """The states of a connection, as tables that the code runs on and tests and docs read.
 
 Rules
- 1. A connection begins unencrypted in STARTUP. Before StartupMessage a client may ask once for TLS (SSLRequest)
-    and once for GSSAPI (GSSENCRequest, always answered N), in either order.
- 2. Where TLS is offered, SSLRequest is answered S and the connection waits in TLS_HANDSHAKE until its owner says
-    that TLS is up. A byte that arrives with or after a request for encryption and before its answer came into
+ 1. A connection begins unencrypted in STARTUP. Before StartupMessage a client may ask once for TLS
+    (SSLRequest) and once for GSSAPI (GSSENCRequest, always answered N), in either order.
+ 2. Where TLS is offered, SSLRequest is answered S and the connection waits in TLS_HANDSHAKE until its owner
+    says that TLS is up. A byte that arrives with or after a request for encryption and before its answer took
     effect could have been put there by somebody else (CVE-2021-23214): the connection is closed.
  3. Inside TLS no encryption can be asked for.
- 4. CancelRequest is taken in every startup state, encrypted or not, for clients send it unencrypted even where
-    their own connection is encrypted; it is never answered, and the connection is over.
+ 4. CancelRequest is taken in every startup state, encrypted or not, for clients send it unencrypted even
+    where their own connection is encrypted; it is never answered, and the connection is over.
  5. Where TLS is required, an unencrypted StartupMessage is refused before its user is looked at.
  6. Authentication is SASL only. AuthenticationOk can be sent after AuthenticationSASLFinal and at no other
     time. A message that is not the awaited SASL message closes the connection.
  7. ReadyForQuery ends the start; from then on the connection is READY: the client's turn.
- 8. Each message that needs an answer gives the turn to the owner; no further message is read before the answer
-    is complete. So answers cannot get out of order, however many messages a client sends ahead.
+ 8. Each message that needs an answer gives the turn to the owner; no further message is read before the
+    answer is complete. So answers cannot get out of order, however many messages a client sends ahead.
  9. A Query's answer is a sequence of results (rows that end in CommandComplete; CommandComplete alone;
     EmptyQueryResponse), at least one, or an error, which ends it; then ReadyForQuery.
 10. After an error in answer to a message of the extended query, messages are skipped unread up to the next
@@ -118,7 +118,7 @@ class Transaction(Enum):
 
 
 class OutOfTurn(RuntimeError):
-    """The owner gave an answer that the state does not allow: a fault of the owner, whatever a client sent."""
+    """The owner did what the state does not allow: a fault of the owner, whatever a client sent."""
 
 
 MESSAGE_TYPES: Mapping[int, Frontend] = {
