@@ -38,6 +38,8 @@ HELPERS = 25_000
 """Swaps among which helpers are looked for."""
 AMPLE = 6
 """A reserve that can move by so many whole domains takes no further swaps: others may need them."""
+ATTEMPTS = 4
+"""How often reserves are chosen without the differences that got no swaps because others took their parts."""
 LARGEST_INVERSE = 64
 """Entries beyond this: no reserve has the room."""
 
@@ -68,6 +70,12 @@ class Reserves:
     def single(self) -> Ints:
         """Parts that are reserves by themselves."""
         return self.gain[self._alone]
+
+    @property
+    def empty(self) -> NDArray[np.bool_]:
+        """(k,) reserves that nothing belongs to: whoever needs them gets nothing from any."""
+        found: NDArray[np.bool_] = np.bincount(self.of, minlength=len(self.inverse)) == 0
+        return found
 
     @property
     def _alone(self) -> NDArray[np.bool_]:
@@ -213,11 +221,36 @@ def choose(swaps: Swaps, ground: Ground, used: NDArray[np.bool_]) -> Reserves | 
     rough = kinds.weights(np.arange(len(kinds.gain)))
     order, enough = np.argsort(-rough[kinds.kind], kind="stable"), AMPLE * ground.domain
     weight = kinds.weights(kinds.allotted(order, enough, able.copy()))
+    found: Reserves | None = None
+    further = ATOMS
+    for _ in range(ATTEMPTS):
+        made = _made(kinds, ground, weight, able, further)
+        if made is None:
+            if found is not None or further >= np.count_nonzero(able):
+                break
+            further *= 8
+            continue
+        found, tried = made
+        empty = tried[np.flatnonzero(found.empty)]
+        empty = empty[empty >= 0]
+        if not len(empty):
+            break
+        weight[empty] = 0
+    return found
+
+
+def _made(
+    kinds: _Kinds, ground: Ground, weight: NDArray[np.float64], able: NDArray[np.bool_], further: int
+) -> tuple[Reserves, Ints] | None:
+    """Reserves of kinds of much weight, and which kind each is of (−1: none); None where none are found."""
     likely = np.argsort(-weight, kind="stable")[:KINDS]
     likely = likely[weight[likely] > 0]
     singles = np.flatnonzero(able)
     if len(singles) > ATOMS:
-        singles = singles[np.argpartition(-ground.room[singles], ATOMS - 1)[:ATOMS]]
+        # the roomiest, and some from everywhere: a sum that few atoms tell from others needs one of them
+        some = np.linspace(0, len(singles) - 1, further).astype(np.int64)
+        roomy = np.argpartition(-ground.room[singles], ATOMS - 1)[:ATOMS]
+        singles = singles[np.unique(np.concatenate([roomy, some]))]
     example = kinds.example[likely]
     coefficients = ground.coefficients(singles)
     found = _independent(
@@ -233,6 +266,8 @@ def choose(swaps: Swaps, ground: Ground, used: NDArray[np.bool_]) -> Reserves | 
     reserve_of = np.full(len(kinds.example), -1, dtype=np.int64)
     paired = np.flatnonzero(basic < len(likely))
     reserve_of[likely[basic[paired]]] = paired
+    kind_of = np.full(len(basic), -1, dtype=np.int64)
+    kind_of[paired] = likely[basic[paired]]
     taken = _taken(kinds, ground, weight, reserve_of, free)
     if taken is None:
         return None
@@ -245,15 +280,15 @@ def choose(swaps: Swaps, ground: Ground, used: NDArray[np.bool_]) -> Reserves | 
     )
     singles = singles[np.argsort(np.count_nonzero(coefficients, axis=1), kind="stable")]
     helped = _helped(plain, ground, (kinds.gain, kinds.give), free)
-    return _helped(helped, ground, (singles, np.full(len(singles), -1)), free)
+    return _helped(helped, ground, (singles, np.full(len(singles), -1)), free), kind_of
 
 
 def _taken(
     kinds: _Kinds, ground: Ground, weight: NDArray[np.float64], reserve_of: Ints, free: NDArray[np.bool_]
 ) -> Ints | None:
-    """The swaps of each reserve, those of poor ones chosen first; `free` is changed.
+    """The swaps of each reserve, those of poor ones chosen first; `free` is changed. Some may get none.
 
-    None where one stays empty, or where names were equal by chance and differences are not.
+    None where names were equal by chance and differences are not.
     """
     mine = np.flatnonzero(reserve_of[kinds.kind] >= 0)
     mine = mine[np.argsort(weight[kinds.kind[mine]], kind="stable")]
@@ -262,8 +297,7 @@ def _taken(
     wrong = ground.effects(kinds.gain[taken], kinds.give[taken]) != ground.effects(
         kinds.gain[example], kinds.give[example]
     )
-    lacking = np.setdiff1d(np.flatnonzero(reserve_of >= 0), kinds.kind[taken])
-    return None if wrong.any() or len(lacking) else taken
+    return None if wrong.any() else taken
 
 
 def _helped(
