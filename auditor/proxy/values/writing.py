@@ -1,0 +1,151 @@
+"""Rows out: from an answer's Arrow table to DataRow messages, in PostgreSQL's text and binary formats.
+
+Promises the bytes that PostgreSQL 15 sends for the same values (DateStyle ISO, IntervalStyle postgres,
+extra_float_digits 1, bytea_output hex), column by column and without Python for each cell where the type is a
+number, a text, a date or a timestamp of the years 1 to 9999.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import tzinfo
+
+import pyarrow as pa
+
+from auditor.proxy.values import arrays, cells
+from auditor.proxy.values.calendar import zone_of
+from auditor.proxy.values.errors import NotRepresentable
+from auditor.proxy.values.moments import MOMENTS_BINARY, MOMENTS_TEXT
+from auditor.proxy.values.plain import PLAIN_BINARY, PLAIN_TEXT
+from auditor.proxy.values.results import ResultType, result_type
+
+Encoder = Callable[[pa.Array], pa.Array]
+"""From a column as DuckDB gives it to its cells; see `cells`."""
+
+TEXT, BINARY = 0, 1
+"""Format codes of the protocol."""
+ROWS_AT_ONCE = 8_192
+
+
+class RowWriter:
+    """Writes the rows of one result; made once, used for each batch."""
+
+    def __init__(
+        self, columns: Sequence[ResultType | str], formats: Sequence[int] = (), zone: str = "UTC"
+    ) -> None:
+        """Choose how each column is written.
+
+        Args:
+            columns: Types of the columns, or DuckDB's texts of them.
+            formats: Format codes as Bind gives them: none (all text), one for all, or one each.
+            zone: The session's time zone.
+
+        Raises:
+            NotRepresentable: for a type that cannot be sent, or not in that format.
+            ValueError: wrong formats: they are the session's to check.
+            KeyError: no such zone.
+        """
+        self.types = tuple(result_type(each) if isinstance(each, str) else each for each in columns)
+        """The type of each column."""
+        self.formats = expanded(formats, len(self.types))
+        """The format of each column."""
+        clock = zone_of(zone)
+        self._encoders = [
+            encoder(type_, code, clock) for type_, code in zip(self.types, self.formats, strict=True)
+        ]
+
+    def messages(self, rows: pa.Table | pa.RecordBatch) -> bytes:
+        """The DataRow messages of some rows.
+
+        Raises:
+            NotRepresentable: for a value that PostgreSQL's type does not hold.
+        """
+        return cells.data_rows(self._cells(rows), rows.num_rows)
+
+    def batches(self, table: pa.Table, rows: int = ROWS_AT_ONCE) -> Iterator[tuple[int, bytes]]:
+        """The same in pieces of some rows each: their number, and their messages."""
+        for batch in table.to_batches(max_chunksize=rows):
+            if batch.num_rows:
+                yield batch.num_rows, self.messages(batch)
+
+    def rows(self, rows: pa.Table | pa.RecordBatch) -> list[tuple[bytes | None, ...]]:
+        """The cells of some rows, one by one; for few rows, and for tests."""
+        columns = [column.to_pylist() for column in self._cells(rows)]
+        return list(zip(*columns, strict=True)) if columns else [()] * rows.num_rows
+
+    def _cells(self, rows: pa.Table | pa.RecordBatch) -> list[pa.Array]:
+        return [encode(_whole(column)) for encode, column in zip(self._encoders, rows.columns, strict=True)]
+
+
+def expanded(formats: Sequence[int], columns: int) -> tuple[int, ...]:
+    """A format for each column, from the format codes of Bind.
+
+    Raises:
+        ValueError: neither none, one nor one for each; or a code that is none.
+    """
+    if any(code not in (TEXT, BINARY) for code in formats):
+        raise ValueError("a format code is 0 or 1")
+    if len(formats) == columns:
+        return tuple(formats)
+    if len(formats) > 1:
+        raise ValueError(f"{len(formats)} format codes for {columns} columns")
+    return (formats[0] if formats else TEXT,) * columns
+
+
+def encoder(type_: ResultType, code: int, zone: tzinfo) -> Encoder:
+    """How a column of a type is written.
+
+    Raises:
+        NotRepresentable: 0A000, if it is not.
+    """
+    if type_.type.element:
+        return _of_lists(type_, code, zone)
+    if type_.type in MOMENTS_TEXT:
+        return MOMENTS_BINARY[type_.type] if code == BINARY else MOMENTS_TEXT[type_.type](zone)
+    chosen = (PLAIN_BINARY if code == BINARY else PLAIN_TEXT).get(type_.type)
+    if chosen is None:
+        raise NotRepresentable("0A000", f"values of type {type_.type.sql} cannot be sent")
+    return chosen(type_.duckdb)
+
+
+def _of_lists(type_: ResultType, code: int, zone: tzinfo) -> Encoder:
+    depth, leaf = 0, type_
+    while leaf.element is not None:
+        depth, leaf = depth + 1, leaf.element
+    if not depth:
+        raise NotRepresentable("0A000", f"values of type {type_.type.sql} cannot be sent")
+    encode = encoder(leaf, code, zone)
+
+    def lists(array: pa.Array) -> pa.Array:
+        nested = _nested(array, depth, encode)
+        if code == BINARY:
+            return cells.of_values(
+                None if each is None else arrays.binary_of(each, leaf.type.oid) for each in nested
+            )
+        return cells.of_values(None if each is None else arrays.text_of(each) for each in nested)
+
+    return lists
+
+
+def _nested(array: pa.Array, depth: int, encode: Encoder) -> arrays.Nested:
+    """Python's lists of encoded elements; those are encoded all at once."""
+    if not depth:
+        return list(encode(array).to_pylist())
+    if pa.types.is_null(array.type):
+        return [None] * len(array)
+    if pa.types.is_fixed_size_list(array.type):
+        array = array.cast(pa.list_(array.type.value_type))
+    inner = _nested(array.values, depth - 1, encode)
+    starts = array.offsets.to_pylist()
+    return [
+        inner[starts[place] : starts[place + 1]] if valid else None
+        for place, valid in enumerate(array.is_valid().to_pylist())
+    ]
+
+
+def _whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+        if isinstance(column, pa.ChunkedArray):
+            column = pa.concat_arrays(column.chunks)
+    return column
