@@ -1,0 +1,87 @@
+-- PostgreSQL's functions about its catalogue, as macros over the relations of schema c. A macro is reached
+-- under its name with cae_ before it, and only if functions.py lists it. DuckDB puts arguments into a macro's
+-- text as they are written: every column in here has a name that no statement's columns have.
+
+CREATE MACRO cae_quote_ident(x) AS
+    CASE WHEN regexp_full_match(x, '[a-z_][a-z0-9_$]*') AND NOT list_contains((SELECT list(cae_word) FROM c.cae_reserved), x)
+         THEN x ELSE '"' || replace(x, '"', '""') || '"' END;
+CREATE MACRO cae_quote_literal(x) AS '''' || replace(x::VARCHAR, '''', '''''') || '''';
+CREATE MACRO cae_quote_nullable(x) AS coalesce('''' || replace(x::VARCHAR, '''', '''''') || '''', 'NULL');
+
+CREATE MACRO cae_format_type(kind, modifier) AS CASE WHEN kind IS NULL THEN NULL ELSE coalesce((
+    SELECT cae_spelled || CASE
+        WHEN modifier IS NULL OR modifier < 0 THEN ''
+        WHEN cae_base = 'numeric' THEN
+            '(' || ((modifier - 4) >> 16)::VARCHAR || ',' || ((modifier - 4) & 65535)::VARCHAR || ')'
+        WHEN cae_base IN ('varchar', 'bpchar') AND modifier > 4 THEN '(' || (modifier - 4)::VARCHAR || ')'
+        WHEN cae_base IN ('timestamp', 'timestamptz', 'time', 'timetz') THEN '(' || modifier::VARCHAR || ')'
+        ELSE '' END || cae_ending || cae_brackets
+    FROM c.cae_spellings WHERE cae_kind = kind), CASE WHEN kind = 0 THEN '-' ELSE '???' END) END;
+
+-- Names of objects to OIDs, and back. A missing one ends the statement with the SQLSTATE behind "cae:".
+CREATE MACRO cae_folded(x) AS CASE WHEN contains(x, '"') THEN x ELSE lower(trim(x)) END;
+CREATE MACRO cae_to_regclass(x) AS
+    (SELECT arg_min(cae_class, cae_rank) FROM c.cae_classes WHERE cae_class_name = cae_folded(x::VARCHAR));
+CREATE MACRO cae_regclass(x) AS CASE WHEN x IS NULL THEN NULL ELSE coalesce(
+    TRY_CAST(x AS UINTEGER), cae_to_regclass(x), error('cae:42P01:relation "' || x || '" does not exist')) END;
+CREATE MACRO cae_to_regtype(x) AS
+    (SELECT min(cae_type) FROM c.cae_types WHERE cae_type_name = replace(cae_folded(x::VARCHAR), 'pg_catalog.', ''));
+CREATE MACRO cae_regtype(x) AS CASE WHEN x IS NULL THEN NULL ELSE coalesce(
+    TRY_CAST(x AS UINTEGER), cae_to_regtype(x), error('cae:42704:type "' || x || '" does not exist')) END;
+CREATE MACRO cae_to_regproc(x) AS
+    (SELECT min(cae_proc) FROM c.cae_procs WHERE cae_proc_name = replace(cae_folded(x::VARCHAR), 'pg_catalog.', ''));
+CREATE MACRO cae_regproc(x) AS CASE WHEN x IS NULL THEN NULL WHEN x::VARCHAR = '-' THEN 0 ELSE coalesce(
+    TRY_CAST(x AS UINTEGER), cae_to_regproc(x), error('cae:42883:function "' || x || '" does not exist')) END;
+CREATE MACRO cae_to_regnamespace(x) AS
+    (SELECT min(cae_space) FROM c.cae_spaces
+     WHERE cae_space_name = CASE WHEN contains(x, '"') THEN replace(x, '"', '') ELSE lower(x) END);
+CREATE MACRO cae_regnamespace(x) AS CASE WHEN x IS NULL THEN NULL ELSE coalesce(
+    TRY_CAST(x AS UINTEGER), cae_to_regnamespace(x), error('cae:3F000:schema "' || x || '" does not exist')) END;
+CREATE MACRO cae_regclass_text(o) AS CASE WHEN o = 0 THEN '-' ELSE
+    coalesce((SELECT cae_shown FROM c.cae_shown_classes WHERE cae_shown_class = o), o::VARCHAR) END;
+CREATE MACRO cae_regtype_text(o) AS CASE WHEN o = 0 THEN '-' ELSE
+    coalesce((SELECT cae_spelled || cae_ending || cae_brackets FROM c.cae_spellings WHERE cae_kind = o), o::VARCHAR) END;
+CREATE MACRO cae_regproc_text(o) AS CASE WHEN o = 0 THEN '-' ELSE
+    coalesce((SELECT cae_proc_name FROM c.cae_procs WHERE cae_proc = o), o::VARCHAR) END;
+CREATE MACRO cae_regnamespace_text(o) AS CASE WHEN o = 0 THEN '-' ELSE
+    coalesce((SELECT cae_space_name FROM c.cae_spaces WHERE cae_space = o), o::VARCHAR) END;
+CREATE MACRO cae_user_name(o, seen) AS CASE WHEN o IS NULL THEN NULL ELSE coalesce(
+    (SELECT cae_role_name FROM c.cae_roles WHERE cae_role = o AND list_contains(seen, cae_role_name)),
+    'unknown (OID=' || o::VARCHAR || ')') END;
+
+CREATE MACRO cae_any_user_name(o) AS CASE WHEN o IS NULL THEN NULL ELSE coalesce(
+    (SELECT cae_role_name FROM c.cae_roles WHERE cae_role = o), 'unknown (OID=' || o::VARCHAR || ')') END;
+
+CREATE MACRO cae_pg_table_is_visible(o) AS
+    (SELECT cae_visible FROM c.cae_shown_classes WHERE cae_shown_class = o);
+CREATE MACRO cae_pg_type_is_visible(o) AS (SELECT true FROM c.cae_spellings WHERE cae_kind = o);
+CREATE MACRO cae_pg_function_is_visible(o) AS (SELECT true FROM c.cae_procs WHERE cae_proc = o);
+CREATE MACRO cae_always(o) AS CASE WHEN o IS NOT NULL THEN true END;
+CREATE MACRO cae_pg_get_viewdef(o) AS (SELECT cae_definition FROM c.cae_definitions WHERE cae_defined = o),
+    (o, pretty) AS (SELECT cae_definition FROM c.cae_definitions WHERE cae_defined = o);
+CREATE MACRO cae_pg_relation_is_publishable(o) AS false;
+CREATE MACRO cae_pg_encoding_to_char(o) AS CASE WHEN o = 6 THEN 'UTF8' WHEN o = 0 THEN 'SQL_ASCII' ELSE '' END;
+CREATE MACRO cae_pg_char_to_encoding(x) AS CASE WHEN upper(x) IN ('UTF8', 'UTF-8', 'UNICODE') THEN 6 ELSE -1 END;
+CREATE MACRO cae_pg_size_pretty(x) AS x::VARCHAR || ' bytes';
+CREATE MACRO cae_col_description(a, b) AS NULL::VARCHAR;
+CREATE MACRO cae_no_text(a) AS NULL::VARCHAR, (a, b) AS NULL::VARCHAR, (a, b, d) AS NULL::VARCHAR;
+CREATE MACRO cae_no_number(a) AS NULL::BIGINT, (a, b) AS NULL::BIGINT;
+CREATE MACRO cae_no_time(a) AS NULL::TIMESTAMPTZ;
+
+-- What a user may do: read tables, use schemas and types, connect.
+CREATE MACRO cae_may_select(a, b) AS contains(lower(b), 'select'), (u, a, b) AS contains(lower(b), 'select');
+CREATE MACRO cae_may_select_column(a, b, d) AS contains(lower(d), 'select'),
+    (u, a, b, d) AS contains(lower(d), 'select');
+CREATE MACRO cae_may_use(a, b) AS contains(lower(b), 'usage'), (u, a, b) AS contains(lower(b), 'usage');
+CREATE MACRO cae_may_connect(a, b) AS contains(lower(b), 'connect'), (u, a, b) AS contains(lower(b), 'connect');
+CREATE MACRO cae_may_execute(a, b) AS contains(lower(b), 'execute'), (u, a, b) AS contains(lower(b), 'execute');
+
+CREATE MACRO cae_setting(x) AS (SELECT cae_value FROM c.cae_settings WHERE cae_name = lower(x));
+CREATE MACRO cae_array_remove(x, y) AS list_filter(x, lambda cae_e: cae_e IS DISTINCT FROM y);
+CREATE MACRO cae_expanded(x) AS list_transform(x, lambda cae_e, cae_i: {'x': cae_e, 'n': cae_i});
+CREATE MACRO cae_array_upper(x, n) AS CASE WHEN n = 1 AND len(x) > 0 THEN len(x)::INTEGER END;
+CREATE MACRO cae_array_lower(x, n) AS CASE WHEN n = 1 AND len(x) > 0 THEN 1 END;
+CREATE MACRO cae_array_to_string(x, y) AS
+    array_to_string(list_filter(x, lambda cae_e: cae_e IS NOT NULL), y);
+CREATE MACRO cae_vector_text(x) AS
+    CASE WHEN x IS NULL THEN NULL WHEN len(x) = 0 THEN '' ELSE array_to_string(x, ' ') END;
