@@ -48,7 +48,9 @@ def near(center: Center) -> Ints:
     return room
 
 
-def rebuild(center: Center, bounds: Bounds, need: int, insiders: int) -> None:
+def rebuild(
+    center: Center, bounds: Bounds, need: int, insiders: int, around: NDArray[np.float64] | None = None
+) -> None:
     """Choose bases and swaps anew, as many as seem to be needed, and give those who pay room.
 
     Args:
@@ -56,6 +58,9 @@ def rebuild(center: Center, bounds: Bounds, need: int, insiders: int) -> None:
         bounds: Between what totals must lie.
         need: Width that everybody should keep.
         insiders: 0 or 1.
+        around: (p,) totals of reals near which the table shall be; by default it stays where it is. Answer by
+            answer it goes the shortest way, which leads to the edges of the boxes; the mean of many worlds is
+            inside, and near to what they answer.
     """
     center.look_for_swaps()
     reserves = reserved(center)
@@ -72,9 +77,18 @@ def rebuild(center: Center, bounds: Bounds, need: int, insiders: int) -> None:
     taken = np.zeros(center.count, dtype=np.bool_)
     for each in reserves:
         taken[each.parts] = True
-    totals = centered(center, bounds, taken)
+    totals = None if around is None else centered(center, bounds, taken, _rounded(around, center.rank))
+    if totals is None:
+        totals = centered(center, bounds, taken)
     if totals is not None:
         center.totals = totals
+
+
+def _rounded(totals: NDArray[np.float64], seed: int) -> Ints:
+    """Whole totals, up or down by chance, so that sums stay near to what they were."""
+    up = np.random.default_rng([seed, 7]).random(len(totals))
+    found: Ints = np.floor(totals + up).astype(np.int64)
+    return found
 
 
 def _chosen(
@@ -139,20 +153,24 @@ def _ground(center: Center) -> Ground:
     return Ground(center.marks[:, : center.rank], np.arange(center.count), rows, room, int(span.max()))
 
 
-def centered(center: Center, bounds: Bounds, taken: NDArray[np.bool_]) -> Ints | None:
+def centered(
+    center: Center, bounds: Bounds, taken: NDArray[np.bool_], near_to: Ints | None = None
+) -> Ints | None:
     """Totals at which basic atoms and reserves have room; None where none inside all boxes were found.
 
     Args:
         center: Not changed.
         bounds: Between what totals must lie.
         taken: (p,) the atoms of reserves.
+        near_to: (p,) where the others shall be; by default where they are.
     """
+    around = center.totals if near_to is None else near_to
     basic = taken.copy()
     for basis in center.bases:
         basic[basis.basic] = True
     room = np.minimum(near(center), (bounds.most - bounds.least) // 2)
-    goal = np.clip(center.totals, bounds.least + room, bounds.most - room)
-    wished = np.where(basic, goal, np.clip(center.totals, bounds.least, bounds.most))
+    goal = np.clip(around, bounds.least + room, bounds.most - room)
+    wished = np.where(basic, goal, np.clip(around, bounds.least, bounds.most))
     if not taken.any():
         return _stepped(center, bounds, wished, goal, basic)
     down, up = wished - bounds.least, bounds.most - wished

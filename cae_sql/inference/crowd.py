@@ -151,6 +151,12 @@ class Crowd:
             held[able[chance.integers(0, len(able))]] = True
         return held
 
+    def middle(self, boxes: Knowledge) -> NDArray[np.float64]:
+        """(p,) mean totals of the atoms over all worlds: reals that agree with every sum."""
+        mean = self.values.mean(axis=0, dtype=np.float64)
+        found: NDArray[np.float64] = np.bincount(boxes.atoms.labels, weights=mean, minlength=boxes.count)
+        return found
+
     def _chance(self, place: int) -> int:
         return (self.seed * 1_000_003 + self.moved * 7919 + place * 104_729) % 2**31
 

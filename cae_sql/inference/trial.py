@@ -172,7 +172,9 @@ class Trial:
         plain = Prospect(self.center, [])
         pins = hold(plain.boxes, plain.totals, standard.insiders + 2, np.zeros(0, dtype=np.int64))
         if pins is not None:
-            rebuild(self.center, bounds_of(plain.boxes, pins), standard.need, standard.insiders)
+            around = self.pool.middle(plain.boxes) if isinstance(self.pool, Crowd) else None
+            bounds = bounds_of(plain.boxes, pins)
+            rebuild(self.center, bounds, standard.need, standard.insiders, around)
         self.center.renewed()
         self._shown.clear()
         self._found.clear()
