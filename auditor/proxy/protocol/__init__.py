@@ -9,7 +9,7 @@ from auditor.proxy.protocol.backend import Column
 from auditor.proxy.protocol.connection import TLS, Connection
 from auditor.proxy.protocol.limits import Limits
 from auditor.proxy.protocol.messages import CancelRequest, Parse, Query
-from auditor.proxy.protocol.sqlstate import ErrorFields, SqlState
+from auditor.proxy.protocol.sqlstate import ErrorFields, ProtocolError, SqlState
 from auditor.proxy.protocol.statements import Portal, Statement
 from auditor.proxy.protocol.states import OutOfTurn, State, Transaction
 
@@ -23,6 +23,7 @@ __all__ = [
     "OutOfTurn",
     "Parse",
     "Portal",
+    "ProtocolError",
     "Query",
     "SqlState",
     "State",

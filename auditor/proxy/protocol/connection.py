@@ -3,7 +3,9 @@
     while not connection.closed:
         while (event := connection.next_event()) is not None:
             ...                                  # answer it, see `events`
-        send(connection.data_to_send())          # between events too, when rows are many
+            if connection.queued > A_SOCKETFUL:  # between batches of rows, too
+                send(connection.data_to_send())
+        send(connection.data_to_send())
         connection.receive(read())               # or receive_eof(); as long as connection.wants_bytes
 
 Promises: whatever bytes come, nothing is raised; a client's fault is answered here and told as `Rejected`. At

@@ -87,7 +87,10 @@ class ErrorFields:
 
 
 class ProtocolError(Exception):
-    """What a client sent cannot be taken. Raised and caught inside this package; carries the fields."""
+    """What a client sent cannot be taken; carries the fields.
+
+    An owner meets it in `Portal.formats` and `Statements.declare` alone, and answers with `error(fields)`.
+    """
 
     def __init__(self, sqlstate: str, message: str, *, hint: str = "", detail: str = "") -> None:
         super().__init__(message)

@@ -51,7 +51,7 @@ def known(sql: str) -> Known:
         found = re.fullmatch(form, sql)
         if found is None:
             continue
-        if not sql or found[1].isalpha() and "SELECT" not in sql:
+        if not sql or (found[1].isalpha() and "SELECT" not in sql):
             return Known(sql)
         if "$1" in sql:
             type_oid, size = (INT4, 4) if found[1] == "int4" else (TEXT, -1)
@@ -81,7 +81,7 @@ class Owner:
             self._answer(connection, event)
         except Failure as failure:
             connection.error(failure.fields)
-        if isinstance(event, Query):
+        if isinstance(event, Query | events.Sync):
             connection.ready_for_query()
 
     def _answer(self, connection: Connection, event: events.Event) -> None:
@@ -112,8 +112,6 @@ class Owner:
                 self._describe(connection, event.portal.statement.plan, sum(event.portal.formats(1)))
             case events.ExecutePortal():
                 self._execute(connection, event)
-            case events.Sync():
-                connection.ready_for_query()
             case _:
                 pass
 

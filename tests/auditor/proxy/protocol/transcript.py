@@ -2,8 +2,8 @@
 
 A line is a direction and a message as a call: `F: Query("SELECT 1")`. F lines that follow each other are sent
 at once. `=: TLS` says that the handshake is done, `=: end` that the client's bytes end, `B: closed` that the
-connection is over. In the head, `# tls: offered` says how the server is set up (`none` if nothing is said), and
-`# postgres: same` that PostgreSQL 15 answers the same bytes with the same messages.
+connection is over. In the head, `# tls: offered` says how the server is set up (`none` if nothing is said),
+and `# postgres: same` that PostgreSQL 15 answers the same bytes with the same messages.
 """
 
 from __future__ import annotations
@@ -117,6 +117,5 @@ def run(transcript: Transcript, chunks: Chunks) -> list[tuple[str, str]]:
 def expected(transcript: Transcript) -> list[tuple[str, str]]:
     """The conversation as it is written."""
     return [
-        (direction, repr(encoded(text)) if direction == "F" else text)
-        for direction, text in transcript.lines
+        (direction, repr(encoded(text)) if direction == "F" else text) for direction, text in transcript.lines
     ]
