@@ -1,4 +1,5 @@
-"""pg_catalog and information_schema for clients that connect, list and describe: answered from names and types.
+"""pg_catalog and information_schema for clients that connect, list and describe: answered from names and
+types.
 
     text --reading--> whose statement it is --columns, translating--> DuckDB's SQL
       --catalogue--> run in a database of its own (building, objects, rows/, functions.sql, views.sql)
@@ -13,9 +14,8 @@ from auditor.proxy.catalogue.catalogue import LIMITS, Catalogue, Description, Li
 from auditor.proxy.catalogue.errors import CatalogueError
 from auditor.proxy.catalogue.objects import Attribute, Described, postgres_type
 from auditor.proxy.catalogue.session import Change, Context
-from auditor.proxy.catalogue.showing import OIDS
 
 __all__ = [
-    "LIMITS", "OIDS", "Attribute", "Catalogue", "CatalogueError", "Change", "Context", "Described", "Description",
+    "LIMITS", "Attribute", "Catalogue", "CatalogueError", "Change", "Context", "Described", "Description",
     "Listing", "postgres_type",
 ]  # fmt: skip

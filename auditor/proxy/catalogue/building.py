@@ -1,7 +1,7 @@
 """The database that statements about the catalogue run in: PostgreSQL's relations and nothing else.
 
-Promises an in-memory DuckDB instance that holds names and types only, cannot reach files, network, settings or
-any other database, and runs on one thread within a memory limit.
+Promises an in-memory DuckDB instance that holds names and types only, cannot reach files, network,
+settings or any other database, and runs on one thread within a memory limit.
 """
 
 from __future__ import annotations
@@ -15,7 +15,15 @@ import duckdb
 import pyarrow as pa
 
 from auditor.proxy.catalogue.objects import PUBLIC, Described, schema_oids
-from auditor.proxy.catalogue.relations import CATALOG, INFORMATION, Relation, relations, rows, stored_as, type_oids
+from auditor.proxy.catalogue.relations import (
+    CATALOG,
+    INFORMATION,
+    Relation,
+    relations,
+    rows,
+    stored_as,
+    type_oids,
+)
 from auditor.sql.schema import quoted
 
 OWNER = "cae_sql"
@@ -53,7 +61,9 @@ def build(tables: Sequence[Described], database: str, users: Sequence[str]) -> d
         database: The database's name.
         users: Names of those who may log in.
     """
-    connection = duckdb.connect(":memory:", config={"threads": "1", "memory_limit": _MEMORY, "temp_directory": ""})
+    connection = duckdb.connect(
+        ":memory:", config={"threads": "1", "memory_limit": _MEMORY, "temp_directory": ""}
+    )
     for home in HOMES.values():
         connection.execute(f"CREATE SCHEMA {home}")
     filled = _built_in() | _of_server(database, users) | _of_user(tables)
@@ -71,7 +81,11 @@ def build(tables: Sequence[Described], database: str, users: Sequence[str]) -> d
             for field in relations()[schema, bare].fields
         )
         connection.execute(f"CREATE VIEW {name} AS SELECT {listed} FROM ({query})")
-    for setting in ("enable_external_access = false", "lock_configuration = true"):
+    for setting in (
+        "python_enable_replacements = false",
+        "enable_external_access = false",
+        "lock_configuration = true",
+    ):
         connection.execute(f"SET {setting}")
     return connection
 
@@ -87,7 +101,9 @@ def _create(connection: duckdb.DuckDBPyConnection, relation: Relation, found: It
     _insert(connection, name, [field.name for field in relation.fields], list(found))
 
 
-def _insert(connection: duckdb.DuckDBPyConnection, name: str, columns: Sequence[str], found: Sequence[Row]) -> None:
+def _insert(
+    connection: duckdb.DuckDBPyConnection, name: str, columns: Sequence[str], found: Sequence[Row]
+) -> None:
     """Insert rows of texts, numbers and truths; a missing column is NULL."""
     if not found:
         return
@@ -133,7 +149,8 @@ def _of_server(database: str, users: Sequence[str]) -> dict[str, list[Row]]:
             {
                 "oid": _DATABASE_OID, "datname": database, "datdba": _OWNER_OID, "encoding": 6,
                 "datlocprovider": "c", "datistemplate": False, "datallowconn": True, "datconnlimit": -1,
-                "datfrozenxid": 0, "datminmxid": 0, "dattablespace": 1663, "datcollate": "C", "datctype": "C.UTF-8",
+                "datfrozenxid": 0, "datminmxid": 0, "dattablespace": 1663, "datcollate": "C",
+                "datctype": "C.UTF-8",
             }
         ],
     }  # fmt: skip
@@ -144,33 +161,48 @@ def _of_user(tables: Sequence[Described]) -> dict[str, list[Row]]:
     homes = {CATALOG: 11, INFORMATION: 13207} | schema_oids(tables)
     classes, attributes = [], []
     for relation in relations().values():
-        classes.append(_class(relation.oid, relation.name, homes[relation.schema], relation.kind, len(relation.fields)))
+        classes.append(
+            _class(relation.oid, relation.name, homes[relation.schema], relation.kind, len(relation.fields))
+        )
         for number, field in enumerate(relation.fields, 1):
             attributes.append(_attribute(relation.oid, number, field.name, field.type, -1, field.required))
     for table in tables:
         classes.append(_class(table.oid, table.name, homes[table.schema], table.kind, len(table.attributes)))
         for number, column in enumerate(table.attributes, 1):
             attributes.append(_attribute(table.oid, number, column.name, column.type, column.modifier, False))
-    spaces: list[Row] = [{"oid": oid, "nspname": name, "nspowner": _OWNER_OID} for name, oid in homes.items()]
+    spaces: list[Row] = [
+        {"oid": oid, "nspname": name, "nspowner": _OWNER_OID, "nspacl": _granted("U")}
+        for name, oid in homes.items()
+    ]
     return {"pg_namespace": spaces, "pg_class": classes, "pg_attribute": attributes}
+
+
+def _granted(privilege: str) -> str:
+    """Access that everybody has, as PostgreSQL writes it; nobody may do more."""
+    return f"{{{OWNER}={privilege}/{OWNER},={privilege}/{OWNER}}}"
 
 
 def _class(oid: int, name: str, space: int, kind: str, columns: int) -> Row:
     return {
-        "oid": oid, "relname": name, "relnamespace": space, "reltype": 0, "reloftype": 0, "relowner": _OWNER_OID,
-        "relam": 2 if kind == "r" else 0, "relfilenode": 0, "reltablespace": 0, "relpages": 0, "reltuples": -1,
+        "oid": oid, "relname": name, "relnamespace": space, "reltype": 0, "reloftype": 0,
+        "relowner": _OWNER_OID,
+        "relam": 2 if kind == "r" else 0, "relfilenode": 0, "reltablespace": 0, "relpages": 0,
+        "reltuples": -1,
         "relallvisible": 0, "reltoastrelid": 0, "relhasindex": False, "relisshared": False,
-        "relpersistence": "p", "relkind": kind, "relnatts": columns, "relchecks": 0, "relhasrules": kind == "v",
-        "relhastriggers": False, "relhassubclass": False, "relrowsecurity": False, "relforcerowsecurity": False,
+        "relpersistence": "p", "relkind": kind, "relnatts": columns, "relchecks": 0,
+        "relhasrules": kind == "v",
+        "relhastriggers": False, "relhassubclass": False, "relrowsecurity": False,
+        "relforcerowsecurity": False,
         "relispopulated": True, "relreplident": "d" if kind == "r" else "n", "relispartition": False,
-        "relrewrite": 0, "relfrozenxid": 0, "relminmxid": 0,
+        "relrewrite": 0, "relfrozenxid": 0, "relminmxid": 0, "relacl": _granted("r"),
     }  # fmt: skip
 
 
 def _attribute(oid: int, number: int, name: str, kind: str, modifier: int, required: bool) -> Row:
     type_ = _types()[kind]
     return {
-        "attrelid": oid, "attname": name, "atttypid": type_["oid"], "attstattarget": -1, "attlen": type_["typlen"],
+        "attrelid": oid, "attname": name, "atttypid": type_["oid"], "attstattarget": -1,
+        "attlen": type_["typlen"],
         "attnum": number, "attndims": int(kind.startswith("_")), "attcacheoff": -1, "atttypmod": modifier,
         "attbyval": type_["typbyval"], "attalign": type_["typalign"], "attstorage": type_["typstorage"],
         "attcompression": "", "attnotnull": required, "atthasdef": False, "atthasmissing": False,
@@ -187,7 +219,7 @@ def _types() -> dict[str, dict[str, str | None]]:
 def _helpers(connection: duckdb.DuckDBPyConnection, tables: Sequence[Described], database: str) -> None:
     """What the macros look up."""
     spelled = _spellings()
-    names = [(name, oid) for name, oid in type_oids().items()]
+    names: list[tuple[str, int | str | None]] = list(type_oids().items())
     for oid, base, start, ending, brackets in spelled:
         names += [(f"{start}{ending}{brackets}", oid)] + [(f"{base}[]", oid)] * bool(brackets)
     names += [("int", 23), ("decimal", 1700), ("float", 701)]
@@ -199,7 +231,11 @@ def _helpers(connection: duckdb.DuckDBPyConnection, tables: Sequence[Described],
         ("reserved", "word VARCHAR", [(word,) for word in sorted(_reserved())]),
         ("settings", "name VARCHAR, value VARCHAR", settings),
         ("definitions", "defined UINTEGER, definition VARCHAR", definitions),
-        ("spellings", "kind UINTEGER, base VARCHAR, spelled VARCHAR, ending VARCHAR, brackets VARCHAR", spelled),
+        (
+            "spellings",
+            "kind UINTEGER, base VARCHAR, spelled VARCHAR, ending VARCHAR, brackets VARCHAR",
+            spelled,
+        ),
         ("types", "type_name VARCHAR, type UINTEGER", names),
         ("classes", "class_name VARCHAR, class UINTEGER, rank INTEGER", _class_names(tables)),
         ("shown_classes", "shown_class UINTEGER, shown VARCHAR, visible BOOLEAN", _shown(tables)),
@@ -208,7 +244,9 @@ def _helpers(connection: duckdb.DuckDBPyConnection, tables: Sequence[Described],
         connection.execute(f"CREATE TABLE c.cae_{name} ({', '.join(fields)})")
         places = [each.split()[0] for each in fields]
         _insert(connection, f"c.cae_{name}", places, [dict(zip(places, row, strict=True)) for row in found])
-    connection.execute(f"CREATE TABLE c.{KEYWORDS} ({', '.join(f'{each} VARCHAR' for each in rows('keywords')[0])})")
+    connection.execute(
+        f"CREATE TABLE c.{KEYWORDS} ({', '.join(f'{each} VARCHAR' for each in rows('keywords')[0])})"
+    )
     places = list(rows("keywords")[0])
     _insert(connection, f"c.{KEYWORDS}", places, [dict(zip(places, row, strict=True)) for row in keywords])
     for name, columns, source in (

@@ -29,6 +29,7 @@ from auditor.proxy.catalogue.relations import relations, type_oids
 from auditor.proxy.catalogue.session import Change, Context
 from auditor.proxy.catalogue.showing import Names, shown
 from auditor.proxy.catalogue.translating import Translated, translate
+from auditor.proxy.values.results import ResultType
 from auditor.sql.running import LargeResult, Limits, fetch, watched
 from auditor.sql.schema import Schema, Table
 
@@ -48,8 +49,8 @@ class Listing:
 
     names: tuple[str, ...]
     """Of the columns, as PostgreSQL names them; they may repeat."""
-    oids: tuple[int, ...]
-    """Of the columns' types; `showing.OIDS` has all that occur."""
+    types: tuple[ResultType, ...]
+    """Of the columns, as `auditor.proxy.values` takes them."""
     rows: pa.Table
     """The columns in that order; names of objects and vectors are texts already."""
     changes: tuple[Change, ...] = ()
@@ -63,7 +64,7 @@ class Description:
     parameters: tuple[int, ...]
     """OIDs of the parameters' types."""
     names: tuple[str, ...]
-    oids: tuple[int, ...]
+    types: tuple[ResultType, ...]
 
 
 class Catalogue:
@@ -114,9 +115,9 @@ class Catalogue:
             return None
         translated = self._translated(tree, parameters or (), context)
         types, table = side.run(translated, self._limits)
-        columns, oids = shown(table, types, translated.columns, side.names)
+        columns, kinds_found = shown(table, types, translated.columns, side.names)
         names = tuple(name for name, _ in _named(translated.columns, table.column_names))
-        return Listing(names, oids, columns, translated.changes)
+        return Listing(names, kinds_found, columns, translated.changes)
 
     def describe(self, sql: str, types: Sequence[int], context: Context) -> Description | None:
         """Say what a statement will answer; parameters as in `answer`, None if it is about something else.
@@ -143,10 +144,12 @@ class Catalogue:
         wanted = [each if each in type_oids() else "text" for each in wanted]
         translated = self._translated(tree, [unknown(each) for each in wanted], context)
         duckdb_types, columns = side.describe(translated, self._limits)
-        empty = pa.table([pa.array([], pa.null())] * len(columns), names=[str(i) for i in range(len(columns))])
-        _, oids = shown(empty, duckdb_types, translated.columns, side.names)
+        empty = pa.table(
+            [pa.array([], pa.int64())] * len(columns), names=[str(i) for i in range(len(columns))]
+        )
+        _, found_types = shown(empty, duckdb_types, translated.columns, side.names)
         listed = tuple(name for name, _ in _named(translated.columns, columns))
-        return Description(tuple(type_oids()[each] for each in wanted), listed, oids)
+        return Description(tuple(type_oids()[each] for each in wanted), listed, found_types)
 
     def tables(self, context: Context) -> tuple[Described, ...]:
         """The tables and views that this session sees, with their OIDs and types."""
@@ -161,7 +164,8 @@ class Catalogue:
         return self._administrators if context.administrator else self._everyone
 
     def _translated(self, tree: exp.Expr, values: Sequence[object], context: Context) -> Translated:
-        return _guarded(lambda: translate(tree, values, context, self._database, self._version))
+        names = self._side(context).names
+        return _guarded(lambda: translate(tree, values, context, names, self._database, self._version))
 
 
 def _guarded(work: Callable[[], _Result]) -> _Result:

@@ -1,7 +1,7 @@
 """Which PostgreSQL type each expression of a statement has, as far as its columns' relations decide it.
 
-Promises nothing that is not certain: an expression that is not understood has type "", and the type that DuckDB
-finds is taken. The types are kept in the tree: `kind_of` reads them.
+Promises nothing that is not certain: an expression that is not understood has type "", and the type that
+DuckDB finds is taken. The types are kept in the tree: `kind_of` reads them.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ _KIND, _RELATION = "kind", "relation"
 _NAMES = frozenset({exp.CurrentUser, exp.SessionUser, exp.CurrentSchema, exp.CurrentCatalog})
 _TRUTHS = (exp.Connector, exp.Predicate, exp.Not, exp.Exists, exp.In, exp.Between, exp.Is)
 _DUCKDB_KINDS = {
-    "SMALLINT": "int2", "INT": "int4", "BIGINT": "int8", "FLOAT": "float4", "DOUBLE": "float8", "BOOLEAN": "bool",
-    "TEXT": "text", "VARCHAR": "varchar", "CHAR": "bpchar", "BPCHAR": "bpchar", "NAME": "name", "DATE": "date",
+    "SMALLINT": "int2", "INT": "int4", "BIGINT": "int8", "FLOAT": "float4", "DOUBLE": "float8",
+    "BOOLEAN": "bool",
+    "TEXT": "text", "VARCHAR": "varchar", "CHAR": "bpchar", "BPCHAR": "bpchar", "NAME": "name",
+    "DATE": "date",
     "TIMESTAMP": "timestamp", "TIMESTAMPTZ": "timestamptz", "DECIMAL": "numeric", "JSON": "json",
     "JSONB": "jsonb", "UUID": "uuid", "INTERVAL": "interval", "VARBINARY": "bytea", "TIME": "time",
 }  # fmt: skip
@@ -125,9 +127,13 @@ class _Annotator:
         node.meta[_KIND] = columns[0][1] if len(columns) == 1 else ""
         return columns
 
-    def _with(self, node: exp.Expr, outer: _Frame | None, ctes: Mapping[str, Columns]) -> Mapping[str, Columns]:
+    def _with(
+        self, node: exp.Expr, outer: _Frame | None, ctes: Mapping[str, Columns]
+    ) -> Mapping[str, Columns]:
         with_ = node.args.get("with_")
-        for cte in with_.expressions if with_ is not None else ():
+        if with_ is None:
+            return ctes
+        for cte in with_.expressions:
             alias, inner = cte.args["alias"], cte.this
             if with_.args.get("recursive") and isinstance(inner, exp.SetOperation):
                 first = self.query(inner.this, outer, ctes)
@@ -212,13 +218,17 @@ class _Annotator:
             self._parts(each, frame, ctes)
         if isinstance(node, exp.Unnest):
             kinds = [element(kind_of(each)) for each in made]
-            return [("unnest", kind) for kind in kinds] + [("ordinality", "int8")] * bool(node.args.get("offset"))
+            return [("unnest", kind) for kind in kinds] + [("ordinality", "int8")] * bool(
+                node.args.get("offset")
+            )
         return [(node.this.name.lower(), kind_of(node.this))]
 
 
 def _renamed(columns: Columns, alias: exp.Expr | None) -> Columns:
     names = [name_of(each) for each in alias.args.get("columns") or ()] if alias is not None else []
-    return [(names[place] if place < len(names) else name, kind) for place, (name, kind) in enumerate(columns)]
+    return [
+        (names[place] if place < len(names) else name, kind) for place, (name, kind) in enumerate(columns)
+    ]
 
 
 def _projected(node: exp.Expr, frame: _Frame) -> Columns:
@@ -240,7 +250,9 @@ def _kind(node: exp.Expr) -> str:
     """The type of an expression whose parts have theirs."""
     if isinstance(node, exp.Cast):
         return type_name(node.args["to"])
-    if isinstance(node, exp.Paren | exp.Alias | exp.Filter | exp.Window | exp.Distinct | exp.Order | exp.Collate):
+    if isinstance(
+        node, exp.Paren | exp.Alias | exp.Filter | exp.Window | exp.Distinct | exp.Order | exp.Collate
+    ):
         return kind_of(node.this) if node.this is not None else _first(node.expressions)
     if isinstance(node, exp.Dot):
         return kind_of(node.expression) if isinstance(node.expression, exp.Anonymous) else "int4"

@@ -1,4 +1,5 @@
-"""What goes wrong with a statement about the catalogue: one error, with the SQLSTATE that a client is told."""
+"""What goes wrong with a statement about the catalogue: one error, with the SQLSTATE that a client is
+told."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ _HINT = (
 
 
 class CatalogueError(AuditorError):
-    """A statement about the catalogue that is not answered. Carries no protected value: there is none here."""
+    """A statement about the catalogue that is not answered. Carries no protected value: there is none
+    here."""
 
     def __init__(self, message: str, sqlstate: str = UNSUPPORTED, hint: str = "") -> None:
         super().__init__(message)

@@ -1,8 +1,9 @@
-"""Which functions a statement about the catalogue may call, as tables: what DuckDB has for each, and its type.
+"""Which functions a statement about the catalogue may call, as tables: DuckDB's for each, and its type.
 
-Promises that no other function is reached. `ABOUT` are PostgreSQL's functions about its catalogue and session:
-a statement without tables that calls one of them is about the catalogue. `PLAIN` are functions of values, which
-say nothing about whose a statement is.
+Promises that no other function is reached. `ABOUT` are PostgreSQL's functions about its catalogue and
+session:
+a statement without tables that calls one of them is about the catalogue. `PLAIN` are functions of values,
+which say nothing about whose a statement is.
 """
 
 from __future__ import annotations
@@ -21,6 +22,11 @@ class Function:
     """PostgreSQL's type of its result; empty: read off DuckDB's; "=": that of its first argument."""
 
 
+def words(text: str) -> frozenset[str]:
+    """The words of a text."""
+    return frozenset(text.split())
+
+
 def _macros(kind: str, names: str) -> dict[str, Function]:
     return {name: Function(f"cae_{name}", kind) for name in names.split()}
 
@@ -33,12 +39,12 @@ def _same(kind: str, names: str) -> dict[str, Function]:
     return {name: Function(name, kind) for name in names.split()}
 
 
-SESSION = frozenset("""
+SESSION = words("""
     version current_database current_catalog current_schema current_schemas current_user session_user user
     current_role pg_backend_pid current_setting set_config pg_get_userbyid pg_is_in_recovery inet_server_addr
     inet_server_port inet_client_addr inet_client_port pg_postmaster_start_time pg_conf_load_time txid_current
     pg_my_temp_schema pg_is_other_temp_schema pg_advisory_unlock_all getdatabaseencoding pg_get_keywords
-""".split())
+""")
 """Functions whose values the session decides; `translating` writes them out."""
 
 ABOUT: Mapping[str, Function] = {
@@ -47,8 +53,8 @@ ABOUT: Mapping[str, Function] = {
     **_macros("name", "pg_encoding_to_char"),
     **_macros("text", "pg_size_pretty"),
     **_macros("int4", "pg_char_to_encoding"),
-    **_macros("bool", "pg_table_is_visible pg_type_is_visible pg_function_is_visible pg_relation_is_publishable"),
-    **_macros("regclass", "to_regclass"),
+    **_macros("bool", "pg_table_is_visible pg_type_is_visible pg_function_is_visible"),
+    **_macros("bool", "pg_relation_is_publishable"),
     **_macros("regtype", "to_regtype"),
     **_macros("regproc", "to_regproc"),
     **_macros("regnamespace", "to_regnamespace"),
@@ -59,10 +65,11 @@ ABOUT: Mapping[str, Function] = {
     """),
     **_all("cae_no_text", "text", """
         obj_description shobj_description pg_get_expr pg_get_constraintdef pg_get_indexdef pg_get_partkeydef
-        pg_get_ruledef pg_get_triggerdef pg_get_statisticsobjdef pg_get_statisticsobjdef_columns pg_get_functiondef
-        pg_get_function_arguments pg_get_function_identity_arguments pg_get_function_result
-        pg_get_serial_sequence pg_tablespace_location pg_get_partition_constraintdef pg_relation_filepath
+        pg_get_ruledef pg_get_triggerdef pg_get_statisticsobjdef pg_get_statisticsobjdef_columns
+        pg_get_functiondef pg_get_function_arguments pg_get_function_identity_arguments pg_get_function_result
+        pg_get_serial_sequence pg_get_partition_constraintdef pg_relation_filepath
     """),
+    "pg_tablespace_location": Function("cae_empty", "text"),
     **_all("cae_no_number", "int8", """
         pg_table_size pg_relation_size pg_total_relation_size pg_indexes_size pg_database_size
         pg_tablespace_size pg_stat_get_numscans pg_stat_get_tuples_inserted pg_stat_get_live_tuples
@@ -75,11 +82,17 @@ ABOUT: Mapping[str, Function] = {
     **_all("cae_may_execute", "bool", "has_function_privilege"),
 }  # fmt: skip
 PLAIN: Mapping[str, Function] = {
-    **_same("text", """
-        lower upper replace substr left right lpad rpad ltrim rtrim repeat reverse split_part concat concat_ws
+    **_same(
+        "text",
+        """
+        lower upper replace substr left right  ltrim rtrim reverse split_part concat concat_ws
         string_agg md5 translate chr initcap
-    """),
-    **_same("=", "coalesce nullif greatest least min max first_value last_value lag lead array_append array_cat abs"),
+    """,
+    ),
+    **_same(
+        "=",
+        "coalesce nullif greatest least min max first_value last_value lag lead array_append array_cat abs",
+    ),
     **_same("bool", "bool_and bool_or starts_with"),
     **_same("int8", "row_number rank dense_rank count"),
     **_same("int4", "length strpos ascii array_length"),
@@ -103,12 +116,15 @@ PLAIN: Mapping[str, Function] = {
     "statement_timestamp": Function("now", "timestamptz"),
     "transaction_timestamp": Function("now", "timestamptz"),
     "clock_timestamp": Function("now", "timestamptz"),
-    **{name: Function("") for name in ("array", "array_agg", "unnest", "generate_series", "generate_subscripts", "row", "all")},
+    **{
+        name: Function("")
+        for name in ("array", "array_agg", "unnest", "generate_series", "generate_subscripts", "row", "all")
+    },
 }
 
-DENIED = frozenset("""
+DENIED = words("""
     pg_authid pg_shadow pg_statistic pg_statistic_ext_data pg_user_mapping pg_largeobject pg_subscription
     pg_hba_file_rules pg_ident_file_mappings pg_file_settings pg_config pg_backend_memory_contexts
     pg_shmem_allocations pg_replication_origin_status
-""".split())
+""")
 """Relations that PostgreSQL shows to superusers only."""

@@ -65,8 +65,8 @@ CREATE MACRO cae_pg_char_to_encoding(x) AS CASE WHEN upper(x) IN ('UTF8', 'UTF-8
 CREATE MACRO cae_pg_size_pretty(x) AS x::VARCHAR || ' bytes';
 CREATE MACRO cae_col_description(a, b) AS NULL::VARCHAR;
 CREATE MACRO cae_no_text(a) AS NULL::VARCHAR, (a, b) AS NULL::VARCHAR, (a, b, d) AS NULL::VARCHAR;
+CREATE MACRO cae_empty(a) AS CASE WHEN a IS NOT NULL THEN '' END;
 CREATE MACRO cae_no_number(a) AS NULL::BIGINT, (a, b) AS NULL::BIGINT;
-CREATE MACRO cae_no_time(a) AS NULL::TIMESTAMPTZ;
 
 -- What a user may do: read tables, use schemas and types, connect.
 CREATE MACRO cae_may_select(a, b) AS contains(lower(b), 'select'), (u, a, b) AS contains(lower(b), 'select');
@@ -76,12 +76,17 @@ CREATE MACRO cae_may_use(a, b) AS contains(lower(b), 'usage'), (u, a, b) AS cont
 CREATE MACRO cae_may_connect(a, b) AS contains(lower(b), 'connect'), (u, a, b) AS contains(lower(b), 'connect');
 CREATE MACRO cae_may_execute(a, b) AS contains(lower(b), 'execute'), (u, a, b) AS contains(lower(b), 'execute');
 
+-- A list is made whole before its rows are read.
+CREATE MACRO cae_series(a, b) AS CASE WHEN abs(b::BIGINT - a) <= 100000 THEN generate_series(a, b)
+        ELSE error('cae:54000:a series may have 100000 numbers at most') END,
+    (a, b, step) AS CASE WHEN abs((b::BIGINT - a) // step) <= 100000 THEN generate_series(a, b, step)
+        ELSE error('cae:54000:a series may have 100000 numbers at most') END;
 CREATE MACRO cae_setting(x) AS (SELECT cae_value FROM c.cae_settings WHERE cae_name = lower(x));
 CREATE MACRO cae_array_remove(x, y) AS list_filter(x, lambda cae_e: cae_e IS DISTINCT FROM y);
-CREATE MACRO cae_expanded(x) AS list_transform(x, lambda cae_e, cae_i: {'x': cae_e, 'n': cae_i});
+CREATE MACRO cae_expanded(x) AS list_transform(x, lambda cae_e, cae_i: {'x': cae_e, 'n': cae_i::INTEGER});
 CREATE MACRO cae_array_upper(x, n) AS CASE WHEN n = 1 AND len(x) > 0 THEN len(x)::INTEGER END;
 CREATE MACRO cae_array_lower(x, n) AS CASE WHEN n = 1 AND len(x) > 0 THEN 1 END;
-CREATE MACRO cae_array_to_string(x, y) AS
-    array_to_string(list_filter(x, lambda cae_e: cae_e IS NOT NULL), y);
+CREATE MACRO cae_array_to_string(x, y) AS CASE WHEN x IS NULL THEN NULL ELSE
+    coalesce(array_to_string(list_filter(x, lambda cae_e: cae_e IS NOT NULL), y), '') END;
 CREATE MACRO cae_vector_text(x) AS
     CASE WHEN x IS NULL THEN NULL WHEN len(x) = 0 THEN '' ELSE array_to_string(x, ' ') END;

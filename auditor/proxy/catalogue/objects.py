@@ -1,18 +1,19 @@
 """The user's tables and views, as rows of pg_class, pg_attribute and the like.
 
 Promises that only readable tables with their readable columns appear, protected ones as ordinary columns, in
-table order and with the PostgreSQL type in which their values are sent; and that the same schema gets the same
-OIDs each time.
+table order and with the PostgreSQL type in which their values are sent; and that the same schema gets the
+same OIDs each time.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import duckdb
 
+from auditor.proxy.values.errors import NotRepresentable
+from auditor.proxy.values.results import result_type
 from auditor.sql.schema import DEFAULT_SCHEMA, Schema, Table, quoted
 
 FIRST_OID = 16384
@@ -22,15 +23,8 @@ PUBLIC = "public"
 _FIRST_SCHEMA = 100_000_000
 """Of schemas; apart from tables, so that a new table moves no schema."""
 
-_TYPES = {
-    "BOOLEAN": "bool", "TINYINT": "int2", "SMALLINT": "int2", "UTINYINT": "int2", "INTEGER": "int4",
-    "USMALLINT": "int4", "BIGINT": "int8", "UINTEGER": "int8", "UBIGINT": "numeric", "HUGEINT": "numeric",
-    "UHUGEINT": "numeric", "FLOAT": "float4", "DOUBLE": "float8", "VARCHAR": "text", "BLOB": "bytea",
-    "DATE": "date", "TIME": "time", "TIMESTAMP": "timestamp", "TIMESTAMP_S": "timestamp",
-    "TIMESTAMP_MS": "timestamp", "TIMESTAMP_NS": "timestamp", "TIMESTAMP WITH TIME ZONE": "timestamptz",
-    "TIME WITH TIME ZONE": "timetz", "INTERVAL": "interval", "UUID": "uuid", "JSON": "json", "BIT": "text",
-}  # fmt: skip
-_DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
+
+_Found = tuple[tuple[str, str], str, list[tuple[str, str]], str | None]
 
 
 @dataclass(frozen=True)
@@ -65,14 +59,12 @@ def postgres_type(duckdb_type: str) -> tuple[str, int]:
     >>> postgres_type("DECIMAL(10,2)"), postgres_type("INTEGER[]")
     (('numeric', 655366), ('_int4', -1))
     """
-    text = duckdb_type.upper().strip()
-    if text.endswith("]"):
-        element, _ = postgres_type(text[: text.rindex("[")])
-        return (element if element.startswith("_") else f"_{element}"), -1
-    decimal = _DECIMAL.fullmatch(text)
-    if decimal:
-        return "numeric", (int(decimal[1]) << 16 | int(decimal[2])) + 4
-    return _TYPES.get(text, "text"), -1
+    try:
+        found = result_type(duckdb_type)
+    except NotRepresentable:
+        # It cannot be sent as it is, but as a text.
+        return "text", -1
+    return found.type.name, found.modifier
 
 
 def described(schema: Schema, administration: Sequence[Table] = ()) -> tuple[Described, ...]:
@@ -85,10 +77,12 @@ def described(schema: Schema, administration: Sequence[Table] = ()) -> tuple[Des
     Raises:
         duckdb.Error: if a view does not fit the tables, which `auditor.database` has checked.
     """
-    tables = [(table.path, "r", schema.columns_of(table), None) for table in schema.tables]
+    tables: list[_Found] = [(table.path, "r", schema.columns_of(table), None) for table in schema.tables]
     tables += [(path, "v", columns, query) for path, columns, query in _views(schema)]
     found = _numbered(tables, FIRST_OID)
-    more = [(table.path, "r", Schema((table,), ()).columns_of(table), None) for table in administration]
+    more: list[_Found] = [
+        (table.path, "r", Schema((table,), ()).columns_of(table), None) for table in administration
+    ]
     return found + _numbered(more, FIRST_OID + len(found))
 
 
@@ -96,9 +90,6 @@ def schema_oids(tables: Sequence[Described]) -> dict[str, int]:
     """OIDs of the schemas that hold the tables, `public` first."""
     names = sorted({table.schema for table in tables} - {PUBLIC})
     return {PUBLIC: 2200} | {name: _FIRST_SCHEMA + number for number, name in enumerate(names)}
-
-
-_Found = tuple[tuple[str, str], str, list[tuple[str, str]], str | None]
 
 
 def _numbered(tables: Sequence[_Found], first: int) -> tuple[Described, ...]:

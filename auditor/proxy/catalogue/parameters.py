@@ -45,8 +45,9 @@ def _kind(node: exp.Expr) -> str:
         return kind_of(parent.this)
     if isinstance(parent, exp.Limit | exp.Offset):
         return "int8"
-    name = str(parent.this).lower() if isinstance(parent, exp.Anonymous) else ""
-    return "oid" if any(each in name for each in _OID_FUNCTIONS) and parent.expressions[0] is inner else ""
+    if not isinstance(parent, exp.Anonymous) or parent.expressions[0] is not inner:
+        return ""
+    return "oid" if any(each in str(parent.this).lower() for each in _OID_FUNCTIONS) else ""
 
 
 def unknown(kind: str) -> exp.Expr:
@@ -107,5 +108,3 @@ def literal_array(text: str) -> exp.Expr:
     return exp.Array(
         expressions=[exp.null() if each.upper() == "NULL" else exp.Literal.string(each) for each in elements]
     )
-
-

@@ -25,10 +25,14 @@ from auditor.sql.understood import NotUnderstood
 
 _DIALECT = Postgres()
 _SAID = re.compile(
-    r"\b(?:pg_\w+|information_schema|reg[a-z]+|" + "|".join(sorted(map(re.escape, ABOUT), key=len, reverse=True)) + r")\b",
+    r"\b(?:pg_\w+|information_schema|reg[a-z]+|"
+    + "|".join(sorted(map(re.escape, ABOUT), key=len, reverse=True))
+    + r")\b",
     re.IGNORECASE,
 )
-_CERTAIN = re.compile(r"\b(?:pg_catalog|information_schema)\s*\.|\b(?:from|join)\s+(?:only\s+)?pg_[a-z_]+\b", re.IGNORECASE)
+_CERTAIN = re.compile(
+    r"\b(?:pg_catalog|information_schema)\s*\.|\b(?:from|join)\s+(?:only\s+)?pg_[a-z_]+\b", re.IGNORECASE
+)
 _ALIASES = frozenset({"oid", "regclass", "regtype", "regproc", "regprocedure", "regnamespace", "regrole"})
 _WORDS = (exp.CurrentUser, exp.SessionUser, exp.CurrentSchema, exp.CurrentCatalog)
 
@@ -130,12 +134,22 @@ def _asks(tree: exp.Expr) -> bool:
             return True
         if isinstance(node, exp.Anonymous) and str(node.this).lower() in ABOUT:
             return True
-        if isinstance(node, exp.Column) and not node.args.get("table") and name_of(node.this) in ("user", "current_role"):
+        if (
+            isinstance(node, exp.Column)
+            and not node.args.get("table")
+            and name_of(node.this) in ("user", "current_role")
+        ):
             return not isinstance(node.this, exp.Identifier) or not node.this.args.get("quoted")
     return False
 
 
 def _is_object_type(node: exp.Expr) -> bool:
     kind = node.args.get("kind")
-    name = node.this if isinstance(node, exp.ObjectIdentifier) else kind.expression if isinstance(kind, exp.Dot) else ""
+    name = (
+        node.this
+        if isinstance(node, exp.ObjectIdentifier)
+        else kind.expression
+        if isinstance(kind, exp.Dot)
+        else ""
+    )
     return name_of(name) in OBJECT_NAMES

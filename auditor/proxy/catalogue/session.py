@@ -1,4 +1,5 @@
-"""What of a session the catalogue's answers depend on: who asks, and the settings that `current_setting` reads."""
+"""What of a session the catalogue's answers depend on: who asks, and the settings that `current_setting`
+reads."""
 
 from __future__ import annotations
 
@@ -33,6 +34,7 @@ class Change:
     """A setting that a statement changed by set_config; the session carries it out."""
 
     name: str
-    value: str
+    value: str | None
+    """None: back to the default."""
     local: bool
     """Until the transaction's end."""

@@ -1,7 +1,8 @@
-"""Results as they are sent: names instead of the OIDs of objects, vectors as texts, and PostgreSQL's type OIDs.
+"""Results as they are sent: names instead of the OIDs of objects, vectors as texts, and PostgreSQL's type
+OIDs.
 
 Promises an OID for every column that fits the column's values: where the statement's own type is not certain,
-that of DuckDB's type.
+that of DuckDB's type. All are types that `auditor.proxy.values` writes.
 """
 
 from __future__ import annotations
@@ -14,47 +15,79 @@ import pyarrow as pa
 
 from auditor.proxy.catalogue.columns import Columns
 from auditor.proxy.catalogue.errors import CatalogueError
-from auditor.proxy.catalogue.relations import OBJECT_NAMES, VECTORS, stored_as, type_oids
+from auditor.proxy.catalogue.functions import words
+from auditor.proxy.catalogue.relations import OBJECT_NAMES, VECTORS, stored_as
+from auditor.proxy.values.errors import NotRepresentable
+from auditor.proxy.values.results import ResultType, result_type
+from auditor.proxy.values.types import BY_NAME, array_of
 
-_TEXT = 25
-_OF_DUCKDB = {
-    "BOOLEAN": "bool", "TINYINT": "int2", "SMALLINT": "int2", "INTEGER": "int4", "BIGINT": "int8", "HUGEINT": "int8",
-    "UINTEGER": "oid", "UTINYINT": "int2", "USMALLINT": "int4", "UBIGINT": "int8", "FLOAT": "float4",
-    "DOUBLE": "float8", "VARCHAR": "text", "DATE": "date", "TIMESTAMP": "timestamp", "INTERVAL": "interval",
-    "TIMESTAMP WITH TIME ZONE": "timestamptz", "TIME": "time", "JSON": "json", '"NULL"': "text", "NULL": "text",
-}  # fmt: skip
-_AS_THEY_ARE = frozenset("""
-    bool int2 int4 int8 float4 float8 text varchar name char oid date timestamp timestamptz interval json jsonb
-    _bool _int2 _int4 _int8 _text _varchar _name _char _oid
-""".split())
+_AS_THEY_ARE = words("""
+    bool int2 int4 int8 float4 float8 text varchar name char oid date timestamp timestamptz interval json
+    jsonb _bool _int2 _int4 _int8 _text _varchar _name _char _oid
+""")
 """Types that are sent under their own OID; others go as what their values are."""
 
-OIDS = frozenset(type_oids()[name] for name in _AS_THEY_ARE | {"numeric", *_OF_DUCKDB.values()})
-"""Every OID that a `Listing` may have."""
+_ERRORS = {
+    "regclass": ("42P01", "relation"), "regtype": ("42704", "type"), "regproc": ("42883", "function"),
+    "regprocedure": ("42883", "function"), "regnamespace": ("3F000", "schema"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Names:
-    """What OIDs of objects are shown as, by type and OID."""
+    """What OIDs of objects are shown as, and what names of objects mean."""
 
     texts: Mapping[str, Mapping[int, str]]
+    """By type and OID."""
+    oids: Mapping[str, Mapping[str, int]]
+    """By type and name."""
 
     @classmethod
     def of(cls, connection: duckdb.DuckDBPyConnection) -> Names:
         """Read them off a catalogue's database."""
-        queries = {
+        shown_as = {
             "regclass": "SELECT cae_shown_class, cae_shown FROM c.cae_shown_classes",
             "regtype": "SELECT cae_kind, cae_spelled || cae_ending || cae_brackets FROM c.cae_spellings",
             "regproc": "SELECT oid, proname FROM c.pg_proc",
-            "regprocedure": "SELECT oid, proname FROM c.pg_proc",
             "regnamespace": "SELECT oid, nspname FROM c.pg_namespace",
-            "regrole": "SELECT NULL, NULL WHERE false",
         }
-        return cls({kind: dict(connection.execute(query).fetchall()) for kind, query in queries.items()})
+        meant = {
+            "regclass": "SELECT cae_class_name, arg_min(cae_class, cae_rank) FROM c.cae_classes GROUP BY ALL",
+            "regtype": "SELECT cae_type_name, min(cae_type) FROM c.cae_types GROUP BY ALL",
+            "regproc": "SELECT proname, min(oid) FROM c.pg_proc GROUP BY ALL",
+            "regnamespace": "SELECT nspname, oid FROM c.pg_namespace",
+        }
+        texts = {kind: dict(connection.execute(query).fetchall()) for kind, query in shown_as.items()}
+        oids = {kind: dict(connection.execute(query).fetchall()) for kind, query in meant.items()}
+        return cls(
+            {**texts, "regprocedure": texts["regproc"], "regrole": {}},
+            {**oids, "regprocedure": oids["regproc"]},
+        )
+
+    def meant(self, kind: str, text: str) -> int:
+        """The OID of an object that a statement names.
+
+        Raises:
+            CatalogueError: if there is none.
+        """
+        if text.isdecimal() and len(text) < 10:
+            return int(text)
+        if text == "-":
+            return 0
+        name = text if '"' in text else text.strip().lower()
+        if kind != "regclass":
+            name = name.removeprefix("pg_catalog.").replace('"', "")
+        found = self.oids.get(kind, {}).get(name)
+        if found is None:
+            state, what = _ERRORS.get(kind, ("42704", "object"))
+            raise CatalogueError(f'{what} "{text[:100]}" does not exist', state)
+        return found
 
 
-def shown(table: pa.Table, types: Sequence[str], columns: Columns, names: Names) -> tuple[pa.Table, tuple[int, ...]]:
-    """A result as it is sent, and its OIDs.
+def shown(
+    table: pa.Table, types: Sequence[str], columns: Columns, names: Names
+) -> tuple[pa.Table, tuple[ResultType, ...]]:
+    """A result as it is sent, and the types of its columns.
 
     Args:
         table: What DuckDB answers.
@@ -66,29 +99,46 @@ def shown(table: pa.Table, types: Sequence[str], columns: Columns, names: Names)
         CatalogueError: for a value that has no type in PostgreSQL.
     """
     known = [kind for _, kind in columns] if len(columns) == len(types) else [""] * len(types)
-    made, oids = [], []
+    made, found = [], []
     for number, (stored, kind) in enumerate(zip(types, known, strict=True)):
-        column, oid = _column(table.column(number), stored, kind, names)
+        column, type_ = _column(table.column(number), stored, kind, names)
         made.append(column)
-        oids.append(oid)
-    return pa.table(made, names=[str(number) for number in range(len(made))]), tuple(oids)
+        found.append(type_)
+    return pa.table(made, names=[str(number) for number in range(len(made))]), tuple(found)
 
 
-def _column(column: pa.ChunkedArray, stored: str, kind: str, names: Names) -> tuple[pa.ChunkedArray, int]:
+def _column(
+    column: pa.ChunkedArray, stored: str, kind: str, names: Names
+) -> tuple[pa.ChunkedArray, ResultType]:
     if kind in OBJECT_NAMES and stored == "UINTEGER":
         texts = names.texts[kind]
-        found = [None if oid is None else texts.get(oid, "-" if oid == 0 else str(oid)) for oid in column.to_pylist()]
-        return pa.chunked_array([pa.array(found, pa.string())]), _TEXT
+        found = [
+            None if oid is None else texts.get(oid, str(oid) if oid else "-") for oid in column.to_pylist()
+        ]
+        return pa.chunked_array([pa.array(found, pa.string())]), ResultType(BY_NAME["text"], -1, "VARCHAR")
     if kind in VECTORS and stored == stored_as(kind):
         found = [None if each is None else " ".join(map(str, each)) for each in column.to_pylist()]
-        return pa.chunked_array([pa.array(found, pa.string())]), _TEXT
-    if kind in _AS_THEY_ARE and stored == stored_as(kind):
-        return column, type_oids()[kind]
-    if stored.startswith("DECIMAL"):
-        return column, type_oids()["numeric"]
-    if stored == "HUGEINT":
-        return column.cast(pa.int64()) if column.type != pa.null() else column, type_oids()["int8"]
-    element = _OF_DUCKDB.get(stored.removesuffix("[]"))
-    if element is None:
-        raise CatalogueError("a row, or a value of this type, is not sent")
-    return column, type_oids()[f"_{element}" if stored.endswith("[]") else element]
+        return pa.chunked_array([pa.array(found, pa.string())]), ResultType(BY_NAME["text"], -1, "VARCHAR")
+    if stored in ("HUGEINT", "UBIGINT"):
+        # Sums of numbers, which PostgreSQL holds in 64 bits.
+        try:
+            return column.cast(pa.int64()), ResultType(BY_NAME["int8"], -1, "BIGINT")
+        except pa.ArrowInvalid:
+            raise CatalogueError("a number is out of range", "22003") from None
+    certain = kind if kind in _AS_THEY_ARE and stored == stored_as(kind) else ""
+    return column, _sent(stored, certain)
+
+
+def _sent(stored: str, kind: str) -> ResultType:
+    """The type of a column by DuckDB's, and PostgreSQL's where it is certain."""
+    if stored.endswith("[]"):
+        element = _sent(stored[:-2], kind.removeprefix("_"))
+        return ResultType(array_of(element.type), -1, stored, element)
+    if kind:
+        return ResultType(BY_NAME[kind], -1, stored)
+    if stored == "UINTEGER":
+        return ResultType(BY_NAME["oid"], -1, stored)
+    try:
+        return result_type(stored)
+    except (NotRepresentable, KeyError):
+        raise CatalogueError("a row, or a value of this type, is not sent") from None

@@ -1,0 +1,197 @@
+"""What stands for each function that a statement calls: DuckDB's, a macro, or a value that the session
+decides.
+
+Promises that nothing is called that `functions` does not list, and that settings change only where a
+statement does nothing else.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from auditor.proxy.catalogue.building import KEYWORDS, OWNER
+from auditor.proxy.catalogue.errors import NO_OBJECT, CatalogueError, not_imitated
+from auditor.proxy.catalogue.functions import ABOUT, PLAIN, SESSION
+from auditor.proxy.catalogue.nodes import call, listed, shown_as_text, subscripts, typed
+from auditor.proxy.catalogue.relations import rows
+from auditor.proxy.catalogue.session import Change, Context
+
+_SETTINGS = {str(row["name"]).lower(): row["setting"] or "" for row in rows("pg_settings")}
+_OF_TEXTS = frozenset(
+    {"concat", "concat_ws", "lower", "upper", "string_agg", "quote_ident", "length", "replace"}
+)
+_STARTED = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+
+
+@dataclass
+class Calls:
+    """Writes calls; keeps the settings that they change."""
+
+    context: Context
+    database: str
+    version: str
+    changes: list[Change] = field(default_factory=list)
+
+    def written(self, node: exp.Expr) -> exp.Expr:
+        """What stands for a call whose arguments are written already.
+
+        Raises:
+            CatalogueError: for a function that is not on the lists.
+        """
+        name, arguments = str(node.this).lower(), node.expressions
+        special = _SPECIAL.get(name)
+        if special is not None:
+            return special(node)
+        function = ABOUT.get(name) or PLAIN.get(name)
+        if function is None:
+            raise CatalogueError(f"function {name} is not one that the catalogue answers")
+        if name in SESSION:
+            return self.of_session(name, node)
+        if not function.target:
+            raise not_imitated(f"{name}()")
+        shown = [shown_as_text(each) for each in arguments] if name in _OF_TEXTS else arguments
+        return call(function.target, *shown)
+
+    def of_session(self, name: str, node: exp.Expr) -> exp.Expr:
+        """The value of a function that the session decides."""
+        arguments = node.expressions if isinstance(node, exp.Anonymous) else []
+        constants = self._constants()
+        if name in constants:
+            value, kind = constants[name]
+            return typed(_constant_of(value), kind)
+        if name == "current_schemas":
+            implicit = not arguments or not isinstance(arguments[0], exp.Boolean) or bool(arguments[0].this)
+            seen = ["pg_catalog", "public"] if implicit else ["public"]
+            return exp.Array(expressions=[exp.Literal.string(each) for each in seen])
+        if name == "pg_get_userbyid" and len(arguments) == 1:
+            if self.context.administrator:
+                return call("cae_any_user_name", arguments[0])
+            return call("cae_user_name", arguments[0], exp.Array(expressions=self.visible_users()))
+        if name == "current_setting" and arguments:
+            return self._setting(arguments)
+        if name == "set_config" and len(arguments) == 3:
+            return self._set(node, arguments)
+        if name == "pg_get_keywords":
+            return call(KEYWORDS)
+        raise not_imitated(f"{name}()")
+
+    def visible_users(self) -> list[exp.Expr]:
+        """Names of the roles that anybody but an administrator sees: their own, and the tables' owner."""
+        return [exp.Literal.string(OWNER), exp.Literal.string(self.context.user)]
+
+    def _constants(self) -> Mapping[str, tuple[str | int | bool | None, str]]:
+        context = self.context
+        started = (context.started or _STARTED).isoformat(sep=" ")
+        return {
+            "version": (f"PostgreSQL {self.version} (cae-sql), 64-bit", "VARCHAR"),
+            **dict.fromkeys(("current_database", "current_catalog"), (self.database, "VARCHAR")),
+            **dict.fromkeys(
+                ("current_user", "session_user", "user", "current_role"), (context.user, "VARCHAR")
+            ),
+            "current_schema": ("public", "VARCHAR"),
+            "getdatabaseencoding": ("UTF8", "VARCHAR"),
+            "inet_server_addr": (context.server_address, "VARCHAR"),
+            "inet_client_addr": (context.client_address, "VARCHAR"),
+            "inet_server_port": (context.server_port, "INTEGER"),
+            "inet_client_port": (context.client_port, "INTEGER"),
+            "pg_backend_pid": (context.pid, "INTEGER"),
+            **dict.fromkeys(("pg_postmaster_start_time", "pg_conf_load_time"), (started, "TIMESTAMPTZ")),
+            "pg_is_in_recovery": (False, "BOOLEAN"),
+            "pg_is_other_temp_schema": (False, "BOOLEAN"),
+            "txid_current": (1, "BIGINT"),
+            "pg_my_temp_schema": (0, "UINTEGER"),
+            "pg_advisory_unlock_all": ("", "VARCHAR"),
+        }
+
+    def _setting(self, arguments: list[exp.Expr]) -> exp.Expr:
+        found = _written_out(arguments[0])
+        session = {key.lower(): value for key, value in self.context.settings.items()}
+        session.setdefault("server_version", self.version)
+        session.setdefault("server_version_num", _number(self.version))
+        if found is None:
+            case = exp.Case(this=call("lower", arguments[0]))
+            for key, value in session.items():
+                case = case.when(exp.Literal.string(key), exp.Literal.string(value))
+            return case.else_(call("cae_setting", arguments[0].copy()))
+        if isinstance(found, exp.Null):
+            return typed(exp.null(), "VARCHAR")
+        name = found.name.lower()
+        setting = session.get(name, _SETTINGS.get(name))
+        if setting is not None:
+            return exp.Literal.string(setting)
+        missing = arguments[1] if len(arguments) > 1 else None
+        if isinstance(missing, exp.Boolean) and missing.this:
+            return typed(exp.null(), "VARCHAR")
+        raise CatalogueError(f'unrecognized configuration parameter "{name[:100]}"', NO_OBJECT)
+
+    def _set(self, node: exp.Expr, arguments: list[exp.Expr]) -> exp.Expr:
+        name, value, local = _written_out(arguments[0]), _written_out(arguments[1]), arguments[2]
+        if not isinstance(name, exp.Literal) or value is None or not isinstance(local, exp.Boolean):
+            raise not_imitated("set_config() of anything but constants")
+        place = node.parent
+        while isinstance(place, exp.Alias | exp.Paren | exp.Dot):
+            place = place.parent
+        if not isinstance(place, exp.Select) or place.parent is not None or place.args.get("from_"):
+            raise not_imitated("set_config() anywhere but in a SELECT without FROM")
+        if place.args.get("where"):
+            raise not_imitated("set_config() under a condition")
+        text = None if isinstance(value, exp.Null) else value.name
+        self.changes.append(Change(name.name.lower(), text, bool(local.this)))
+        return typed(_constant_of(text), "VARCHAR")
+
+
+def _written_out(node: exp.Expr) -> exp.Expr | None:
+    """The constant that an argument is, NULL among them; None if it is none."""
+    while isinstance(node, exp.Cast | exp.Paren):
+        node = node.this
+    return node if isinstance(node, exp.Literal | exp.Null) else None
+
+
+def _constant_of(value: str | int | bool | None) -> exp.Expr:
+    if value is None:
+        return exp.null()
+    if isinstance(value, bool):
+        return exp.Boolean(this=value)
+    return exp.Literal.number(value) if isinstance(value, int) else exp.Literal.string(value)
+
+
+def _number(version: str) -> str:
+    """A version as `server_version_num` has it: 15.2 is 150002."""
+    major, _, minor = version.partition(".")
+    return f"{major}{int(minor) if minor.isdecimal() else 0:04d}"
+
+
+def _array(node: exp.Expr) -> exp.Expr:
+    if len(node.expressions) != 1 or not isinstance(node.expressions[0], exp.Query):
+        raise not_imitated("this array")
+    return exp.Array(expressions=[node.expressions[0]])
+
+
+def _spread(node: exp.Expr) -> exp.Expr:
+    """A function that gives several rows, under the name that its column has."""
+    name, arguments = str(node.this).lower(), node.expressions
+    if name == "generate_series" and 2 <= len(arguments) <= 3:
+        made = typed(call("cae_series", *arguments), "INTEGER[]")
+    elif name == "generate_subscripts" and len(arguments) == 2:
+        made = subscripts(arguments[0])
+    elif name == "unnest" and len(arguments) == 1:
+        made = listed(arguments[0])
+    elif name == "_pg_expandarray" and len(arguments) == 1:
+        made = call("cae_expanded", arguments[0])
+    else:
+        raise not_imitated(f"{name}() of this")
+    spread = call("unnest", made)
+    spread.meta["name"] = name
+    return spread
+
+
+_SPECIAL: Mapping[str, Callable[[exp.Expr], exp.Expr]] = {
+    "array": _array,
+    "array_agg": lambda node: call("list", *node.expressions),
+    "all": lambda node: node,
+    **dict.fromkeys(("unnest", "generate_series", "generate_subscripts", "_pg_expandarray"), _spread),
+}

@@ -1,0 +1,3 @@
+SELECT 'version'::pg_catalog.regproc::pg_catalog.oid;
+
+SELECT pg_catalog.pg_get_functiondef(89);
