@@ -21,7 +21,7 @@ _ESCAPED = re.compile(rb'(["\\])')
 _TOKEN = re.compile(
     r'\s*+(?:(?P<mark>[{},])|"(?P<quoted>(?:[^"\\]|\\.)*+)"'
     r'|(?P<plain>(?:[^{},"\\\s]|\\.)(?:[^{},"\\\s]|\\.|\s++(?![{},]))*+))\s*+',
-    re.DOTALL,
+    re.DOTALL | re.ASCII,
 )
 _BACKSLASH = re.compile(r"\\(.)", re.DOTALL)
 _BOUNDS = re.compile(r"\s*(?:\[[+-]?\d{1,10}(?::[+-]?\d{1,10})?\])+\s*=\s*")

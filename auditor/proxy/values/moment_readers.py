@@ -24,10 +24,10 @@ _ZONE = (
 _MOMENT = re.compile(
     r"\s*(?P<year>[0-9]{4,6})-(?P<month>[0-9]{1,2})-(?P<day>[0-9]{1,2})"
     rf"(?:(?:T|\s+){_CLOCK})?\s*{_ZONE}?\s*(?P<era>AD|BC)?\s*",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
-_TIME = re.compile(rf"\s*{_CLOCK}\s*{_ZONE}?\s*", re.IGNORECASE)
-_INFINITE = re.compile(r"\s*[+-]?infinity\s*", re.IGNORECASE)
+_TIME = re.compile(rf"\s*{_CLOCK}\s*{_ZONE}?\s*", re.IGNORECASE | re.ASCII)
+_INFINITE = re.compile(r"\s*[+-]?infinity\s*", re.IGNORECASE | re.ASCII)
 _EPOCH = datetime(2000, 1, 1)
 _HINT = "Dates of the years 1 to 9999 can be given."
 
@@ -49,7 +49,7 @@ _PIECE = re.compile(
     r"\s*(?:(?P<clock_sign>[+-]?)(?P<hours>[0-9]{1,9}):(?P<minutes>[0-9]{2})(?::(?P<seconds>[0-9]{2})"
     r"(?:\.(?P<part>[0-9]{1,9}))?)?"
     r"|(?P<sign>[+-]?)(?P<number>[0-9]{1,12})(?:\.(?P<decimals>[0-9]{0,9}))?\s*(?P<unit>[a-z]+))\s*",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
 _ISO = re.compile(
     r"\s*P(?:(?P<year>-?[0-9]{1,9})Y)?(?:(?P<month>-?[0-9]{1,9})M)?(?:(?P<week>-?[0-9]{1,9})W)?"
