@@ -139,12 +139,8 @@ class Answering:
         return [backend.parameter_description(self._asked.parameter_types)]
 
     def data_rows(self, rows: Iterable[Sequence[bytes | None]]) -> None:
-        """Rows, of encoded values."""
+        """Rows of encoded values, None for NULL; any number at a time, columns through `zip(*columns)`."""
         self._answer(Backend.DATA_ROW, backend.data_rows(rows))
-
-    def data_columns(self, columns: Sequence[Sequence[bytes | None]]) -> None:
-        """Rows, given as columns of encoded values, which is faster."""
-        self._answer(Backend.DATA_ROW, backend.data_columns(columns))
 
     def command_complete(self, tag: str) -> None:
         """The end of one result."""

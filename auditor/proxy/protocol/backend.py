@@ -123,20 +123,6 @@ def data_rows(rows: Iterable[Sequence[bytes | None]]) -> bytes:
     return b"".join(out)
 
 
-def data_columns(columns: Sequence[Sequence[bytes | None]]) -> bytes:
-    """The same rows, given column by column, which is about twice as fast. Columns are of one length."""
-    size = _INT32.pack
-    sized = [[_NULL if v is None else size(len(v)) + v for v in column] for column in columns]
-    count = _UINT16.pack(len(columns))
-    frame, out = _FRAME.pack, []
-    for row in zip(*sized, strict=True):
-        body = b"".join(row)
-        out.append(frame(b"D", len(body) + 6))
-        out.append(count)
-        out.append(body)
-    return b"".join(out)
-
-
 def command_complete(tag: str) -> bytes:
     """The end of a statement's result: SELECT 3, BEGIN, …"""
     return _message(b"C", _string(tag))

@@ -13,7 +13,8 @@ from struct import Struct
 from auditor.proxy.protocol.sqlstate import FatalProtocolError, ProtocolError, SqlState
 from auditor.proxy.protocol.states import Frontend
 
-_INT16, _INT32, _UINT16, _UINT32 = Struct(">h"), Struct(">i"), Struct(">H"), Struct(">I")
+_BYTE, _INT16, _INT32 = Struct(">B"), Struct(">h"), Struct(">i")
+_UINT16, _UINT32 = Struct(">H"), Struct(">I")
 
 PROTOCOL_MAJOR, PROTOCOL_MINOR = 3, 0
 _CANCEL, _SSL, _GSSENC = 80877102, 80877103, 80877104
@@ -247,7 +248,7 @@ def _bind(body: _Body) -> Bind:
 
 
 def _target(body: _Body) -> Target:
-    kind = body.integer(Struct(">B"))
+    kind = body.integer(_BYTE)
     name = body.string()
     if kind not in b"SP":
         raise ProtocolError(SqlState.PROTOCOL_VIOLATION, f"invalid DESCRIBE or CLOSE message subtype {kind}")

@@ -133,7 +133,7 @@ class Owner:
                 continue
             connection.row_description([plan.column])
             rows = plan.rows((), False, False)
-            connection.data_columns([rows])
+            connection.data_rows([[value] for value in rows])
             connection.command_complete(f"SELECT {len(rows)}")
         if not statements:
             connection.empty_query_response()

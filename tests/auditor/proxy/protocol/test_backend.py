@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,16 +29,6 @@ def clean(text: str) -> str:
 @given(ROWS)
 def test_rows_come_back(rows: list[list[bytes | None]]) -> None:
     assert read(backend.data_rows(rows)) == [f"DataRow({row})" for row in rows]
-
-
-@given(ROWS.filter(lambda rows: rows and rows[0]))
-def test_columns_say_the_same_as_rows(rows: list[list[bytes | None]]) -> None:
-    assert backend.data_columns(list(zip(*rows, strict=True))) == backend.data_rows(rows)
-
-
-def test_columns_of_different_length_are_a_fault() -> None:
-    with pytest.raises(ValueError, match="zip"):
-        backend.data_columns([[b"1"], []])
 
 
 @given(ANY, ANY, ANY, ANY, st.integers(-1, 99))

@@ -144,9 +144,9 @@ def test_a_fault_of_the_owner_sends_nothing_and_can_be_mended() -> None:
 def test_a_result_needs_its_description_in_a_simple_query() -> None:
     connection = reached(State.QUERYING)
     with pytest.raises(OutOfTurn):
-        connection.data_columns([[b"1"]])
+        connection.data_rows([[b"1"]])
     connection.row_description([Column("a", 23, 4)])
-    connection.data_columns([[b"1"]])
+    connection.data_rows([[b"1"]])
     with pytest.raises(OutOfTurn):
         connection.ready_for_query()
     connection.command_complete("SELECT 1")
