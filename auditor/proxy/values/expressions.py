@@ -15,7 +15,9 @@ from auditor.proxy.values import types
 from auditor.proxy.values.errors import NotRepresentable
 from auditor.proxy.values.results import result_type
 from auditor.proxy.values.types import Type
+from auditor.sql import limits
 from auditor.sql.schema import DEFAULT_SCHEMA, Schema, folded
+from auditor.sql.understood import NotUnderstood
 
 Dialect = Literal["duckdb", "postgres"]
 Columns = list[tuple[str, Type | None]]
@@ -119,6 +121,7 @@ class Expressions:
         """
         self._schema, self._dialect, self._parameters = schema, dialect, parameters
         self._steps = 0
+        self._views: dict[tuple[str, str], Columns] = {}
 
     def type_of(self, node: exp.Expr | None, depth: int = 0) -> Type | None:
         """An expression's type, or None."""
@@ -230,7 +233,7 @@ class Expressions:
         for source in each:
             yield folded(source.alias_or_name), source
 
-    def columns_of(self, query: exp.Expr, depth: int) -> Columns:
+    def columns_of(self, query: exp.Expr | None, depth: int) -> Columns:
         """Names and types of a query's columns."""
         self._steps += 1
         while isinstance(query, exp.Subquery | exp.SetOperation) and depth <= MAX_DEPTH:
@@ -256,23 +259,30 @@ class Expressions:
         else:
             found = self.columns_of(source, depth + 1)
         self._steps += len(found)
-        return [
-            (renamed[place] if place < len(renamed) else name, type_)
-            for place, (name, type_) in enumerate(found)
-        ]
+        return _renamed(found, renamed)
 
     def _table(self, source: exp.Table, depth: int) -> Columns:
         name, schema = folded(source.name), folded(source.db)
         if not schema:
             common_table = _common_table(source, name)
             if common_table is not None:
-                names = common_table.args["alias"].columns
-                found = self.columns_of(common_table.this, depth + 1)
-                return [(names[i].name if i < len(names) else n, t) for i, (n, t) in enumerate(found)]
+                names = [each.name for each in common_table.args["alias"].columns]
+                return _renamed(self.columns_of(common_table.this, depth + 1), names)
         schema = DEFAULT_SCHEMA if schema in ("", "public") else schema
         for table in self._schema.tables:
             if tuple(map(folded, table.path)) == (schema, name):
                 return [(column, _of_duckdb(type_)) for column, type_ in self._schema.columns_of(table)]
+        return self._view((schema, name), depth)
+
+    def _view(self, path: tuple[str, str], depth: int) -> Columns:
+        for view in self._schema.views:
+            if tuple(map(folded, view.path)) == path:
+                if path not in self._views:
+                    self._views[path] = []  # what it reads it cannot be
+                    self._views[path] = _renamed(
+                        self.columns_of(_parsed(view.query), depth + 1), view.columns
+                    )
+                return self._views[path]
         return []
 
 
@@ -280,6 +290,18 @@ def results_of(node: exp.Case) -> list[exp.Expr]:
     """What a CASE may give."""
     default = node.args.get("default")
     return [*(each.args["true"] for each in node.args["ifs"]), *([default] if default is not None else [])]
+
+
+def _renamed(columns: Columns, names: Sequence[str]) -> Columns:
+    """Columns of which the first ones have other names."""
+    return [(names[i] if i < len(names) else name, type_) for i, (name, type_) in enumerate(columns)]
+
+
+def _parsed(query: str) -> exp.Expr | None:
+    try:
+        return limits.parse(query)
+    except (NotUnderstood, RecursionError):
+        return None
 
 
 def _common_table(source: exp.Expr, name: str) -> exp.CTE | None:

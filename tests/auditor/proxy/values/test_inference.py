@@ -15,7 +15,7 @@ from auditor.proxy.values.inference import infer
 from auditor.proxy.values.placeholders import highest, places, spaced
 from auditor.proxy.values.types import BY_OID
 from auditor.sql.limits import parse
-from auditor.sql.schema import Column, Protected, Schema, Table
+from auditor.sql.schema import Column, Protected, Schema, Table, View
 
 COLUMNS = {
     "id": ("INTEGER", "int4"),
@@ -136,6 +136,18 @@ def test_types_are_those_of_postgresql(sql: str, tables: Any) -> None:
 )
 def test_duckdbs_dialect_has_duckdbs_types(sql: str, expected: list[str]) -> None:
     assert [BY_OID[oid].name for oid in infer(sql, SCHEMA, "duckdb")] == expected
+
+
+def test_columns_of_views_have_the_types_of_what_they_read() -> None:
+    views = (
+        View("young", "SELECT id, day AS born FROM staff WHERE grp < 3", ()),
+        View("named", "SELECT * FROM young", ("number",)),
+        View("broken", "SELECT FROM", ()),
+    )
+    schema = Schema(SCHEMA.tables, SCHEMA.protected, views)
+    assert infer("SELECT * FROM young WHERE born = $1", schema) == [1082]
+    assert infer("SELECT * FROM named n WHERE n.number = $1 AND born = $2", schema) == [23, 1082]
+    assert infer("SELECT * FROM broken WHERE x = $1", schema) == [25]
 
 
 def test_places_in_a_text_are_numbers() -> None:
