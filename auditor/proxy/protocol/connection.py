@@ -36,7 +36,7 @@ from auditor.proxy.protocol.messages import (
     read_packet,
     read_sasl_initial,
 )
-from auditor.proxy.protocol.sqlstate import ErrorFields, FatalProtocolError, ProtocolError, SqlState
+from auditor.proxy.protocol.sqlstate import ErrorFields, ProtocolError, SqlState
 from auditor.proxy.protocol.states import (
     AFTER_MALFORMED,
     CLIENT,
@@ -159,9 +159,10 @@ class Connection(Answering):
             raise OutOfTurn(f"the last event is not answered: state {self._state.value!r}")
         try:
             event = self._packet_event() if self._state in STARTUP_STATES else self._message_event()
-        except FatalProtocolError as error:
+        except ProtocolError as error:
+            # Before READY every error is fatal; after it, those that `_message_event` lets through.
             self.fatal(error.fields)
-            return events.Rejected(error.fields)
+            return events.Rejected(error.fields.fatal())
         if event is None and self._ended:
             self._close()
             return events.Disconnected()
@@ -174,7 +175,7 @@ class Connection(Answering):
             message = read_packet(packet)
             target = CLIENT[self._state].get(_STARTUP_KINDS[type(message)])
             if target is None:
-                raise FatalProtocolError(
+                raise ProtocolError(
                     SqlState.PROTOCOL_VIOLATION,
                     f"{type(message).__name__} is not possible here: encryption is asked for once, at first",
                 )
@@ -194,7 +195,7 @@ class Connection(Answering):
             self._outgoing.append(backend.REFUSED)
             self._state = SSL_REFUSED[self._state] if tls else target
         if len(self._inbox):
-            raise FatalProtocolError(_AHEAD.sqlstate, _AHEAD.message, detail=_AHEAD.detail)
+            raise ProtocolError(_AHEAD.sqlstate, _AHEAD.message, detail=_AHEAD.detail)
         self._negotiating = True
         if not accepted:
             return None
@@ -204,14 +205,14 @@ class Connection(Answering):
 
     def _startup(self, message: StartupMessage, target: State) -> events.Startup:
         if self._tls == "required" and not self._encrypted:
-            raise FatalProtocolError(
+            raise ProtocolError(
                 SqlState.INVALID_AUTHORIZATION_SPECIFICATION,
                 "connections without TLS are not accepted",
                 hint="Connect with sslmode=verify-full, or at least sslmode=require.",
             )
         settings = dict(message.parameters)
         if settings.pop("replication", "").lower() not in _NOT_REPLICATION:
-            raise FatalProtocolError(
+            raise ProtocolError(
                 SqlState.FEATURE_NOT_SUPPORTED,
                 "replication is not supported",
                 hint="Connect without the parameter replication.",
@@ -220,7 +221,7 @@ class Connection(Answering):
             self._outgoing.append(backend.negotiate_protocol_version(message.extensions))
         user = settings.pop("user", "")
         if not user:
-            raise FatalProtocolError(
+            raise ProtocolError(
                 SqlState.INVALID_AUTHORIZATION_SPECIFICATION,
                 "no PostgreSQL user name specified in startup packet",
                 hint="Give a user name.",
@@ -254,13 +255,9 @@ class Connection(Answering):
         if self._state is State.SASL_RESPONSE:
             self._state = target
             return events.SASLResponse(content)
-        try:
-            mechanism, data = read_sasl_initial(content)
-        except ProtocolError as error:
-            fields = error.fields
-            raise FatalProtocolError(fields.sqlstate, fields.message, hint=fields.hint) from None
+        mechanism, data = read_sasl_initial(content)
         if mechanism not in self._mechanisms:
-            raise FatalProtocolError(
+            raise ProtocolError(
                 SqlState.PROTOCOL_VIOLATION,
                 "client selected an invalid SASL authentication mechanism",
                 hint=f"Here are {', '.join(self._mechanisms)}.",

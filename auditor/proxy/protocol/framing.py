@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from struct import Struct
 
 from auditor.proxy.protocol.limits import HEADER, Limits
-from auditor.proxy.protocol.sqlstate import FatalProtocolError, SqlState
+from auditor.proxy.protocol.sqlstate import ProtocolError, SqlState
 from auditor.proxy.protocol.states import MESSAGE_TYPES, Frontend
 
 _LENGTH = Struct(">I")
@@ -40,14 +40,14 @@ class Inbox:
         """The next packet of the startup, without its length; None while it is incomplete.
 
         Raises:
-            FatalProtocolError: the length is none of a packet.
+            ProtocolError: the length is none of a packet.
         """
         if len(self._bytes) < _LENGTH.size:
             return None
         (length,) = _LENGTH.unpack_from(self._bytes)
         size = length - _LENGTH.size
         if not _LENGTH.size <= size <= self._limits.startup:
-            raise FatalProtocolError(
+            raise ProtocolError(
                 SqlState.PROTOCOL_VIOLATION,
                 "invalid length of startup packet",
                 hint="This port speaks PostgreSQL's protocol, from version 3.0 on.",
@@ -61,17 +61,17 @@ class Inbox:
             expected: The types that may come. Another one is refused as soon as its first byte is here.
 
         Raises:
-            FatalProtocolError: the type does not exist or belong here, or the length is out of bounds.
+            ProtocolError: the type does not exist or belong here, or the length is out of bounds.
         """
         if not self._bytes:
             return None
         kind = MESSAGE_TYPES.get(self._bytes[0])
         if kind is None:
-            raise FatalProtocolError(
+            raise ProtocolError(
                 SqlState.PROTOCOL_VIOLATION, f"invalid frontend message type {self._bytes[0]}"
             )
         if kind not in expected:
-            raise FatalProtocolError(
+            raise ProtocolError(
                 SqlState.PROTOCOL_VIOLATION,
                 f"expected {' or '.join(each.value for each in expected)}, got {kind.value}"
                 if len(expected) == 1
@@ -83,9 +83,9 @@ class Inbox:
         size = length - _LENGTH.size
         # A negative length reads as one of more than 2 GiB.
         if size < 0 or length > 0x7FFFFFFF:
-            raise FatalProtocolError(SqlState.PROTOCOL_VIOLATION, f"invalid length of {kind.value} message")
+            raise ProtocolError(SqlState.PROTOCOL_VIOLATION, f"invalid length of {kind.value} message")
         if size > self._by_message[kind]:
-            raise FatalProtocolError(
+            raise ProtocolError(
                 SqlState.PROGRAM_LIMIT_EXCEEDED,
                 f"{kind.value} message of {size} bytes is too long",
                 hint=f"A {kind.value} message may have {self._by_message[kind]} bytes here.",

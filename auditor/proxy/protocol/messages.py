@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from struct import Struct
 
-from auditor.proxy.protocol.sqlstate import FatalProtocolError, ProtocolError, SqlState
+from auditor.proxy.protocol.sqlstate import ProtocolError, SqlState
 from auditor.proxy.protocol.states import Frontend
 
 _BYTE, _INT16, _INT32 = Struct(">B"), Struct(">h"), Struct(">i")
@@ -106,48 +106,46 @@ def read_packet(packet: bytes) -> SSLRequest | GSSENCRequest | CancelRequest | S
     """A packet of the startup, by the code or version that it begins with.
 
     Raises:
-        FatalProtocolError: it is none.
+        ProtocolError: it is none; here every error ends the connection.
     """
     body = _Body(packet)
-    try:
-        code = body.integer(_UINT32)
-        if code in (_SSL, _GSSENC):
-            body.end()
-            return SSLRequest() if code == _SSL else GSSENCRequest()
-        if code == _CANCEL:
-            cancel = CancelRequest(body.integer(_UINT32), body.integer(_UINT32))
-            body.end()
-            return cancel
-        return _startup(code, body)
-    except FatalProtocolError:
-        raise
-    except ProtocolError as error:
-        fields = error.fields
-        raise FatalProtocolError(fields.sqlstate, fields.message, hint=fields.hint) from None
+    code = body.integer(_UINT32)
+    message: SSLRequest | GSSENCRequest | CancelRequest | StartupMessage
+    if code == _SSL:
+        message = SSLRequest()
+    elif code == _GSSENC:
+        message = GSSENCRequest()
+    elif code == _CANCEL:
+        message = CancelRequest(body.integer(_UINT32), body.integer(_UINT32))
+    else:
+        message = _startup(code, body)
+    body.end()
+    return message
 
 
 def _startup(version: int, body: _Body) -> StartupMessage:
     major, minor = version >> 16, version & 0xFFFF
     if major != PROTOCOL_MAJOR:
-        raise FatalProtocolError(
+        raise ProtocolError(
             SqlState.FEATURE_NOT_SUPPORTED,
             f"unsupported frontend protocol {major}.{minor}: server supports 3.0 to 3.0",
         )
     parameters: dict[str, str] = {}
     while name := body.string():
         if name in parameters:
-            raise FatalProtocolError(
-                SqlState.PROTOCOL_VIOLATION, f'startup parameter "{name:.63}" is given twice'
-            )
+            raise ProtocolError(SqlState.PROTOCOL_VIOLATION, f'startup parameter "{name:.63}" is given twice')
         parameters[name] = body.string()
-    body.end()
     extensions = tuple(name for name in parameters if name.startswith(_EXTENSION))
     settings = {name: value for name, value in parameters.items() if name not in extensions}
     return StartupMessage(minor, settings, extensions)
 
 
 def read_sasl_initial(content: bytes) -> tuple[str, bytes | None]:
-    """A SASLInitialResponse: the mechanism, and the client's first message if there is one."""
+    """A SASLInitialResponse: the mechanism, and the client's first message if there is one.
+
+    Raises:
+        ProtocolError: it is none; here every error ends the connection.
+    """
     body = _Body(content)
     mechanism, data = body.string(), body.value()
     body.end()

@@ -97,14 +97,6 @@ class ProtocolError(Exception):
         self.fields = ErrorFields(sqlstate, message, detail, hint)
 
 
-class FatalProtocolError(ProtocolError):
-    """As `ProtocolError`, after which the connection cannot go on."""
-
-    def __init__(self, sqlstate: str, message: str, *, hint: str = "", detail: str = "") -> None:
-        super().__init__(sqlstate, message, hint=hint, detail=detail)
-        self.fields = self.fields.fatal()
-
-
 VERDICTS: Mapping[str, SqlState] = {
     "refused": SqlState.INSUFFICIENT_PRIVILEGE,
     "unsupported": SqlState.FEATURE_NOT_SUPPORTED,

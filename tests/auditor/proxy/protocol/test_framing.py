@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from auditor.proxy.protocol import Connection, Limits, OutOfTurn, events
 from auditor.proxy.protocol.framing import Inbox
-from auditor.proxy.protocol.sqlstate import FatalProtocolError
+from auditor.proxy.protocol.sqlstate import ProtocolError
 from auditor.proxy.protocol.states import Frontend
 from tests.auditor.proxy.protocol.owner import Owner
 from tests.auditor.proxy.protocol.test_states import State, reached
@@ -51,7 +51,7 @@ def test_a_message_may_be_as_long_as_its_limit_and_no_longer(letter: str, kind: 
     inbox.add(message(letter, bytes(limit)))
     assert inbox.message(Frontend) == (kind, bytes(limit))
     inbox.add(message(letter, bytes(limit + 1))[:5])
-    with pytest.raises(FatalProtocolError, match="too long") as caught:
+    with pytest.raises(ProtocolError, match="too long") as caught:
         inbox.message(Frontend)
     assert caught.value.fields.sqlstate == "54000"
     assert str(limit) in caught.value.fields.hint
@@ -68,7 +68,7 @@ def test_a_packet_may_be_as_long_as_its_limit(size: int) -> None:
 def test_a_packet_of_another_length_is_refused_before_its_body_is_there(length: int) -> None:
     inbox = Inbox(LIMITS)
     inbox.add(length.to_bytes(4, "big"))
-    with pytest.raises(FatalProtocolError, match="invalid length"):
+    with pytest.raises(ProtocolError, match="invalid length"):
         inbox.packet()
 
 
@@ -76,7 +76,7 @@ def test_a_packet_of_another_length_is_refused_before_its_body_is_there(length: 
 def test_a_message_of_an_impossible_length_is_refused(length: int) -> None:
     inbox = Inbox(LIMITS)
     inbox.add(b"Q" + length.to_bytes(4, "big"))
-    with pytest.raises(FatalProtocolError) as caught:
+    with pytest.raises(ProtocolError) as caught:
         inbox.message(Frontend)
     assert caught.value.fields.sqlstate == "08P01"
 
@@ -84,7 +84,7 @@ def test_a_message_of_an_impossible_length_is_refused(length: int) -> None:
 def test_what_may_not_come_is_refused_at_its_first_byte() -> None:
     inbox = Inbox(LIMITS)
     inbox.add(b"Q")
-    with pytest.raises(FatalProtocolError, match="expected PasswordMessage, got Query"):
+    with pytest.raises(ProtocolError, match="expected PasswordMessage, got Query"):
         inbox.message([Frontend.PASSWORD_MESSAGE])
 
 
