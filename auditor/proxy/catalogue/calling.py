@@ -16,7 +16,7 @@ from sqlglot import exp
 from auditor.proxy.catalogue.building import KEYWORDS, OWNER
 from auditor.proxy.catalogue.errors import NO_OBJECT, CatalogueError, not_imitated
 from auditor.proxy.catalogue.functions import ABOUT, PLAIN, SESSION
-from auditor.proxy.catalogue.nodes import call, listed, shown_as_text, subscripts, typed
+from auditor.proxy.catalogue.nodes import bounded, call, listed, shown_as_text, subscripts, typed
 from auditor.proxy.catalogue.relations import rows
 from auditor.proxy.catalogue.session import Change, Context
 
@@ -24,6 +24,8 @@ _SETTINGS = {str(row["name"]).lower(): row["setting"] or "" for row in rows("pg_
 _OF_TEXTS = frozenset(
     {"concat", "concat_ws", "lower", "upper", "string_agg", "quote_ident", "length", "replace"}
 )
+MOST_PUT = 16
+"""Characters of a text that is put between or into others, as in functions.sql."""
 _STARTED = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
@@ -54,6 +56,10 @@ class Calls:
         if not function.target:
             raise not_imitated(f"{name}()")
         shown = [shown_as_text(each) for each in arguments] if name in _OF_TEXTS else arguments
+        if name == "array_to_string" and not (len(shown) == 2 and _is_short(shown[1])):
+            raise not_imitated("this separator of array_to_string()")
+        if name in ("concat", "concat_ws"):
+            shown = [bounded(typed(each, "VARCHAR")) for each in shown]
         return call(function.target, *shown)
 
     def of_session(self, name: str, node: exp.Expr) -> exp.Expr:
@@ -142,6 +148,10 @@ class Calls:
         text = None if isinstance(value, exp.Null) else value.name
         self.changes.append(Change(name.name.lower(), text, bool(local.this)))
         return typed(_constant_of(text), "VARCHAR")
+
+
+def _is_short(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Literal) and node.is_string and len(node.name) <= MOST_PUT
 
 
 def _written_out(node: exp.Expr) -> exp.Expr | None:

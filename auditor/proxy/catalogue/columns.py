@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from auditor.proxy.catalogue.errors import not_imitated
+from auditor.proxy.catalogue.errors import CatalogueError, not_imitated
 from auditor.proxy.catalogue.functions import ABOUT, PLAIN
 from auditor.proxy.catalogue.relations import VECTORS, Relation, relations
 
+MOST_COLUMNS = 1664
+"""Of a result or of anything that one is made of, as in PostgreSQL."""
 Columns = list[tuple[str, str]]
 """Names and PostgreSQL types; "" where unknown."""
 _KIND, _RELATION = "kind", "relation"
@@ -124,6 +126,8 @@ class _Annotator:
             columns = self._select(node, outer, ctes)
         else:
             raise not_imitated(type(node).__name__.upper())
+        if len(columns) > MOST_COLUMNS:
+            raise CatalogueError(f"target lists can have at most {MOST_COLUMNS} entries", "54011")
         node.meta[_KIND] = columns[0][1] if len(columns) == 1 else ""
         return columns
 

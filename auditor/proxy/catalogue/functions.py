@@ -85,13 +85,13 @@ PLAIN: Mapping[str, Function] = {
     **_same(
         "text",
         """
-        lower upper replace substr left right  ltrim rtrim reverse split_part concat concat_ws
+        lower upper substr left right  ltrim rtrim reverse split_part concat concat_ws
         string_agg md5 translate chr initcap
     """,
     ),
     **_same(
         "=",
-        "coalesce nullif greatest least min max first_value last_value lag lead array_append array_cat abs",
+        "coalesce nullif greatest least min max first_value last_value lag lead abs",
     ),
     **_same("bool", "bool_and bool_or starts_with"),
     **_same("int8", "row_number rank dense_rank count"),
@@ -111,7 +111,8 @@ PLAIN: Mapping[str, Function] = {
     "array_to_string": Function("cae_array_to_string", "text"),
     "json_build_object": Function("json_object", "json"),
     "jsonb_build_object": Function("json_object", "jsonb"),
-    "regexp_replace": Function("regexp_replace", "text"),
+    "replace": Function("cae_replace", "text"),
+    "regexp_replace": Function("cae_regexp_replace", "text"),
     "now": Function("now", "timestamptz"),
     "statement_timestamp": Function("now", "timestamptz"),
     "transaction_timestamp": Function("now", "timestamptz"),

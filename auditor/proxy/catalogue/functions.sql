@@ -2,11 +2,23 @@
 -- under its name with cae_ before it, and only if functions.py lists it. DuckDB puts arguments into a macro's
 -- text as they are written: every column in here has a name that no statement's columns have.
 
+-- What grows is bounded before it grows: DuckDB makes the texts and lists of 2048 rows at once, beside its memory
+-- limit, heeds no interrupt meanwhile, and computes constants of both branches of a CASE.
+-- An argument stands in these once, for its text is what a macro repeats.
+CREATE MACRO cae_short(x) AS list_extract(list_transform([x], lambda cae_e: CASE WHEN length(cae_e) > 1024
+    THEN error('cae:54000:a text that others are made of may have 1024 characters at most') ELSE cae_e END), 1);
+CREATE MACRO cae_tiny(x) AS list_extract(list_transform([x], lambda cae_e: CASE WHEN length(cae_e) > 16
+    THEN error('cae:54000:a text that is put into others may have 16 characters at most') ELSE cae_e END), 1);
+CREATE MACRO cae_near(a, b) AS CASE WHEN abs(b::BIGINT - a::BIGINT) <= 1000 THEN b::BIGINT
+    ELSE error('cae:54000:a series may span 1000 at most') END;
+CREATE MACRO cae_series(a, b) AS generate_series(a::BIGINT, cae_near(a, b)),
+    (a, b, step) AS generate_series(a::BIGINT, cae_near(a, b), step::BIGINT);
+
 CREATE MACRO cae_quote_ident(x) AS
     CASE WHEN regexp_full_match(x, '[a-z_][a-z0-9_$]*') AND NOT list_contains((SELECT list(cae_word) FROM c.cae_reserved), x)
-         THEN x ELSE '"' || replace(x, '"', '""') || '"' END;
-CREATE MACRO cae_quote_literal(x) AS '''' || replace(x::VARCHAR, '''', '''''') || '''';
-CREATE MACRO cae_quote_nullable(x) AS coalesce('''' || replace(x::VARCHAR, '''', '''''') || '''', 'NULL');
+         THEN x ELSE '"' || replace(cae_short(x), '"', '""') || '"' END;
+CREATE MACRO cae_quote_literal(x) AS '''' || replace(cae_short(x::VARCHAR), '''', '''''') || '''';
+CREATE MACRO cae_quote_nullable(x) AS coalesce('''' || replace(cae_short(x::VARCHAR), '''', '''''') || '''', 'NULL');
 
 CREATE MACRO cae_format_type(kind, modifier) AS CASE WHEN kind IS NULL THEN NULL ELSE coalesce((
     SELECT cae_spelled || CASE
@@ -76,14 +88,12 @@ CREATE MACRO cae_may_use(a, b) AS contains(lower(b), 'usage'), (u, a, b) AS cont
 CREATE MACRO cae_may_connect(a, b) AS contains(lower(b), 'connect'), (u, a, b) AS contains(lower(b), 'connect');
 CREATE MACRO cae_may_execute(a, b) AS contains(lower(b), 'execute'), (u, a, b) AS contains(lower(b), 'execute');
 
--- A list is made whole before its rows are read.
-CREATE MACRO cae_series(a, b) AS CASE WHEN abs(b::BIGINT - a) <= 100000 THEN generate_series(a, b)
-        ELSE error('cae:54000:a series may have 100000 numbers at most') END,
-    (a, b, step) AS CASE WHEN abs((b::BIGINT - a) // step) <= 100000 THEN generate_series(a, b, step)
-        ELSE error('cae:54000:a series may have 100000 numbers at most') END;
 CREATE MACRO cae_setting(x) AS (SELECT cae_value FROM c.cae_settings WHERE cae_name = lower(x));
 CREATE MACRO cae_array_remove(x, y) AS list_filter(x, lambda cae_e: cae_e IS DISTINCT FROM y);
 CREATE MACRO cae_expanded(x) AS list_transform(x, lambda cae_e, cae_i: {'x': cae_e, 'n': cae_i::INTEGER});
+CREATE MACRO cae_replace(x, y, z) AS replace(cae_short(x), y, cae_tiny(z));
+CREATE MACRO cae_regexp_replace(x, y, z) AS regexp_replace(cae_short(x), y, cae_tiny(z)),
+    (x, y, z, flags) AS regexp_replace(cae_short(x), y, cae_tiny(z), flags);
 CREATE MACRO cae_array_upper(x, n) AS CASE WHEN n = 1 AND len(x) > 0 THEN len(x)::INTEGER END;
 CREATE MACRO cae_array_lower(x, n) AS CASE WHEN n = 1 AND len(x) > 0 THEN 1 END;
 CREATE MACRO cae_array_to_string(x, y) AS CASE WHEN x IS NULL THEN NULL ELSE

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from auditor.proxy.catalogue.columns import kind_of
+from auditor.proxy.catalogue.columns import kind_of, relation_of
 from auditor.proxy.catalogue.errors import not_imitated
 from auditor.proxy.catalogue.parameters import literal_array
 from auditor.proxy.catalogue.relations import OBJECT_NAMES, VECTORS
+
+LONGEST = 1024
+"""Characters of a text that longer ones are made of, as in functions.sql."""
 
 
 def typed(node: exp.Expr, kind: str) -> exp.Expr:
@@ -59,3 +62,12 @@ def unnested(lists: list[exp.Expr], alias: exp.Expr | None, name: str) -> exp.Ex
     if not columns and len(lists) == 1:
         columns = [table]
     return exp.Unnest(expressions=lists, alias=exp.TableAlias(this=table, columns=columns))
+
+
+def bounded(node: exp.Expr) -> exp.Expr:
+    """A value that a longer one is made of: short, whatever a client sends."""
+    if isinstance(node, exp.Column) and relation_of(node) is not None:
+        return node
+    if isinstance(node, exp.Literal) and len(node.name) <= LONGEST:
+        return node
+    return call("cae_short", node)

@@ -138,6 +138,8 @@ def _sent(stored: str, kind: str) -> ResultType:
         return ResultType(BY_NAME[kind], -1, stored)
     if stored == "UINTEGER":
         return ResultType(BY_NAME["oid"], -1, stored)
+    if stored.startswith(("STRUCT", "MAP", "UNION")):
+        raise CatalogueError("a whole row is not sent", hint="Name its columns.")
     try:
         return result_type(stored)
     except (NotRepresentable, KeyError):

@@ -6,7 +6,7 @@ else is a `CatalogueError`. Rules run from the leaves up, on a tree whose types 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -17,9 +17,9 @@ from auditor.proxy.catalogue.building import HOMES, KEYWORDS
 from auditor.proxy.catalogue.calling import Calls
 from auditor.proxy.catalogue.columns import Columns, annotate, kind_of, name_of, relation_of, type_name
 from auditor.proxy.catalogue.errors import CatalogueError, not_imitated
-from auditor.proxy.catalogue.functions import DENIED, words
+from auditor.proxy.catalogue.functions import ABOUT, DENIED, PLAIN, words
 from auditor.proxy.catalogue.naming import figured, name_columns
-from auditor.proxy.catalogue.nodes import call, listed, registered, shown_as_text, typed, unnested
+from auditor.proxy.catalogue.nodes import bounded, call, listed, registered, shown_as_text, typed, unnested
 from auditor.proxy.catalogue.parameters import literal, literal_array
 from auditor.proxy.catalogue.relations import OBJECT_NAMES, VECTORS, relations, stored_as
 from auditor.proxy.catalogue.session import Change, Context
@@ -27,6 +27,10 @@ from auditor.proxy.catalogue.showing import Names
 
 MOST_TABLES = 100
 """Of one statement: planning heeds no interrupt."""
+MOST_JOINED = 30
+"""Texts that `||` and concat() of one statement join."""
+MOST_NESTED = 4
+"""Calls of macros within each other: an argument's text stands several times in what a macro makes."""
 
 _ALLOWED = words("""
     Select Union Intersect Except Subquery From Table TableAlias Alias Identifier Column Where Group Having
@@ -77,11 +81,7 @@ def translate(
     Raises:
         CatalogueError: for anything that is on no allow-list.
     """
-    for node in tree.walk():
-        if type(node).__name__ not in _ALLOWED:
-            raise not_imitated(type(node).__name__)
-    if sum(1 for _ in tree.find_all(exp.Table, exp.Unnest, exp.Values)) > MOST_TABLES:
-        raise CatalogueError(f"a statement may read {MOST_TABLES} tables at most", errors.TOO_MUCH)
+    _check(tree)
     columns = annotate(tree, relations())
     translator = _Translator(values, names, Calls(context, database, version))
     result = [name for name, _ in columns]
@@ -259,7 +259,9 @@ class _Translator:
         raise not_imitated("a field of a row")
 
     def pipe(self, node: exp.Expr) -> exp.Expr:
-        return exp.DPipe(this=shown_as_text(node.this), expression=shown_as_text(node.expression), safe=True)
+        # Of a chain, each part is bounded; there are MOST_JOINED at most.
+        left = node.this if isinstance(node.this, exp.DPipe) else bounded(shown_as_text(node.this))
+        return exp.DPipe(this=left, expression=bounded(shown_as_text(node.expression)), safe=True)
 
     def division(self, node: exp.Expr) -> exp.Expr:
         # Whole numbers, as all of the catalogue's are.
@@ -333,6 +335,41 @@ class _Translator:
         if node.args.get("offset"):
             raise not_imitated("WITH ORDINALITY of this")
         return unnested(list(node.expressions), node.args.get("alias"), "unnest")
+
+
+def _check(tree: exp.Expr) -> None:
+    """Hold a statement to the allow-list of nodes, and to the sizes that planning can take."""
+    tables = joined = 0
+    for node in tree.walk():
+        if type(node).__name__ not in _ALLOWED:
+            raise not_imitated(type(node).__name__)
+        tables += isinstance(node, exp.Table | exp.Unnest | exp.Values)
+        joined += (len(node.expressions) or 1) if _joins(node) else 0
+        if _is_macro(node) and sum(map(_is_macro, _ancestors(node))) >= MOST_NESTED:
+            raise CatalogueError(f"calls may be nested {MOST_NESTED} deep", errors.TOO_MUCH)
+    if tables > MOST_TABLES:
+        raise CatalogueError(f"a statement may read {MOST_TABLES} tables at most", errors.TOO_MUCH)
+    if joined > MOST_JOINED:
+        raise CatalogueError(f"a statement may join {MOST_JOINED} texts at most", errors.TOO_MUCH)
+
+
+def _ancestors(node: exp.Expr) -> Iterator[exp.Expr]:
+    while node.parent is not None:
+        node = node.parent
+        yield node
+
+
+def _is_macro(node: exp.Expr) -> bool:
+    if isinstance(node, exp.Cast):
+        return type_name(node.args["to"]) in OBJECT_NAMES | VECTORS
+    name = str(node.this).lower() if isinstance(node, exp.Anonymous) else ""
+    found = ABOUT.get(name) or PLAIN.get(name)
+    return found is not None and (found.target.startswith("cae_") or not found.target)
+
+
+def _joins(node: exp.Expr) -> bool:
+    called = isinstance(node, exp.Anonymous) and str(node.this).lower() in ("concat", "concat_ws")
+    return called or isinstance(node, exp.DPipe)
 
 
 def _class_of(name: str) -> int:
