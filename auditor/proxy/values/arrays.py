@@ -24,7 +24,6 @@ _TOKEN = re.compile(
     re.DOTALL | re.ASCII,
 )
 _BACKSLASH = re.compile(r"\\(.)", re.DOTALL)
-_BOUNDS = re.compile(r"\s*(?:\[[+-]?\d{1,10}(?::[+-]?\d{1,10})?\])+\s*=\s*")
 _HEADER = struct.Struct("!iiI")
 _DIMENSION = struct.Struct("!ii")
 _LENGTH = struct.Struct("!i")
@@ -97,16 +96,14 @@ def parse_text(text: str, read: Callable[[str], object]) -> list[Any]:
     """An array from its text.
 
     Args:
-        text: As PostgreSQL takes it: `{1,NULL,"a b"}`, nested, with bounds in front.
+        text: As PostgreSQL takes it: `{1,NULL,"a b"}`, nested; without bounds in front.
         read: Reads one element.
 
     Raises:
         BadParameter: 22P02 if it is none, 54000 past the limits; what `read` raises.
     """
-    bounds = _BOUNDS.match(text)
-    place = bounds.end() if bounds else 0
     open_lists: list[list[Any]] = []
-    count, expects_value = 0, True
+    place, count, expects_value = 0, 0, True
     while place < len(text):
         found = _TOKEN.match(text, place)
         if found is None:

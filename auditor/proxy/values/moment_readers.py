@@ -18,12 +18,13 @@ from auditor.proxy.values.types import TIMESTAMP, TIMESTAMPTZ, Type
 MAX_LETTERS = 200
 _CLOCK = r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{1,2})(?::(?P<second>[0-9]{1,2})(?:\.(?P<fraction>[0-9]*))?)?"
 _ZONE = (
-    r"(?P<zone>Z|UTC|GMT|(?P<sign>[+-])(?P<zone_hour>[0-9]{1,2})(?::?(?P<zone_minute>[0-9]{2})"
-    r"(?::?(?P<zone_second>[0-9]{2}))?)?)"
+    r"(?P<zone>Z|UTC|GMT|(?P<sign>[+-])(?:(?P<short>[0-9]{2})(?P<short_minute>[0-9]{2})"
+    r"|(?P<zone_hour>[0-9]{1,2})(?::(?P<zone_minute>[0-9]{2})(?::(?P<zone_second>[0-9]{2}))?)?))"
 )
 _MOMENT = re.compile(
     r"\s*(?P<year>[0-9]{4,6})-(?P<month>[0-9]{1,2})-(?P<day>[0-9]{1,2})"
-    rf"(?:(?:T|\s+){_CLOCK})?\s*{_ZONE}?\s*(?P<era>AD|BC)?\s*",
+    # behind a date alone, a sign might belong to it
+    rf"(?:(?:T|\s+){_CLOCK})?(?(hour)\s*|(?=[Z\s]|\Z)\s*){_ZONE}?\s*(?P<era>AD|BC)?\s*",
     re.IGNORECASE | re.ASCII,
 )
 _TIME = re.compile(rf"\s*{_CLOCK}\s*{_ZONE}?\s*", re.IGNORECASE | re.ASCII)
@@ -47,14 +48,14 @@ _UNITS = {
 """Months, days and microseconds of a unit."""
 _PIECE = re.compile(
     r"\s*(?:(?P<clock_sign>[+-]?)(?P<hours>[0-9]{1,9}):(?P<minutes>[0-9]{2})(?::(?P<seconds>[0-9]{2})"
-    r"(?:\.(?P<part>[0-9]{1,9}))?)?"
-    r"|(?P<sign>[+-]?)(?P<number>[0-9]{1,12})(?:\.(?P<decimals>[0-9]{0,9}))?\s*(?P<unit>[a-z]+))\s*",
+    r"(?:\.(?P<part>[0-9]{1,9}))?)?(?!\S)"
+    r"|(?P<sign>[+-]?)(?P<number>[0-9]{1,12})(?:\.(?P<decimals>[0-9]{1,9}))?\s*(?P<unit>[a-z]+)(?!\S))\s*",
     re.IGNORECASE | re.ASCII,
 )
 _ISO = re.compile(
-    r"\s*P(?:(?P<year>-?[0-9]{1,9})Y)?(?:(?P<month>-?[0-9]{1,9})M)?(?:(?P<week>-?[0-9]{1,9})W)?"
+    r"P(?:(?P<year>-?[0-9]{1,9})Y)?(?:(?P<month>-?[0-9]{1,9})M)?(?:(?P<week>-?[0-9]{1,9})W)?"
     r"(?:(?P<day>-?[0-9]{1,9})D)?(?:T(?:(?P<hour>-?[0-9]{1,9})H)?(?:(?P<minute>-?[0-9]{1,9})M)?"
-    r"(?:(?P<second>-?[0-9]{1,9})(?:\.(?P<part>[0-9]{1,9}))?S)?)?\s*"
+    r"(?:(?P<second>-?[0-9]{1,9})(?:\.(?P<part>[0-9]{1,9}))?S)?)?"
 )
 
 
@@ -102,7 +103,9 @@ def interval_in(text: str) -> str:
     iso = _ISO.fullmatch(text)
     if iso is not None and any(iso.groups()):
         return _checked_interval(*_iso(iso))
-    stated, ago, rest = text.lower().partition("ago")
+    words = text.lower().split()
+    ago = words[-1:] == ["ago"]
+    stated = " ".join(words[:-1] if ago else words)
     place, found = 0, None
     while place < len(stated):
         found = _PIECE.match(stated, place)
@@ -111,7 +114,7 @@ def interval_in(text: str) -> str:
         place = found.end()
         added = _piece(found)
         months, days, microseconds = months + added[0], days + added[1], microseconds + added[2]
-    if found is None or rest.strip():
+    if found is None:
         raise invalid_text("interval", text, "22007")
     sign = -1 if ago else 1
     return _checked_interval(sign * months, sign * days, sign * microseconds)
@@ -195,7 +198,7 @@ def _clock(found: re.Match[str], text: str, name: str) -> int:
     if found["hour"] is None:
         return 0
     hour, minute, second = int(found["hour"]), int(found["minute"]), int(found["second"] or 0)
-    microsecond = (int((found["fraction"] or "").ljust(7, "0")[:7]) + 5) // 10
+    microsecond = round(float(f"0.{found['fraction'] or 0}") * 1_000_000)
     total = ((hour * 60 + minute) * 60 + second) * 1_000_000 + microsecond
     if minute > 59 or second > 60 or total > DAY:
         raise BadParameter("22008", f"date/time field value out of range for type {name}: {text[:40]!a}")
@@ -207,7 +210,9 @@ def _offset(found: re.Match[str]) -> timedelta | None:
         return None
     if found["sign"] is None:
         return timedelta()
-    hour, minute, second = (int(found[f"zone_{unit}"] or 0) for unit in ("hour", "minute", "second"))
+    hour = int(found["short"] or found["zone_hour"])
+    minute = int(found["short_minute"] or found["zone_minute"] or 0)
+    second = int(found["zone_second"] or 0)
     if hour > 15 or minute > 59 or second > 59:
         raise BadParameter("22009", "time zone displacement out of range")
     offset = timedelta(hours=hour, minutes=minute, seconds=second)
@@ -225,7 +230,10 @@ def _since_midnight(microseconds: int, name: str) -> time:
 def _piece(found: re.Match[str]) -> tuple[int, int, int]:
     """Months, days and microseconds of `-3 days` or `+04:05`."""
     if found["unit"] is None:
-        seconds = (int(found["hours"]) * 60 + int(found["minutes"])) * 60 + int(found["seconds"] or 0)
+        minutes, seconds = int(found["minutes"]), int(found["seconds"] or 0)
+        if minutes > 59 or seconds > 59:
+            raise BadParameter("22008", "interval field value out of range")
+        seconds += (int(found["hours"]) * 60 + minutes) * 60
         microseconds = seconds * 1_000_000 + int((found["part"] or "").ljust(6, "0")[:6])
         return 0, 0, -microseconds if found["clock_sign"] == "-" else microseconds
     months, days, microseconds = _UNITS[found["unit"]]

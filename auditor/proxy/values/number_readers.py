@@ -89,12 +89,13 @@ def float_text(type_: Type) -> Callable[[str], float]:
         number = float(digits)
         if _SPECIAL.fullmatch(digits):
             return number
-        in_range = abs(number) != float("inf") and (type_.length == 8 or is_float4(number))
+        if type_.length == 4:
+            # A real is what 0.1 becomes in four bytes: it would not equal a stored one otherwise.
+            number = float(_REAL.unpack(_REAL.pack(number))[0]) if is_float4(number) else float("inf")
         vanished = number == 0 and any(digit in "123456789" for digit in re.split("[eE]", digits)[0])
-        if not in_range or vanished:
+        if abs(number) == float("inf") or vanished:
             raise out_of_range(type_.sql)
-        # A real is what 0.1 becomes in four bytes: it would not equal a stored one otherwise.
-        return number if type_.length == 8 else float(_REAL.unpack(_REAL.pack(number))[0])
+        return number
 
     return read
 

@@ -125,8 +125,23 @@ def serving(*arguments: Any, **more: Any) -> Iterator[Server]:
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tls")
-    command = ["openssl", "req", "-x509", "-nodes", "-newkey", "rsa:2048", "-sha384",
-               "-subj", "/CN=localhost", "-days", "2", "-keyout", str(folder / "key"), "-out", str(folder / "certificate")]  # fmt: skip
+    command = [
+        "openssl",
+        "req",
+        "-x509",
+        "-nodes",
+        "-newkey",
+        "rsa:2048",
+        "-sha384",
+        "-subj",
+        "/CN=localhost",
+        "-days",
+        "2",
+        "-keyout",
+        str(folder / "key"),
+        "-out",
+        str(folder / "certificate"),
+    ]
     try:
         subprocess.run(command, check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError):

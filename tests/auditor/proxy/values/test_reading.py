@@ -58,7 +58,7 @@ READABLE = {
         "1e",
         "1,5",
     ],
-    "float4": ["0.1", "1e38", "1e39", "3.4028235e38", "16777217", "nan"],
+    "float4": ["1.5e-300", "0.1", "1e38", "1e39", "3.4028235e38", "16777217", "nan"],
     "numeric": [
         "1.50",
         "-0.000",
@@ -101,6 +101,11 @@ READABLE = {
         "2020-07-01 10:20:30+02",
         "2020-07-01 10:20:30 -03:30",
         "2020-07-01Z",
+        "2020-07-01 +01",
+        "2020-07-01-02:30:00",
+        "2020-07-01T10:20:30+402:00",
+        "2020-07-01T10:20:30+0230",
+        "2020-07-01T10:20:30+02:30:15",
         "2020-07-01 10:20:30+16",
         "2020-07-01T10:20:30.123Z",
     ],
@@ -116,6 +121,10 @@ READABLE = {
         "",
         "1.5 seconds",
         "5 fortnights",
+        "1 year2 mons",
+        "08.minutes",
+        "90 minutesago",
+        "2 days+3 hours",
         "1 day 02:03",
     ],
     "uuid": [
@@ -149,7 +158,6 @@ READABLE = {
         "{1,}",
         "{,1}",
         "{a}",
-        "[2:3]={1,2}",
         "{ 1 , 2 }",
         "{1}x",
         "{{1},2}",
@@ -192,6 +200,38 @@ def test_texts_are_read_as_postgresql_reads_them(name: str, text: str, raw: Any)
     expected = read_parameter(BY_NAME[name].oid, 1, theirs[0][0])
     assert repr(ours) == repr(expected) or ours == expected
     assert type(ours) is type(expected)
+
+
+LETTERS = '0123456789{}:-+. ,"\\eTPZNaABCdhms[]=/'
+
+
+def _mistyped(text: str, source: random.Random) -> str:
+    letters = list(text)
+    for _ in range(source.randint(1, 3)):
+        place = source.randint(0, len(letters))
+        letters[place : place + source.randint(0, 1)] = source.choice(["", source.choice(LETTERS)])
+    return "".join(letters)
+
+
+@pytest.mark.parametrize("name", READABLE)
+def test_of_mistyped_texts_those_are_taken_that_postgresql_takes(name: str, raw: Any) -> None:
+    """Ours may be stricter; what it takes has PostgreSQL's value."""
+    source, oid = random.Random(11), BY_NAME[name].oid
+    taken = 0
+    raw("SELECT set_config('timezone', 'Europe/Berlin', false)")
+    for _ in range(1500):
+        text = _mistyped(source.choice(READABLE[name][:4]), source)
+        try:
+            ours = read_parameter(oid, 0, text.encode(), "Europe/Berlin")
+        except BadParameter:
+            continue
+        theirs = _asked(raw, "SELECT $1", 1, [text.encode()], [oid])
+        assert not isinstance(theirs, str), (text, ours)
+        expected = read_parameter(oid, 1, theirs[0][0])
+        assert repr(ours) == repr(expected) or ours == expected, text
+        taken += 1
+    raw("SELECT set_config('timezone', 'UTC', false)")
+    assert taken > 20
 
 
 @pytest.mark.parametrize(
