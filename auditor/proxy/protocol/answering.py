@@ -1,7 +1,7 @@
 """The owner's half of a connection: answers in, bytes out, each where the tables of `states` allow it.
 
 Promises: an answer that does not belong raises `OutOfTurn` and sends nothing; an error makes a transaction
-block failed and ends the portals; after a fatal error nothing more is said.
+block failed; the end of a transaction ends its portals; after a fatal error nothing more is said.
 """
 
 from __future__ import annotations
@@ -157,8 +157,7 @@ class Answering:
     def ready_for_query(self) -> None:
         """The client's turn, under the transaction status as it stands."""
         self._answer(Backend.READY_FOR_QUERY, backend.ready_for_query(self._transaction))
-        if self._transaction is Transaction.IDLE:
-            self.statements.end_transaction()
+        self._end_implicit_transaction()
 
     # --- errors, notices, settings
 
@@ -203,9 +202,13 @@ class Answering:
         self._outgoing.append(message)
 
     def _fail(self) -> None:
+        """Rule 13. The block's portals stay: ROLLBACK TO SAVEPOINT brings back those of before."""
         if self._transaction is Transaction.BLOCK:
             self._transaction = Transaction.FAILED
-        self.statements.end_transaction()
+
+    def _end_implicit_transaction(self) -> None:
+        if self._transaction is Transaction.IDLE:
+            self.statements.end_transaction()
 
     def _close(self) -> None:
         self._state = State.CLOSED

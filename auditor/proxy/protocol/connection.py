@@ -308,4 +308,5 @@ class Connection(Answering):
         self._state = AFTER_MALFORMED[kind]
         if self._state is State.READY:
             self._outgoing.append(backend.ready_for_query(self._transaction))
+            self._end_implicit_transaction()
         return events.Rejected(fields)

@@ -73,7 +73,10 @@ class DescribePortal:
 
 @dataclass(frozen=True)
 class ExecutePortal:
-    """Answer with rows and `command_complete`, `portal_suspended` or `empty_query_response`; or `error`."""
+    """Answer with rows and `command_complete`, `portal_suspended` or `empty_query_response`; or `error`.
+
+    Portals of a failed block are still here: it is the owner's to refuse all but the block's end.
+    """
 
     portal: Portal
     max_rows: int

@@ -23,8 +23,8 @@ Rules
     A type that does not exist or does not belong here, or a length that is too small or too large, closes it.
 12. CopyData, CopyDone and CopyFail are ignored, as PostgreSQL does out of copy mode: a client may send them
     before it has seen that its COPY failed. FunctionCall is an error.
-13. An error in a transaction block makes the block failed (T becomes E). When ReadyForQuery says I the
-    transaction is over and its portals are gone.
+13. An error in a transaction block makes the block failed (T becomes E); what may run in it is the owner's to
+    say. When ReadyForQuery says I the transaction is over and its portals are gone.
 14. Nothing is read, and nothing is sent, after CLOSED.
 """
 

@@ -211,6 +211,22 @@ def test_the_end_of_a_transaction_ends_its_portals_and_not_its_statements() -> N
     assert connection.statements.statement("s")
 
 
+def test_a_failed_block_keeps_its_portals_for_the_savepoint_before_them() -> None:
+    connection = reached(State.READY)
+    assert sent(connection, CLIENT["Query"]("SELEC"))[-1] == "ReadyForQuery('E')"
+    connection.set_transaction(Transaction.BLOCK)  # ROLLBACK TO SAVEPOINT
+    assert connection.statements.portal("p")
+
+
+@pytest.mark.parametrize("fault", [CLIENT["FunctionCall"](1), CLIENT["Message"]("Q", b"no end")])
+def test_a_fault_outside_of_a_block_ends_the_portals(fault: bytes) -> None:
+    connection = reached(State.READY)
+    connection.set_transaction(Transaction.IDLE)
+    connection.statements.declare(Portal("c", Statement("", "SELECT 1", (), 1)))
+    assert sent(connection, fault)[-1] == "ReadyForQuery('I')"
+    assert len(connection.statements) == 1
+
+
 def test_a_portal_keeps_what_its_owner_put_there() -> None:
     connection = reached(State.BINDING)
     connection.bind_complete()
