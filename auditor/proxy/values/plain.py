@@ -211,7 +211,7 @@ PLAIN_BINARY: Mapping[Type, Callable[[str], Encoder]] = {
     types.INT2: _always(_integers(">i2")),
     types.INT4: _always(_integers(">i4")),
     types.INT8: _always(_integers(">i8")),
-    types.OID: _always(_integers(">u4")),
+    **dict.fromkeys((types.OID, types.REGCLASS, types.REGTYPE), _always(_integers(">u4"))),
     types.FLOAT4: _always(_integers(">f4")),
     types.FLOAT8: _always(_integers(">f8")),
     types.NUMERIC: _numeric_binary,

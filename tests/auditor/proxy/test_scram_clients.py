@@ -160,24 +160,27 @@ def _psycopg(port: int, password: str, **more: Any) -> None:
     connection.pgconn.finish()
 
 
-def _pg8000(port: int, password: str) -> None:
+def _pg8000(port: int, password: str, context: ssl.SSLContext | None = None) -> None:
     module = importlib.import_module("pg8000.native")
-    module.Connection("ana", host="127.0.0.1", port=port, password=password, ssl_context=False, timeout=10)
+    module.Connection(
+        "ana", host="127.0.0.1", port=port, password=password, ssl_context=context or False, timeout=10
+    )
 
 
-def _asyncpg(port: int, password: str) -> None:
+def _asyncpg(port: int, password: str, context: ssl.SSLContext | None = None) -> None:
     module = importlib.import_module("asyncpg")
 
     async def connect() -> None:
         connection = await module.connect(
-            host="127.0.0.1", port=port, user="ana", password=password, database="x", ssl=False, timeout=10
-        )
+            host="127.0.0.1", port=port, user="ana", password=password, database="x",
+            ssl=context or False, timeout=10,
+        )  # fmt: skip
         connection.terminate()
 
     asyncio.run(connect())
 
 
-CLIENTS: dict[str, Callable[[int, str], None]] = {"psycopg": _psycopg, "pg8000": _pg8000, "asyncpg": _asyncpg}
+CLIENTS: dict[str, Callable[..., None]] = {"psycopg": _psycopg, "pg8000": _pg8000, "asyncpg": _asyncpg}
 
 
 @pytest.mark.parametrize("name", CLIENTS)
@@ -202,6 +205,18 @@ def test_libpq_binds_to_the_certificate(certificate: Path) -> None:
         assert server.mechanisms == [SCRAM_PLUS] * 2
         _psycopg(server.port, PASSWORD, sslmode="require", channel_binding="disable")
         assert (server.mechanisms[-1], server.flags[-1]) == (SCRAM, b"n")
+
+
+@pytest.mark.parametrize("client", [_pg8000, _asyncpg])
+def test_other_clients_get_in_over_tls(client: Callable[..., None], certificate: Path) -> None:
+    """pg8000 binds; asyncpg cannot, and says so."""
+    pytest.importorskip(client.__name__[1:], reason="the client of this test")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with serving(VERIFIER, certificate) as server:
+        client(server.port, PASSWORD, context)
+        assert (server.mechanisms[-1] == SCRAM_PLUS) is (client is _pg8000)
+        assert server.flags[-1] in (b"p", b"n")
 
 
 def test_who_takes_the_binding_off_the_list_is_found_out(certificate: Path) -> None:

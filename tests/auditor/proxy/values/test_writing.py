@@ -16,9 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from auditor.proxy.values import types
 from auditor.proxy.values.cells import data_rows, of_values
 from auditor.proxy.values.errors import NotRepresentable
-from auditor.proxy.values.results import result_type
+from auditor.proxy.values.results import ResultType, result_type
 from auditor.proxy.values.writing import RowWriter, expanded
 
 ROWS = 3_000
@@ -311,6 +312,15 @@ def test_null_columns_empty_results_and_no_columns() -> None:
         ):
             table = pa.table({"x": pa.nulls(2, arrow)})
             assert RowWriter([type_], [code]).messages(table) == b"D\0\0\0\x0a\0\1\xff\xff\xff\xff" * 2
+
+
+def test_a_column_may_be_given_a_type_of_the_catalogue(raw: Any) -> None:
+    table = pa.table({"o": pa.array([1259, 0], pa.int64()), "n": ["pg_class", "x"], "k": ["r", "v"]})
+    wanted = [ResultType(types.OID), ResultType(types.NAME), ResultType(types.CHAR)]
+    for code in (0, 1):
+        expected = raw("""VALUES (1259::oid, 'pg_class'::name, 'r'::"char"), (0, 'x', 'v')""", code)
+        assert RowWriter(wanted, [code]).rows(table) == expected
+    assert RowWriter([ResultType(types.REGCLASS)], [1]).rows(table.select(["o"]))[0] == (b"\0\0\4\xeb",)
 
 
 def test_a_slice_of_a_table_is_written_as_that_slice(engine: Any) -> None:
