@@ -162,9 +162,10 @@ def _psycopg(port: int, password: str, **more: Any) -> None:
 
 def _pg8000(port: int, password: str, context: ssl.SSLContext | None = None) -> None:
     module = importlib.import_module("pg8000.native")
-    module.Connection(
+    connection = module.Connection(
         "ana", host="127.0.0.1", port=port, password=password, ssl_context=context or False, timeout=10
     )
+    connection.close()
 
 
 def _asyncpg(port: int, password: str, context: ssl.SSLContext | None = None) -> None:
