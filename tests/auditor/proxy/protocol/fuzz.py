@@ -11,9 +11,11 @@ import argparse
 import random
 import resource
 import time
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from auditor.proxy.protocol import TLS, Connection, Limits, Query, Transaction, events
 from auditor.proxy.protocol.sqlstate import SHUTDOWN, ErrorFields
@@ -199,7 +201,8 @@ def converse(pieces: Sequence[bytes], rng: random.Random, outcome: Outcome) -> C
     for event in owner.seen:
         outcome.counts[type(event).__name__] += 1
         outcome.counts["errors"] += isinstance(event, events.Rejected)
-    outcome.counts["messages"] += len(pieces)
+    ends = list(accumulate(map(len, pieces)))
+    outcome.counts["messages"] += bisect_right(ends, at)
     outcome.counts["answers"] += answered
     outcome.counts["closed"] += any(
         isinstance(event, events.Rejected) and event.error.severity == "FATAL" for event in owner.seen
@@ -208,7 +211,7 @@ def converse(pieces: Sequence[bytes], rng: random.Random, outcome: Outcome) -> C
 
 
 def fuzz(messages: int, seed: int) -> Outcome:
-    """Streams until so many messages were sent."""
+    """Streams until so many messages have arrived; what comes after a connection's end does not count."""
     streams, outcome = Streams(seed), Outcome()
     while outcome.counts["messages"] < messages:
         converse(streams.stream(), streams.rng, outcome)
