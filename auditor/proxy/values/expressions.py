@@ -170,6 +170,8 @@ class Expressions:
         if left in NUMBERS and right in NUMBERS:
             if isinstance(node, exp.Pow) or (isinstance(node, exp.Div) and self._dialect == "duckdb"):
                 return types.FLOAT8
+            if types.FLOAT4 in (left, right) and left is not right:
+                return types.FLOAT8
             return common([left, right])
         if isinstance(node, exp.Sub) and left in MOMENTS and right in MOMENTS:
             return types.INT4 if left == right == types.DATE else types.INTERVAL

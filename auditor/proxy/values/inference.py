@@ -58,8 +58,7 @@ _ARGUMENTS = {
     **dict.fromkeys(("substring", "substr"), (TEXT, INT4, INT4)),
     **dict.fromkeys(("lpad", "rpad"), (TEXT, INT4, TEXT)),
     "split_part": (TEXT, TEXT, INT4),
-    "round": (None, INT4),
-    "trunc": (None, INT4),
+    **dict.fromkeys(("round", "trunc"), (types.NUMERIC, INT4)),
     **dict.fromkeys(("lag", "lead", "nth_value"), (None, INT4)),
     "ntile": (INT4,),
     "make_date": (INT4, INT4, INT4),
@@ -138,7 +137,8 @@ class _Inference:
             others = self._others(parent)
             if others is not None:
                 return others
-            node = parent
+            case = parent.parent if isinstance(parent, exp.If) else None
+            node = case or parent
         return None
 
     def _passes(self, parent: exp.Expr, node: exp.Expr) -> bool:
@@ -181,12 +181,7 @@ class _Inference:
         if isinstance(parent, exp.In):
             return self._member(parent, node)
         if isinstance(parent, exp.Between):
-            low, high = (self._expressions.type_of(parent.args.get(each)) for each in ("low", "high"))
-            return (
-                (low or high)
-                if node is parent.this
-                else self._expressions.type_of(parent.this) or low or high
-            )
+            return self._bound(parent, node)
         if isinstance(parent, _COMPARISONS):
             return self._compared(parent, node)
         if isinstance(parent, exp.Any | exp.All):
@@ -198,6 +193,13 @@ class _Inference:
         if isinstance(parent, _ARITHMETIC):
             return self._operand(parent, node)
         return self._argument(parent, node)
+
+    def _bound(self, parent: exp.Between, node: exp.Expr) -> Type | None:
+        """`x BETWEEN a AND b` is `x >= a AND x <= b`."""
+        low, high = (self._expressions.type_of(parent.args.get(each)) for each in ("low", "high"))
+        if node is parent.this:
+            return low or high
+        return self._expressions.type_of(parent.this) or low or high
 
     def _condition(self, branch: exp.If) -> Type | None:
         """`CASE WHEN $1 THEN …` is a condition, `CASE x WHEN $1 THEN …` a value of x."""
@@ -217,7 +219,14 @@ class _Inference:
         query = parent.args.get("query")
         if node is parent.this and isinstance(query, exp.Expr):
             return self._expressions.type_of(query.this if isinstance(query, exp.Subquery) else query)
-        return self._common(parent, [parent.this, *parent.expressions])
+        if id(parent) not in self._agreed:
+            # As in PostgreSQL, members that read columns are compared on their own, where there is a choice.
+            constant = [each for each in parent.expressions if each.find(exp.Column) is None]
+            alike = common([self._expressions.type_of(each) for each in (parent.this, *constant)])
+            self._agreed[id(parent)] = alike or common(
+                [self._expressions.type_of(each) for each in parent.expressions]
+            )
+        return self._agreed[id(parent)]
 
     def _array(self, parent: exp.Expr) -> Type | None:
         """`column = ANY($1)`: an array of the column's type."""

@@ -47,6 +47,8 @@ SELECT * FROM staff WHERE $1 < big
 SELECT * FROM staff s WHERE s.price >= $1 AND (s.name = $2)
 SELECT count(*) FROM staff WHERE id IN ($1,$2,$3)
 SELECT count(*) FROM staff WHERE grp NOT IN ($1, 3)
+SELECT count(*) FROM staff WHERE grp IN (big, $1, $2) AND id IN ($3, 3000000000)
+SELECT count(*) FROM staff WHERE $1 > id + r4
 SELECT count(*) FROM staff WHERE day BETWEEN $1 AND $2
 SELECT count(*) FROM staff WHERE $1 BETWEEN id AND big
 SELECT count(*) FROM staff WHERE name LIKE $1 OR name ILIKE $2
@@ -65,6 +67,7 @@ SELECT id FROM staff WHERE tags = $1
 SELECT coalesce(id, $1), coalesce($2, name), nullif(day, $3), greatest(price, $4) FROM staff
 SELECT CASE WHEN id = $1 THEN $2 ELSE rate END FROM staff
 SELECT CASE id WHEN $1 THEN 'a' ELSE $2 END FROM staff
+SELECT id FROM staff WHERE rate = CASE WHEN ok THEN $1 ELSE $2 END AND day > coalesce($3, $4)
 SELECT CASE WHEN $1 THEN 1 ELSE 2 END
 SELECT sum(id) FROM staff GROUP BY grp HAVING count(*) > $1 AND sum(id) > $2 AND avg(rate) < $3
 SELECT sum(big) FROM staff HAVING sum(big) > $1 AND min(name) = $2 AND avg(id) > $3
