@@ -19,7 +19,7 @@ MOST_COLUMNS = 1664
 """Of a result or of anything that one is made of, as in PostgreSQL."""
 Columns = list[tuple[str, str]]
 """Names and PostgreSQL types; "" where unknown."""
-_KIND, _RELATION = "kind", "relation"
+_KIND, _RELATION, _WORD = "kind", "relation", "word"
 _NAMES = frozenset({exp.CurrentUser, exp.SessionUser, exp.CurrentSchema, exp.CurrentCatalog})
 _TRUTHS = (exp.Connector, exp.Predicate, exp.Not, exp.Exists, exp.In, exp.Between, exp.Is)
 _DUCKDB_KINDS = {
@@ -63,6 +63,17 @@ def name_of(identifier: object) -> str:
     if isinstance(identifier, exp.Identifier):
         return identifier.name if identifier.args.get("quoted") else identifier.name.lower()
     return str(identifier).lower()
+
+
+def is_session_word(node: exp.Column) -> bool:
+    """Whether a column is written as one of the words for the user that the parser takes for columns."""
+    quoted = isinstance(node.this, exp.Identifier) and node.this.args.get("quoted")
+    return not quoted and not node.args.get("table") and name_of(node.this) in ("user", "current_role")
+
+
+def says_user(node: exp.Expr) -> bool:
+    """Whether a column turned out to be such a word."""
+    return bool(node.meta.get(_WORD))
 
 
 def kind_of(node: exp.Expr | None) -> str:
@@ -175,6 +186,9 @@ class _Annotator:
                 self._parts(child, frame, ctes)
             if isinstance(value, exp.Column) and not isinstance(value.this, exp.Star):
                 kind, relation = frame.find(name_of(value.args.get("table") or ""), name_of(value.this))
+                if not kind and is_session_word(value):
+                    kind = "name"
+                    value.meta[_WORD] = True
                 value.meta[_KIND] = kind
                 if relation is not None:
                     value.meta[_RELATION] = (relation.schema, relation.name)

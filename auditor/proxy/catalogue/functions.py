@@ -55,6 +55,7 @@ ABOUT: Mapping[str, Function] = {
     **_macros("int4", "pg_char_to_encoding"),
     **_macros("bool", "pg_table_is_visible pg_type_is_visible pg_function_is_visible"),
     **_macros("bool", "pg_relation_is_publishable"),
+    **_macros("regclass", "to_regclass"),
     **_macros("regtype", "to_regtype"),
     **_macros("regproc", "to_regproc"),
     **_macros("regnamespace", "to_regnamespace"),

@@ -7,10 +7,15 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from auditor.proxy.catalogue.columns import kind_of, name_of, type_name
+from auditor.proxy.catalogue.errors import not_imitated
 
 
 def name_columns(select: exp.Select) -> None:
     """Give every column of a SELECT the name that PostgreSQL gives it."""
+    if not select.expressions:
+        if not isinstance(select.parent, exp.Exists):
+            raise not_imitated("SELECT of nothing")
+        select.set("expressions", [exp.Literal.number(1)])
     named = []
     for each in select.expressions:
         if isinstance(each, exp.Alias | exp.Star) or (

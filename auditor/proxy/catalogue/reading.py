@@ -15,7 +15,7 @@ from sqlglot.dialects.postgres import Postgres
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import TokenType
 
-from auditor.proxy.catalogue.columns import name_of
+from auditor.proxy.catalogue.columns import is_session_word, name_of
 from auditor.proxy.catalogue.errors import SYNTAX, CatalogueError
 from auditor.proxy.catalogue.functions import ABOUT
 from auditor.proxy.catalogue.relations import CATALOG, INFORMATION, OBJECT_NAMES, relations
@@ -134,12 +134,8 @@ def _asks(tree: exp.Expr) -> bool:
             return True
         if isinstance(node, exp.Anonymous) and str(node.this).lower() in ABOUT:
             return True
-        if (
-            isinstance(node, exp.Column)
-            and not node.args.get("table")
-            and name_of(node.this) in ("user", "current_role")
-        ):
-            return not isinstance(node.this, exp.Identifier) or not node.this.args.get("quoted")
+        if isinstance(node, exp.Column) and is_session_word(node):
+            return True
     return False
 
 

@@ -6,7 +6,7 @@ else is a `CatalogueError`. Rules run from the leaves up, on a tree whose types 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -15,9 +15,18 @@ from sqlglot.dialects.duckdb import DuckDB
 from auditor.proxy.catalogue import errors
 from auditor.proxy.catalogue.building import HOMES, KEYWORDS
 from auditor.proxy.catalogue.calling import Calls
-from auditor.proxy.catalogue.columns import Columns, annotate, kind_of, name_of, relation_of, type_name
+from auditor.proxy.catalogue.checking import check
+from auditor.proxy.catalogue.columns import (
+    Columns,
+    annotate,
+    kind_of,
+    name_of,
+    relation_of,
+    says_user,
+    type_name,
+)
 from auditor.proxy.catalogue.errors import CatalogueError, not_imitated
-from auditor.proxy.catalogue.functions import ABOUT, DENIED, PLAIN, words
+from auditor.proxy.catalogue.functions import DENIED
 from auditor.proxy.catalogue.naming import figured, name_columns
 from auditor.proxy.catalogue.nodes import bounded, call, listed, registered, shown_as_text, typed, unnested
 from auditor.proxy.catalogue.parameters import literal, literal_array
@@ -25,25 +34,6 @@ from auditor.proxy.catalogue.relations import OBJECT_NAMES, VECTORS, relations, 
 from auditor.proxy.catalogue.session import Change, Context
 from auditor.proxy.catalogue.showing import Names
 
-MOST_TABLES = 100
-"""Of one statement: planning heeds no interrupt."""
-MOST_JOINED = 30
-"""Texts that `||` and concat() of one statement join."""
-MOST_NESTED = 4
-"""Calls of macros within each other: an argument's text stands several times in what a macro makes."""
-
-_ALLOWED = words("""
-    Select Union Intersect Except Subquery From Table TableAlias Alias Identifier Column Where Group Having
-    Order
-    Ordered Limit Offset Distinct With CTE Join Star Literal Null Boolean Paren Tuple Filter Case If Cast
-    DataType
-    DataTypeParam ObjectIdentifier Interval Var Exists In Between Is Parameter Any Escape Window WindowSpec
-    Array Values Lateral Unnest And Or Not EQ NEQ GT GTE LT LTE NullSafeEQ NullSafeNEQ Like ILike RegexpLike
-    RegexpILike
-    Add Sub Mul Div Mod Neg DPipe BitwiseAnd BitwiseOr BitwiseNot BitwiseLeftShift BitwiseRightShift Collate
-    Operator Bracket Dot Anonymous CurrentUser SessionUser CurrentSchema CurrentCatalog CurrentTimestamp
-    CurrentDate Substring Trim StrPosition Extract ArrayContainsAll ArrayContainedBy ArrayOverlaps Fetch
-""")
 _WITH = "with "
 _COMPARED = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ)
 _OPERATORS: Mapping[str, type[exp.Binary]] = {
@@ -81,12 +71,12 @@ def translate(
     Raises:
         CatalogueError: for anything that is on no allow-list.
     """
-    _check(tree)
+    check(tree)
     columns = annotate(tree, relations())
     translator = _Translator(values, names, Calls(context, database, version))
     result = [name for name, _ in columns]
-    for node in [each for each in tree.walk(bfs=False) if isinstance(each, exp.Select)]:
-        name_columns(node)
+    for select in list(tree.find_all(exp.Select)):
+        name_columns(select)
     for node in reversed(list(tree.walk(bfs=False))):
         made = translator.rewritten(node)
         if made is not node:
@@ -130,8 +120,8 @@ class _Translator:
             return typed(
                 exp.Literal.number(_class_of(relation.name) if name == "tableoid" else 0), "UINTEGER"
             )
-        if not node.args.get("table") and not kind_of(node) and name in ("user", "current_role"):
-            return exp.Literal.string(self.calls.context.user)
+        if says_user(node):
+            return typed(exp.Literal.string(self.calls.context.user), "VARCHAR")
         node.set("db", None)
         node.set("catalog", None)
         return node
@@ -259,6 +249,9 @@ class _Translator:
         raise not_imitated("a field of a row")
 
     def pipe(self, node: exp.Expr) -> exp.Expr:
+        if any(kind_of(each).startswith("_") for each in (node.this, node.expression)):
+            # Arrays; one that is NULL counts as empty.
+            return call("list_concat", bounded(node.this), bounded(node.expression))
         # Of a chain, each part is bounded; there are MOST_JOINED at most.
         left = node.this if isinstance(node.this, exp.DPipe) else bounded(shown_as_text(node.this))
         return exp.DPipe(this=left, expression=bounded(shown_as_text(node.expression)), safe=True)
@@ -335,41 +328,6 @@ class _Translator:
         if node.args.get("offset"):
             raise not_imitated("WITH ORDINALITY of this")
         return unnested(list(node.expressions), node.args.get("alias"), "unnest")
-
-
-def _check(tree: exp.Expr) -> None:
-    """Hold a statement to the allow-list of nodes, and to the sizes that planning can take."""
-    tables = joined = 0
-    for node in tree.walk():
-        if type(node).__name__ not in _ALLOWED:
-            raise not_imitated(type(node).__name__)
-        tables += isinstance(node, exp.Table | exp.Unnest | exp.Values)
-        joined += (len(node.expressions) or 1) if _joins(node) else 0
-        if _is_macro(node) and sum(map(_is_macro, _ancestors(node))) >= MOST_NESTED:
-            raise CatalogueError(f"calls may be nested {MOST_NESTED} deep", errors.TOO_MUCH)
-    if tables > MOST_TABLES:
-        raise CatalogueError(f"a statement may read {MOST_TABLES} tables at most", errors.TOO_MUCH)
-    if joined > MOST_JOINED:
-        raise CatalogueError(f"a statement may join {MOST_JOINED} texts at most", errors.TOO_MUCH)
-
-
-def _ancestors(node: exp.Expr) -> Iterator[exp.Expr]:
-    while node.parent is not None:
-        node = node.parent
-        yield node
-
-
-def _is_macro(node: exp.Expr) -> bool:
-    if isinstance(node, exp.Cast):
-        return type_name(node.args["to"]) in OBJECT_NAMES | VECTORS
-    name = str(node.this).lower() if isinstance(node, exp.Anonymous) else ""
-    found = ABOUT.get(name) or PLAIN.get(name)
-    return found is not None and (found.target.startswith("cae_") or not found.target)
-
-
-def _joins(node: exp.Expr) -> bool:
-    called = isinstance(node, exp.Anonymous) and str(node.this).lower() in ("concat", "concat_ws")
-    return called or isinstance(node, exp.DPipe)
 
 
 def _class_of(name: str) -> int:

@@ -1,7 +1,7 @@
 """The statements that clients sent to a real PostgreSQL 15, and the tables that they asked about.
 
-Not a test. A file of `statements/` holds what one action of one client sent; `@staff@` stands for the OID of a
-table, which is another on each server.
+Not a test. A file of `statements/` holds what one action of one client sent; `@staff@` stands for the OID
+of a table, which is another on each server.
 """
 
 from __future__ import annotations
@@ -19,9 +19,12 @@ HERE = Path(__file__).parent
 KINDS = {
     "b": ("BOOLEAN", "boolean"), "s": ("SMALLINT", "smallint"), "i": ("INTEGER", "integer"),
     "l": ("BIGINT", "bigint"), "n": ("DECIMAL(10,2)", "numeric(10,2)"), "f": ("FLOAT", "real"),
-    "d": ("DOUBLE", "double precision"), "t": ("VARCHAR", "text"), "y": ("BLOB", "bytea"), "day": ("DATE", "date"),
-    "at": ("TIME", "time"), "ts": ("TIMESTAMP", "timestamp"), "tz": ("TIMESTAMP WITH TIME ZONE", "timestamptz"),
-    "iv": ("INTERVAL", "interval"), "u": ("UUID", "uuid"), "j": ("JSON", "json"), "ia": ("INTEGER[]", "integer[]"),
+    "d": ("DOUBLE", "double precision"), "t": ("VARCHAR", "text"), "y": ("BLOB", "bytea"),
+    "day": ("DATE", "date"),
+    "at": ("TIME", "time"), "ts": ("TIMESTAMP", "timestamp"), "tz": ("TIMESTAMP WITH TIME ZONE",
+    "timestamptz"),
+    "iv": ("INTERVAL", "interval"), "u": ("UUID", "uuid"), "j": ("JSON", "json"), "ia": ("INTEGER[]",
+    "integer[]"),
     "ta": ("VARCHAR[]", "text[]"),
 }  # fmt: skip
 STAFF = {"id": "INTEGER", "name": "VARCHAR", "age": "INTEGER", "sex": "VARCHAR", "dept": "VARCHAR"}
