@@ -18,7 +18,7 @@ from auditor.proxy.protocol import (
     events,
 )
 from tests.auditor.proxy.protocol.owner import Owner
-from tests.auditor.proxy.protocol.test_states import reached
+from tests.auditor.proxy.protocol.reaching import reached
 from tests.auditor.proxy.protocol.wire import CLIENT, Reader, startup
 
 ERROR = ErrorFields("XX000", "no")

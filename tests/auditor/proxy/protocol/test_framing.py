@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditor.proxy.protocol import Connection, Limits, OutOfTurn, events
+from auditor.proxy.protocol import Connection, Limits, OutOfTurn, State, events
 from auditor.proxy.protocol.framing import Inbox
 from auditor.proxy.protocol.sqlstate import ProtocolError
 from auditor.proxy.protocol.states import Frontend
 from tests.auditor.proxy.protocol.owner import Owner
-from tests.auditor.proxy.protocol.test_states import State, reached
+from tests.auditor.proxy.protocol.reaching import reached
 from tests.auditor.proxy.protocol.wire import CLIENT, message
 
 LIMITS = Limits(startup=50, authentication=20, message=100, small=30)

@@ -12,8 +12,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from auditor.proxy.protocol import Limits, Query, State, Transaction, events
 from auditor.proxy.protocol.states import CLIENT, OWNER, Frontend
-from tests.auditor.proxy.protocol.test_states import ANSWER, SENT, Reader, reached
+from tests.auditor.proxy.protocol.reaching import ANSWER, SENT, reached
 from tests.auditor.proxy.protocol.wire import CLIENT as MAKE
+from tests.auditor.proxy.protocol.wire import Reader
 
 NAMES = st.sampled_from(["", "a", "b"])
 MESSAGES = st.one_of(

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.auditor.proxy import postgres_server
 from tests.auditor.proxy.protocol import transcript
 from tests.auditor.proxy.protocol.transcript import Chunks, Transcript
 from tests.auditor.proxy.protocol.wire import Reader, startup
-from tests.auditor.sql import postgres_server
 
 TRANSCRIPTS = {path.stem: transcript.load(path) for path in sorted(transcript.FOLDER.glob("*.txt"))}
 SAME = [name for name, each in TRANSCRIPTS.items() if each.postgres]
@@ -35,10 +35,8 @@ def test_a_conversation_goes_as_it_is_written(name: str, how: str) -> None:
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
     """The socket of a PostgreSQL server."""
-    if reason := postgres_server.missing():
-        pytest.skip(reason)
-    with postgres_server.started() as running:
-        yield f"{running._folder}/.s.PGSQL.5432"
+    with postgres_server.running() as connects:
+        yield f"{connects['host']}/.s.PGSQL.5432"
 
 
 def asked(path: str, each: Transcript) -> list[str]:
