@@ -67,7 +67,6 @@ SELECT id FROM staff WHERE tags = $1
 SELECT coalesce(id, $1), coalesce($2, name), nullif(day, $3), greatest(price, $4) FROM staff
 SELECT CASE WHEN id = $1 THEN $2 ELSE rate END FROM staff
 SELECT CASE id WHEN $1 THEN 'a' ELSE $2 END FROM staff
-SELECT id FROM staff WHERE rate = CASE WHEN ok THEN $1 ELSE $2 END AND day > coalesce($3, $4)
 SELECT CASE WHEN $1 THEN 1 ELSE 2 END
 SELECT sum(id) FROM staff GROUP BY grp HAVING count(*) > $1 AND sum(id) > $2 AND avg(rate) < $3
 SELECT sum(big) FROM staff HAVING sum(big) > $1 AND min(name) = $2 AND avg(id) > $3
@@ -151,6 +150,12 @@ def test_columns_of_views_have_the_types_of_what_they_read() -> None:
     assert infer("SELECT * FROM young WHERE born = $1", schema) == [1082]
     assert infer("SELECT * FROM named n WHERE n.number = $1 AND born = $2", schema) == [23, 1082]
     assert infer("SELECT * FROM broken WHERE x = $1", schema) == [25]
+
+
+def test_where_postgresql_gives_up_the_other_side_decides() -> None:
+    """PostgreSQL takes a CASE of parameters for a text, and then finds that no number equals a text."""
+    sql = "SELECT id FROM staff WHERE rate = CASE WHEN ok THEN $1 ELSE $2 END AND day > coalesce($3, $4)"
+    assert infer(sql, SCHEMA) == [701, 701, 1082, 1082]
 
 
 def test_places_in_a_text_are_numbers() -> None:
