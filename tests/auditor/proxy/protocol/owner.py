@@ -42,7 +42,10 @@ class Known:
         (value,) = values
         if value is None or self.parameters == (TEXT,) or binary == sent_binary:
             return [value]
-        return [int(value).to_bytes(4, "big") if binary else b"%d" % int.from_bytes(value, "big")]
+        try:
+            return [int(value).to_bytes(4, "big") if binary else b"%d" % int.from_bytes(value, "big")]
+        except (ValueError, OverflowError):
+            raise Failure(ErrorFields("22P02", "no integer")) from None
 
 
 def known(sql: str) -> Known:
