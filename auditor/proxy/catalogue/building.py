@@ -261,7 +261,7 @@ def _spellings() -> list[tuple[str | None, str, str, str, str]]:
     """OID, name, and the parts that format_type() makes of each type."""
     found = []
     for name, row in _types().items():
-        base = name.removeprefix("_") if row["typcategory"] == "A" else name
+        base = name.removeprefix("_") if row["typelem"] != "0" else name
         brackets = "[]" if base != name else ""
         found.append((row["oid"], base, _SPELLED.get(base, base), _ENDINGS.get(base, ""), brackets))
     return found

@@ -17,7 +17,7 @@ from auditor.proxy.catalogue.building import KEYWORDS, OWNER
 from auditor.proxy.catalogue.errors import NO_OBJECT, CatalogueError, not_imitated
 from auditor.proxy.catalogue.functions import ABOUT, PLAIN, SESSION
 from auditor.proxy.catalogue.nodes import bounded, call, listed, shown_as_text, subscripts, typed
-from auditor.proxy.catalogue.relations import rows
+from auditor.proxy.catalogue.relations import rows, stored_as
 from auditor.proxy.catalogue.session import Change, Context
 
 _SETTINGS = {str(row["name"]).lower(): row["setting"] or "" for row in rows("pg_settings")}
@@ -60,7 +60,9 @@ class Calls:
             raise not_imitated("this separator of array_to_string()")
         if name in ("concat", "concat_ws"):
             shown = [bounded(typed(each, "VARCHAR")) for each in shown]
-        return call(function.target, *shown)
+        made = call(function.target, *shown)
+        # DuckDB counts in 64 bits.
+        return typed(made, stored_as(function.type)) if function.type == "int4" else made
 
     def of_session(self, name: str, node: exp.Expr) -> exp.Expr:
         """The value of a function that the session decides."""
@@ -187,7 +189,7 @@ def _spread(node: exp.Expr) -> exp.Expr:
     if name == "generate_series" and 2 <= len(arguments) <= 3:
         made = typed(call("cae_series", *arguments), "INTEGER[]")
     elif name == "generate_subscripts" and len(arguments) == 2:
-        made = subscripts(arguments[0])
+        made = typed(subscripts(arguments[0]), "INTEGER[]")
     elif name == "unnest" and len(arguments) == 1:
         made = listed(arguments[0])
     elif name == "_pg_expandarray" and len(arguments) == 1:

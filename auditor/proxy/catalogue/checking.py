@@ -23,16 +23,14 @@ MOST_NESTED = 4
 """Calls of macros within each other: an argument's text stands several times in what a macro makes."""
 
 _ALLOWED = words("""
-    Select Union Intersect Except Subquery From Table TableAlias Alias Identifier Column Where Group Having
-    Order
-    Ordered Limit Offset Distinct With CTE Join Star Literal Null Boolean Paren Tuple Filter Case If Cast
-    DataType
-    DataTypeParam ObjectIdentifier Interval Var Exists In Between Is Parameter Any Escape Window WindowSpec
-    Array Values Lateral Unnest And Or Not EQ NEQ GT GTE LT LTE NullSafeEQ NullSafeNEQ Like ILike RegexpLike
-    RegexpILike
-    Add Sub Mul Div Mod Neg DPipe BitwiseAnd BitwiseOr BitwiseNot BitwiseLeftShift BitwiseRightShift Collate
-    Operator Bracket Dot Anonymous CurrentUser SessionUser CurrentSchema CurrentCatalog CurrentTimestamp
-    CurrentDate Substring Trim StrPosition Extract ArrayContainsAll ArrayContainedBy ArrayOverlaps Fetch
+    Select Union Intersect Except Subquery From Table TableAlias Alias Identifier Column Where Group
+    Having Order Ordered Limit Offset Distinct With CTE Join Star Literal Null Boolean Paren Tuple Filter
+    Case If Cast DataType DataTypeParam ObjectIdentifier Interval Var Exists In Between Is Parameter Any
+    Escape Window WindowSpec Array Values Lateral Unnest And Or Not EQ NEQ GT GTE LT LTE NullSafeEQ
+    NullSafeNEQ Like ILike RegexpLike RegexpILike Add Sub Mul Div Mod Neg DPipe BitwiseAnd BitwiseOr
+    BitwiseNot BitwiseLeftShift BitwiseRightShift Collate Operator Bracket Dot Anonymous CurrentUser
+    SessionUser CurrentSchema CurrentCatalog CurrentTimestamp CurrentDate Substring Trim StrPosition
+    ArrayContainsAll ArrayContainedBy ArrayOverlaps Fetch
 """)
 
 

@@ -97,7 +97,7 @@ PLAIN: Mapping[str, Function] = {
     **_same("bool", "bool_and bool_or starts_with"),
     **_same("int8", "row_number rank dense_rank count"),
     **_same("int4", "length strpos ascii array_length"),
-    **_same("", "sum avg floor ceil ceiling round trunc mod sign "),
+    **_same("", "sum floor ceil ceiling round trunc mod"),
     "_pg_expandarray": Function(""),
     "array_remove": Function("cae_array_remove", "="),
     "btrim": Function("trim", "text"),

@@ -72,7 +72,14 @@ CREATE MACRO cae_always(o) AS CASE WHEN o IS NOT NULL THEN true END;
 CREATE MACRO cae_pg_get_viewdef(o) AS (SELECT cae_definition FROM c.cae_definitions WHERE cae_defined = o),
     (o, pretty) AS (SELECT cae_definition FROM c.cae_definitions WHERE cae_defined = o);
 CREATE MACRO cae_pg_relation_is_publishable(o) AS false;
-CREATE MACRO cae_pg_encoding_to_char(o) AS CASE WHEN o = 6 THEN 'UTF8' WHEN o = 0 THEN 'SQL_ASCII' ELSE '' END;
+CREATE MACRO cae_pg_encoding_to_char(o) AS CASE WHEN o IS NULL THEN NULL ELSE coalesce(list_extract([
+    'SQL_ASCII', 'EUC_JP', 'EUC_CN', 'EUC_KR', 'EUC_TW', 'EUC_JIS_2004', 'UTF8', 'MULE_INTERNAL',
+    'LATIN1', 'LATIN2', 'LATIN3', 'LATIN4', 'LATIN5', 'LATIN6', 'LATIN7', 'LATIN8', 'LATIN9',
+    'LATIN10', 'WIN1256', 'WIN1258', 'WIN866', 'WIN874', 'KOI8R', 'WIN1251', 'WIN1252',
+    'ISO_8859_5', 'ISO_8859_6', 'ISO_8859_7', 'ISO_8859_8', 'WIN1250', 'WIN1253', 'WIN1254',
+    'WIN1255', 'WIN1257', 'KOI8U', 'SJIS', 'BIG5', 'GBK', 'UHC', 'GB18030', 'JOHAB',
+    'SHIFT_JIS_2004'
+    ], o::INTEGER + 1), '') END;
 CREATE MACRO cae_pg_char_to_encoding(x) AS CASE WHEN upper(x) IN ('UTF8', 'UTF-8', 'UNICODE') THEN 6 ELSE -1 END;
 CREATE MACRO cae_pg_size_pretty(x) AS x::VARCHAR || ' bytes';
 CREATE MACRO cae_col_description(a, b) AS NULL::VARCHAR;
@@ -88,6 +95,11 @@ CREATE MACRO cae_may_use(a, b) AS contains(lower(b), 'usage'), (u, a, b) AS cont
 CREATE MACRO cae_may_connect(a, b) AS contains(lower(b), 'connect'), (u, a, b) AS contains(lower(b), 'connect');
 CREATE MACRO cae_may_execute(a, b) AS contains(lower(b), 'execute'), (u, a, b) AS contains(lower(b), 'execute');
 
+-- x = ANY (l), with PostgreSQL's NULLs.
+CREATE MACRO cae_any(l, x) AS list_extract(list_transform([{'l': l, 'x': x}], lambda cae_e: CASE
+    WHEN cae_e.l IS NULL THEN NULL WHEN len(cae_e.l) = 0 THEN false WHEN cae_e.x IS NULL THEN NULL
+    WHEN list_contains(cae_e.l, cae_e.x) THEN true WHEN len(cae_e.l) <> list_count(cae_e.l) THEN NULL
+    ELSE false END), 1);
 CREATE MACRO cae_setting(x) AS (SELECT cae_value FROM c.cae_settings WHERE cae_name = lower(x));
 CREATE MACRO cae_array_remove(x, y) AS list_filter(x, lambda cae_e: cae_e IS DISTINCT FROM y);
 CREATE MACRO cae_expanded(x) AS list_transform(x, lambda cae_e, cae_i: {'x': cae_e, 'n': cae_i::INTEGER});

@@ -56,7 +56,10 @@ def _figured(node: exp.Expr) -> tuple[str, bool]:
         return _figured(node.this)
     if isinstance(node, exp.Cast):
         name, good = _figured(node.this)
-        return (name, True) if good else (type_name(node.args["to"]), False)
+        to = node.args["to"]
+        kind = type_name(to)
+        listed = isinstance(to, exp.DataType) and to.this == exp.DType.ARRAY
+        return (name, True) if good else (kind.removeprefix("_") if listed else kind, False)
     if isinstance(node, exp.Case):
         default = node.args.get("default")
         name, good = _figured(default) if default is not None else ("", False)

@@ -40,6 +40,7 @@ _OPERATORS: Mapping[str, type[exp.Binary]] = {
     "=": exp.EQ, "<>": exp.NEQ, "!=": exp.NEQ, "~": exp.RegexpLike, "~*": exp.RegexpILike, "~~": exp.Like,
     "~~*": exp.ILike, "<": exp.LT, ">": exp.GT, "<=": exp.LTE, ">=": exp.GTE, "||": exp.DPipe, "+": exp.Add,
 }  # fmt: skip
+_ORDERS = frozenset({"default", "C", "POSIX", "ucs_basic", "C.utf8"})
 _TEXTS = frozenset({"text", "varchar", "name", "bpchar", "cstring", "unknown"})
 _INTEGERS = frozenset({"int2", "int4", "int8", "oid"})
 
@@ -215,6 +216,10 @@ class _Translator:
         if kind in _TEXTS:
             length = node.args["to"].expressions if isinstance(node.args["to"], exp.DataType) else []
             text = typed(shown_as_text(inner), "VARCHAR")
+            if kind == "bpchar":
+                if length and length[0].name != "1":
+                    raise not_imitated("a text that is padded")
+                return call("left", text, exp.Literal.number(1))
             return call("left", text, length[0].this) if length and kind != "text" else text
         if kind == "char":
             return call("left", typed(shown_as_text(inner), "VARCHAR"), exp.Literal.number(1))
@@ -249,7 +254,10 @@ class _Translator:
         raise not_imitated("a field of a row")
 
     def pipe(self, node: exp.Expr) -> exp.Expr:
-        if any(kind_of(each).startswith("_") for each in (node.this, node.expression)):
+        if any(
+            isinstance(each, exp.Array) or kind_of(each).startswith("_")
+            for each in (node.this, node.expression)
+        ):
             # Arrays; one that is NULL counts as empty.
             return call("list_concat", bounded(node.this), bounded(node.expression))
         # Of a chain, each part is bounded; there are MOST_JOINED at most.
@@ -257,12 +265,22 @@ class _Translator:
         return exp.DPipe(this=left, expression=bounded(shown_as_text(node.expression)), safe=True)
 
     def division(self, node: exp.Expr) -> exp.Expr:
-        # Whole numbers, as all of the catalogue's are.
-        return (
-            exp.paren(call("trunc", typed(exp.Div(this=node.this, expression=node.expression), "DOUBLE")))
-            if not _whole(node)
-            else exp.IntDiv(this=node.this, expression=node.expression)
-        )
+        if any(kind_of(each) in ("float4", "float8") for each in (node.this, node.expression)):
+            return node
+        if not (_is_whole(node.this) and _is_whole(node.expression)):
+            raise not_imitated("a division of such numbers")
+        return self.reckoned(exp.IntDiv(this=node.this, expression=node.expression))
+
+    def reckoned(self, node: exp.Expr) -> exp.Expr:
+        # In DuckDB, smallint and a written number make smallint.
+        kinds = {kind_of(node.this), kind_of(node.expression)}
+        for each in (node.this, node.expression):
+            if kind_of(each) == "int2" and kinds != {"int2"}:
+                each.replace(typed(each.copy(), "INTEGER"))
+        return node
+
+    def position(self, node: exp.Expr) -> exp.Expr:
+        return typed(call("strpos", node.this, node.args["substr"]), "INTEGER")
 
     def matches(self, node: exp.Expr) -> exp.Expr:
         if isinstance(node.expression, exp.Any):
@@ -271,6 +289,22 @@ class _Translator:
         if isinstance(node, exp.RegexpILike):
             matched.append("expressions", exp.Literal.string("i"))
         return matched
+
+    def like(self, node: exp.Expr) -> exp.Expr:
+        if isinstance(node.expression, exp.Any):
+            raise not_imitated("a pattern of several")
+        name = "ilike_escape" if isinstance(node, exp.ILike) else "like_escape"
+        # PostgreSQL's patterns escape with a backslash unless they say otherwise, DuckDB's with nothing.
+        made = call(name, shown_as_text(node.this), node.expression, exp.Literal.string("\\"))
+        return exp.Not(this=made) if node.args.get("negate") else made
+
+    def escaped(self, node: exp.Expr) -> exp.Expr:
+        made: exp.Expr = node.this
+        inner = made.this if isinstance(made, exp.Not) else made
+        if not isinstance(inner, exp.Anonymous) or not isinstance(node.expression, exp.Literal):
+            raise not_imitated("this ESCAPE")
+        inner.expressions[2].replace(node.expression)
+        return made
 
     def operator(self, node: exp.Expr) -> exp.Expr:
         sign = str(node.args["operator"]).removeprefix("pg_catalog.")
@@ -292,11 +326,11 @@ class _Translator:
             inner = right.expressions[0]
             if isinstance(inner, exp.Query):
                 raise not_imitated("ALL of a query")
-            return exp.Not(this=call("list_contains", listed(inner), left))
+            return exp.Not(this=call("cae_any", listed(inner), left))
         if isinstance(right, exp.Any) and not isinstance(right.this, exp.Query):
             if not isinstance(node, exp.EQ):
                 raise not_imitated("this comparison with ANY")
-            return call("list_contains", listed(right.this), left)
+            return call("cae_any", listed(right.this), left)
         for one, other in ((left, right), (right, left)):
             kind = kind_of(one)
             if kind in OBJECT_NAMES and isinstance(other, exp.Literal) and other.is_string:
@@ -322,6 +356,9 @@ class _Translator:
 
     def collate(self, node: exp.Expr) -> exp.Expr:
         value: exp.Expr = node.this
+        order = node.expression
+        if name_of(order.this if isinstance(order, exp.Column) else order) not in _ORDERS:
+            raise not_imitated("this COLLATE")
         return value
 
     def unnest(self, node: exp.Expr) -> exp.Expr:
@@ -334,8 +371,15 @@ def _class_of(name: str) -> int:
     return relations()["pg_catalog", name].oid if ("pg_catalog", name) in relations() else 0
 
 
-def _whole(node: exp.Expr) -> bool:
-    return all(kind_of(each) in _INTEGERS or kind_of(each) == "" for each in (node.this, node.expression))
+def _is_whole(node: exp.Expr) -> bool:
+    """Whether a value is certainly a whole number."""
+    if isinstance(node, exp.Literal):
+        return not node.is_string and node.name.isdecimal()
+    if isinstance(node, exp.Paren | exp.Neg):
+        return _is_whole(node.this)
+    if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Mod | exp.IntDiv):
+        return _is_whole(node.this) and _is_whole(node.expression)
+    return kind_of(node) in _INTEGERS
 
 
 def _one(node: exp.Expr) -> exp.Expr:
@@ -354,8 +398,13 @@ _RULES: Mapping[type[exp.Expr], _Rule] = {
     exp.Dot: _Translator.dot,
     exp.DPipe: _Translator.pipe,
     exp.Div: _Translator.division,
+    exp.StrPosition: _Translator.position,
+    **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Mod), _Translator.reckoned),
     exp.RegexpLike: _Translator.matches,
     exp.RegexpILike: _Translator.matches,
+    exp.Like: _Translator.like,
+    exp.ILike: _Translator.like,
+    exp.Escape: _Translator.escaped,
     exp.Operator: _Translator.operator,
     exp.In: _Translator.member,
     exp.Unnest: _Translator.unnest,

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from auditor.proxy.catalogue import Catalogue, CatalogueError, Change, Context, Listing
+from auditor.proxy.values.writing import RowWriter
 from auditor.sql.schema import Column, Protected, Schema, Table, View
 
 from .statements import SCHEMA
@@ -253,3 +254,22 @@ def test_the_same_statement_gets_the_same_answer_from_several_threads(shown: Cat
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda _: rows(asked(shown, sql)), range(8)))
     assert all(each == found[0] for each in found)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "'a'::char(3)", "1 / 2.0", "relname COLLATE \"de_DE\"", "ROW(1, 2)", "relname SIMILAR TO 's%'",
+        "relname LIKE ANY (ARRAY['a'])", "extract(year from now())", "avg(attnum)", "format('%s', 1)",
+        "c", "c.ctid", "relname::nosuch", "array_to_string(ARRAY['a'], relname)", "U&'\\0041'",
+    ],
+)  # fmt: skip
+def test_what_would_come_out_otherwise_than_in_postgres_is_refused(shown: Catalogue, expression: str) -> None:
+    assert refused(shown, f"SELECT {expression} FROM pg_catalog.pg_class AS c") == "0A000"
+
+
+def test_every_type_that_is_sent_has_a_binary_form(shown: Catalogue) -> None:
+    for name in ("pg_class", "pg_attribute", "pg_type", "pg_proc", "pg_settings", "pg_roles", "pg_database"):
+        listing = asked(shown, f"SELECT * FROM pg_catalog.{name}")
+        written = RowWriter(listing.types, [1]).rows(listing.rows)
+        assert len(written) == listing.rows.num_rows > 0

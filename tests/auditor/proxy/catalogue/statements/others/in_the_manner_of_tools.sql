@@ -39,3 +39,9 @@ WHERE c.relkind = 'r' AND n.nspname = 'public' ORDER BY lower(c.relname);
 SELECT pid, usename, state FROM pg_stat_activity WHERE query ILIKE '%nosuch%';
 
 SELECT current_schemas(false), current_setting('standard_conforming_strings'), pg_is_in_recovery();
+
+SELECT nspname FROM pg_namespace WHERE nspname NOT LIKE 'pg\_%' AND nspname LIKE 'h%' ORDER BY 1;
+
+SELECT relname, relname LIKE 'st\_ff', relname NOT ILIKE 'ST_F_', relname LIKE 'st!aff' ESCAPE '!',
+       relname ~~ 'st\aff', relname !~~* 'S%', relname LIKE '%\%%', relname ~ '^s.*f$', relname !~* '^S'
+FROM pg_class WHERE oid IN (@staff@, @kinds@) ORDER BY 1;
