@@ -21,7 +21,7 @@ from sqlglot.errors import SqlglotError
 
 from auditor.proxy.catalogue.building import build
 from auditor.proxy.catalogue.columns import Columns, annotate
-from auditor.proxy.catalogue.errors import NO_COLUMN, TOO_MUCH, TOO_SLOW, CatalogueError
+from auditor.proxy.catalogue.errors import NO_COLUMN, TOO_DEEP, TOO_MUCH, TOO_SLOW, CatalogueError
 from auditor.proxy.catalogue.objects import PUBLIC, Described, described
 from auditor.proxy.catalogue.parameters import kinds, unknown
 from auditor.proxy.catalogue.reading import Subject, read_statement, subject
@@ -173,7 +173,7 @@ def _guarded(work: Callable[[], _Result]) -> _Result:
     try:
         return work()
     except RecursionError:
-        raise CatalogueError("the statement is nested too deeply", "54001") from None
+        raise CatalogueError("the statement is nested too deeply", TOO_DEEP) from None
     except (SqlglotError, AttributeError, IndexError, KeyError, TypeError, ValueError):
         # A node of an unusual shape: the allow-list knows classes, not all of their arguments.
         raise CatalogueError("the statement could not be read") from None

@@ -6,7 +6,7 @@ from __future__ import annotations
 from auditor.errors import AuditorError
 
 UNSUPPORTED, NO_TABLE, NO_COLUMN, NO_OBJECT = "0A000", "42P01", "42703", "42704"
-DENIED, SYNTAX, TOO_MUCH, TOO_SLOW = "42501", "42601", "54000", "57014"
+DENIED, SYNTAX, TOO_MUCH, TOO_SLOW, TOO_DEEP = "42501", "42601", "54000", "57014", "54001"
 
 _HINT = (
     "This server imitates PostgreSQL's catalogue for clients that list and describe tables; "

@@ -16,7 +16,7 @@ from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import TokenType
 
 from auditor.proxy.catalogue.columns import is_session_word, name_of
-from auditor.proxy.catalogue.errors import SYNTAX, CatalogueError
+from auditor.proxy.catalogue.errors import SYNTAX, TOO_DEEP, UNSUPPORTED, CatalogueError
 from auditor.proxy.catalogue.functions import ABOUT
 from auditor.proxy.catalogue.relations import CATALOG, INFORMATION, OBJECT_NAMES, relations
 from auditor.sql.limits import MAX_BYTES, MAX_TOKENS
@@ -58,7 +58,7 @@ def read_statement(text: str) -> exp.Expr | None:
     except NotUnderstood as error:
         if error.reason.code in ("statement", "empty", "several-statements") or not _CERTAIN.search(text):
             return None
-        code = SYNTAX if error.reason.code == "syntax" else "54001"
+        code = {"syntax": SYNTAX, "too-large": TOO_DEEP}.get(error.reason.code, UNSUPPORTED)
         raise CatalogueError(error.reason.message, code, error.reason.hint) from None
     except RecursionError:
         return None
