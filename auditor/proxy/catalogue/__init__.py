@@ -1,5 +1,4 @@
-"""pg_catalog and information_schema for clients that connect, list and describe: answered from names and
-types.
+"""pg_catalog and information_schema, for clients that connect, list and describe tables.
 
     text --reading--> whose statement it is --columns, translating--> DuckDB's SQL
       --catalogue--> run in a database of its own (building, objects, rows/, functions.sql, views.sql)

@@ -1,5 +1,4 @@
-"""What stands for each function that a statement calls: DuckDB's, a macro, or a value that the session
-decides.
+"""What stands for each call of a function: DuckDB's, a macro, or a value that the session decides.
 
 Promises that nothing is called that `functions` does not list, and that settings change only where a
 statement does nothing else.

@@ -1,5 +1,4 @@
-"""What goes wrong with a statement about the catalogue: one error, with the SQLSTATE that a client is
-told."""
+"""The one error of statements about the catalogue, with the SQLSTATE that a client is told."""
 
 from __future__ import annotations
 

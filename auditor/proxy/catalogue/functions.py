@@ -1,9 +1,8 @@
 """Which functions a statement about the catalogue may call, as tables: DuckDB's for each, and its type.
 
 Promises that no other function is reached. `ABOUT` are PostgreSQL's functions about its catalogue and
-session:
-a statement without tables that calls one of them is about the catalogue. `PLAIN` are functions of values,
-which say nothing about whose a statement is.
+session: a statement without tables that calls one of them is about the catalogue. `PLAIN` are functions of
+values, which say nothing about whose a statement is.
 """
 
 from __future__ import annotations

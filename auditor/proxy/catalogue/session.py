@@ -1,5 +1,4 @@
-"""What of a session the catalogue's answers depend on: who asks, and the settings that `current_setting`
-reads."""
+"""What of a session the catalogue's answers depend on: who asks, and the session's settings."""
 
 from __future__ import annotations
 
