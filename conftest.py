@@ -20,6 +20,9 @@ from typing import Any
 from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 
+# Two workers of tests, each with the threads of linear algebra, wait for each other most of the time.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 FINE = {0, 3, 4}
 """Statuses that an example may show: answered, refused, unsupported."""
 

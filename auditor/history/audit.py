@@ -16,6 +16,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 from auditor.database import Database, Limits
 from auditor.history import checkpoint as checkpoints
 from auditor.history.findings import ClassRisk, Finding, Findings, GateView, PartyFindings
@@ -31,6 +33,8 @@ from auditor.policy import Policy
 Log = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Iterable[Logged]
 LIMITS = Limits(seconds=120.0, rows=20_000_000, bytes=2 << 30)
 """What one statement of a log may take when it is run again."""
+GRACE = 20.0
+"""Seconds for certificates after somebody has stopped the replay; records without one are counted."""
 SAVE_EVERY, TELL_EVERY = 60.0, 0.2
 """Seconds between two checkpoints, and between two notes of progress."""
 
@@ -91,14 +95,15 @@ def audit(
     rules = policy if isinstance(policy, Policy) else Policy.load(Path(policy))
     began = time.monotonic()
     protects = sorted(rules.protects, key=lambda each: each.name)
-    with Database.open(
-        database, protects, public_tables=rules.tables.public, views=rules.tables.views
-    ) as data:
+    opened = Database.open(database, protects, public_tables=rules.tables.public, views=rules.tables.views)
+    # matrices are small and many: with other work on the machine threads would wait for each other
+    with opened as data, threadpool_limits(1, "blas"):
         data.limits = LIMITS
         audit = _Audit(database, rules, data, groups or {}, dialect or rules.dialect, seconds)
         reading = Reading()
         paths = _paths(log)
-        identity = _identity(rules, data, paths, groups or {}, audit.dialect)
+        how: list[object] = [format, sorted((columns or {}).items())]
+        identity = _identity(rules, data, paths, groups or {}, audit.dialect, how)
         if checkpoint is not None:
             checkpoints.load(Path(checkpoint), audit.replay, identity)
         statements = _statements(log, paths, format, columns, reading)
@@ -198,18 +203,19 @@ class _Audit:
     ) -> Findings:
         """What was found."""
         replay = self.replay
-        asked = stop if stop is not None and not partial else (lambda: False)
+        asked = self._until(stop, partial)
         found: list[Finding] = []
         parties: list[PartyFindings] = []
         classes: list[ClassRisk] = []
         by_party: dict[str, list[Finding]] = {}
+        lacking = ""
         for party in replay.parties.distinct:
-            party.finish(self._seconds)
+            party.finish(min(self._seconds, GRACE / 4) if partial else self._seconds)
         there = replay.parties.all()
         for party in there:
             own, without = self._of(party, by_party, asked)
-            if without and not partial:
-                partial = f"no certificate was found in time for {without} located records of {party.name}"
+            if without and not lacking:
+                lacking = f"no certificate was found in time for {without} located records of {party.name}"
             gate = self._gate(gate_seconds, asked) if party.name == EVERYONE and gate_seconds > 0 else None
             summary, risks = party_findings(party, self._tables, own, gate)
             found += own
@@ -231,9 +237,17 @@ class _Audit:
             policy=_policy_text(self._policy),
             policy_digest=self._policy.protect_digest,
             fingerprint=self._database.fingerprint,
-            partial=partial,
+            partial="; ".join(filter(None, (partial, lacking))),
             seconds=time.monotonic() - began,
         )
+
+    @staticmethod
+    def _until(stop: Callable[[], bool] | None, partial: str) -> Callable[[], bool]:
+        """When to end: as asked; whoever has stopped the replay waits a little for proofs."""
+        if partial:
+            end = time.monotonic() + GRACE
+            return lambda: time.monotonic() > end
+        return stop if stop is not None else (lambda: False)
 
     def _of(
         self, party: Party, by_party: dict[str, list[Finding]], stop: Callable[[], bool]
@@ -302,6 +316,7 @@ def _identity(
     paths: list[Path] | None,
     groups: Mapping[str, Sequence[str]],
     dialect: str,
+    reading: list[object],
 ) -> str:
     """Digest of all that what was learned hangs on."""
     logs = (
@@ -313,6 +328,7 @@ def _identity(
         _policy_text(policy),
         database.fingerprint,
         logs,
+        reading,
         {name: sorted(users) for name, users in sorted(groups.items())},
         dialect,
     ]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import chain
+from math import ceil, floor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +19,10 @@ from numpy.typing import NDArray
 from auditor.history.differences import Differences
 from auditor.history.findings import Certificate, Term
 from auditor.history.parties import PartyColumn, Source, query_of
-from cae_sql.inference.answers import Answer, Query
+from cae_sql.inference.answers import Answer, Ints, Query
 from cae_sql.inference.irreducible import Claims, End, Proved
 from cae_sql.inference.since import NEAR, nearest
-from cae_sql.inference.standing import EXACT, KEEPS, state_of
+from cae_sql.inference.standing import EXACT, KEEPS, state_by_reals, state_of
 
 FEW = 400
 """Answers up to which a certificate is looked for among all that were known at the time."""
@@ -73,7 +74,12 @@ class Prover:
         found = self._by_few(record, state, since) if reals else None
         if found is None:
             numbers = self._near(record, since, FEW)
-            found = self._by_reals(numbers, record, state) if reals else None
+            if reals:
+                found = self._by_reals(numbers, record, state)
+            else:
+                # what came later may make it plainer
+                later = self._near(record, len(standing.answers), FEW)
+                found = self._rounded(numbers, record, state) or self._rounded(later, record, state)
             found = found or self._by_integers(numbers, record, state)
         return None if found is None else self._with_rows(found, gone)
 
@@ -115,7 +121,7 @@ class Prover:
             more = tuple((row, weight) for row, weight in taken.items() if weight)
             rows |= {row for row, _ in more}
             ends.append(None if end is None else End(tuple(sorted((*end.terms, *more))), end.bound))
-        if found.kind == "integers":
+        if found.lower is None:
             for number in found.numbers:
                 members = standing.answers[number].members
                 if standing.answers[number].kind == "sum":
@@ -128,12 +134,16 @@ class Prover:
         near = (self._near(record, since, most) for most in NEAR)
         for numbers in chain([told] if told else [], near):
             if not self._digits(numbers):
-                low, high = self._claims.interval(numbers, record)
-                if state_of(np.arange(low, high + 1), self._standing.standard) >= state:
+                ends = self._claims.interval(numbers, record)
+                if state_by_reals(*ends, self._state) >= state:
                     used = self._claims.support(numbers, record)
-                    found = self._claims.by_reals(used, record, low, high)
-                    return found or self._claims.by_reals(numbers, record, low, high)
+                    return self._claims.by_reals(used, record, *ends) or self._claims.by_reals(
+                        numbers, record, *ends
+                    )
         return None
+
+    def _state(self, values: Ints) -> int:
+        return state_of(values, self._standing.standard)
 
     def _digits(self, numbers: Sequence[int]) -> bool:
         return any(self._part.sources[number].fact.digits for number in numbers)
@@ -170,12 +180,23 @@ class Prover:
         claims = self._claims
         if self._digits(numbers):
             return None
-        low, high = claims.interval(numbers, record)
-        if state == EXACT and low != high:
+        ends = claims.interval(numbers, record)
+        if state == EXACT and ends[0] != ends[1]:
             return None
         used = claims.support(numbers, record)
-        found = claims.by_reals(used, record, low, high)
-        return found or claims.by_reals(numbers, record, low, high)
+        return claims.by_reals(used, record, *ends) or claims.by_reals(numbers, record, *ends)
+
+    def _rounded(self, numbers: Sequence[int], record: int, state: int) -> Proved | None:
+        """Two sums with no other grid value between them: by integers, and anybody adds it up."""
+        claims, value = self._claims, int(self._standing.truth[record])
+        if state != EXACT or self._digits(numbers):
+            return None
+        least, most = claims.interval(numbers, record)
+        if not ceil(least) == floor(most) == value:
+            return None
+        used = claims.support(numbers, record)
+        found = claims.on_the_grid(used, record, value) or claims.on_the_grid(numbers, record, value)
+        return None if found is None else claims.without_spare(found)
 
     def _by_integers(self, numbers: Sequence[int], record: int, state: int) -> Proved | None:
         standing = self._standing
@@ -301,7 +322,7 @@ def _equation(
     part: PartyColumn, found: Proved, sources: Sequence[Source], names: dict[int, str]
 ) -> tuple[str, str]:
     by_number = dict(zip(found.numbers, sources, strict=True))
-    if found.kind == "integers" or found.lower is None or found.upper is None:
+    if found.lower is None or found.upper is None:
         values = [f"{names[n]} = {written(value_of(part, s))}" for n, s in by_number.items()]
         protect = part.column.protect
         low, high = (protect.minimum + protect.grid * end for end in (found.low, found.high))
@@ -317,6 +338,8 @@ def _equation(
     left = lower if not found.lower.terms else f"{ends[0]} = {lower}"
     right = upper if not found.upper.terms else f"{upper} = {ends[1]}"
     equation = f"{left} <= x <= {right}"
+    if found.kind == "integers":
+        equation += f", so x = {written(minimum + unit * found.low)} on the grid"
     return equation, f"SELECT {sql} AS lower, {other} AS upper" if sql and other else ""
 
 
@@ -329,10 +352,12 @@ def _sentence(part: PartyColumn, found: Proved, terms: Sequence[Term], name: str
     asked = f"statement {numbers}" if len(statements) == 1 else f"statements {numbers}"
     answers = f"{len(terms)} answers together" if len(terms) > 1 else "one answer"
     leave = "leave" if len(terms) > 1 else "leaves"
-    how = {
-        "reals": "they add up to it" if len(terms) > 1 else "it says so",
-        "integers": f"no other table of values from {written(protect.minimum)} to {written(protect.maximum)} "
-        f"in steps of {written(protect.grid)} agrees with them",
-    }[found.kind]
+    grid = f"{written(protect.minimum)} to {written(protect.maximum)} in steps of {written(protect.grid)}"
+    if found.kind == "reals":
+        how = "they add up to it" if len(terms) > 1 else "it says so"
+    elif found.lower is not None:
+        how = f"of the values from {grid} no other lies between the bounds that they add up to"
+    else:
+        how = f"no other table of values from {grid} agrees with them"
     needed = " None of them can be left out." if len(terms) > 1 and found.irreducible else ""
     return f"{protect.column} of {name} {what}: {answers} ({asked}) {leave} nothing else; {how}.{needed}"

@@ -22,7 +22,7 @@ import numpy as np
 from auditor.errors import LogError
 from auditor.history.facts import Fact
 from auditor.history.findings import Cited, Moment
-from auditor.history.parties import Party, PartyColumn, Source, query_of
+from auditor.history.parties import NOTED, Party, PartyColumn, Source, query_of
 from auditor.history.replay import Replay
 from auditor.history.statement import Logged
 from cae_sql.inference.standing import Standing
@@ -104,7 +104,7 @@ def _party(party: Party, number: Any, arrays: dict[str, Any], place: int) -> dic
         name = f"p{place}_{position}_"
         for key, value in (
             *part.standing.states.items(),
-            *((k, getattr(part, k)) for k in ("first", "reals", "exact")),
+            *((k, getattr(part, k)) for k in NOTED),
         ):
             arrays[name + key] = value
         columns.append(
@@ -165,7 +165,8 @@ def _column_again(
     part.cited = [_cited_again(each) for each in kept["cited"]]
     part.counts = kept["counts"]
     part.direct = {int(record): sources[number] for record, number in kept["direct"].items()}
-    part.first, part.reals, part.exact = (arrays[name + key] for key in ("first", "reals", "exact"))
+    for key in NOTED:
+        setattr(part, key, arrays[name + key])
     before = part.standing
     states = {key: arrays[name + key] for key in before.states}
     queries = [query_of(source.fact) for source in part.sources]

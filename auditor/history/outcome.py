@@ -50,7 +50,9 @@ def findings_of(
 def _finding(party: Party, part: PartyColumn, table: Table, record: int, prover: Prover) -> Finding | None:
     protect = part.column.protect
     first = part.cited[int(part.first[record])]
-    reals = part.cited[int(part.reals[record])] if part.reals[record] >= 0 else None
+    exact = part.standing.by_integers[record] == EXACT
+    by_reals = int((part.exact_by_reals if exact else part.reals)[record])
+    reals = part.cited[by_reals] if by_reals >= 0 else None
     key = table.keys[record] if table.keys else ""
     name = f"{protect.key} = {key}" if key else f"record {record}"
     row = part.direct.get(record)
@@ -65,7 +67,7 @@ def _finding(party: Party, part: PartyColumn, table: Table, record: int, prover:
             return None
         claim, sources = proved
         low, high = claim.low, claim.high
-        kind = "exact" if part.standing.by_integers[record] == EXACT else "approximate"
+        kind = "exact" if exact else "approximate"
         shown = certificate(part, claim, sources, name)
     ends = in_column_units(part.column, np.array([low, high]))
     return Finding(
@@ -113,6 +115,13 @@ def remaining(standing: Standing) -> tuple[Ints, Ints]:
     if known.count * max(1, len(known.matrix)) > MOST_CELLS or not standing.answers:
         return low, high
     first = known.members[0][known.members[1][:-1]]
+    alone = known.sizes == 1
+    # what is proved already makes the rest quicker
+    known = replace(
+        known,
+        low=np.where(alone, np.maximum(known.low, standing.low[first]), known.low),
+        high=np.where(alone, np.minimum(known.high, standing.high[first]), known.high),
+    )
     wanted = standing.by_integers[first] != EXACT
     if not wanted.any():
         return low, high

@@ -21,6 +21,8 @@ from cae_sql.inference.answers import Query
 from cae_sql.inference.standing import EXACT, KEEPS, Standing
 
 EVERYONE = "everyone"
+NOTED = ("first", "reals", "exact", "exact_by_reals")
+"""What a party's column notes of every record."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +47,8 @@ class PartyColumn:
         """(n,) place among `cited` of the statement that located a record first; -1: none."""
         self.reals: NDArray[np.int64] = np.full(size, -1, dtype=np.int64)
         """(n,) the same by linear programs."""
+        self.exact_by_reals: NDArray[np.int64] = np.full(size, -1, dtype=np.int64)
+        """(n,) the statement that left one value by linear programs."""
         self.exact: NDArray[np.int64] = np.full(size, -1, dtype=np.int64)
         """(n,) the statement that left one value."""
         self.cited: list[Cited] = []
@@ -59,7 +63,8 @@ class PartyColumn:
         twin = PartyColumn(self.column, self.standing.copy())
         twin.sources, twin.cited, twin.direct = list(self.sources), list(self.cited), dict(self.direct)
         twin.counts = list(self.counts)
-        twin.first, twin.reals, twin.exact = self.first.copy(), self.reals.copy(), self.exact.copy()
+        for name in NOTED:
+            setattr(twin, name, getattr(self, name).copy())
         return twin
 
     def learn(self, cited: Cited, sources: Sequence[Source], seconds: float) -> bool:
@@ -82,15 +87,14 @@ class PartyColumn:
         standing = self.standing
         standing.assess(seconds, whole)
         counts = np.array(self.counts)
-        for found, states, since in (
-            (self.first, standing.by_integers, standing.since_integers),
-            (self.reals, standing.by_reals, standing.since_reals),
+        for found, exact, states, since in (
+            (self.first, self.exact, standing.by_integers, standing.since_integers),
+            (self.reals, self.exact_by_reals, standing.by_reals, standing.since_reals),
         ):
-            new = (states != KEEPS) & (found < 0)
-            found[new] = np.minimum(np.searchsorted(counts, since[new]), len(counts) - 1)
-        new = (standing.by_integers == EXACT) & (self.exact < 0)
-        places = np.searchsorted(counts, standing.since_integers[new])
-        self.exact[new] = np.minimum(places, len(counts) - 1)
+            places = np.minimum(np.searchsorted(counts, since), len(counts) - 1)
+            for noted, new in ((found, states != KEEPS), (exact, states == EXACT)):
+                new &= noted < 0
+                noted[new] = places[new]
 
     @property
     def located(self) -> NDArray[np.bool_]:

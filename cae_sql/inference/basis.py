@@ -198,7 +198,7 @@ def remainder(rows: NDArray[np.int64], row: Ints, values: Ints | None = None, va
     table = np.unique(np.vstack([rows, row[None]]), axis=1)
     sides = np.append(np.zeros(len(rows), dtype=np.int64) if values is None else values, value)
     work = np.column_stack([table, sides]).astype(object)
-    done, last = 0, len(rows)
+    done, last, before = 0, len(rows), 1
     for place in range(table.shape[1]):
         rest = [i for i in range(done, last) if work[i, place]]
         if not rest:
@@ -208,9 +208,9 @@ def remainder(rows: NDArray[np.int64], row: Ints, values: Ints | None = None, va
         work[[done, rest[0]]] = work[[rest[0], done]]
         pivot = work[done]
         for i in range(done + 1, last + 1):
-            if work[i, place]:
-                work[i] = work[i] * pivot[place] - pivot * work[i, place]
-        done += 1
+            # every quotient is whole (Bareiss 1968); without it the numbers double their length at each step
+            work[i] = (work[i] * pivot[place] - pivot * work[i, place]) // before
+        done, before = done + 1, pivot[place]
     left: NDArray[Any] = work[last]
     return left
 

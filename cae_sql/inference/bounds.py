@@ -100,7 +100,7 @@ def few_intervals(system: Solved, asked: Ints, watch: Watch | None = None) -> tu
     """As `intervals`, of few atoms: programs at once, which start where the last one ended.
 
     Args:
-        system: The answers.
+        system: The answers, which are known to agree with a table.
         asked: The atoms.
         watch: Told of every solution on the way: atoms, and a total for each.
     """
@@ -112,7 +112,7 @@ def few_intervals(system: Solved, asked: Ints, watch: Watch | None = None) -> tu
         atoms = np.flatnonzero(known.components == component)
         programs = ByPrograms(system, atoms)
         programs.footings, programs.watch = [], watch
-        programs.fill(wanted, totals)
+        programs.fill(wanted, totals, agreed=True)
     return totals.of_records(known)
 
 
@@ -273,14 +273,25 @@ class ByPrograms:
         return Program(matrix, row_low, row_high, lower, upper, choices) if choices.any() else None
 
     def fill(
-        self, wanted: NDArray[np.bool_], totals: Totals, told: Callable[[int], None] | None = None
+        self,
+        wanted: NDArray[np.bool_],
+        totals: Totals,
+        told: Callable[[int], None] | None = None,
+        agreed: bool = False,
     ) -> None:
-        """Bounds of the wanted atoms; a side that some table is seen to reach needs no program."""
+        """Bounds of the wanted atoms; a side that some table is seen to reach needs no program.
+
+        Args:
+            wanted: (p,) which.
+            totals: Filled in.
+            told: Told how many are done.
+            agreed: Whether some table is known to agree with the answers; else that is looked at first.
+        """
         low, high = self.outer
         totals.low[self.atoms], totals.high[self.atoms] = low, high
         asked = np.flatnonzero(wanted[self.atoms])
         left = self._not_reached(asked)
-        if not self.footings and self.solve({}).status == "infeasible":
+        if not agreed and not self.footings and self.solve({}).status == "infeasible":
             raise InconsistentAnswers("no table inside the domain agrees with the answers")
         still = np.flatnonzero(left.any(axis=0))
         for turn, place in enumerate(still.tolist()):

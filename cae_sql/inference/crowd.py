@@ -154,8 +154,7 @@ class Crowd:
     def middle(self, boxes: Knowledge) -> NDArray[np.float64]:
         """(p,) mean totals of the atoms over all worlds: reals that agree with every sum."""
         mean = self.values.mean(axis=0, dtype=np.float64)
-        found: NDArray[np.float64] = np.bincount(boxes.atoms.labels, weights=mean, minlength=boxes.count)
-        return found
+        return np.bincount(boxes.atoms.labels, weights=mean, minlength=boxes.count).astype(np.float64)
 
     def _chance(self, place: int) -> int:
         return (self.seed * 1_000_003 + self.moved * 7919 + place * 104_729) % 2**31

@@ -22,13 +22,18 @@ import numpy as np
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.answers import Answer, Ints, Query
-from cae_sql.inference.bounds import ByPrograms, Solved, few_intervals
+from cae_sql.inference.bounds import ByPrograms, Exact, Solved, few_intervals
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.programs import constraints, is_world
 from cae_sql.inference.solver import Program
 
+SPARE_SECONDS = 2.0
+"""For finding out whether fewer answers do than two sums need."""
 SECONDS = 10.0
 """For one certificate; what is not shown to be dispensable by then stays in, and it says so."""
+
+
+Kind = Literal["reals", "integers"]
 
 
 @dataclass(frozen=True)
@@ -51,10 +56,10 @@ class Proved:
     """Least and greatest value that the claim leaves, in units."""
     numbers: tuple[int, ...]
     """The answers, ascending; none can be spared."""
-    kind: Literal["reals", "integers"]
+    kind: Kind
     lower: End | None = None
     upper: End | None = None
-    """By reals."""
+    """By reals; by integers where no other grid value lies between them."""
     irreducible: bool = True
     """False where time was up before every answer had been tried."""
 
@@ -86,19 +91,55 @@ class Claims:
 
     # --- by reals
 
-    def interval(self, numbers: Sequence[int], record: int) -> tuple[int, int]:
-        """Least and greatest grid value in the interval that multipliers prove."""
+    def interval(self, numbers: Sequence[int], record: int) -> tuple[Exact, Exact]:
+        """The interval that multipliers prove, in units; its ends need not lie on the grid."""
         system, place = self._solved(numbers, record)
         atom = int(system.known.atoms.labels[place])
         least, most = few_intervals(Solved(replace(system.known, extremes=()), system.sums), np.array([atom]))
-        return ceil(least[atom]), floor(most[atom])
+        return least[atom], most[atom]
 
-    def by_reals(self, numbers: Sequence[int], record: int, low: int, high: int) -> Proved | None:
-        """A certificate by reals that the value lies in low … high; None where these answers have none."""
+    def by_reals(self, numbers: Sequence[int], record: int, low: Exact, high: Exact) -> Proved | None:
+        """A certificate that the value lies in low … high, by two sums; None where these answers have none.
+
+        One value is proved by reals only where both bounds are that value. To leave it as the only one on the
+        grid is a proof by integers, and `on_the_grid`.
+        """
+        return self._by_sums(numbers, record, low, high, exact=low == high)
+
+    def on_the_grid(self, numbers: Sequence[int], record: int, value: int) -> Proved | None:
+        """A certificate that no other grid value lies between two sums; None where answers have none."""
+        return self._by_sums(numbers, record, value, value, exact=False)
+
+    def without_spare(self, proved: Proved) -> Proved:
+        """As `on_the_grid` found it, with fewer answers where these leave no other table either.
+
+        Dropping an answer may spoil the sums and yet leave no table. Where time is up it says so.
+        """
+        deadline = time.monotonic() + SPARE_SECONDS
+        others, numbers = _ranges(range(proved.low, proved.high + 1), self._top), list(proved.numbers)
 
         def holds(some: Sequence[int]) -> bool:
-            found = self.interval(some, record)
-            return low <= found[0] and found[1] <= high
+            return self._table(some, numbers, proved.record, others, deadline) is None
+
+        try:
+            kept, whole = _spared(numbers, holds, deadline)
+        except OutOfTime:
+            return replace(proved, irreducible=False)
+        if len(kept) == len(numbers):
+            return replace(proved, irreducible=proved.irreducible and whole)
+        return replace(proved, numbers=tuple(kept), lower=None, upper=None, irreducible=whole)
+
+    def _by_sums(
+        self, numbers: Sequence[int], record: int, low: Exact, high: Exact, exact: bool
+    ) -> Proved | None:
+        least, most = (low, high) if exact else (ceil(low), floor(high))
+
+        def inside(ends: tuple[Exact, Exact]) -> bool:
+            from_, to = ends if exact else (ceil(ends[0]), floor(ends[1]))
+            return least <= from_ and to <= most
+
+        def holds(some: Sequence[int]) -> bool:
+            return inside(self.interval(some, record))
 
         if not holds(numbers):
             return None
@@ -109,11 +150,11 @@ class Claims:
         lower, upper = ends
         assert lower is not None
         assert upper is not None
-        if ceil(lower.bound) < low or floor(upper.bound) > high:
+        if not inside((lower.bound, upper.bound)):
             return None
-        return Proved(
-            record, ceil(lower.bound), floor(upper.bound), tuple(kept), "reals", lower, upper, whole
-        )
+        from_, to = ceil(lower.bound), floor(upper.bound)
+        kind: Kind = "reals" if lower.bound == upper.bound or from_ < to else "integers"
+        return Proved(record, from_, to, tuple(kept), kind, lower, upper, whole)
 
     def support(self, numbers: Sequence[int], record: int) -> list[int]:
         """Answers that suffice for both ends by reals: those with a multiplier, and extremes near them."""

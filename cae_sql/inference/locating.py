@@ -21,7 +21,7 @@ from cae_sql.inference.runs import Effort, Runs
 from cae_sql.inference.search import search
 from cae_sql.inference.solver import Floats
 from cae_sql.inference.spreading import spread
-from cae_sql.inference.standing import APPROXIMATE, EXACT, KEEPS, Standing, state_of
+from cae_sql.inference.standing import APPROXIMATE, EXACT, KEEPS, Standing, state_by_reals, state_of
 from cae_sql.inference.witnesses import choose_witnesses, only
 
 WORLDS = 96
@@ -169,7 +169,11 @@ class Locating:
             least, most = intervals(solved, wanted)
             self._note_support(solved)
         for atom in atoms.tolist():
-            self._note(int(self.first[atom]), ceil(least[atom]), floor(most[atom]), reals)
+            record = int(self.first[atom])
+            self._note(record, ceil(least[atom]), floor(most[atom]))
+            if reals:
+                state = state_by_reals(least[atom], most[atom], self.state)
+                self.standing.by_reals[record] = max(int(self.standing.by_reals[record]), state)
 
     def _note_support(self, solved: Solved) -> None:
         """Of large systems: which answers the bounds were proved by."""
@@ -199,14 +203,11 @@ class Locating:
             if pins is not None and self.runs.push_from(atom, totals, pins, turn):
                 return
 
-    def _note(self, record: int, low: int, high: int, reals: bool) -> None:
+    def _note(self, record: int, low: int, high: int) -> None:
         standing = self.standing
         standing.low[record] = max(low, int(standing.low[record]))
         standing.high[record] = min(high, int(standing.high[record]))
         left = np.arange(standing.low[record], standing.high[record] + 1)
-        if reals:
-            state = self.state(np.arange(low, high + 1))
-            standing.by_reals[record] = max(int(standing.by_reals[record]), state)
         standing.by_integers[record] = max(int(standing.by_integers[record]), self.state(left))
 
     def state(self, values: Ints) -> int:
@@ -263,7 +264,7 @@ class Locating:
                 return
         if program.whole and rest == 0:
             value = int(self.standing.truth[record])
-            self._note(record, value, value, reals=False)
+            self._note(record, value, value)
             program.integer.bound(int(np.searchsorted(program.atoms, atom)), value, value)
 
     def _enough_values(self, atom: int, record: int) -> None:
@@ -292,7 +293,7 @@ class Locating:
         if low is None or high is None:
             self.standing.open[record] = True
             return
-        self._note(record, low, high, reals=False)
+        self._note(record, low, high)
         state = int(self.standing.by_integers[record])
         self.standing.open[record] = state == KEEPS and runs.high[atom] - runs.low[atom] < runs.need
 

@@ -9,10 +9,16 @@ from math import lcm
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import qr
 
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.solver import Outcome
+
+MOST_EXACT = 96
+"""Multipliers up to which they are solved for exactly: it takes that number cubed steps on long numbers."""
+NEAR_WHOLE = 1e-6
+"""Distance at which an optimum seems to be whole, and a reduced cost 0."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +43,10 @@ class Proof:
     """(k,) right-hand sides of all sums."""
 
     def best(self, column: int, sign: int, outcome: Outcome) -> Multipliers:
-        """Rational multipliers near the duals, and exactly what they prove; the best of a few roundings."""
+        """Rational multipliers near the duals, and exactly what they prove; the best of a few roundings.
+
+        Where the optimum seems to be a whole number and rounding misses it, they are solved for exactly.
+        """
         duals = outcome.duals[: len(self.rows)] * sign
         best: Multipliers | None = None
         for largest in (64, 10_000, 10**7):
@@ -53,7 +62,32 @@ class Proof:
             if abs(float(best.bound) - sign * outcome.value) <= 1e-9 * max(1.0, abs(outcome.value)):
                 break
         assert best is not None
+        goal = round(sign * outcome.value)
+        if best.bound == goal or abs(sign * outcome.value - goal) > NEAR_WHOLE:
+            return best
+        weights = self._vertex(column, duals)
+        if weights:
+            bound = self.proved(column, sign, weights)
+            if sign * (bound - best.bound) > 0:
+                return Multipliers(tuple(weights), tuple(weights.values()), bound)
         return best
+
+    def _vertex(self, column: int, duals: NDArray[np.float64]) -> dict[int, Fraction]:
+        """The duals without rounding: at a vertex, columns whose reduced cost is 0 say what they are."""
+        used = np.flatnonzero(np.abs(duals) > 1e-9)
+        if not 0 < len(used) <= MOST_EXACT:
+            return {}
+        rows = self.rows[used]
+        lines = np.array([self._line(int(row)) for row in rows], dtype=np.int64)
+        costs = np.zeros(len(self.atoms), dtype=np.int64)
+        costs[column] = 1
+        tight = np.flatnonzero(np.abs(costs - duals[used] @ lines) < NEAR_WHOLE)
+        if len(tight) < len(used):
+            return {}
+        _, order = qr(lines[:, tight].astype(np.float64), mode="r", pivoting=True)
+        basic = tight[order[: len(used)]]
+        found = solved_exactly(lines[:, basic].T.tolist(), costs[basic].tolist())
+        return {int(row): weight for row, weight in zip(rows, found, strict=False) if weight}
 
     @cached_property
     def _scales(self) -> list[int]:
@@ -88,6 +122,32 @@ class Proof:
         costs = reduced[used]
         edges = np.where((costs > 0) == (sign > 0), low[used], high[used]) * sizes[used]
         return Fraction(total + int((costs * edges.astype(kind)).sum()), scale)
+
+
+def solved_exactly(square: list[list[int]], right: list[int]) -> list[Fraction]:
+    """The solution of whole-numbered equations, by elimination without fractions; empty where there is none.
+
+    Args:
+        square: (n, n) coefficients.
+        right: (n,) right-hand sides.
+    """
+    rows = [[*line, end] for line, end in zip(square, right, strict=True)]
+    count, last = len(rows), 1
+    for place in range(count):
+        pivot = next((row for row in range(place, count) if rows[row][place]), None)
+        if pivot is None:
+            return []
+        rows[place], rows[pivot] = rows[pivot], rows[place]
+        head = rows[place]
+        for row in range(count):
+            if row != place:
+                factor = rows[row][place]
+                # every quotient is whole (Bareiss 1968)
+                rows[row] = [
+                    (head[place] * a - factor * b) // last for a, b in zip(rows[row], head, strict=True)
+                ]
+        last = head[place]
+    return [Fraction(rows[place][count], rows[place][place]) for place in range(count)]
 
 
 def rational(number: float, largest: int = 10**6) -> Fraction:

@@ -6,12 +6,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
-from math import ceil, floor
 
 import numpy as np
 
-from cae_sql.inference.answers import Answer, Ints
-from cae_sql.inference.bounds import Solved, few_intervals
+from cae_sql.inference.answers import Answer
+from cae_sql.inference.bounds import Exact, Solved, few_intervals
 from cae_sql.inference.irreducible import Claims
 from cae_sql.inference.knowledge import Knowledge
 
@@ -21,6 +20,8 @@ NEAR = (8, 24, 64)
 """Answers near to a record among which a proof is looked for first."""
 KEPT = 32
 """Systems of earlier times that are kept at once."""
+Judge = Callable[[Exact, Exact], int]
+"""The state that an interval (least, most) means."""
 
 
 def nearest(answers: Sequence[Answer], usable: Iterable[int], record: int, most: int, size: int) -> list[int]:
@@ -55,22 +56,19 @@ class Since:
         self._size, self._top, self._answers = size, top, answers
         self._systems: OrderedDict[int, Solved] = OrderedDict()
 
-    def by_reals(
-        self, record: int, state: int, state_of: Callable[[Ints], int], before: int, now: int
-    ) -> int:
+    def by_reals(self, record: int, state: int, judge: Judge, before: int, now: int) -> int:
         """How many answers it took until a record's state by linear programs was at least this.
 
         Args:
             record: The record.
             state: The state that it has with `now` answers.
-            state_of: The state that remaining values mean.
+            judge: The state that an interval means.
             before: Answers with which it was not so.
             now: Answers with which it is.
         """
         while now - before > 1:
             middle = (before + now) // 2
-            low, high = self._interval(middle, record)
-            if state_of(np.arange(low, high + 1)) >= state:
+            if judge(*self._interval(middle, record)) >= state:
                 now = middle
             else:
                 before = middle
@@ -80,7 +78,7 @@ class Since:
         self,
         record: int,
         state: int,
-        state_of: Callable[[Ints], int],
+        judge: Judge,
         before: int,
         now: int,
         support: Sequence[int],
@@ -92,15 +90,15 @@ class Since:
         claims = Claims(self._size, self._top, self._answers)
         near = (nearest(self._answers, range(now), record, most, self._size) for most in NEAR)
         for numbers in chain(near, [support] if support else []):
-            low, high = claims.interval(numbers, record)
-            if state_of(np.arange(low, high + 1)) < state:
+            ends = claims.interval(numbers, record)
+            if judge(*ends) < state:
                 continue
-            proved = claims.by_reals(claims.support(numbers, record), record, low, high)
+            proved = claims.by_reals(claims.support(numbers, record), record, *ends)
             last = max(proved.numbers, default=now - 1) + 1 if proved is not None else now
             return max(last, before + 1)
         return now
 
-    def _interval(self, count: int, record: int) -> tuple[int, int]:
+    def _interval(self, count: int, record: int) -> tuple[Exact, Exact]:
         if count not in self._systems:
             known, sums = Knowledge.of(self._size, self._top, list(self._answers[:count]))
             self._systems[count] = Solved(replace(known, extremes=()), sums)
@@ -109,4 +107,4 @@ class Since:
         system = self._systems[count]
         atom = int(system.known.atoms.labels[record])
         least, most = few_intervals(system, np.array([atom]))
-        return ceil(least[atom]), floor(most[atom])
+        return least[atom], most[atom]

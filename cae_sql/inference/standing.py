@@ -13,19 +13,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import ceil, floor
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.inference.answers import Answer, Ints, Query
-from cae_sql.inference.bounds import LARGE
+from cae_sql.inference.bounds import LARGE, Exact
 from cae_sql.inference.combination import Combinations
 from cae_sql.inference.judging import Standard
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.middle import Middle
 from cae_sql.inference.sieves import Sifted
-from cae_sql.inference.since import Since
+from cae_sql.inference.since import Judge, Since
 
 KEEPS, APPROXIMATE, EXACT = 0, 1, 2
 """What is known of a record: it keeps the standard as far as known, less remains, one value remains."""
@@ -48,6 +49,16 @@ def state_of(values: Ints, standard: Standard) -> int:
     if width >= standard.need and width == len(values) - 1:
         return KEEPS
     return KEEPS if standard.accepts is not None and standard.accepts(values) else APPROXIMATE
+
+
+def state_by_reals(least: Exact, most: Exact, state_of: Callable[[Ints], int]) -> int:
+    """What an interval over the reals means; one value only where both ends are that value.
+
+    Where the ends leave one value because no other lies on the grid, the grid has a part in it: by reals
+    alone the record is located approximately.
+    """
+    state = state_of(np.arange(ceil(least), floor(most) + 1))
+    return state if least == most else min(state, APPROXIMATE)
 
 
 class Standing:
@@ -297,7 +308,8 @@ class Standing:
         now = len(self.answers)
         integers, reals = self.by_integers != before[0], self.by_reals != before[1]
         self.since_integers[integers], self.since_reals[reals] = now, now
-        self._look_back(np.flatnonzero((integers | reals) & (self.looked < self.before) & loose), look.state)
+        late = (self.looked < self.before) & loose
+        self._look_back(np.flatnonzero(integers & late), np.flatnonzero(reals & late), look.state)
         self.looked[~skipped] = now
         self.before = now
 
@@ -313,21 +325,33 @@ class Standing:
         first = int(self.known.members[0][self.known.members[1][atom]])
         return sorted(self.support.get(first, ()))
 
-    def _look_back(self, late: Ints, state_of: Callable[[Ints], int]) -> None:
-        """When it was that records were located who have not been looked at since."""
+    def _look_back(self, integers: Ints, reals: Ints, state_of: Callable[[Ints], int]) -> None:
+        """When records were located, by integers and by reals, that have not been looked at since."""
         back = Since(len(self.truth), self.top, self.answers)
-        for record in late.tolist():
-            state = int(self.by_reals[record])
-            if state == KEEPS:
-                continue  # an extreme that must be attained, or the grid, locates it: known from now on
+        large = self.known.count > LARGE
+
+        def since(record: int, state: int, judge: Judge) -> int:
             before, now = int(self.looked[record]), len(self.answers)
-            if self.known.count <= LARGE:
-                since = back.by_reals(record, state, state_of, before, now)
-            else:
-                since = back.by_few(record, state, state_of, before, now, self.support_of(record))
-            self.since_reals[record] = since
-            if int(self.by_integers[record]) == state:
-                self.since_integers[record] = since
+            if large:
+                return back.by_few(record, state, judge, before, now, self.support_of(record))
+            return back.by_reals(record, state, judge, before, now)
+
+        def by_reals(least: Exact, most: Exact) -> int:
+            return state_by_reals(least, most, state_of)
+
+        def on_the_grid(least: Exact, most: Exact) -> int:
+            return state_of(np.arange(ceil(least), floor(most) + 1))
+
+        for record in reals.tolist():
+            self.since_reals[record] = since(record, int(self.by_reals[record]), by_reals)
+        known = set(reals.tolist())
+        for record in integers.tolist():
+            state = int(self.by_integers[record])
+            if state == int(self.by_reals[record]) and record in known:
+                self.since_integers[record] = self.since_reals[record]
+            elif self.by_reals[record] != KEEPS:
+                # where rounding does not show it, integer programs do: known from now on
+                self.since_integers[record] = since(record, state, on_the_grid)
 
 
 def _same(before: Knowledge, after: Knowledge) -> bool:

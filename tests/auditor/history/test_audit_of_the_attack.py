@@ -18,7 +18,7 @@ from auditor.history.findings import Finding, Findings
 from auditor.history.statement import Logged
 
 STATEMENTS = 36
-"""By integers everybody is located from the 22nd on, by reals from the 34th."""
+"""By integers everybody is located from the 22nd on, by reals all with the 34th (found by SciPy as well)."""
 POLICY = """
 [protect]
 table = "loans"
@@ -95,7 +95,7 @@ def test_every_record_of_the_attack_is_found_disclosed(attacked: tuple[Path, lis
     by_reals = sorted(each.by_reals.number for each in found if each.by_reals is not None)
     assert (first[0], first[-1]) == (19, 22)
     assert len(by_reals) == len(found)
-    assert (by_reals[0], by_reals[-1]) == (22, 34)
+    assert (by_reals[0], by_reals[-1]) == (34, 34)
 
 
 def test_no_other_table_agrees_with_the_answers_of_a_certificate(

@@ -13,9 +13,9 @@ from cae_sql.inference import paying, reserves, shown
 from cae_sql.inference.center import Center
 from cae_sql.inference.exchange import Tables
 from cae_sql.inference.prospect import Prospect
-from cae_sql.inference.reserves import Reserves, choose
+from cae_sql.inference.reserves import Ground, Reserves, choose
 from cae_sql.inference.shown import Showing, Shown, bounds_of, hold
-from cae_sql.inference.swaps import Swaps
+from cae_sql.inference.swaps import Swaps, named
 
 from .families import Families, Values, families_at_random, families_of, grid_at_random
 from .told import Ints
@@ -311,3 +311,44 @@ def test_of_nine_with_two_each_most_is_shown_that_one_of_them_may_have() -> None
     assert without is not None
     assert these.own[firsts].all()
     assert not without.own[firsts].any()
+
+
+def told_by_few() -> tuple[Swaps, Ground]:
+    """Pairs that differ in one sum; all are in a second, and a third tells a few who are less roomy."""
+    pairs, few = 3_000, 20
+    marks = np.zeros((2 * pairs + few, 3), dtype=np.int8)
+    marks[:, 1] = 1
+    marks[:pairs, 0] = 1
+    marks[2 * pairs :, 2] = 1
+    room = np.full(len(marks), 8)
+    room[2 * pairs :] = 4
+    names = named(np.zeros(len(marks), dtype=np.uint64), marks.T.astype(np.int32), 0)
+    swaps = Swaps(np.arange(pairs), np.arange(pairs) + pairs, names, 3)
+    return swaps, Ground(marks, np.arange(len(marks)), np.zeros((0, len(marks)), np.int32), room, 8)
+
+
+def test_a_sum_that_few_atoms_tell_from_others_has_reserves_too() -> None:
+    """None of these few is among the roomiest, and no swap changes the sum."""
+    swaps, ground = told_by_few()
+    assert len(ground.room) > 2 * reserves.ATOMS
+    found = choose(swaps, ground, np.zeros(len(ground.room), dtype=np.bool_))
+    assert found is not None
+    assert not found.empty.any()
+    changed = ground.marks[found.gain].astype(int) - np.where(
+        found.give[:, None] >= 0, ground.marks[found.give], 0
+    )
+    assert (changed[:, 2] != 0).any()
+
+
+def test_a_difference_whose_parts_all_went_to_others_does_not_cost_the_rest_their_reserves() -> None:
+    """Two kinds of swaps need the same few parts: one of them gets none, and others stand in."""
+    marks = np.array([[1, 0], [0, 1], [0, 0]] * 40, dtype=np.int8)
+    # the second kind has nothing but parts that the first takes
+    gain = np.concatenate([np.arange(0, 120, 3), np.array([1])])
+    give = np.concatenate([np.arange(1, 121, 3), np.array([2])])
+    names = named(np.zeros(120, dtype=np.uint64), marks.T.astype(np.int32), 0)
+    room = np.full(120, 4)
+    ground = Ground(marks, np.arange(120), np.zeros((0, 120), np.int32), room, 4)
+    found = choose(Swaps(gain, give, names, 2), ground, np.zeros(120, dtype=np.bool_))
+    assert found is not None
+    assert len(np.unique(found.parts)) == len(found.parts)
