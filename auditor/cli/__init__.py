@@ -4,8 +4,8 @@ Promise: exit status 0 answered or nothing found; 1 internal error; 2 usage, pol
 or beyond the limit; 4 unsupported. An error is one clear line on stderr, no traceback unless CAE_SQL_DEBUG
 is set. Everything heavy is imported by the command that needs it, so help is quick.
 
-    app.py          the commands; attacking.py, measuring.py, users.py: those of attacks, of the measure in SQL,
-                    and of who may connect
+    app.py          the commands; attacking.py, measuring.py, users.py: those of attacks, of the measure in
+                    SQL, and of who may connect
     show.py         decisions and rows as a table, CSV or JSON
 """
 

@@ -1,4 +1,4 @@
-"""Multipliers of sums: what they prove is exact, and where an optimum is whole it is not missed by rounding."""
+"""What multipliers of sums prove is exact, and where an optimum is whole it is not missed by rounding."""
 
 from __future__ import annotations
 
