@@ -27,11 +27,11 @@ GOAL = 4
 FEWEST, MOST_BASES = 3, 16
 WORTH = 0.25
 """A basis that takes half of the records less far, of what they need, is no help beyond the fewest."""
-MOST_BYTES = 4 * 10**8
+MOST_BYTES = 12 * 10**8
 """What bases may take, all together."""
 SPARED = 0.01
 """What basic atoms and reserves give of what is missing, in proportion to others."""
-RESERVED = 3
+RESERVED = 8
 """Reserves that get room, for each sum."""
 SAMPLED = 2_000
 """Atoms on which it is seen whether there are enough bases."""

@@ -30,7 +30,7 @@ SINGLE = 20_000
 """From so many parts on single floats are taken, and rounded down."""
 FINE = 10**6
 """Also where a record and an insider have more steps to go: floats do not tell such fractions apart."""
-RESERVES = 5
+RESERVES = 8
 """That are looked at, for those whom the bases leave open."""
 FURTHER = 6
 """Bases that may be made for those whom the others leave open."""
