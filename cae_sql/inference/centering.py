@@ -31,8 +31,10 @@ MOST_BYTES = 12 * 10**8
 """What bases may take, all together."""
 SPARED = 0.01
 """What basic atoms and reserves give of what is missing, in proportion to others."""
-RESERVED = 8
-"""Reserves that get room, for each sum."""
+RESERVED, FEW_RESERVED = 8, 3
+"""Reserves that get room, for each sum; beyond the fewest as long as there are enough others."""
+MOST_PAYING = 0.1
+"""Part of the atoms that reserves may be, beyond the fewest: what they need the others give."""
 SAMPLED = 2_000
 """Atoms on which it is seen whether there are enough bases."""
 STEPS, ROUNDS = 20_000, 12
@@ -137,8 +139,10 @@ def reserved(center: Center) -> list[Reserves]:
     used, found = center.boxes.high == center.boxes.low, list[Reserves]()
     if center.swaps is None:
         return found
-    ground = _ground(center)
-    for _ in range(RESERVED):
+    ground, before = _ground(center), int(np.count_nonzero(used))
+    for number in range(RESERVED):
+        if number >= FEW_RESERVED and np.count_nonzero(used) - before > MOST_PAYING * center.count:
+            break
         some = choose(center.swaps, ground, used)
         if some is None:
             break
