@@ -48,6 +48,11 @@ class Answer:
         """Column names."""
         return list(self._table.column_names)
 
+    @property
+    def types(self) -> tuple[str, ...]:
+        """DuckDB's type of each column, as text."""
+        return self._types
+
     def fetchall(self) -> list[tuple[Any, ...]]:
         """The rows that are left."""
         rows = self._all()[self._next :]

@@ -96,7 +96,7 @@ class Database:
         self.limits = Limits()
         """What each call of `ask`, `finish` and `run_public` may take; may be replaced at any time."""
         self._loaded = loaded
-        self._cursors: set[duckdb.DuckDBPyConnection] = set()
+        self._cursors: dict[duckdb.DuckDBPyConnection, int] = {}
         self._lock = threading.Lock()
         self._groups: OrderedDict[Plan, tuple[list[Groups], list[Asked]]] = OrderedDict()
 
@@ -227,11 +227,16 @@ class Database:
             raise ValueError("the plan reads protected values; use ask and finish")
         return self.finish(plan, ())
 
-    def cancel(self) -> None:
-        """Interrupt what runs; it raises `StatementFailed`."""
+    def cancel(self, thread: int | None = None) -> None:
+        """Interrupt what runs; it raises `StatementFailed`.
+
+        Args:
+            thread: Identifier of the thread whose statement is meant; by default all are.
+        """
         with self._lock:
-            for cursor in self._cursors:
-                cursor.interrupt()
+            for cursor, owner in self._cursors.items():
+                if thread in (None, owner):
+                    cursor.interrupt()
 
     def close(self) -> None:
         """Release the instance and its memory."""
@@ -305,10 +310,10 @@ class Database:
         # One cursor per run: what a run registers is seen by that run alone.
         cursor = self._loaded.connection.cursor()
         with self._lock:
-            self._cursors.add(cursor)
+            self._cursors[cursor] = threading.get_ident()
         try:
             yield cursor
         finally:
             with self._lock:
-                self._cursors.discard(cursor)
+                self._cursors.pop(cursor, None)
             cursor.close()

@@ -8,6 +8,7 @@ AuditorError
 ├── StatementError              the statement or the user is not text, or the dialect none that is offered
 ├── LogError                    a query log that is none, or lacks what is needed to read it
 ├── UsersError                  a users file that cannot be used; names line and what would do
+├── ServingError                a server that cannot listen where and as it is told to; names what would do
 ├── QueryRefused                the limit would be passed; `.decision`
 └── QueryUnsupported            the statement is not understood; `.decision`
 """
@@ -58,6 +59,10 @@ class LogError(AuditorError):
 
 class UsersError(AuditorError):
     """A users file that cannot be used, or a user who cannot be added; names line and what would do."""
+
+
+class ServingError(AuditorError):
+    """A server that cannot listen where it is told to, or a certificate that cannot be used."""
 
 
 class QueryRefused(AuditorError):

@@ -28,7 +28,7 @@ from auditor.knowledge import Knowledge, Party, Reads
 from auditor.ledger import Binding, Entry, KnownAnswer, Ledger
 from auditor.policy import Dialect, Policy
 from auditor.remembering import Memory, Remembered, Settled
-from auditor.sql import Unsupported
+from auditor.sql import Schema, Unsupported
 from auditor.sql.apart import understand
 from auditor.suppressing import Suppression, units_of, verdict_of
 
@@ -189,6 +189,33 @@ class Gate:
             decision = self._checked_groups(ask, asked) if self._by_group(ask) else self._checked(ask, asked)
             self._record(ask, decision)
         return decision
+
+    def describe(
+        self, sql: str, parameters: Parameters = None, dialect: Dialect | None = None
+    ) -> tuple[tuple[str, str], ...]:
+        """Names and DuckDB's types of the columns that a statement gives; looks at no data, records nothing.
+
+        Raises:
+            QueryUnsupported: the statement is not understood.
+        """
+        ask = checked(Ask(sql, parameters, PUBLISHER, dialect=dialect or self.policy.dialect))
+        found = understand(ask.sql, ask.parameters, self._database.schema, dialect=ask.dialect)
+        if isinstance(found, Unsupported):
+            raise QueryUnsupported(Decision("unsupported", found.code, found.message, found.hint))
+        return tuple(zip(found.columns, found.types, strict=True))
+
+    @property
+    def schema(self) -> Schema:
+        """What statements may name."""
+        return self._database.schema
+
+    def cancel(self, thread: int) -> None:
+        """Interrupt the statement that a thread runs, as far as it is in the database just now.
+
+        Args:
+            thread: Its identifier. A decision is not interrupted: it ends within `decision.timeout`.
+        """
+        self._database.cancel(thread)
 
     def _checked(self, ask: Ask, asked: list[Asked]) -> Decision:
         person = self._knowledge.of(ask.user)

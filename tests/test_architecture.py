@@ -23,10 +23,13 @@ FORBIDDEN: Mapping[str, frozenset[str]] = {
 """What a package may not import, at top level or inside a function."""
 
 HOMES: Mapping[str, tuple[str, ...]] = {
+    "asyncio": ("auditor.proxy.server",),
     "highspy": ("cae_sql.inference.solver",),
     "jinja2": ("auditor.report",),
+    "socket": ("auditor.proxy.server",),
     "sqlalchemy": ("auditor.ledger",),
     "sqlite3": ("auditor.ledger",),
+    "ssl": ("auditor.proxy.server",),
     "typer": ("auditor.cli",),
 }
 """Libraries that one module or package knows, its submodules included."""

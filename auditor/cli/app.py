@@ -15,6 +15,7 @@ from auditor.cli import show
 from auditor.cli.attacking import attack
 from auditor.cli.auditing import audit
 from auditor.cli.measuring import curve, sql
+from auditor.cli.serving import serve
 from auditor.cli.show import Format
 from auditor.cli.users import users
 from auditor.errors import PolicyError, QueryRefused, QueryUnsupported
@@ -200,6 +201,7 @@ app.command()(attack)
 app.command()(audit)
 app.command()(sql)
 app.command()(curve)
+app.command()(serve)
 app.add_typer(users, name="users")
 
 

@@ -142,6 +142,10 @@ class Answering:
         """Rows of encoded values, None for NULL; any number at a time, columns through `zip(*columns)`."""
         self._answer(Backend.DATA_ROW, backend.data_rows(rows))
 
+    def data_row_messages(self, messages: bytes) -> None:
+        """Rows as whole DataRow messages, as `auditor.proxy.values.RowWriter` makes them in a thread."""
+        self._answer(Backend.DATA_ROW, messages)
+
     def command_complete(self, tag: str) -> None:
         """The end of one result."""
         self._answer(Backend.COMMAND_COMPLETE, backend.command_complete(tag))

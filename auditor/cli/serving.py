@@ -1,0 +1,80 @@
+"""`cae-sql serve`: the gate behind PostgreSQL's protocol."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from auditor.errors import ServingError
+
+if TYPE_CHECKING:
+    from auditor.proxy.server import Address
+
+Database = Annotated[Path, typer.Argument(help="The DuckDB file that holds the protected table.")]
+
+
+def serve(
+    database: Database,
+    policy: Annotated[Path, typer.Option("-p", "--policy", help="The policy (TOML).")],
+    listen: Annotated[
+        str, typer.Option("--listen", metavar="HOST:PORT", help="Where to listen.")
+    ] = "127.0.0.1:5432",
+    users: Annotated[Path, typer.Option("--users", metavar="FILE", help="The users file.")] = Path(
+        "cae-sql.users"
+    ),
+    certificate: Annotated[
+        Path | None, typer.Option("--tls-cert", metavar="FILE", help="The server's certificate (PEM).")
+    ] = None,
+    key: Annotated[
+        Path | None, typer.Option("--tls-key", metavar="FILE", help="The certificate's key (PEM).")
+    ] = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option("--metrics", metavar="HOST:PORT", help="Where /metrics and /health are answered."),
+    ] = None,
+    connections: Annotated[int, typer.Option("--max-connections", min=1, help="Connections in all.")] = 100,
+    per_user: Annotated[
+        int, typer.Option("--max-connections-per-user", min=1, help="Connections of one user.")
+    ] = 20,
+    timeout: Annotated[
+        float, typer.Option("--statement-timeout", min=0.1, help="Seconds for one statement.")
+    ] = 60.0,
+) -> None:
+    """Let PostgreSQL's clients ask through the gate: psql, drivers, notebooks, BI tools."""
+    from auditor.gate import Gate
+    from auditor.policy import Policy
+    from auditor.proxy.observing import Log
+    from auditor.proxy.server import Serving, Times, run
+    from auditor.proxy.sources import Sources
+    from auditor.proxy.users import read_users
+
+    serving = Serving(
+        _address(listen),
+        users,
+        certificate,
+        key,
+        None if metrics is None else _address(metrics),
+        connections,
+        per_user,
+        times=Times(statement=timeout),
+    )
+    names = list(read_users(users).by_name)
+    with Gate.open(database, Policy.load(policy)) as gate:
+        sources = Sources(gate, database.stem, names)
+        try:
+            run(sources, serving, Log(sys.stderr))
+        finally:
+            sources.close()
+
+
+def _address(text: str) -> Address:
+    from auditor.proxy.server import Address
+
+    host, _, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not host or not port.isdecimal() or int(port) > 65_535:
+        raise ServingError(f"{text!r} is no address; write HOST:PORT, such as 127.0.0.1:5432")
+    return Address(host, int(port))

@@ -1,0 +1,121 @@
+"""What operators see: a line of JSON for each event, and counters for Prometheus. Never a statement or value.
+
+A failure of ours is logged with the type of the exception and the places in the code: its text could quote
+what a client sent or what the data hold.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TextIO
+
+from auditor.proxy.session.session import Observer
+
+BUCKETS = (0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0)
+"""Upper ends, in seconds, of what statements are counted by."""
+_MAX_FRAMES = 40
+
+
+class Log:
+    """Lines of JSON."""
+
+    def __init__(self, stream: TextIO, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._stream, self._clock = stream, clock
+        self._lock = threading.Lock()
+
+    def write(self, event: str, **fields: object) -> None:
+        """One line; a stream that is gone is no reason to stop."""
+        line = {"time": self._clock().isoformat(timespec="milliseconds"), "event": event, **fields}
+        with self._lock:
+            try:
+                self._stream.write(json.dumps(line, ensure_ascii=True) + "\n")
+                self._stream.flush()
+            except (OSError, ValueError):
+                return
+
+
+class Metrics:
+    """Counters of one server."""
+
+    def __init__(self) -> None:
+        self.connections = 0
+        """Open now."""
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._buckets = [0] * (len(BUCKETS) + 1)
+        self._seconds = 0.0
+        self._lock = threading.Lock()
+
+    def count(self, name: str, labels: str = "") -> None:
+        """One more of something."""
+        with self._lock:
+            self._counts[name, labels] += 1
+
+    def took(self, seconds: float) -> None:
+        """One statement's time."""
+        with self._lock:
+            place = next((i for i, end in enumerate(BUCKETS) if seconds <= end), len(BUCKETS))
+            self._buckets[place] += 1
+            self._seconds += seconds
+
+    def text(self) -> str:
+        """Everything in Prometheus's text format."""
+        with self._lock:
+            lines = ["# TYPE cae_sql_connections gauge", f"cae_sql_connections {self.connections}"]
+            for name in sorted({name for name, _ in self._counts}):
+                lines.append(f"# TYPE cae_sql_{name}_total counter")
+                for (each, labels), count in sorted(self._counts.items()):
+                    if each == name:
+                        lines.append(f"cae_sql_{name}_total{labels} {count}")
+            lines.append("# TYPE cae_sql_statement_seconds histogram")
+            total = 0
+            for end, count in zip((*BUCKETS, "+Inf"), self._buckets, strict=True):
+                total += count
+                lines.append(f'cae_sql_statement_seconds_bucket{{le="{end}"}} {total}')
+            lines += [
+                f"cae_sql_statement_seconds_sum {self._seconds:.6f}",
+                f"cae_sql_statement_seconds_count {total}",
+            ]
+        return "\n".join(lines) + "\n"
+
+
+class Watcher(Observer):
+    """Writes down what one connection does."""
+
+    def __init__(self, log: Log, metrics: Metrics, connection: int) -> None:
+        self._log, self._metrics, self._connection = log, metrics, connection
+
+    def authenticated(self, user: str, role: str) -> None:
+        """Somebody has come in."""
+        self._metrics.count("authentications", '{result="ok"}')
+        self._log.write("authenticated", connection=self._connection, user=user, role=role)
+
+    def rejected(self, user: str, sqlstate: str) -> None:
+        """Somebody has not."""
+        self._metrics.count("authentications", '{result="failed"}')
+        self._log.write("rejected", connection=self._connection, user=user[:63], sqlstate=str(sqlstate))
+
+    def answered(self, verdict: str, code: str, seconds: float) -> None:
+        """A statement was dealt with."""
+        self._metrics.count("statements", f'{{verdict="{verdict}"}}')
+        self._metrics.took(seconds)
+        self._log.write(
+            "statement",
+            connection=self._connection,
+            verdict=verdict,
+            code=code,
+            milliseconds=round(seconds * 1000, 1),
+        )
+
+    def failed(self, error: Exception) -> None:
+        """A mistake of ours."""
+        self._metrics.count("internal_errors")
+        frames = traceback.extract_tb(error.__traceback__)[-_MAX_FRAMES:]
+        places = [f"{frame.filename.rpartition('/')[2]}:{frame.lineno} {frame.name}" for frame in frames]
+        self._log.write(
+            "internal error", connection=self._connection, type=type(error).__name__, traceback=places
+        )

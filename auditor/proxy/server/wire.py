@@ -1,0 +1,140 @@
+"""The bytes of one socket: read when they are wanted, written no faster than the client takes them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+
+HELD = 256 << 10
+"""Bytes that are read ahead of the session; then the socket is not read any more."""
+
+
+class Lost(Exception):
+    """The client is gone."""
+
+
+class Wire(asyncio.Protocol):
+    """One socket, before and after TLS."""
+
+    def __init__(self) -> None:
+        self.transport: asyncio.Transport | None = None
+        self.gone = asyncio.Event()
+        """Set when nothing more will come from the client."""
+        self._received = bytearray()
+        self._arrived = asyncio.Event()
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self._closed = False
+
+    # --- asyncio's part
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The socket is open."""
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes came."""
+        self._received += data
+        if len(self._received) >= HELD and self.transport is not None:
+            with contextlib.suppress(RuntimeError):
+                self.transport.pause_reading()
+        self._arrived.set()
+
+    def eof_received(self) -> bool:
+        """The client sends no more; what is queued may still be taken."""
+        self.gone.set()
+        self._arrived.set()
+        return True
+
+    def connection_lost(self, _: Exception | None) -> None:
+        """The socket is closed."""
+        self._closed = True
+        self.gone.set()
+        self._arrived.set()
+        self._writable.set()
+
+    def pause_writing(self) -> None:
+        """The client is slow."""
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        """The client has caught up."""
+        self._writable.set()
+
+    # --- the session's part
+
+    async def read(self) -> bytes:
+        """What has come; nothing at the end."""
+        while not self._received and not self.gone.is_set():
+            self._arrived.clear()
+            await self._arrived.wait()
+        data = bytes(self._received)
+        self._received.clear()
+        if self.transport is not None and not self._closed:
+            with contextlib.suppress(RuntimeError):
+                self.transport.resume_reading()
+        return data
+
+    def write(self, data: bytes) -> None:
+        """Send without waiting.
+
+        Raises:
+            Lost: there is nobody to send to.
+        """
+        if self._closed or self.transport is None or self.transport.is_closing():
+            raise Lost
+        self.transport.write(data)
+
+    async def send(self, data: bytes, patience: float) -> None:
+        """Send, and wait until the client has taken most of it.
+
+        Raises:
+            Lost: there is nobody to send to, or not within the patience.
+        """
+        if data:
+            self.write(data)
+        try:
+            await asyncio.wait_for(self._writable.wait(), patience)
+        except TimeoutError:
+            self.abort()
+            raise Lost from None
+        if self._closed:
+            raise Lost
+
+    async def start_tls(self, context: ssl.SSLContext, patience: float) -> None:
+        """Speak TLS from here on; what was read before is refused.
+
+        Raises:
+            Lost: the handshake failed.
+        """
+        if self.transport is None or self._received:
+            raise Lost
+        # Nothing is awaited between the answer S and here: no byte can come in between unencrypted.
+        loop = asyncio.get_running_loop()
+        try:
+            made = await loop.start_tls(
+                self.transport, self, context, server_side=True, ssl_handshake_timeout=patience
+            )
+        except (OSError, ssl.SSLError, ValueError, RuntimeError):
+            self.abort()
+            raise Lost from None
+        if made is None:
+            raise Lost
+        self.transport = made
+
+    def close(self) -> None:
+        """Close once what is queued is sent."""
+        if self.transport is not None:
+            self.transport.close()
+
+    def abort(self) -> None:
+        """Close at once."""
+        if self.transport is not None:
+            self.transport.abort()
+
+    def address(self, which: str) -> tuple[str, int] | None:
+        """`sockname` or `peername`, where they are an address and a port."""
+        found = None if self.transport is None else self.transport.get_extra_info(which)
+        return (str(found[0]), int(found[1])) if isinstance(found, tuple) and len(found) >= 2 else None

@@ -1,0 +1,337 @@
+"""What a statement is: a query, or one of the commands that a session answers itself.
+
+Promises to look at the first words alone; a statement that is no command and is not refused here by name is a
+`Select`, which the catalogue or the gate judges. What would change data or wait for other sessions has its
+SQLSTATE and its hint in a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import islice
+
+from auditor.proxy.protocol.sqlstate import ProtocolError, SqlState
+from auditor.proxy.session import commands as c
+from auditor.proxy.session.lexing import Lexeme, lexemes
+
+_WORDS = 200
+"""Lexemes of a command that are read; DECLARE's query is not among them."""
+
+
+_READ_ONLY = (
+    SqlState.INSUFFICIENT_PRIVILEGE,
+    "This server answers queries; the database cannot be changed through it.",
+)
+_ALONE = (SqlState.FEATURE_NOT_SUPPORTED, "Sessions do not hear of each other here.")
+_PREPARE = (
+    SqlState.FEATURE_NOT_SUPPORTED,
+    "Use your driver's prepared statements (the protocol's Parse and Bind).",
+)
+REFUSED: Mapping[str, tuple[SqlState, str]] = {
+    **dict.fromkeys(
+        ("insert", "update", "delete", "merge", "truncate", "create", "alter", "drop", "grant", "revoke",
+         "comment", "import", "refresh", "reindex", "cluster", "vacuum", "analyze", "reassign", "security",
+         "checkpoint", "install", "load", "attach", "detach", "export", "pragma"),
+        _READ_ONLY,
+    ),
+    **dict.fromkeys(("listen", "notify"), _ALONE),
+    **dict.fromkeys(("prepare", "execute"), _PREPARE),
+    "copy": (SqlState.FEATURE_NOT_SUPPORTED, "Ask with SELECT; in psql, \\g FILE writes a file."),
+    "explain": (SqlState.FEATURE_NOT_SUPPORTED, "A plan would tell of the data; ask the query itself."),
+    **dict.fromkeys(("do", "call"), (SqlState.FEATURE_NOT_SUPPORTED, "There are no procedures here.")),
+    "lock": (SqlState.FEATURE_NOT_SUPPORTED, "Nothing changes here, so nothing needs a lock."),
+}  # fmt: skip
+"""c.Commands that are refused by their first word, with the reason."""
+
+
+def classify(text: str) -> c.Command:
+    """What a statement is.
+
+    Raises:
+        ProtocolError: it is a command that is refused, or one that is written wrongly.
+    """
+    reader = _Reader(text)
+    first = reader.peek()
+    if first in REFUSED:
+        state, hint = REFUSED[first]
+        raise ProtocolError(state, f"{first.upper()} is not possible here", hint=hint)
+    read = _READERS.get(first)
+    if read is None:
+        return c.Select(text)
+    reader.skip()
+    return read(reader)
+
+
+class _Reader:
+    """The first words of a command."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._left = list(islice(lexemes(text), _WORDS))
+        self._left.reverse()
+
+    def peek(self) -> str:
+        """The next word in lower case; a sign as it is; empty for anything else, and at the end."""
+        if not self._left:
+            return ""
+        lexeme = self._left[-1]
+        return lexeme.value if lexeme.kind in ("word", "sign") else ""
+
+    def kind(self) -> str:
+        """The kind of the next lexeme; empty at the end."""
+        return self._left[-1].kind if self._left else ""
+
+    def skip(self) -> Lexeme:
+        """Take whatever is next."""
+        if not self._left:
+            raise ProtocolError(SqlState.SYNTAX_ERROR, "syntax error at end of input")
+        return self._left.pop()
+
+    def take(self, *words: str) -> str:
+        """Take the next word if it is one of these."""
+        found = self.peek()
+        if found and found in words:
+            self._left.pop()
+            return found
+        return ""
+
+    def name(self) -> str:
+        """Take a name."""
+        lexeme = self.skip()
+        if lexeme.kind not in ("word", "name"):
+            raise self.wrong(lexeme)
+        return lexeme.value
+
+    def rest(self) -> str:
+        """Take the rest of the text."""
+        text = self.text[self._left[-1].start :] if self._left else ""
+        self._left.clear()
+        return text
+
+    def end(self) -> None:
+        """Nothing may be left."""
+        if self._left:
+            raise self.wrong(self._left[-1])
+
+    def wrong(self, lexeme: Lexeme) -> ProtocolError:
+        """A syntax error there."""
+        said = f'syntax error at or near "{lexeme.written[:40]}"'
+        return ProtocolError(SqlState.SYNTAX_ERROR, said)
+
+
+def _begin(reader: _Reader) -> c.Command:
+    reader.take("work", "transaction")
+    # Isolation and access modes mean nothing where nothing changes.
+    return c.Begin("BEGIN")
+
+
+def _start(reader: _Reader) -> c.Command:
+    if not reader.take("transaction"):
+        raise reader.wrong(reader.skip())
+    return c.Begin("START TRANSACTION")
+
+
+def _commit(reader: _Reader) -> c.Command:
+    reader.take("work", "transaction")
+    return _ended(reader, commit=True)
+
+
+def _rollback(reader: _Reader) -> c.Command:
+    reader.take("work", "transaction")
+    if reader.take("to"):
+        reader.take("savepoint")
+        name = reader.name()
+        reader.end()
+        return c.RollbackTo(name)
+    return _ended(reader, commit=False)
+
+
+def _ended(reader: _Reader, commit: bool) -> c.Command:
+    if reader.take("prepared"):
+        raise ProtocolError(SqlState.FEATURE_NOT_SUPPORTED, "two-phase commit is not supported")
+    if reader.take("and"):
+        if not reader.take("no"):
+            raise ProtocolError(
+                SqlState.FEATURE_NOT_SUPPORTED, "AND CHAIN is not supported", hint="Send BEGIN after it."
+            )
+        reader.take("chain")
+    reader.end()
+    return c.End(commit)
+
+
+def _savepoint(reader: _Reader) -> c.Command:
+    name = reader.name()
+    reader.end()
+    return c.Savepoint(name)
+
+
+def _release(reader: _Reader) -> c.Command:
+    reader.take("savepoint")
+    name = reader.name()
+    reader.end()
+    return c.Release(name)
+
+
+def _set(reader: _Reader) -> c.Command:
+    scope = reader.take("session", "local")
+    local = scope == "local"
+    if reader.take("characteristics"):
+        return c.Tolerated("SET")
+    if scope != "session" and reader.take("transaction"):
+        return c.Tolerated("SET")
+    if reader.take("time"):
+        if not reader.take("zone"):
+            raise reader.wrong(reader.skip())
+        return c.Set("timezone", _value(reader), local)
+    if reader.take("names"):
+        return c.Set("client_encoding", _value(reader), local)
+    name = reader.name()
+    while reader.take("."):
+        name += f".{reader.name()}"
+    if name in ("role", "authorization"):
+        return _as_oneself(reader, name)
+    if not reader.take("=", "to"):
+        raise reader.wrong(reader.skip())
+    return c.Set(name, _value(reader), local)
+
+
+def _as_oneself(reader: _Reader, name: str) -> c.Command:
+    reader.take("=", "to")
+    if reader.take("none", "default"):
+        return c.Tolerated("SET")
+    what = "role" if name == "role" else "session authorization"
+    raise ProtocolError(
+        SqlState.INSUFFICIENT_PRIVILEGE, f"permission denied to set {what}", hint="Connect as that user."
+    )
+
+
+def _value(reader: _Reader) -> str | None:
+    """The values of a SET, as one text; None for DEFAULT."""
+    found: list[str] = []
+    while True:
+        sign = reader.take("-", "+").replace("+", "")
+        lexeme = reader.skip()
+        if lexeme.kind == "word" and lexeme.value in ("default", "local") and not found:
+            reader.end()
+            return None
+        if lexeme.kind not in ("word", "name", "text", "number"):
+            raise reader.wrong(lexeme)
+        found.append(sign + (lexeme.written if lexeme.kind == "word" else lexeme.value))
+        if not reader.take(","):
+            reader.end()
+            return ", ".join(found)
+
+
+def _reset(reader: _Reader) -> c.Command:
+    if reader.take("all"):
+        return c.ResetAll()
+    if reader.take("session"):
+        return c.Tolerated("RESET")
+    if reader.take("time"):
+        reader.take("zone")
+        return c.Set("timezone", None, tag="RESET")
+    name = reader.name()
+    while reader.take("."):
+        name += f".{reader.name()}"
+    reader.end()
+    return c.Tolerated("RESET") if name == "role" else c.Set(name, None, tag="RESET")
+
+
+def _show(reader: _Reader) -> c.Command:
+    if reader.peek() in ("tables", "columns", "databases"):
+        return c.Select(reader.text)  # DuckDB's, for the gate
+    if reader.take("time"):
+        reader.take("zone")
+        return c.Show("timezone")
+    if reader.take("transaction"):
+        return c.Show("transaction_isolation")
+    if reader.take("session"):
+        return c.Show("session_authorization")
+    name = reader.name()
+    while reader.take("."):
+        name += f".{reader.name()}"
+    reader.end()
+    return c.Show(name)
+
+
+def _declare(reader: _Reader) -> c.Command:
+    name = reader.name()
+    while option := reader.take("binary", "asensitive", "insensitive", "no", "scroll"):
+        if option == "no":
+            reader.take("scroll")
+        elif option in ("binary", "scroll"):
+            raise ProtocolError(
+                SqlState.FEATURE_NOT_SUPPORTED,
+                f"{option.upper()} cursors are not supported",
+                hint=f"Leave {option.upper()} out: a cursor goes forward, in text format.",
+            )
+    if not reader.take("cursor"):
+        raise reader.wrong(reader.skip())
+    hold = False
+    if kind := reader.take("with", "without"):
+        if not reader.take("hold"):
+            raise reader.wrong(reader.skip())
+        hold = kind == "with"
+    if not reader.take("for"):
+        raise reader.wrong(reader.skip())
+    return c.Declare(name, reader.rest(), hold)
+
+
+def _fetch(reader: _Reader, move: bool = False) -> c.Command:
+    count: int | None = 1
+    if reader.take("backward", "prior", "first", "last", "absolute", "relative") or reader.peek() == "-":
+        raise ProtocolError(
+            SqlState.OBJECT_NOT_IN_PREREQUISITE_STATE,
+            "cursor can only scan forward",
+            hint="Fetch with NEXT, FORWARD n or ALL.",
+        )
+    if not reader.take("next"):
+        reader.take("forward")
+        if reader.take("all"):
+            count = None
+        elif reader.kind() == "number":
+            written = reader.skip().written
+            if not written.isdecimal() or len(written) > 18:
+                raise ProtocolError(SqlState.SYNTAX_ERROR, f'syntax error at or near "{written[:40]}"')
+            count = int(written)
+    reader.take("from", "in")
+    name = reader.name()
+    reader.end()
+    return c.Fetch(name, count, move)
+
+
+def _move(reader: _Reader) -> c.Command:
+    return _fetch(reader, move=True)
+
+
+def _close(reader: _Reader) -> c.Command:
+    name = None if reader.take("all") else reader.name()
+    reader.end()
+    return c.Close(name)
+
+
+def _deallocate(reader: _Reader) -> c.Command:
+    reader.take("prepare")
+    name = None if reader.take("all") else reader.name()
+    reader.end()
+    return c.Deallocate(name)
+
+
+def _discard(reader: _Reader) -> c.Command:
+    what = reader.take("all", "plans", "sequences", "temp", "temporary")
+    if not what:
+        raise reader.wrong(reader.skip())
+    reader.end()
+    return c.Discard("temp" if what == "temporary" else what)
+
+
+def _unlisten(_: _Reader) -> c.Command:
+    return c.Tolerated("UNLISTEN")
+
+
+_READERS = {
+    "begin": _begin, "start": _start, "commit": _commit, "end": _commit, "rollback": _rollback,
+    "abort": _rollback, "savepoint": _savepoint, "release": _release, "set": _set, "reset": _reset,
+    "show": _show, "declare": _declare, "fetch": _fetch, "move": _move, "close": _close,
+    "deallocate": _deallocate, "discard": _discard, "unlisten": _unlisten,
+}  # fmt: skip

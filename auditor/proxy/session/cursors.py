@@ -1,0 +1,65 @@
+"""A result and the place in it: what a portal holds between Executes, a cursor between FETCHes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from auditor.proxy.protocol import Column, Connection
+from auditor.proxy.session.steps import DRAIN, Job, Steps
+from auditor.proxy.sources import Result
+from auditor.proxy.values.results import ResultType
+from auditor.proxy.values.writing import RowWriter
+
+INLINE = 1_000
+"""Cells that are written at once: to have another thread do it would take longer."""
+
+
+class Cursor:
+    """Rows that are sent piece by piece."""
+
+    def __init__(self, result: Result, tag: str = "SELECT") -> None:
+        self.result, self.tag = result, tag
+        self._place = 0
+
+    @property
+    def left(self) -> int:
+        """Rows that are left."""
+        return int(self.result.rows.num_rows) - self._place
+
+    def take(self, count: int | None) -> Result:
+        """The next rows; None: all that are left."""
+        taken = self.left if count is None else min(count, self.left)
+        rows = self.result.rows.slice(self._place, taken)
+        self._place += taken
+        return replace(self.result, rows=rows, notice=None, changes=())
+
+
+def columns(names: Sequence[str], types: Sequence[ResultType], formats: Sequence[int] = ()) -> list[Column]:
+    """The columns of a RowDescription."""
+    codes = formats or [0] * len(types)
+    return [
+        Column(name, kind.type.oid, kind.type.length, kind.modifier, code)
+        for name, kind, code in zip(names, types, codes, strict=True)
+    ]
+
+
+def send(
+    connection: Connection, cursor: Cursor, count: int | None, formats: Sequence[int], zone: str
+) -> Steps[int]:
+    """Send the next rows of a cursor, and give their number.
+
+    Raises:
+        NotRepresentable: for a value or a format that cannot be sent.
+    """
+    writer = RowWriter(cursor.result.types, formats, zone)
+    rows = cursor.take(count).rows
+    if rows.num_rows * max(1, rows.num_columns) <= INLINE:
+        if rows.num_rows:
+            connection.data_row_messages(writer.messages(rows))
+        return int(rows.num_rows)
+    batches = writer.batches(rows)
+    while (found := (yield Job(lambda: next(batches, None)))) is not None:
+        connection.data_row_messages(found[1])
+        yield DRAIN
+    return int(rows.num_rows)

@@ -1,0 +1,220 @@
+"""The extended query: what Parse, Bind, Describe and Execute make of statements and portals.
+
+A statement is described when it is parsed, without looking at data; it runs once, at the first Execute of its
+portal, which keeps the rows for the next. Only where its columns cannot be told before the parameters are
+known does it run when its portal is described.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from auditor.proxy.catalogue import Context
+from auditor.proxy.protocol import Connection, Parse, Portal, Statement, events
+from auditor.proxy.protocol.sqlstate import ProtocolError, SqlState
+from auditor.proxy.session import commands as c
+from auditor.proxy.session.classifying import classify
+from auditor.proxy.session.cursors import Cursor, columns, send
+from auditor.proxy.session.executing import Executor
+from auditor.proxy.session.lexing import split
+from auditor.proxy.session.settings import shown
+from auditor.proxy.session.steps import Steps
+from auditor.proxy.sources import Described, Sources
+from auditor.proxy.values.reading import read_parameter
+from auditor.proxy.values.results import result_type
+
+_TEXT = result_type("VARCHAR")
+_INLINE = 4_096
+"""Bytes of parameters that are read at once; more are read in a thread."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What is known of a statement."""
+
+    command: c.Command | None
+    """None: the text is empty."""
+    described: Described | None
+    """Of a query."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A portal that has not run: its values."""
+
+    values: tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Done:
+    """A portal that has run and has no rows."""
+
+
+def prepare(sources: Sources, text: str, given: tuple[int, ...], context: Context) -> Prepared:
+    """Read and describe a statement; blocks.
+
+    Raises:
+        ProtocolError, AuditorError, ValueProblem: with what is to be told.
+    """
+    statements = split(text)
+    if not statements:
+        return Prepared(None, None)
+    if len(statements) > 1:
+        raise ProtocolError(
+            SqlState.SYNTAX_ERROR,
+            "cannot insert multiple commands into a prepared statement",
+            hint="Send them one by one.",
+        )
+    command = classify(statements[0])
+    query = command.text if isinstance(command, c.Select) else ""
+    query = command.query if isinstance(command, c.Declare) else query
+    return Prepared(command, sources.describe(query, given, context) if query else None)
+
+
+class Prepares:
+    """The extended query of one session."""
+
+    def __init__(self, connection: Connection, sources: Sources, executor: Executor) -> None:
+        self._connection, self._sources, self._executor = connection, sources, executor
+
+    def parse(self, parse: Parse, context: Context) -> Steps[None]:
+        """Answer a Parse."""
+        work = partial(prepare, self._sources, parse.query, parse.parameter_types, context)
+        prepared = yield from self._executor.job(work)
+        assert isinstance(prepared, Prepared)
+        self._executor.check(prepared.command)
+        described = prepared.described
+        types = described.parameters if described else parse.parameter_types
+        count = None
+        if described and described.types is not None and isinstance(prepared.command, c.Select):
+            count = len(described.types)
+        self._connection.parse_complete(types, count, prepared)
+
+    def bind(self, portal: Portal) -> Steps[None]:
+        """Answer a Bind."""
+        statement = portal.statement
+        self._executor.check(_prepared(statement).command)
+        zone = self._executor.settings["TimeZone"]
+        given = list(zip(statement.parameter_types, portal.parameter_formats, portal.values, strict=True))
+
+        def read() -> tuple[object, ...]:
+            return tuple(read_parameter(oid, code, value, zone) for oid, code, value in given)
+
+        if sum(len(value or b"") for value in portal.values) <= _INLINE:
+            values = read()
+        else:
+            values = yield from self._executor.job(read)  # type: ignore[assignment]
+        portal.state = Bound(values)
+        self._connection.bind_complete()
+
+    def describe_statement(self, event: events.DescribeStatement) -> None:
+        """Answer the Describe of a statement."""
+        prepared = _prepared(event.statement)
+        self._executor.check(prepared.command)
+        described = prepared.described
+        if described is not None and described.problem is not None and isinstance(prepared.command, c.Select):
+            raise ProtocolError(
+                described.problem.sqlstate,
+                described.problem.message,
+                hint=described.problem.hint,
+                detail=described.problem.detail,
+            )
+        self._describe(prepared, ())
+
+    def describe_portal(self, event: events.DescribePortal) -> Steps[None]:
+        """Answer the Describe of a portal."""
+        portal = event.portal
+        prepared = _prepared(portal.statement)
+        self._executor.check(prepared.command)
+        state = portal.state
+        described = prepared.described
+        if isinstance(prepared.command, c.Select) and described is not None and described.types is None:
+            state = yield from self._run(portal)
+        if isinstance(state, Cursor):
+            result = state.result
+            formats = portal.formats(len(result.types))
+            self._connection.row_description(columns(result.names, result.types, formats))
+            return
+        self._describe(prepared, portal.result_formats)
+
+    def _describe(self, prepared: Prepared, formats: tuple[int, ...]) -> None:
+        command, described = prepared.command, prepared.described
+        if isinstance(command, c.Select) and described is not None and described.types is not None:
+            found = columns(described.names, described.types)
+        elif isinstance(command, c.Show):
+            names = ("name", "setting", "description") if command.name == "all" else (shown(command.name),)
+            found = columns(names, (_TEXT,) * len(names))
+        elif isinstance(command, c.Fetch) and not command.move:
+            result = self._executor.cursor(command.name).result
+            found = columns(result.names, result.types)
+        else:
+            self._connection.no_data()
+            return
+        if formats:
+            codes = formats if len(formats) == len(found) else (formats[0],) * len(found)
+            found = [
+                type(each)(each.name, each.type_oid, each.type_size, each.type_modifier, code)
+                for each, code in zip(found, codes, strict=True)
+            ]
+        self._connection.row_description(found)
+
+    def execute(self, event: events.ExecutePortal) -> Steps[str]:
+        """Answer an Execute; the code of what was run, for the log, or nothing."""
+        portal = event.portal
+        prepared = _prepared(portal.statement)
+        if prepared.command is None:
+            self._connection.empty_query_response()
+            return ""
+        self._executor.check(prepared.command)
+        code = ""
+        state = portal.state
+        if isinstance(state, Bound):
+            state = yield from self._run(portal)
+            code = state.result.code if isinstance(state, Cursor) else "command"
+        elif isinstance(state, Done):
+            raise ProtocolError(
+                SqlState.OBJECT_NOT_IN_PREREQUISITE_STATE, f'portal "{portal.name[:63]}" cannot be run'
+            )
+        if not isinstance(state, Cursor):
+            self._connection.command_complete(str(state))
+            return code
+        formats = portal.formats(len(state.result.types))
+        zone = self._executor.settings["TimeZone"]
+        sent = yield from send(self._connection, state, event.max_rows or None, formats, zone)
+        portal.rows_sent += sent
+        if state.left:
+            self._connection.portal_suspended()
+        else:
+            portal.complete = True
+            self._connection.command_complete(state.tag if state.tag == "SHOW" else f"{state.tag} {sent}")
+        return code
+
+    def _run(self, portal: Portal) -> Steps[Cursor | str]:
+        """Run a portal that has not run."""
+        prepared, bound = _prepared(portal.statement), portal.state
+        assert prepared.command is not None
+        if not isinstance(bound, Bound):
+            assert isinstance(bound, Cursor)
+            return bound
+        outcome = yield from self._executor.run(prepared.command, bound.values)
+        if isinstance(outcome, str):
+            portal.state = Done()
+            return outcome
+        described = prepared.described
+        if described is not None and described.types is not None:
+            told = [each.type.oid for each in described.types]
+            if told != [each.type.oid for each in outcome.result.types]:
+                raise ProtocolError(
+                    SqlState.FEATURE_NOT_SUPPORTED,
+                    "the types of the result depend on the values of the parameters",
+                    hint="Cast the parameters, such as $1::numeric(10, 2).",
+                )
+        portal.state = outcome
+        return outcome
+
+
+def _prepared(statement: Statement) -> Prepared:
+    # A cursor of DECLARE is a portal too, whose statement was not prepared by a Parse.
+    found = statement.plan
+    return found if isinstance(found, Prepared) else Prepared(c.Select(statement.query), None)

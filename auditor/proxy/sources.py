@@ -1,0 +1,199 @@
+"""What statements are answered from: the catalogue, the administrators' tables, then the gate.
+
+Promises that a statement about data reaches the gate under the name of the user who logged in; that the
+administrators' tables are made from `Gate.risk` and `Gate.history` for administrators alone and read in an
+instance of their own, without files, network or settings; and that describing a statement looks at no data.
+Everything here blocks: a session hands it out as jobs. Thread-safe.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from auditor.errors import AuditorError, QueryUnsupported
+from auditor.proxy import administration
+from auditor.proxy.catalogue import Catalogue, CatalogueError, Change, Context
+from auditor.proxy.protocol.sqlstate import (
+    ErrorFields,
+    ProtocolError,
+    SqlState,
+    notice_of_decision,
+    of_error,
+)
+from auditor.proxy.session.lexing import in_main
+from auditor.proxy.values import types
+from auditor.proxy.values.errors import ValueProblem
+from auditor.proxy.values.inference import infer
+from auditor.proxy.values.placeholders import spaced
+from auditor.proxy.values.results import ResultType, result_type
+
+if TYPE_CHECKING:
+    from auditor.gate import Gate
+
+MAX_TEXT = 64 << 10
+"""Bytes of a statement that is read at all; the gate's own limit."""
+_REMEMBERED = 512
+_SAMPLES: dict[int, object] = {
+    types.BOOL.oid: True,
+    **dict.fromkeys((types.INT2.oid, types.INT4.oid, types.INT8.oid, types.OID.oid), 1),
+    **dict.fromkeys((types.FLOAT4.oid, types.FLOAT8.oid), 1.5),
+    types.NUMERIC.oid: Decimal("1.5"),
+    types.DATE.oid: date(2000, 1, 1),
+    types.TIME.oid: time(12),
+    **dict.fromkeys((types.TIMESTAMP.oid, types.TIMESTAMPTZ.oid), datetime(2000, 1, 1)),
+}
+"""Values that stand for parameters where a statement is described; for all other types, the text 1."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """The rows of an answered statement."""
+
+    names: tuple[str, ...]
+    types: tuple[ResultType, ...]
+    rows: pa.Table
+    notice: ErrorFields | None = None
+    """To be said beside the rows."""
+    changes: tuple[Change, ...] = ()
+    """Settings that the session carries out."""
+    code: str = "answered"
+    """Of the decision, for the log."""
+
+
+@dataclass(frozen=True)
+class Described:
+    """What a statement takes and gives, before it runs."""
+
+    parameters: tuple[int, ...]
+    """OIDs of the parameters' types."""
+    names: tuple[str, ...] = ()
+    types: tuple[ResultType, ...] | None = None
+    """None: it cannot be told before the values of the parameters are known; `problem` says why."""
+    problem: ErrorFields | None = None
+
+
+class Sources:
+    """Everything that one server answers from."""
+
+    def __init__(self, gate: Gate, database: str, users: Sequence[str] = ()) -> None:
+        """Make the catalogue; takes a second.
+
+        Args:
+            gate: The open gate.
+            database: The database's name.
+            users: Names of those who may log in.
+        """
+        self.gate, self.database = gate, database
+        self._schema = gate.schema
+        self._dialect = gate.policy.dialect
+        self._catalogue = Catalogue(self._schema, database, users, administration=administration.tables(gate))
+        self._described: OrderedDict[object, Described] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """Forget the catalogue; the gate is its owner's."""
+        self._catalogue.close()
+
+    def answer(self, sql: str, values: Sequence[object], context: Context) -> Result:
+        """Answer one statement.
+
+        Args:
+            sql: The statement.
+            values: Of its parameters.
+            context: Who asks.
+
+        Raises:
+            ProtocolError: with the fields of what went wrong.
+            AuditorError: the gate's; see `told`.
+        """
+        checked(sql)
+        listing = self._catalogue.answer(sql, values, context)
+        if listing is not None:
+            return Result(
+                listing.names, listing.types, listing.rows, changes=listing.changes, code="catalogue"
+            )
+        named = administration.named(sql)
+        if named:
+            names, kinds, rows = administration.answer(self.gate, sql, values, context.administrator)
+            return Result(names, tuple(map(result_type, kinds)), rows, code="administration")
+        answer = self.gate.execute(self._respelled(sql), list(values) or None, context.user, self._dialect)
+        kinds_found = tuple(map(result_type, answer.types))
+        notice = notice_of_decision(answer.decision)
+        return Result(tuple(answer.columns), kinds_found, answer.arrow(), notice, code=answer.decision.code)
+
+    def describe(self, sql: str, given: Sequence[int], context: Context) -> Described:
+        """Say what one statement takes and gives; looks at no data and records nothing.
+
+        Args:
+            sql: The statement.
+            given: OIDs of the parameters' types as the client stated them; 0 where it did not.
+            context: Who asks.
+
+        Raises:
+            ProtocolError: it has no parameters, or mistyped ones, and cannot be answered.
+        """
+        checked(sql)
+        found = self._catalogue.describe(sql, given, context)
+        if found is not None:
+            return Described(found.parameters, found.names, found.types)
+        if administration.named(sql):
+            names, kinds = administration.describe(self.gate, sql, context.administrator)
+            return Described((), names, tuple(map(result_type, kinds)))
+        key = (sql, tuple(given))
+        with self._lock:
+            if key in self._described:
+                self._described.move_to_end(key)
+                return self._described[key]
+        described = self._described_by_gate(sql, given)
+        with self._lock:
+            self._described[key] = described
+            while len(self._described) > _REMEMBERED:
+                self._described.popitem(last=False)
+        return described
+
+    def _described_by_gate(self, sql: str, given: Sequence[int]) -> Described:
+        parameters = tuple(infer(sql, self._schema, self._dialect, given))
+        samples = [_SAMPLES.get(oid, "1") for oid in parameters]
+        try:
+            columns = self.gate.describe(self._respelled(sql), samples or None, self._dialect)
+        except QueryUnsupported as error:
+            if not parameters:
+                raise
+            return Described(parameters, problem=of_error(error))
+        kinds = tuple(result_type(kind) for _, kind in columns)
+        return Described(parameters, tuple(name for name, _ in columns), kinds)
+
+    def _respelled(self, sql: str) -> str:
+        text = spaced(sql)
+        return text if self._dialect == "postgres" else in_main(text)
+
+
+def checked(sql: str) -> None:
+    """Refuse a text that is too long to be looked at.
+
+    Raises:
+        ProtocolError: 54000.
+    """
+    if len(sql) > MAX_TEXT:
+        raise ProtocolError(
+            SqlState.PROGRAM_LIMIT_EXCEEDED,
+            f"a statement may have {MAX_TEXT} bytes at most",
+            hint="Send long lists as tables, or in several statements.",
+        )
+
+
+def told(error: AuditorError | ProtocolError | ValueProblem) -> ErrorFields:
+    """What a client is told of an error that is raised on purpose."""
+    if isinstance(error, ProtocolError):
+        return error.fields
+    if isinstance(error, ValueProblem | CatalogueError):
+        return ErrorFields(error.sqlstate, str(error), hint=error.hint)
+    return of_error(error)
