@@ -25,7 +25,7 @@ class Wire(asyncio.Protocol):
         self._arrived = asyncio.Event()
         self._writable = asyncio.Event()
         self._writable.set()
-        self._closed = False
+        self._closed = self._encrypted = False
 
     # --- asyncio's part
 
@@ -46,7 +46,7 @@ class Wire(asyncio.Protocol):
         """The client sends no more; what is queued may still be taken."""
         self.gone.set()
         self._arrived.set()
-        return True
+        return not self._encrypted  # within TLS there is no half of a connection
 
     def connection_lost(self, _: Exception | None) -> None:
         """The socket is closed."""
@@ -122,7 +122,7 @@ class Wire(asyncio.Protocol):
             raise Lost from None
         if made is None:
             raise Lost
-        self.transport = made
+        self.transport, self._encrypted = made, True
 
     def close(self) -> None:
         """Close once what is queued is sent."""
