@@ -101,12 +101,14 @@ class Running:
 
 
 @contextmanager
-def running(folder: Path, tls: bool = True, more: str = "", **options: Any) -> Iterator[Running]:
+def running(
+    folder: Path, tls: bool = True, more: str = "", listen: str = "127.0.0.1", **options: Any
+) -> Iterator[Running]:
     """Start a server on a free port of loopback, and stop it."""
     pair = certificate(folder) if tls else (None, None)
     log = io.StringIO()
     options.setdefault("times", Times(startup=5, statement=20, reader=20))
-    serving = Serving(Address("127.0.0.1", 0), users_file(folder), *pair, drain=2.0, **options)
+    serving = Serving(Address(listen, 0), users_file(folder), *pair, drain=2.0, **options)
     with opened(folder, more) as gate:
         sources = Sources(gate, "staff", list(USERS))
         loop = asyncio.new_event_loop()

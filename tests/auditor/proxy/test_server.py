@@ -1,0 +1,280 @@
+"""The server on real sockets: TLS, limits, cancel, lost clients, slow readers, the end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from auditor.errors import ServingError
+from auditor.proxy.server import Address, Serving, Times
+from tests.auditor.proxy.protocol.wire import startup
+from tests.auditor.proxy.serving import PASSWORD, Running, certificate, opened, running, users_file
+from tests.auditor.staff import policy_text
+
+psycopg = pytest.importorskip("psycopg", reason="the client of these tests")
+
+SSL_REQUEST = bytes.fromhex("0000000804d2162f")
+SLOW = """SELECT COUNT(*) FROM staff a, staff b, staff c, staff d, staff e, staff f
+WHERE a.id * b.id + c.id * d.id > e.id * f.id + 1"""
+MANY = "SELECT a.id, b.id, c.id, a.dept FROM staff a, staff b, staff c"
+
+
+def connect(server: Running, **more: Any) -> Any:
+    return psycopg.connect(**(server.psycopg | {"autocommit": True} | more))
+
+
+def until(found: Any, seconds: float = 5.0) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if found():
+            return True
+        time.sleep(0.02)
+    return bool(found())
+
+
+def test_it_does_not_listen_beyond_loopback_without_tls(tmp_path: Path) -> None:
+    for host in ("0.0.0.0", "192.0.2.1", "::", "example.org"):
+        with pytest.raises(ServingError, match="give --tls-cert and --tls-key"):
+            Serving(Address(host, 5432), tmp_path / "users")
+    for host in ("127.0.0.1", "127.3.2.1", "::1", "localhost"):
+        Serving(Address(host, 5432), tmp_path / "users")
+    with pytest.raises(ServingError, match="certificate and its key"):
+        Serving(Address("127.0.0.1", 1), tmp_path / "users", certificate=tmp_path)
+
+
+def test_beyond_loopback_nobody_comes_in_without_tls(tmp_path: Path) -> None:
+    """`Serving` says 0.0.0.0; who connects to it over loopback is not excused."""
+    with running(tmp_path, listen="0.0.0.0") as server:
+        with pytest.raises(psycopg.OperationalError, match="connections without TLS are not accepted"):
+            connect(server, sslmode="disable")
+        with connect(server) as connection:
+            assert connection.execute("SELECT 1").fetchone() == (1,)
+            assert connection.pgconn.ssl_in_use
+
+
+def test_bytes_ahead_of_tls_are_refused(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        for ahead in (startup("3.0", {"user": "ana"}), b"x"):
+            with socket.create_connection(("127.0.0.1", server.port), 5) as client:
+                client.sendall(SSL_REQUEST + ahead)
+                said = b""
+                while piece := client.recv(4096):
+                    said += piece
+                assert not said.startswith(b"S")
+                assert b"unencrypted data" in said
+
+
+def test_a_certificate_of_somebody_else_and_channel_binding(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        with connect(server, channel_binding="require") as connection:
+            assert connection.execute("SELECT 1").fetchone() == (1,)
+        (tmp_path / "other").mkdir()
+        other, _ = certificate(tmp_path / "other")
+        with pytest.raises(psycopg.OperationalError, match="certificate"):
+            connect(server, sslrootcert=str(other))
+
+
+def test_a_wrong_database_is_told_to_who_has_shown_the_password_alone(tmp_path: Path) -> None:
+    with running(tmp_path, tls=False) as server:
+        with pytest.raises(psycopg.OperationalError, match='database "x" does not exist'):
+            connect(server, dbname="x")
+        with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+            connect(server, dbname="x", password="wrong")
+
+
+def test_connections_in_all_and_of_one_user_are_limited(tmp_path: Path) -> None:
+    with running(tmp_path, tls=False, connections=4, per_user=2) as server, contextlib.ExitStack() as stack:
+        first = [stack.enter_context(connect(server)) for _ in range(2)]
+        with pytest.raises(psycopg.OperationalError, match="too many clients"):
+            connect(server)
+        [stack.enter_context(connect(server, user="bob")) for _ in range(2)]
+        with pytest.raises(psycopg.OperationalError, match="too many clients"):
+            connect(server, user="grace")
+        first[0].close()
+        assert until(lambda: server.server.metrics.connections == 3)
+        with connect(server) as again:
+            assert again.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_who_does_not_come_in_is_let_go_and_others_are_served_meanwhile(tmp_path: Path) -> None:
+    times = Times(startup=0.5, statement=5, reader=5)
+    with running(tmp_path, tls=False, times=times) as server:
+        idle = [socket.create_connection(("127.0.0.1", server.port), 5) for _ in range(50)]
+        idle[0].sendall(b"\0\0")
+        with connect(server) as connection:
+            assert connection.execute("SELECT 1").fetchone() == (1,)
+            for client in idle:
+                said = client.recv(4096)
+                assert b"canceling authentication due to timeout" in said
+                client.close()
+            assert connection.execute("SELECT 2").fetchone() == (2,)
+
+
+def test_a_statement_has_a_time_and_the_session_lives_on(tmp_path: Path) -> None:
+    times = Times(startup=5, statement=0.5, reader=5)
+    with running(tmp_path, tls=False, times=times) as server, connect(server) as connection:
+        with pytest.raises(psycopg.errors.QueryCanceled, match="statement timeout"):
+            connection.execute(SLOW)
+        connection.execute("SET statement_timeout = 0")  # no more than the server allows
+        with pytest.raises(psycopg.errors.QueryCanceled):
+            connection.execute(SLOW)
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_only_the_secret_of_a_connection_cancels_and_others_go_on(tmp_path: Path) -> None:
+    with running(tmp_path, tls=False) as server, connect(server) as slow, connect(server) as other:
+        pid = slow.pgconn.backend_pid
+        said: list[str] = []
+
+        def ask() -> None:
+            try:
+                slow.execute(SLOW)
+            except psycopg.errors.QueryCanceled as error:
+                said.append(str(error))
+
+        thread = threading.Thread(target=ask)
+        thread.start()
+        time.sleep(0.3)
+        for secret in range(5):
+            with socket.create_connection(("127.0.0.1", server.port), 5) as client:
+                client.sendall(
+                    (16).to_bytes(4, "big") + bytes.fromhex("04d2162e")
+                    + pid.to_bytes(4, "big") + secret.to_bytes(4, "big")
+                )  # fmt: skip
+                assert client.recv(1) == b""
+        assert thread.is_alive()
+        assert other.execute("SELECT COUNT(*) FROM staff").fetchone() == (60,)
+        slow.cancel_safe()
+        thread.join(5)
+        assert said
+        assert "user request" in said[0]
+
+
+@pytest.mark.parametrize("tls", [False, True])
+def test_the_query_of_a_lost_client_is_stopped(tmp_path: Path, tls: bool) -> None:
+    with running(tmp_path, tls=tls) as server:
+        connection = connect(server)
+        connection.pgconn.send_query(SLOW.encode())
+        connection.pgconn.flush()
+        time.sleep(0.3)
+        assert server.gate._database._cursors
+        connection.pgconn.finish()
+        assert until(lambda: not server.gate._database._cursors)
+        assert until(lambda: server.server.metrics.connections == 0)
+
+
+def test_a_slow_reader_takes_no_memory_and_a_stalled_one_is_let_go(tmp_path: Path) -> None:
+    """216,000 rows wait at the gate, not in the socket's queue; others are served meanwhile."""
+    times = Times(startup=5, statement=20, reader=1.0)
+    with running(tmp_path, tls=False, times=times) as server, connect(server) as other:
+        connection = connect(server)
+        connection.pgconn.send_query(MANY.encode())
+        connection.pgconn.flush()
+        time.sleep(0.7)
+        clients = [client for _, client in server.server._clients.values()]
+        queued = [
+            client._wire.transport.get_write_buffer_size() for client in clients if client._wire.transport
+        ]
+        assert 0 < max(queued) < 2 << 20
+        assert other.execute("SELECT 1").fetchone() == (1,)
+        assert until(lambda: server.server.metrics.connections == 1)
+        connection.pgconn.finish()
+        with connect(server) as quick:
+            assert len(quick.execute(MANY).fetchall()) == 216_000
+
+
+def test_metrics_and_health_are_told_on_a_port_of_their_own(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with running(tmp_path, tls=False, status=Address("127.0.0.1", port)) as server:
+        with connect(server) as connection:
+            connection.execute("SELECT 1")
+            with pytest.raises(psycopg.Error):
+                connection.execute("SELECT salary FROM staff")
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+                text = answer.read().decode()
+        assert "cae_sql_connections 1" in text
+        assert 'cae_sql_statements_total{verdict="answered"} 1' in text
+        assert 'cae_sql_statements_total{verdict="unsupported"} 1' in text
+        assert 'cae_sql_authentications_total{result="ok"} 1' in text
+        assert "cae_sql_statement_seconds_count 2" in text
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5) as answer:
+            assert answer.read() == b"ok\n"
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/etc/passwd", timeout=5)
+
+
+def test_users_and_certificate_are_read_again(tmp_path: Path) -> None:
+    from auditor.proxy.users import remove_user
+
+    with running(tmp_path) as server:
+        with connect(server, user="bob"):
+            pass
+        remove_user(users_file(tmp_path), "bob")
+        certificate(tmp_path)
+        server.call(server.server.reload)
+        assert until(lambda: server.events("reloaded") != [])
+        with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+            connect(server, user="bob")
+        with connect(server) as connection:
+            assert connection.execute("SELECT 1").fetchone() == (1,)
+        (tmp_path / "key").write_text("nothing")
+        server.call(server.server.reload)
+        assert until(lambda: server.events("reload failed") != [])
+        with connect(server) as connection:
+            assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_the_end_is_told_to_idle_clients_and_running_statements_are_stopped(tmp_path: Path) -> None:
+    with running(tmp_path, tls=False) as server:
+        idle, busy = connect(server), connect(server)
+        busy.pgconn.send_query(SLOW.encode())
+        busy.pgconn.flush()
+        time.sleep(0.2)
+        begun = time.monotonic()
+        server.stop()
+        assert time.monotonic() - begun < 6
+        with pytest.raises(psycopg.OperationalError, match="terminating connection due to administrator"):
+            idle.execute("SELECT 1")
+        idle.close()
+        busy.close()
+
+
+def test_cae_sql_serve_runs_until_it_is_told_to_stop(tmp_path: Path) -> None:
+    """The command itself, in a process of its own: SIGHUP, then SIGTERM while a statement runs."""
+    opened(tmp_path).close()
+    (tmp_path / "policy.toml").write_text(policy_text())
+    command = [sys.executable, "-c", "from auditor.cli import main; main()", "serve",
+               str(tmp_path / "staff.duckdb"), "-p", str(tmp_path / "policy.toml"),
+               "--listen", "127.0.0.1:0", "--users", str(users_file(tmp_path))]  # fmt: skip
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=dict(os.environ)) as process:
+        try:
+            assert process.stderr is not None
+            first = process.stderr.readline()
+            port = int(first.partition("127.0.0.1:")[2].partition('"')[0])
+            with psycopg.connect(
+                host="127.0.0.1", port=port, user="ana", password=PASSWORD, dbname="staff", autocommit=True
+            ) as connection:
+                assert connection.execute("SELECT COUNT(*) FROM staff").fetchone() == (60,)
+                process.send_signal(signal.SIGHUP)
+                assert connection.execute("SELECT 1").fetchone() == (1,)
+                process.send_signal(signal.SIGTERM)
+                assert process.wait(20) == 0
+            said = process.stderr.read()
+            assert '"reloaded"' in said
+            assert '"stopped"' in said
+            assert "Traceback" not in said
+        finally:
+            process.kill()
