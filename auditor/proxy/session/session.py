@@ -155,8 +155,12 @@ class Session:
         settings = Settings(fixed)
         for name, value in self._login.settings().items():
             settings.change(name, value)
-        chosen = {name: settings[name] for name in SETTINGS}
-        return Settings({**chosen, **fixed})
+        # What RESET goes back to is what the client began with.
+        begun = Settings({name: settings[name] for name in SETTINGS} | fixed)
+        for name, value in settings.kept[0].items():
+            if name not in SETTINGS:
+                begun.change(name, value)
+        return begun
 
     def _context(self) -> Context:
         assert self.user is not None

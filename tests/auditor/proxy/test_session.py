@@ -1,0 +1,322 @@
+"""A session without sockets: a client's messages in, the server's messages out; jobs run where they are."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from auditor.proxy.protocol import Connection, State, Transaction, events
+from auditor.proxy.session.login import Door
+from auditor.proxy.session.session import Observer, Peer, Session
+from auditor.proxy.session.steps import Job
+from auditor.proxy.sources import Sources
+from auditor.proxy.users import Role, User, Users
+from tests.auditor.proxy.protocol.reaching import reached
+from tests.auditor.proxy.protocol.wire import CLIENT, Reader
+from tests.auditor.proxy.serving import VERIFIER, opened
+
+
+class Listening(Observer):
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.failures: list[Exception] = []
+        self.statements: list[tuple[str, str]] = []
+
+    def failed(self, error: Exception) -> None:
+        self.failures.append(error)
+
+    def answered(self, verdict: str, code: str, seconds: float) -> None:
+        self.statements.append((verdict, code))
+
+
+class Talk:
+    """A client that has come in."""
+
+    def __init__(self, sources: Any, role: Role = Role.ANALYST) -> None:
+        self.connection: Connection = reached(State.READY)
+        self.connection.data_to_send()
+        self.connection.set_transaction(Transaction.IDLE)
+        self.connection.statements.close_all_statements()
+        self.connection.statements.close_all_portals()
+        self.observer = Listening()
+        door = Door(Users, lambda _: True, "staff")
+        self.session = Session(self.connection, sources, door, Peer(1, 2), self.observer)
+        self.session.user = User("ana", role, VERIFIER)
+        self.session._told = self.session._settings.reported()
+        self._reader = Reader()
+        self._reader.startup = False
+
+    def say(self, *messages: bytes) -> list[str]:
+        """What is answered to messages that are sent at once."""
+        self.connection.receive(b"".join(messages))
+        while not self.connection.closed and (event := self.connection.next_event()) is not None:
+            if isinstance(event, events.Rejected | events.Closed | events.Flush | events.Terminate):
+                continue
+            self._drive(self.session.handle(event))
+        return list(self._reader.read(self.connection.data_to_send()))
+
+    def _drive(self, steps: Any) -> None:
+        try:
+            step = next(steps)
+            while True:
+                if not isinstance(step, Job):
+                    step = steps.send(None)
+                    continue
+                try:
+                    given = step.work()
+                except Exception as error:  # noqa: BLE001 -- as the server does
+                    step = steps.throw(error)
+                else:
+                    step = steps.send(given)
+        except StopIteration:
+            return
+
+    def query(self, sql: str) -> list[str]:
+        """What is answered to a simple query, without descriptions and rows."""
+        return [each for each in self.say(CLIENT["Query"](sql)) if not each.startswith(("RowD", "DataR"))]
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sources]:
+    with opened(tmp_path_factory.mktemp("session")) as gate:
+        made = Sources(gate, "staff", ["ana"])
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def talk(sources: Sources) -> Talk:
+    return Talk(sources)
+
+
+READY, BLOCK, FAILED = (f"ReadyForQuery({status!r})" for status in "ITE")
+
+
+def error(code: str) -> str:
+    return f"ErrorResponse('ERROR', '{code}')"
+
+
+def warning(code: str) -> str:
+    return f"NoticeResponse('WARNING', '{code}')"
+
+
+def tag(text: str) -> str:
+    return f"CommandComplete({text!r})"
+
+
+@pytest.mark.parametrize(
+    ("sql", "answered"),
+    [
+        ("", ["EmptyQueryResponse()", READY]),
+        (" ; -- nothing\n ;", ["EmptyQueryResponse()", READY]),
+        ("SELECT 1", [tag("SELECT 1"), READY]),
+        ("SELECT ';' ; SELECT $$a;b$$, \"n\" FROM (SELECT 1 AS n) -- ;\n; /* ; /* ; */ ; */",
+         [tag("SELECT 1"), tag("SELECT 1"), READY]),
+        ("SELECT 1; SELECT salary FROM staff; SELECT 2", [tag("SELECT 1"), error("0A000"), READY]),
+        ("BEGIN; SELECT 1", [tag("BEGIN"), tag("SELECT 1"), BLOCK]),
+        ("START TRANSACTION READ ONLY; COMMIT", [tag("START TRANSACTION"), tag("COMMIT"), READY]),
+        ("COMMIT", [warning("25P01"), tag("COMMIT"), READY]),
+        ("ROLLBACK", [warning("25P01"), tag("ROLLBACK"), READY]),
+        ("BEGIN; BEGIN", [tag("BEGIN"), warning("25001"), tag("BEGIN"), BLOCK]),
+        ("SAVEPOINT a", [error("25P01"), READY]),
+        ("BEGIN; RELEASE a", [tag("BEGIN"), error("3B001"), FAILED]),
+        ("BEGIN; SAVEPOINT a; RELEASE SAVEPOINT A; END",
+         [tag("BEGIN"), tag("SAVEPOINT"), tag("RELEASE"), tag("COMMIT"), READY]),
+        ("SET search_path TO public, pg_catalog; SHOW search_path", [tag("SET"), tag("SHOW"), READY]),
+        ("SET search_path TO secret", [error("22023"), READY]),
+        ("SET nonsense = 1", [error("42704"), READY]),
+        ("SET server_version = 1", [error("55P02"), READY]),
+        ("SET my.own = 'x'; SHOW my.own; RESET my.own", [tag("SET"), tag("SHOW"), tag("RESET"), READY]),
+        ("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY", [tag("SET"), READY]),
+        ("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE", [tag("SET"), READY]),
+        ("SHOW TRANSACTION ISOLATION LEVEL", [tag("SHOW"), READY]),
+        ("SET ROLE boss", [error("42501"), READY]),
+        ("RESET ALL; UNLISTEN *; CLOSE ALL; DISCARD ALL; DEALLOCATE ALL",
+         [*map(tag, ("RESET", "UNLISTEN", "CLOSE CURSOR ALL", "DISCARD ALL", "DEALLOCATE ALL")), READY]),
+        ("SET LOCAL jit = off", [warning("25P01"), tag("SET"), READY]),
+        ("DECLARE c CURSOR FOR SELECT 1", [error("25P01"), READY]),
+        ("DECLARE c CURSOR WITH HOLD FOR SELECT ';'; FETCH ALL c; FETCH c",
+         [tag("DECLARE CURSOR"), tag("FETCH 1"), tag("FETCH 0"), READY]),
+        ("FETCH BACKWARD 1 FROM c", [error("55000"), READY]),
+        ("DEALLOCATE nothing", [error("26000"), READY]),
+        ("CLOSE nothing", [error("34000"), READY]),
+        ("CREATE TABLE x (a int)", [error("42501"), READY]),
+        ("DELETE FROM staff", [error("42501"), READY]),
+        ("EXPLAIN SELECT 1", [error("0A000"), READY]),
+        ("PREPARE x AS SELECT 1", [error("0A000"), READY]),
+        ("SELECT $1", [error("42P02"), READY]),
+        ("SELECT 'open", [error("42601"), READY]),
+        ("; ".join(["SELECT 1"] * 200), [error("54000"), READY]),
+        ("SELECT '" + "x" * 70_000 + "'", [error("54000"), READY]),
+    ],
+)  # fmt: skip
+def test_a_simple_query_is_answered(talk: Talk, sql: str, answered: list[str]) -> None:
+    assert talk.query(sql) == answered
+    assert not talk.observer.failures
+
+
+def test_a_failed_block_answers_its_end_alone(talk: Talk) -> None:
+    assert talk.query("BEGIN; SAVEPOINT a; SELECT 1 FROM nowhere")[-1] == FAILED
+    for sql in ("SELECT 1", "SHOW jit", "SET jit = on", "INSERT INTO x VALUES (1)", "nonsense"):
+        assert talk.query(sql) in ([error("25P02"), FAILED], [error("42501"), FAILED])
+    assert talk.query("ROLLBACK TO a; SELECT 1") == [tag("ROLLBACK"), tag("SELECT 1"), BLOCK]
+    talk.query("SELECT 1 FROM nowhere")
+    assert talk.query("COMMIT") == [tag("ROLLBACK"), READY]
+
+
+def test_settings_go_with_their_transaction(talk: Talk) -> None:
+    def shown() -> str:
+        said = talk.say(CLIENT["Query"]("SHOW application_name"))
+        return next(each for each in said if each.startswith("DataRow"))
+
+    talk.query("SET application_name = 'a'; BEGIN; SET application_name = 'b'; SAVEPOINT s")
+    talk.query("SET LOCAL application_name = 'c'")
+    assert "b'c'" in shown()
+    talk.query("ROLLBACK TO s")
+    assert "b'b'" in shown()
+    talk.query("ROLLBACK")
+    assert "b'a'" in shown()
+    assert "ParameterStatus('application_name', 'x')" in talk.query(
+        "SELECT set_config('application_name', 'x', false)"
+    )
+    assert "b'x'" in shown()
+
+
+def extended(sql: str, rows: int = 0, values: Any = (), describe: str = "P") -> bytes:
+    return b"".join(
+        [
+            CLIENT["Parse"]("", sql),
+            CLIENT["Bind"](values=values),
+            CLIENT["Describe"](describe, ""),
+            CLIENT["Execute"]("", rows),
+        ]
+    )
+
+
+def test_an_extended_query_is_described_before_it_runs(talk: Talk) -> None:
+    said = talk.say(CLIENT["Parse"]("s", "SELECT id, dept FROM staff WHERE age > $1 LIMIT $2"),
+                    CLIENT["Describe"]("S", "s"), CLIENT["Sync"]())  # fmt: skip
+    assert said == [
+        "ParseComplete()",
+        "ParameterDescription([23, 20])",
+        "RowDescription([('id', 23, 4, 0), ('dept', 25, -1, 0)])",
+        READY,
+    ]
+    assert talk.observer.statements == []
+
+
+def test_rows_come_in_portions_and_the_statement_runs_once(talk: Talk) -> None:
+    begun = extended("SELECT id FROM staff ORDER BY id LIMIT 5", rows=2)
+    said = talk.say(begun, CLIENT["Execute"]("", 2), CLIENT["Execute"]("", 2), CLIENT["Sync"]())
+    assert [each for each in said if not each.startswith("DataRow")] == [
+        "ParseComplete()", "BindComplete()", "RowDescription([('id', 23, 4, 0)])",
+        "PortalSuspended()", "PortalSuspended()", tag("SELECT 1"), READY,
+    ]  # fmt: skip
+    assert sum(each.startswith("DataRow") for each in said) == 5
+    assert talk.observer.statements == [("answered", "public")]
+
+
+@pytest.mark.parametrize(
+    ("sql", "values", "code"),
+    [
+        ("SELECT 1; SELECT 2", (), "42601"),
+        ("SELECT id FROM staff WHERE id = $1", (b"x",), "22P02"),
+        ("SELECT salary FROM staff", (), "0A000"),
+        ("SELECT AVG(salary) FROM staff WHERE id = $1", (b"1",), "42501"),
+        ("SELECT $1 FROM nowhere", (b"1",), "42P01"),
+        ("COPY staff TO STDOUT", (), "0A000"),
+        ("SELECT oid FROM pg_class, staff", (), "0A000"),
+    ],
+)
+def test_after_an_error_everything_is_skipped_to_the_next_sync(
+    talk: Talk, sql: str, values: Any, code: str
+) -> None:
+    said = talk.say(extended(sql, values=values), CLIENT["Query"]("SELECT 1"), CLIENT["Sync"]())
+    assert said[-2:] == [error(code), READY]
+    assert talk.query("SELECT 1")[-1] == READY
+    assert not talk.observer.failures
+
+
+def test_commands_and_empty_texts_go_through_the_extended_query_too(talk: Talk) -> None:
+    said = talk.say(
+        extended("BEGIN"), extended(""), extended("SHOW jit"), extended("DECLARE c CURSOR FOR SELECT 7 AS n"),
+        extended("FETCH 1 FROM c"), extended("COMMIT"), CLIENT["Sync"](),
+    )  # fmt: skip
+    assert not [each for each in said if each.startswith("Error")]
+    assert "EmptyQueryResponse()" in said
+    assert "RowDescription([('n', 23, 4, 0)])" in said
+    assert said[-2:] == [tag("COMMIT"), READY]
+    assert talk.connection.transaction is Transaction.IDLE
+
+
+class Broken:
+    """Sources of which every one fails, with a value in the message."""
+
+    def answer(self, *_: object) -> None:
+        raise RuntimeError("salary of ana: 90")
+
+    describe = answer
+
+
+def test_a_mistake_of_ours_is_one_fixed_text_and_the_session_lives_on() -> None:
+    talk = Talk(Broken())
+    talk.connection.receive(CLIENT["Query"]("SELECT 1") + extended("SELECT 1") + CLIENT["Sync"]())
+    while (event := talk.connection.next_event()) is not None:
+        talk._drive(talk.session.handle(event))
+    data = talk.connection.data_to_send()
+    assert b"ana" not in data
+    assert data.count(b"XX000") == 2
+    assert len(talk.observer.failures) == 2
+    assert talk.query("SHOW jit") == [tag("SHOW"), READY]
+
+
+TEXTS = [
+    "SELECT 1", "SELECT $1::int", "SELECT id FROM staff WHERE age > $1", "SELECT SUM(salary) FROM staff",
+    "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT a", "ROLLBACK TO a", "RELEASE a", "SET jit = off", "SHOW ALL",
+    "DECLARE c CURSOR FOR SELECT id FROM staff", "FETCH 3 c", "MOVE ALL c", "CLOSE c", "DISCARD ALL",
+    "DEALLOCATE ALL", "SELECT relname FROM pg_class", "SELECT", "", ";", "'", '"', "$$", "/*", "SELECT ((((",
+    "SET", "SET x", "SET TIME ZONE", "SHOW", "FETCH", "DECLARE", "RESET", "fetch 1.5 from c", "SET a.b.c = 1",
+    "SELECT * FROM cae_sql.risk", "SELECT salary FROM staff", "ROLLBACK TO", "DECLARE c CURSOR FOR",
+    "DECLARE c CURSOR FOR BEGIN", "SET TimeZone = 'Nowhere/At all'", "SET statement_timeout = -1",
+]  # fmt: skip
+
+
+def test_whatever_is_sent_in_whatever_order_is_answered(sources: Sources) -> None:
+    """Every answer is well-formed, a Sync or a Query ends in ReadyForQuery, and nothing of ours breaks."""
+    rng = random.Random(7)
+
+    def text() -> str:
+        chosen = rng.choice(TEXTS)
+        if rng.random() < 0.2:
+            place = rng.randrange(len(chosen) + 1)
+            chosen = (
+                chosen[:place] + rng.choice(["'", ";", "\\", "é", "$1", "--", " public."]) + chosen[place:]
+            )
+        return chosen + (rng.choice(["; ", " "]) + rng.choice(TEXTS) if rng.random() < 0.2 else "")
+
+    def message() -> bytes:
+        name, portal = rng.choice(["", "s", "t"]), rng.choice(["", "p", "c"])
+        kind = rng.randrange(8)
+        values = [rng.choice([b"1", None, b"x", b"\xff", b"\0\0\0\1"]) for _ in range(rng.randrange(3))]
+        return [
+            lambda: CLIENT["Query"](text()),
+            lambda: CLIENT["Parse"](name, text(), [rng.choice([0, 23, 25, 99])] * rng.randrange(3)),
+            lambda: CLIENT["Bind"](portal, name, [rng.randrange(2)], values, [rng.randrange(2)]),
+            lambda: CLIENT["Describe"](rng.choice("SP"), rng.choice([name, portal])),
+            lambda: CLIENT["Execute"](portal, rng.randrange(4)),
+            lambda: CLIENT["Close"](rng.choice("SP"), rng.choice([name, portal])),
+            CLIENT["Flush"],
+            CLIENT["Sync"],
+        ][kind]()
+
+    for _ in range(25):
+        talk = Talk(sources)
+        for _ in range(40):
+            talk.say(message())
+        said = talk.say(CLIENT["Sync"](), CLIENT["Query"]("ROLLBACK"), CLIENT["Query"]("SELECT 1"))
+        assert said[-2:] == [tag("SELECT 1"), READY]
+        assert talk.observer.failures == []
