@@ -30,6 +30,7 @@ from auditor.policy import Dialect, Policy
 from auditor.remembering import Memory, Remembered, Settled
 from auditor.sql import Schema, Unsupported
 from auditor.sql.apart import understand
+from auditor.sql.running import Limits
 from auditor.suppressing import Suppression, units_of, verdict_of
 
 if TYPE_CHECKING:
@@ -208,6 +209,10 @@ class Gate:
     def schema(self) -> Schema:
         """What statements may name."""
         return self._database.schema
+
+    def limit(self, limits: Limits) -> None:
+        """Say what a statement may take in the database: seconds, rows and bytes of its result."""
+        self._database.limits = limits
 
     def cancel(self, thread: int) -> None:
         """Interrupt the statement that a thread runs, as far as it is in the database just now.

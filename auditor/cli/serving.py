@@ -13,6 +13,9 @@ from auditor.errors import ServingError
 if TYPE_CHECKING:
     from auditor.proxy.server import Address
 
+MAX_RESULT = 512 << 20
+"""Bytes of one result."""
+
 Database = Annotated[Path, typer.Argument(help="The DuckDB file that holds the protected table.")]
 
 
@@ -39,6 +42,7 @@ def serve(
     per_user: Annotated[
         int, typer.Option("--max-connections-per-user", min=1, help="Connections of one user.")
     ] = 20,
+    rows: Annotated[int, typer.Option("--max-rows", min=1, help="Rows of one result.")] = 5_000_000,
     timeout: Annotated[
         float, typer.Option("--statement-timeout", min=0.1, help="Seconds for one statement.")
     ] = 60.0,
@@ -50,6 +54,7 @@ def serve(
     from auditor.proxy.server import Serving, Times, run
     from auditor.proxy.sources import Sources
     from auditor.proxy.users import read_users
+    from auditor.sql.running import Limits
 
     serving = Serving(
         _address(listen),
@@ -63,6 +68,7 @@ def serve(
     )
     names = list(read_users(users).by_name)
     with Gate.open(database, Policy.load(policy)) as gate:
+        gate.limit(Limits(seconds=timeout, rows=rows, bytes=MAX_RESULT))
         sources = Sources(gate, database.stem, names)
         try:
             run(sources, serving, Log(sys.stderr))

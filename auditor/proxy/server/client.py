@@ -82,6 +82,10 @@ class Client:
         if self.busy:
             self._canceled.set()
 
+    def drop(self) -> None:
+        """End the connection without a word."""
+        self._wire.abort()
+
     def shut_down(self) -> None:
         """End the connection: now if it is idle, else after what runs."""
         self._stopping = SHUTDOWN

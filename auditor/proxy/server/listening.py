@@ -8,7 +8,6 @@ connection's own secret; and that SIGTERM ends it in bounded time, with an error
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hmac
 import ipaddress
 import secrets
@@ -26,11 +25,11 @@ from typing import Any
 from auditor.errors import ServingError, UsersError
 from auditor.proxy.observing import Log, Metrics, Watcher
 from auditor.proxy.protocol import TLS, CancelRequest, Connection
-from auditor.proxy.protocol.sqlstate import TOO_MANY_CONNECTIONS
 from auditor.proxy.scram import certificate_hash
 from auditor.proxy.server.client import Client, Times
 from auditor.proxy.server.status import Status
-from auditor.proxy.server.wire import Lost, Wire
+from auditor.proxy.server.wire import Wire
+from auditor.proxy.session.cursors import MOST, Holding
 from auditor.proxy.session.login import Door
 from auditor.proxy.session.session import Peer, Session
 from auditor.proxy.sources import Sources
@@ -70,10 +69,14 @@ class Serving:
     status: Address | None = None
     """Where /metrics and /health are; nowhere by default."""
     connections: int = 100
-    """In all."""
+    """Of those who have come in, in all."""
     per_user: int = 20
-    threads: int = 16
-    """For statements."""
+    waiting: int = 500
+    """Of those who have not; when there are more, the oldest is let go."""
+    threads: int = 32
+    """For statements; more than one user may have connections."""
+    held: int = MOST
+    """Bytes of results that wait for their readers, of all clients together."""
     drain: float = 10.0
     """Seconds that running statements get when the server stops."""
     times: Times = field(default_factory=Times)
@@ -104,7 +107,9 @@ class Server:
         self._tls: tuple[ssl.SSLContext, bytes | None] | None = _tls(serving)
         self._clients: dict[int, tuple[int, Client]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._waiting: dict[int, Client] = {}
         self._by_user: Counter[str] = Counter()
+        self._holding = Holding(serving.held)
         self._numbers = count(1)
         self._pool = ThreadPoolExecutor(serving.threads, "statement")
         self._started = datetime.now(UTC)
@@ -174,23 +179,27 @@ class Server:
         number, secret = next(self._numbers) & 0x7FFFFFFF, secrets.randbits(32)
         offer: TLS = "none" if self._tls is None else "offered"
         connection = Connection(tls=offer if self._serving.listen.loopback else "required")
-        if self.stopping or len(self._clients) >= self._serving.connections:
-            await self._turn_away(wire, connection)
+        if self.stopping:
+            wire.abort()
             return
+        while len(self._waiting) >= self._serving.waiting:
+            self._waiting.pop(next(iter(self._waiting))).drop()
+            self.metrics.count("turned_away")
         watcher = Watcher(self._log, self.metrics, number)
         admitted: list[str] = []
         door = Door(
             lambda: self._users,
-            lambda user: self._admit(user, admitted),
+            lambda user: self._admit(number, user, admitted),
             self._sources.database,
             None if self._tls is None else self._tls[1],
         )
         peer = Peer(number, secret, wire.address("sockname"), wire.address("peername"), self._started)
-        session = Session(connection, self._sources, door, peer, watcher)
+        session = Session(connection, self._sources, door, peer, watcher, holding=self._holding)
         interrupt = self._sources.gate.cancel
         client = Client(wire, connection, session, self._pool, interrupt, self._serving.times)
         context = None if self._tls is None else self._tls[0]
         self._clients[number] = (secret, client)
+        self._waiting[number] = client
         self.metrics.connections = len(self._clients)
         self._log.write("connected", connection=number, client=peer.client[0] if peer.client else "")
         try:
@@ -199,27 +208,18 @@ class Server:
                 self._cancel(client.canceled)
         finally:
             del self._clients[number]
+            self._waiting.pop(number, None)
             self.metrics.connections = len(self._clients)
             for user in admitted:
                 self._by_user[user] -= 1
             self._log.write("disconnected", connection=number)
 
-    async def _turn_away(self, wire: Wire, connection: Connection) -> None:
-        """Say that there is no room; a cancel request is heard all the same."""
-        with contextlib.suppress(Lost, TimeoutError):
-            connection.receive(await asyncio.wait_for(wire.read(), 1.0))
-            event = connection.next_event()
-            if isinstance(event, CancelRequest):
-                self._cancel(event)
-            elif not connection.closed:
-                connection.fatal(TOO_MANY_CONNECTIONS)
-                wire.write(connection.data_to_send())
-        wire.close()
-        self.metrics.count("turned_away")
-
-    def _admit(self, user: str, admitted: list[str]) -> bool:
+    def _admit(self, number: int, user: str, admitted: list[str]) -> bool:
         if self._by_user[user] >= self._serving.per_user:
             return False
+        if self._by_user.total() >= self._serving.connections:
+            return False
+        self._waiting.pop(number, None)
         self._by_user[user] += 1
         admitted.append(user)
         return True

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from weakref import WeakSet
 
 from auditor.proxy.protocol import Column, Connection
+from auditor.proxy.protocol.sqlstate import ProtocolError, SqlState
 from auditor.proxy.session.steps import DRAIN, Job, Steps
 from auditor.proxy.sources import Result
 from auditor.proxy.values.results import ResultType
 from auditor.proxy.values.writing import RowWriter
 
 INLINE = 1_000
-"""Cells that are written at once: to have another thread do it would take longer."""
+"""Cells that are written at once, and bytes of them: to have another thread do it would take longer."""
+_INLINE_BYTES = 32 << 10
+MOST = 1 << 30
+"""Bytes of results that wait for readers, of all sessions together."""
 
 
 class Cursor:
@@ -35,6 +40,34 @@ class Cursor:
         return replace(self.result, rows=rows, notice=None, changes=())
 
 
+class Holding:
+    """The results that wait for their readers: those of slow ones, and of cursors that are not read out."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._cursors: WeakSet[Cursor] = WeakSet()
+
+    @property
+    def size(self) -> int:
+        """Their bytes, as Arrow counts them."""
+        return sum(each.result.rows.nbytes for each in self._cursors)
+
+    def add(self, cursor: Cursor) -> None:
+        """Hold one more, as long as it is referred to.
+
+        Raises:
+            ProtocolError: 53200, if there is no room; a result is never too large for an empty room.
+        """
+        held = self.size
+        if held and held + cursor.result.rows.nbytes > self._most:
+            raise ProtocolError(
+                SqlState.OUT_OF_MEMORY,
+                "too many results wait to be read",
+                hint="Close cursors that are not needed, ask for fewer rows, or ask again in a moment.",
+            )
+        self._cursors.add(cursor)
+
+
 def columns(names: Sequence[str], types: Sequence[ResultType], formats: Sequence[int] = ()) -> list[Column]:
     """The columns of a RowDescription."""
     codes = formats or [0] * len(types)
@@ -54,7 +87,7 @@ def send(
     """
     writer = RowWriter(cursor.result.types, formats, zone)
     rows = cursor.take(count).rows
-    if rows.num_rows * max(1, rows.num_columns) <= INLINE:
+    if rows.num_rows * max(1, rows.num_columns) <= INLINE and rows.nbytes <= _INLINE_BYTES:
         if rows.num_rows:
             connection.data_row_messages(writer.messages(rows))
         return int(rows.num_rows)

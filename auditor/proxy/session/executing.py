@@ -16,7 +16,7 @@ from auditor.proxy.catalogue import Context
 from auditor.proxy.protocol import Connection, Portal, Statement, Transaction
 from auditor.proxy.protocol.sqlstate import IN_FAILED_TRANSACTION, ErrorFields, ProtocolError, SqlState
 from auditor.proxy.session import commands as c
-from auditor.proxy.session.cursors import Cursor
+from auditor.proxy.session.cursors import Cursor, Holding
 from auditor.proxy.session.settings import Kept, Settings, shown
 from auditor.proxy.session.steps import Job, Steps
 from auditor.proxy.sources import Result, Sources
@@ -43,6 +43,7 @@ class Executor:
         settings: Settings,
         context: Callable[[], Context],
         failed: Callable[[Exception], None],
+        holding: Holding,
     ) -> None:
         """Prepare.
 
@@ -52,10 +53,11 @@ class Executor:
             settings: The session's.
             context: Who asks, with the settings as they are.
             failed: Is told of every unexpected failure.
+            holding: The results that wait in all sessions.
         """
         self._connection, self._sources = connection, sources
         self.settings = settings
-        self._context, self._failed = context, failed
+        self._context, self._failed, self._holding = context, failed, holding
         self._before: Kept = settings.kept
         self._savepoints: list[tuple[str, Kept]] = []
 
@@ -138,7 +140,9 @@ class Executor:
             self.settings.change(change.name, change.value, change.local)
         if result.notice is not None:
             self._connection.notice(result.notice)
-        return Cursor(result)
+        cursor = Cursor(result)
+        self._holding.add(cursor)
+        return cursor
 
     def _declare(self, command: c.Declare, values: Sequence[object]) -> Steps[str]:
         if not command.hold and self._connection.transaction is Transaction.IDLE:

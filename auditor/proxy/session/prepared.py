@@ -20,7 +20,7 @@ from auditor.proxy.session.executing import Executor
 from auditor.proxy.session.lexing import split
 from auditor.proxy.session.settings import shown
 from auditor.proxy.session.steps import Steps
-from auditor.proxy.sources import Described, Sources
+from auditor.proxy.sources import Described, Sources, checked
 from auditor.proxy.values.reading import read_parameter
 from auditor.proxy.values.results import result_type
 
@@ -66,6 +66,7 @@ def prepare(sources: Sources, text: str, given: tuple[int, ...], context: Contex
             "cannot insert multiple commands into a prepared statement",
             hint="Send them one by one.",
         )
+    checked(statements[0])
     command = classify(statements[0])
     query = command.text if isinstance(command, c.Select) else ""
     query = command.query if isinstance(command, c.Declare) else query

@@ -19,14 +19,14 @@ from auditor.proxy.protocol import Connection, ErrorFields, Query, State, events
 from auditor.proxy.protocol.events import Event
 from auditor.proxy.protocol.messages import Parse
 from auditor.proxy.session.classifying import classify
-from auditor.proxy.session.cursors import Cursor, columns, send
+from auditor.proxy.session.cursors import Cursor, Holding, columns, send
 from auditor.proxy.session.executing import INTERNAL, TOLD, Executor
 from auditor.proxy.session.lexing import split
 from auditor.proxy.session.login import Door, Login
 from auditor.proxy.session.prepared import Prepares
 from auditor.proxy.session.settings import SETTINGS, Settings
 from auditor.proxy.session.steps import Steps
-from auditor.proxy.sources import Sources, told
+from auditor.proxy.sources import Sources, checked, told
 from auditor.proxy.users import Role, User
 
 _INLINE = 1_000
@@ -73,6 +73,7 @@ class Session:
         peer: Peer,
         observer: Observer | None = None,
         clock: Callable[[], float] = time.monotonic,
+        holding: Holding | None = None,
     ) -> None:
         """Begin with a client who has shown nothing.
 
@@ -83,9 +84,11 @@ class Session:
             peer: The connection's numbers and addresses.
             observer: Is told what happens.
             clock: Seconds, for the observer.
+            holding: The results that wait in all sessions.
         """
         self._connection, self._sources, self._peer = connection, sources, peer
         self._observer, self._clock = observer or Observer(), clock
+        self._holding = holding or Holding()
         self._login = Login(connection, door)
         self.user: User | None = None
         """Who came in."""
@@ -96,7 +99,7 @@ class Session:
     def _enter(self, settings: Settings) -> None:
         self._settings = settings
         self._executor = Executor(
-            self._connection, self._sources, settings, self._context, self._observer.failed
+            self._connection, self._sources, settings, self._context, self._observer.failed, self._holding
         )
         self._prepares = Prepares(self._connection, self._sources, self._executor)
 
@@ -199,6 +202,7 @@ class Session:
 
     def _statement(self, text: str) -> Steps[None]:
         begun = self._clock()
+        checked(text)
         command = classify(text)
         outcome = yield from self._executor.run(command)
         if not isinstance(outcome, Cursor):

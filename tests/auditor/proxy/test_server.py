@@ -108,6 +108,32 @@ def test_connections_in_all_and_of_one_user_are_limited(tmp_path: Path) -> None:
             assert again.execute("SELECT 1").fetchone() == (1,)
 
 
+def test_those_who_do_not_come_in_take_no_place_of_those_who_do(tmp_path: Path) -> None:
+    """500 half-open connections, with room for 100: the oldest go, and users come in all the while."""
+    with running(tmp_path, tls=False, waiting=100) as server:
+        idle = []
+        for number in range(500):
+            idle.append(socket.create_connection(("127.0.0.1", server.port), 5))
+            if number % 50 == 0:
+                with connect(server) as connection:
+                    assert connection.execute("SELECT 1").fetchone() == (1,)
+        assert until(lambda: server.server.metrics.connections <= 100)
+        for client in idle:
+            client.close()
+        assert until(lambda: server.server.metrics.connections == 0)
+
+
+def test_results_that_wait_are_limited_for_all_together(tmp_path: Path) -> None:
+    with running(tmp_path, tls=False, held=5 << 20) as server, contextlib.ExitStack() as stack:
+        one, two = (stack.enter_context(connect(server)) for _ in range(2))
+        one.execute(f"DECLARE a CURSOR WITH HOLD FOR {MANY}")
+        with pytest.raises(psycopg.OperationalError, match="too many results wait"):
+            two.execute(f"DECLARE a CURSOR WITH HOLD FOR {MANY}")
+        assert two.execute("SELECT 1").fetchone() == (1,)
+        one.execute("CLOSE a")
+        two.execute(f"DECLARE a CURSOR WITH HOLD FOR {MANY}")
+
+
 def test_who_does_not_come_in_is_let_go_and_others_are_served_meanwhile(tmp_path: Path) -> None:
     times = Times(startup=0.5, statement=5, reader=5)
     with running(tmp_path, tls=False, times=times) as server:
