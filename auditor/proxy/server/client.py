@@ -24,6 +24,7 @@ from auditor.proxy.session.steps import Job, Steps
 
 SOCKETFUL = 64 << 10
 """Bytes that are queued before they are sent."""
+_LINGER = 10.0
 _AGAIN = 0.05
 """Seconds between two interrupts: DuckDB forgets one that comes before a query."""
 
@@ -124,6 +125,8 @@ class Client:
             deadline.cancel()
             await self._let_go()
             self._wire.close()
+            # Who does not take the last words does not hold the socket either.
+            asyncio.get_running_loop().call_later(_LINGER, self._wire.abort)
 
     def _late(self) -> None:
         if self._session.user is None:

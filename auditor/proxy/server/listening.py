@@ -173,7 +173,14 @@ class Server:
     def _begin(self, wire: Wire) -> None:
         task = asyncio.get_running_loop().create_task(self._serve(wire))
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """Nothing may fail there but for a mistake of ours, of which asyncio would print the values."""
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, Exception):
+            Watcher(self._log, self.metrics, 0).failed(error)
 
     async def _serve(self, wire: Wire) -> None:
         number, secret = next(self._numbers) & 0x7FFFFFFF, secrets.randbits(32)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import ssl
 
 HELD = 256 << 10
@@ -25,7 +24,7 @@ class Wire(asyncio.Protocol):
         self._arrived = asyncio.Event()
         self._writable = asyncio.Event()
         self._writable.set()
-        self._closed = self._encrypted = False
+        self._closed = self._encrypted = self._paused = False
 
     # --- asyncio's part
 
@@ -37,9 +36,10 @@ class Wire(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Bytes came."""
         self._received += data
-        if len(self._received) >= HELD and self.transport is not None:
-            with contextlib.suppress(RuntimeError):
-                self.transport.pause_reading()
+        if len(self._received) >= HELD and not self._paused and self._open:
+            assert self.transport is not None
+            self.transport.pause_reading()
+            self._paused = True
         self._arrived.set()
 
     def eof_received(self) -> bool:
@@ -72,10 +72,15 @@ class Wire(asyncio.Protocol):
             await self._arrived.wait()
         data = bytes(self._received)
         self._received.clear()
-        if self.transport is not None and not self._closed:
-            with contextlib.suppress(RuntimeError):
-                self.transport.resume_reading()
+        if self._paused and self._open:
+            assert self.transport is not None
+            self.transport.resume_reading()
+            self._paused = False
         return data
+
+    @property
+    def _open(self) -> bool:
+        return self.transport is not None and not self._closed and not self.transport.is_closing()
 
     def write(self, data: bytes) -> None:
         """Send without waiting.
@@ -83,8 +88,9 @@ class Wire(asyncio.Protocol):
         Raises:
             Lost: there is nobody to send to.
         """
-        if self._closed or self.transport is None or self.transport.is_closing():
+        if not self._open:
             raise Lost
+        assert self.transport is not None
         self.transport.write(data)
 
     async def send(self, data: bytes, patience: float) -> None:
@@ -126,12 +132,13 @@ class Wire(asyncio.Protocol):
 
     def close(self) -> None:
         """Close once what is queued is sent."""
-        if self.transport is not None:
+        if self._open:
+            assert self.transport is not None
             self.transport.close()
 
     def abort(self) -> None:
         """Close at once."""
-        if self.transport is not None:
+        if self.transport is not None and not self._closed:
             self.transport.abort()
 
     def address(self, which: str) -> tuple[str, int] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -304,3 +305,20 @@ def test_cae_sql_serve_runs_until_it_is_told_to_stop(tmp_path: Path) -> None:
             assert "Traceback" not in said
         finally:
             process.kill()
+
+
+def test_noise_of_all_kinds_is_let_go_and_nothing_of_ours_breaks(tmp_path: Path) -> None:
+    rng = random.Random(3)
+    heads = [b"", SSL_REQUEST, bytes.fromhex("0000000804d21630"), startup("3.0", {"user": "ana"}),
+             b"GET / HTTP/1.1\r\n\r\n", bytes.fromhex("160301020001")]  # fmt: skip
+    with running(tmp_path) as server, connect(server) as connection:
+        for number in range(300):
+            with socket.create_connection(("127.0.0.1", server.port), 5) as client:
+                client.sendall(rng.choice(heads))
+                time.sleep(rng.choice([0, 0.001]))
+                with contextlib.suppress(OSError):
+                    client.sendall(rng.randbytes(rng.randrange(300)))
+            if number % 50 == 0:
+                assert connection.execute("SELECT 1").fetchone() == (1,)
+        assert until(lambda: server.server.metrics.connections == 1)
+        assert server.events("internal error") == []
