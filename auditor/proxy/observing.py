@@ -1,7 +1,7 @@
 """What operators see: a line of JSON for each event, and counters for Prometheus. Never a statement or value.
 
 A failure of ours is logged with the type of the exception and the places in the code: its text could quote
-what a client sent or what the data hold.
+what a client sent or what the data hold. Those of `AuditorError` do not: they say what is out of order.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TextIO
 
+from auditor.errors import AuditorError
 from auditor.proxy.session.session import Observer
 
 BUCKETS = (0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0)
@@ -117,5 +118,9 @@ class Watcher(Observer):
         frames = traceback.extract_tb(error.__traceback__)[-_MAX_FRAMES:]
         places = [f"{frame.filename.rpartition('/')[2]}:{frame.lineno} {frame.name}" for frame in frames]
         self._log.write(
-            "internal error", connection=self._connection, type=type(error).__name__, traceback=places
+            "internal error",
+            connection=self._connection,
+            type=type(error).__name__,
+            reason=str(error) if isinstance(error, AuditorError) else "",
+            traceback=places,
         )

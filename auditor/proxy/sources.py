@@ -130,7 +130,7 @@ class Sources:
         return Result(tuple(answer.columns), kinds_found, answer.arrow(), notice, code=answer.decision.code)
 
     def describe(self, sql: str, given: Sequence[int], context: Context) -> Described:
-        """Say what one statement takes and gives; looks at no data and records nothing.
+        """Say what one statement takes and gives; looks at no data, and records only what is not supported.
 
         Args:
             sql: The statement.
@@ -152,20 +152,22 @@ class Sources:
             if key in self._described:
                 self._described.move_to_end(key)
                 return self._described[key]
-        described = self._described_by_gate(sql, given)
+        described = self._described_by_gate(sql, given, context.user)
         with self._lock:
             self._described[key] = described
             while len(self._described) > _REMEMBERED:
                 self._described.popitem(last=False)
         return described
 
-    def _described_by_gate(self, sql: str, given: Sequence[int]) -> Described:
+    def _described_by_gate(self, sql: str, given: Sequence[int], user: str) -> Described:
         parameters = tuple(infer(sql, self._schema, self._dialect, given))
         samples = [_SAMPLES.get(oid, "1") for oid in parameters]
         try:
             columns = self.gate.describe(self._respelled(sql), samples or None, self._dialect)
         except QueryUnsupported as error:
             if not parameters:
+                # It will not come to be executed: here it is put on record, which raises the same.
+                self.gate.execute(self._respelled(sql), None, user, self._dialect)
                 raise
             return Described(parameters, problem=of_error(error))
         kinds = tuple(result_type(kind) for _, kind in columns)

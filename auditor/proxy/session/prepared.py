@@ -172,7 +172,7 @@ class Prepares:
         state = portal.state
         if isinstance(state, Bound):
             state = yield from self._run(portal)
-            code = state.result.code if isinstance(state, Cursor) else "command"
+            code = state.result.code if isinstance(state, Cursor) else ""
         elif isinstance(state, Done):
             raise ProtocolError(
                 SqlState.OBJECT_NOT_IN_PREREQUISITE_STATE, f'portal "{portal.name[:63]}" cannot be run'

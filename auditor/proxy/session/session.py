@@ -18,6 +18,7 @@ from auditor.proxy.catalogue import Context
 from auditor.proxy.protocol import Connection, ErrorFields, Query, State, events
 from auditor.proxy.protocol.events import Event
 from auditor.proxy.protocol.messages import Parse
+from auditor.proxy.protocol.sqlstate import UNAVAILABLE
 from auditor.proxy.session.classifying import classify
 from auditor.proxy.session.cursors import Cursor, Holding, columns, send
 from auditor.proxy.session.executing import INTERNAL, TOLD, Executor
@@ -244,6 +245,8 @@ class Session:
     def _refuse(self, error: Exception, begun: float) -> None:
         assert isinstance(error, TOLD)
         fields = told(error)
+        if fields is UNAVAILABLE:
+            self._observer.failed(error)
         verdict, code = "failed", fields.sqlstate
         if isinstance(error, QueryRefused | QueryUnsupported):
             verdict, code = error.decision.verdict, error.decision.code

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from auditor.errors import LedgerError
 from auditor.proxy.protocol import Connection, State, Transaction, events
 from auditor.proxy.session.login import Door
 from auditor.proxy.session.session import Observer, Peer, Session
@@ -272,6 +273,30 @@ def test_a_mistake_of_ours_is_one_fixed_text_and_the_session_lives_on() -> None:
     assert data.count(b"XX000") == 2
     assert len(talk.observer.failures) == 2
     assert talk.query("SHOW jit") == [tag("SHOW"), READY]
+
+
+class Unavailable(Broken):
+    """Sources whose ledger cannot be written."""
+
+    def answer(self, *_: object) -> None:
+        raise LedgerError("ledger /srv/secret place: disk full")
+
+
+def test_what_is_out_of_order_is_told_to_the_operator_alone() -> None:
+    talk = Talk(Unavailable())
+    assert talk.query("SELECT 1") == [error("58000"), READY]
+    assert [str(each) for each in talk.observer.failures] == ["ledger /srv/secret place: disk full"]
+
+
+def test_every_unsupported_statement_stands_in_the_history_once(sources: Sources) -> None:
+    talk = Talk(sources)
+    talk.query("SELECT salary AS a FROM staff")
+    talk.say(extended("SELECT salary AS b FROM staff"), CLIENT["Sync"]())
+    history = sources.gate.history()
+    for name in "ab":
+        found = history[history["sql"] == f"SELECT salary AS {name} FROM staff"]
+        assert found["verdict"].tolist() == ["unsupported"]
+        assert found["user"].tolist() == ["ana"]
 
 
 TEXTS = [
