@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,10 +23,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield made
 
 
-def psql(server: Running, *statements: str, user: str = "ana", password: str = PASSWORD) -> tuple[str, str]:
+def place_of(server: Running, user: str = "ana") -> str:
     wanted = server.psycopg | {"user": user}
     wanted.pop("password")
-    place = " ".join(f"{key}={value}" for key, value in wanted.items())
+    return " ".join(f"{key}={value}" for key, value in wanted.items())
+
+
+def psql(server: Running, *statements: str, user: str = "ana", password: str = PASSWORD) -> tuple[str, str]:
+    place = place_of(server, user)
     commands = [word for each in statements for word in ("-c", each)]
     done = subprocess.run(
         ["psql", "-X", "-A", "-t", "-v", "VERBOSITY=verbose", place, *commands],
@@ -122,3 +128,23 @@ def test_the_log_holds_no_values(server: Running, tmp_path: Path) -> None:
     assert "sesame" not in server.log.getvalue()
     assert server.events("statement")
     assert not server.events("internal error")
+
+
+def test_control_c_cancels(server: Running) -> None:
+    """The cancel request comes over a connection of its own, with the key of the first."""
+    slow = """SELECT COUNT(*) FROM staff a, staff b, staff c, staff d, staff e, staff f
+    WHERE a.id * b.id > c.id * d.id * e.id + f.id"""
+    with subprocess.Popen(
+        ["psql", "-X", "-A", "-t", place_of(server), "-c", slow],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={"PGPASSWORD": PASSWORD, "PATH": "/usr/bin:/bin", "LC_ALL": "C"},
+    ) as process:  # fmt: skip
+        try:
+            end = time.monotonic() + 10
+            while not server.gate._database._cursors and time.monotonic() < end:
+                time.sleep(0.05)
+            process.send_signal(signal.SIGINT)
+            _, wrong = process.communicate(timeout=10)
+        finally:
+            process.kill()
+    assert "canceling statement due to user request" in wrong
