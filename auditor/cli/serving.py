@@ -11,7 +11,7 @@ import typer
 from auditor.errors import ServingError
 
 if TYPE_CHECKING:
-    from auditor.proxy.server import Address
+    from auditor.proxy.server import Address, Serving
 
 MAX_RESULT = 512 << 20
 """Bytes of one result."""
@@ -48,13 +48,7 @@ def serve(
     ] = 60.0,
 ) -> None:
     """Let PostgreSQL's clients ask through the gate: psql, drivers, notebooks, BI tools."""
-    from auditor.gate import Gate
-    from auditor.policy import Policy
-    from auditor.proxy.observing import Log
-    from auditor.proxy.server import Serving, Times, run
-    from auditor.proxy.sources import Sources
-    from auditor.proxy.users import read_users
-    from auditor.sql.running import Limits
+    from auditor.proxy.server import Serving, Times
 
     serving = Serving(
         _address(listen),
@@ -66,9 +60,21 @@ def serve(
         per_user,
         times=Times(statement=timeout),
     )
-    names = list(read_users(users).by_name)
+    _run(database, policy, serving, rows)
+
+
+def _run(database: Path, policy: Path, serving: Serving, rows: int) -> None:
+    from auditor.gate import Gate
+    from auditor.policy import Policy
+    from auditor.proxy.observing import Log
+    from auditor.proxy.server import run
+    from auditor.proxy.sources import Sources
+    from auditor.proxy.users import read_users
+    from auditor.sql.running import Limits
+
+    names = list(read_users(serving.users).by_name)
     with Gate.open(database, Policy.load(policy)) as gate:
-        gate.limit(Limits(seconds=timeout, rows=rows, bytes=MAX_RESULT))
+        gate.limit(Limits(seconds=serving.times.statement, rows=rows, bytes=MAX_RESULT))
         sources = Sources(gate, database.stem, names)
         try:
             run(sources, serving, Log(sys.stderr))
