@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from auditor.confidential import Confidential
 from auditor.database import Database
 from auditor.history.differences import Differences
+from auditor.history.facts import Fact
 from auditor.history.findings import Cited, Unmodelled
 from auditor.history.lessons import Lesson, School, Taught, term_sql
 from auditor.history.meanings import Grid
@@ -141,7 +142,8 @@ class Replay:
             self._show(taught.unmodelled, logged)
         said = cited(logged)
         sources = []
-        for fact in taught.facts:
+        # in whatever order the groups came: the same log gives the same certificates
+        for fact in sorted(taught.facts, key=_order):
             branch, row, _ = fact.place
             sources.append(
                 Source(said, fact, term_sql(lesson.works[branch], fact, taught.publics.get((branch, row))))
@@ -181,6 +183,11 @@ class Replay:
 def cited(logged: Logged) -> Cited:
     """A statement as findings name it."""
     return Cited(logged.number, logged.time, logged.user, logged.sql, logged.source)
+
+
+def _order(fact: Fact) -> tuple[int, int, str, bytes]:
+    weights = b"" if fact.coefficients is None else fact.coefficients.tobytes()
+    return fact.column, fact.place[0], fact.kind, fact.records.astype(">i8").tobytes() + weights
 
 
 def _digest(logged: Logged, dialect: str) -> bytes:

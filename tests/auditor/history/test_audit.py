@@ -298,3 +298,21 @@ def test_thousands_of_rows_that_were_read_cost_little(tmp_path: Path) -> None:
 def test_findings_can_be_written_as_json(database: Path) -> None:
     found = audit(database, RULES, worlds.log(["SELECT v FROM t"]), gate_seconds=0)
     assert json.dumps([each.certificate.sentence for each in found.findings])
+
+
+def test_the_same_log_gives_the_same_certificates_in_whatever_order_groups_come(tmp_path: Path) -> None:
+    """DuckDB gives groups in any order: a turned ORDER BY stands for that here."""
+    table = [0, 3, 1, 2, 3, 0, 1, 1]
+    database = worlds.build(tmp_path / "t.duckdb", table)
+    asked = "SELECT id % 3 AS part, SUM(v) FROM t GROUP BY id % 3 ORDER BY part"
+    rest = ["SELECT SUM(v) FROM t WHERE id < 4", "SELECT SUM(v) FROM t WHERE id IN (1, 2, 4)"]
+    found = [
+        audit(database, worlds.policy(LOW, HIGH), worlds.log([asked + way, *rest]), gate_seconds=0)
+        for way in ("", " DESC")
+    ]
+    said = [
+        [(each.record, each.lower, each.upper, each.certificate.equation) for each in one.findings]
+        for one in found
+    ]
+    assert said[0]
+    assert said[0] == said[1]
