@@ -70,7 +70,6 @@ class Claims:
     def __init__(self, size: int, top: int, answers: Sequence[Answer]) -> None:
         """Take the answers, in units; they agree with a table on the grid 0 … top."""
         self._size, self._top, self._answers = size, top, answers
-        self._last: tuple[tuple[int, ...], Solved] | None = None
 
     def _solved(self, numbers: Sequence[int], record: int) -> tuple[Solved, int]:
         """The system of some answers, over the records in them, and where the record is."""
