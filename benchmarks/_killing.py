@@ -29,6 +29,7 @@ import auditor.ledger.store
 from auditor import AuditorError, Gate
 from auditor.database import Database
 from auditor.ledger import Ledger
+from auditor.ledger.places import File
 from benchmarks._record import (
     ALL_BUT_ONE,
     PUBLIC,
@@ -47,7 +48,7 @@ CONTEXT = get_context("forkserver")
 CONTEXT.set_forkserver_preload(["benchmarks._killing", "benchmarks._crowds", "benchmarks._disks"])
 
 STAGES: dict[str, tuple[object, str]] = {
-    "beginning": (auditor.ledger.book, "_begin"),
+    "beginning": (File, "begin"),
     "deciding": (auditor.knowledge, "decide"),
     "recording": (Ledger, "append"),
     "anchoring": (auditor.ledger.book, "write_anchor"),

@@ -1,6 +1,7 @@
 """A copy of a ledger, whole and consistent whoever is writing, for those who want to try something on it.
 
-Promise: the original is read and nothing else; what is only in its -wal is in the copy too.
+Promise: the original is read and nothing else; what is only in its -wal is in the copy too. A copy is an
+SQLite file, wherever the original is.
 """
 
 from __future__ import annotations
@@ -9,8 +10,11 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from sqlalchemy import select
+
 from auditor.errors import LedgerError
-from auditor.ledger.store import explained, ledger_file
+from auditor.ledger.places import File, Place, place_of
+from auditor.ledger.store import ANSWER, BINDING, STATEMENT, connect, create, explained, writing
 
 
 def copy_ledger(location: str | Path, to: Path) -> bool:
@@ -22,15 +26,39 @@ def copy_ledger(location: str | Path, to: Path) -> bool:
     Raises:
         LedgerError: it cannot be read, or the copy cannot be written.
     """
-    file = ledger_file(location)
-    if not file.exists():
-        return False
-    if to.exists():
-        raise LedgerError(f"ledger {to}: is there already; a copy would replace it")
+    place = place_of(location)
+    try:
+        if not place.exists():
+            return False
+        if to.exists():
+            raise LedgerError(f"ledger {to}: is there already; a copy would replace it")
+        with explained(place):
+            if isinstance(place, File):
+                _copy_file(place.file, to)
+            else:
+                _copy_rows(place, to)
+        return True
+    finally:
+        place.engine.dispose()
+
+
+def _copy_file(file: Path, to: Path) -> None:
     with (
-        explained(file),
         closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as original,
         closing(sqlite3.connect(to)) as copy,
     ):
         original.backup(copy)
-    return True
+
+
+def _copy_rows(place: Place, to: Path) -> None:
+    with place.reading() as original:
+        create(to, dict(original.execute(select(BINDING)).mappings().one()))
+        engine = connect(to)
+        try:
+            with writing(engine, durable=True) as copy:
+                for table in (STATEMENT, ANSWER):
+                    rows = original.execute(select(table)).mappings()
+                    while batch := rows.fetchmany(1_000):
+                        copy.execute(table.insert(), [dict(row) for row in batch])
+        finally:
+            engine.dispose()

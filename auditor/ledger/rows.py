@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, RowMapping, func, select
@@ -76,7 +75,7 @@ def stored_binding(row: RowMapping) -> StoredBinding:
     return StoredBinding(row["id"], binding, {name: row[name] for name in BINDING_FIELDS[row["format"]]})
 
 
-def compare(file: Path, stored: Binding, given: Binding) -> None:
+def compare(place: object, stored: Binding, given: Binding) -> None:
     """Hold a ledger to the data, the [[protect]], the scope and the insiders it was begun on.
 
     More insiders than it was begun with are allowed: what is new is then judged more strictly.
@@ -88,28 +87,28 @@ def compare(file: Path, stored: Binding, given: Binding) -> None:
     was, now = ([f"{table}.{column}" for table, column, _ in each.sizes] for each in (stored, given))
     if was != now:
         text = f"it was begun for {', '.join(was)}, the policy protects {', '.join(now)}"
-        raise LedgerError(f"ledger {file}: {text}; give each its own ledger")
+        raise LedgerError(f"ledger {place}: {text}; give each its own ledger")
     if stored.scope != given.scope:
         text = (
             f'it was begun with scope = "{stored.scope}", the policy says "{given.scope}": what was told '
             "would count otherwise; put it back, or begin another ledger if none of its answers is known"
         )
-        raise LedgerError(f"ledger {file}: {text}")
+        raise LedgerError(f"ledger {place}: {text}")
     if given.insiders < stored.insiders:
         text = (
             f"it was begun with insiders = {stored.insiders}, the policy says {given.insiders}: what was "
             f"answered was judged with {stored.insiders}; set insiders = {stored.insiders} under [intruder], "
             "or begin another ledger if none of its answers is known"
         )
-        raise LedgerError(f"ledger {file}: {text}")
+        raise LedgerError(f"ledger {place}: {text}")
     if stored.protect_digest != given.protect_digest:
         text = (
             f"[protect] has changed since it was begun{_difference(stored.protect, given.protect)}; "
             "put it back, or begin another ledger if none of its answers is still known"
         )
-        raise LedgerError(f"ledger {file}: {text}")
+        raise LedgerError(f"ledger {place}: {text}")
     if (stored.fingerprint, stored.sizes) != (given.fingerprint, given.sizes):
-        raise DataChanged(f"ledger {file}: {_grown(stored, given)}; its answers are about the old data")
+        raise DataChanged(f"ledger {place}: {_grown(stored, given)}; its answers are about the old data")
 
 
 def _grown(stored: Binding, given: Binding) -> str:
@@ -163,7 +162,7 @@ def insert(connection: Connection, entry: Entry, before: bytes) -> Entry:
     return replace(entry, hash=digest.hex())
 
 
-def verified(file: Path, connection: Connection, after: int, head: bytes) -> Iterator[Entry]:
+def verified(place: object, connection: Connection, after: int, head: bytes) -> Iterator[Entry]:
     """At most `BATCH` entries above `after`, whose hash is `head`, each following the one before.
 
     Raises:
@@ -177,19 +176,19 @@ def verified(file: Path, connection: Connection, after: int, head: bytes) -> Ite
     for row in statements:
         after += 1
         if row["number"] != after:
-            raise LedgerError(f"ledger {file}: entry {after} is missing; restore the ledger from a copy")
+            raise LedgerError(f"ledger {place}: entry {after} is missing; restore the ledger from a copy")
         answers = told.pop(after, [])
         if row["answers"] != len(answers) or next_hash(head, row, answers) != bytes(row["hash"]):
             raise LedgerError(
-                f"ledger {file}: entry {after} was altered, or one before it; restore it from a copy"
+                f"ledger {place}: entry {after} was altered, or one before it; restore it from a copy"
             )
         head = bytes(row["hash"])
         try:
             yield _entry(row, answers)
         except Unreadable as error:
-            raise LedgerError(f"ledger {file}: entry {after} cannot be read: {error}") from error
+            raise LedgerError(f"ledger {place}: entry {after} cannot be read: {error}") from error
     if told:
-        raise LedgerError(f"ledger {file}: it has answers without a statement; restore it from a copy")
+        raise LedgerError(f"ledger {place}: it has answers without a statement; restore it from a copy")
 
 
 def _answers(connection: Connection, after: int, until: int) -> dict[int, list[RowMapping]]:

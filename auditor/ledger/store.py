@@ -1,4 +1,4 @@
-"""The ledger's tables, through SQLAlchemy Core on SQLite.
+"""The ledger's tables, through SQLAlchemy Core, and SQLite files that hold them.
 
 Promise: a write is one transaction that has the write lock from its first statement; a read is one snapshot;
 every database error becomes one `LedgerError` in plain words. A ledger file appears whole or not at all.
@@ -27,9 +27,8 @@ from sqlalchemy import (
     Text,
     create_engine,
     event,
-    make_url,
 )
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import QueuePool
 
@@ -94,6 +93,16 @@ for _table in (BINDING, STATEMENT, ANSWER):
             "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
         )
         event.listen(_table, "after_create", _trigger.execute_if(dialect="sqlite"))
+    _trigger = DDL(  # type: ignore[no-untyped-call]
+        f"CREATE TRIGGER {_table.name}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {_table.name} "
+        "EXECUTE FUNCTION ledger_append_only()"
+    )
+    event.listen(_table, "after_create", _trigger.execute_if(dialect="postgresql"))
+_raises = DDL(  # type: ignore[no-untyped-call]
+    "CREATE OR REPLACE FUNCTION ledger_append_only() RETURNS trigger LANGUAGE plpgsql AS "
+    "$$BEGIN RAISE EXCEPTION 'the ledger is append-only'; END$$"
+)
+event.listen(METADATA, "before_create", _raises.execute_if(dialect="postgresql"))
 
 FAULTS: Mapping[str, str] = {
     "SQLITE_FULL": "the disk is full; nothing was released; make room and ask again",
@@ -106,7 +115,18 @@ FAULTS: Mapping[str, str] = {
     "SQLITE_CORRUPT": "the file is damaged; restore it from a copy",
     "SQLITE_IOERR": "the disk reported an error; nothing was released",
     "SQLITE_TOOBIG": "the statement is too long to be recorded; nothing was released",
+    "SQLSTATE_53100": "the server's disk is full; nothing was released; make room and ask again",
+    "SQLSTATE_53300": "the server has no connection left; nothing was released; ask again",
+    "SQLSTATE_55P03": "another process kept it locked; nothing was released; ask again",
+    "SQLSTATE_25006": "it cannot be written: the server is a standby, or the role may only read",
+    "SQLSTATE_42501": "the role must be able to create tables there, to read and to insert",
+    "SQLSTATE_28": "the server does not let this role in",
+    "SQLSTATE_3D000": "the server has no such database",
+    "SQLSTATE_57P": "the server is stopping or starting; nothing was released; ask again",
+    "SQLSTATE_22021": "the statement has a letter that the server's encoding lacks; nothing was released",
+    "SQLSTATE_08": "the server cannot be reached; nothing was released",
 }
+"""By the beginning of SQLite's error name, or of PostgreSQL's SQLSTATE; lost connections count as 08."""
 
 
 @contextmanager
@@ -116,7 +136,7 @@ def explained(place: object) -> Iterator[None]:
         yield
     except (DBAPIError, sqlite3.Error) as error:
         original = error.orig if isinstance(error, DBAPIError) else error
-        name = getattr(original, "sqlite_errorname", "")
+        name = getattr(original, "sqlite_errorname", None) or _state(original)
         known = next((text for start, text in FAULTS.items() if name.startswith(start)), None)
         raise LedgerError(f"ledger {place}: {known or original}") from error
     except PoolTimeout as error:
@@ -127,25 +147,11 @@ def explained(place: object) -> Iterator[None]:
         ) from error
 
 
-def ledger_file(location: str | Path) -> Path:
-    """The file that a path or a SQLAlchemy URL names.
-
-    Raises:
-        LedgerError: a URL of another database than SQLite, or of none.
-    """
-    text = str(location)
-    if "://" not in text:
-        return Path(text).resolve()
-    try:
-        url = make_url(text)
-    except ArgumentError as error:
-        raise LedgerError(f"ledger {text}: not a SQLAlchemy URL; give a file, or sqlite:///FILE") from error
-    if url.get_backend_name() != "sqlite" or url.database in (None, "", ":memory:"):
-        shown = url.render_as_string(hide_password=True)
-        raise LedgerError(
-            f"ledger {shown}: only SQLite files are available yet; give a path, or sqlite:///FILE"
-        )
-    return Path(str(url.database)).resolve()
+def _state(error: BaseException | None) -> str:
+    """A PostgreSQL error as `FAULTS` names it; empty for others."""
+    if error is None or not hasattr(error, "sqlstate"):
+        return ""
+    return f"SQLSTATE_{error.sqlstate or '08'}"
 
 
 def connect(file: Path, mode: str = "rw") -> Engine:

@@ -124,10 +124,11 @@ def test_a_url_names_the_same_file(place: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["postgresql://u:hidden@host/db", "sqlite://", "sqlite:///:memory:", "what://"]
-)
-def test_other_databases_are_not_available_yet(url: str) -> None:
-    with pytest.raises(LedgerError, match=r"SQLite files|SQLAlchemy") as caught:
+    "url", ["mysql://u:hidden@host/db", "postgresql+asyncpg://u:hidden@host/db", "sqlite://",
+            "sqlite:///:memory:", "what://u:hidden@"]
+)  # fmt: skip
+def test_other_databases_and_drivers_are_told_what_would_do(url: str) -> None:
+    with pytest.raises(LedgerError, match=r"SQLite file|SQLAlchemy|psycopg alone") as caught:
         Ledger.open(url, BINDING)
     assert "hidden" not in str(caught.value)
 

@@ -163,11 +163,11 @@ def test_killed_anywhere_between_question_and_answer(
 @pytest.mark.parametrize(
     ("place", "name", "when", "times"),
     [
-        ("auditor.ledger.book", "create", "before", 1),
+        ("auditor.ledger.places", "create", "before", 1),
         ("auditor.ledger.store:METADATA", "create_all", "after", 1),
         ("auditor.ledger.store:os", "fsync", "before", 1),  # all is written, under another name
         ("auditor.ledger.store", "sync_folder", "before", 1),
-        ("auditor.ledger.book", "_begin", "after", 1),
+        ("auditor.ledger.places:File", "begin", "after", 1),
         ("auditor.ledger.book", "write_anchor", "before", 1),
         ("auditor.ledger.anchor:Path", "replace", "before", 2),
     ],
@@ -616,7 +616,7 @@ def test_an_interrupt_around_the_lock_does_not_keep_all_others_waiting(what: str
         Ledger.open(tmp_path / "x.ledger", BINDING) as one,
         Ledger.open(tmp_path / "x.ledger", BINDING) as two,
     ):
-        lock = one._lock
+        lock = one._place.lock  # type: ignore[attr-defined]
         real = getattr(lock, what)
 
         def interrupted(**named: Any) -> None:

@@ -1,0 +1,161 @@
+"""Where a ledger is kept: an SQLite file, or tables on a PostgreSQL server that several machines share.
+
+Promise: whatever the place, a write is one transaction that has the write lock from its first statement, a
+read is one snapshot, one at a time decides, and a ledger appears there whole or not at all.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from filelock import FileLock, Timeout
+from sqlalchemy import Connection, Engine, make_url
+from sqlalchemy.exc import ArgumentError
+
+from auditor.errors import LedgerError
+from auditor.ledger.postgres import Server
+from auditor.ledger.store import connect, create, explained, reading, writing
+
+
+class Place(Protocol):
+    """Where a ledger is kept. Its text names it in messages, without a password."""
+
+    @property
+    def engine(self) -> Engine:
+        """Connections to it."""
+
+    def exists(self) -> bool:
+        """Whether a ledger, or a part of one, is there."""
+
+    def begin(self, row: Mapping[str, object]) -> None:
+        """Put a new ledger there, bound as the row says, unless somebody else is first."""
+
+    def check(self) -> None:
+        """Look whether what is there can be used; raises `LedgerError`."""
+
+    def reading(self) -> AbstractContextManager[Connection]:
+        """One snapshot."""
+
+    def writing(self, durable: bool) -> AbstractContextManager[Connection]:
+        """One transaction that holds the write lock; `durable`: it survives a power cut once it is left."""
+
+    def deciding(self, timeout: float) -> AbstractContextManager[None]:
+        """The lock of who decides, for `timeout` seconds of waiting; raises `LedgerError`."""
+
+    def settle(self) -> None:
+        """Have everything on disk that is committed."""
+
+
+def place_of(location: str | Path) -> Place:
+    """The place that a path or a SQLAlchemy URL names.
+
+    Raises:
+        LedgerError: a URL of a database that is neither SQLite nor PostgreSQL, or of none.
+    """
+    text = str(location)
+    if "://" not in text:
+        return File(Path(text).resolve())
+    try:
+        url = make_url(text)
+    except ArgumentError as error:
+        wanted = "give a file, sqlite:///FILE or postgresql://USER@HOST/DATABASE"
+        raise LedgerError(f"ledger {text.partition('://')[0]}://…: not a SQLAlchemy URL; {wanted}") from error
+    if url.get_backend_name() == "postgresql":
+        return Server(url)
+    if url.get_backend_name() != "sqlite" or url.database in (None, "", ":memory:"):
+        raise LedgerError(
+            f"ledger {url.render_as_string(hide_password=True)}: a ledger is kept in an SQLite file or on a "
+            "PostgreSQL server; give a path, sqlite:///FILE or postgresql://USER@HOST/DATABASE"
+        )
+    return File(Path(str(url.database)).resolve())
+
+
+class File:
+    """A ledger in an SQLite file."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.engine = connect(file)
+        self.lock = FileLock(f"{file}.lock", poll_interval=0.01)
+
+    def __str__(self) -> str:
+        return str(self.file)
+
+    def exists(self) -> bool:
+        """Whether the file is there."""
+        return self.file.exists()
+
+    def begin(self, row: Mapping[str, object]) -> None:
+        """Put a new ledger in place, unless a part of an old one is still there."""
+        file = self.file
+        if not file.parent.is_dir():
+            raise LedgerError(f"ledger {file}: its folder does not exist; create it, or name another path")
+        try:
+            with FileLock(f"{file}.lock", timeout=30):
+                if file.exists():
+                    return  # another process was first
+                if Path(f"{file}-wal").exists():
+                    text = "is missing, and a part of it (-wal) is still there; restore it from a copy"
+                    raise LedgerError(f"ledger {file}: {text}")
+                with explained(file):
+                    create(file, row)
+        except Timeout as error:
+            text = "another process has been creating it for 30 seconds"
+            raise LedgerError(f"ledger {file}: {text}") from error
+        except OSError as error:
+            text = f"cannot be created: {error.strerror or error}"
+            if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+                text += "; name one in a folder that can be written (path under [ledger] in the policy)"
+            raise LedgerError(f"ledger {file}: {text}") from error
+
+    def check(self) -> None:
+        """One ledger, one name: what is new lies beside the name (-wal), and so does the lock."""
+        file = self.file
+        try:
+            linked = file.is_file() and file.stat().st_nlink > 1
+        except OSError as error:
+            raise LedgerError(f"ledger {file}: cannot be opened: {error.strerror or error}") from error
+        if linked:
+            text = "has another name too (a hard link), whose users would not see its answers"
+            raise LedgerError(f"ledger {file}: {text}; remove one of them")
+
+    def reading(self) -> AbstractContextManager[Connection]:
+        """One snapshot."""
+        return reading(self.engine)
+
+    def writing(self, durable: bool) -> AbstractContextManager[Connection]:
+        """One transaction."""
+        return writing(self.engine, durable)
+
+    @contextmanager
+    def deciding(self, timeout: float) -> Iterator[None]:
+        """The lock beside the file, across threads and processes."""
+        try:
+            self.lock.acquire(timeout=timeout)
+        except Timeout as error:
+            text = f"others have been deciding for {timeout:g} seconds; ask again"
+            raise LedgerError(f"ledger {self}: {text}") from error
+        except OSError as error:
+            text = f"cannot be used: {error.strerror or error}; it and its folder must be writable"
+            raise LedgerError(f"ledger {self}: its lock file {self.lock.lock_file} {text}") from error
+        except BaseException:
+            # interrupted, perhaps between taking the lock and saying so
+            self.lock.release(force=True)
+            raise
+        try:
+            yield
+        finally:
+            try:
+                self.lock.release()
+            except BaseException:
+                self.lock.release(force=True)  # whoever interrupts one does not keep all others waiting
+                raise
+
+    def settle(self) -> None:
+        """Write the log into the file."""
+        with self.engine.connect() as connection:
+            connection.exec_driver_sql("PRAGMA wal_checkpoint(FULL)")

@@ -1,0 +1,161 @@
+"""A ledger on a PostgreSQL server, which proxies and gates on several machines share.
+
+Promise: as `auditor.ledger.places`. Writers take turns by an advisory lock that ends with their transaction,
+deciders by one that ends with their connection: a decider whose connection is lost may meet another, and then
+the one who appends second is turned away, because the other's answer is there (`LedgerMoved`).
+
+The tables are in the schema that the role's search path names first. A pooler that shares one connection
+among transactions loses the deciders' lock, and time with it, but no promise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy.exc import DBAPIError
+
+from auditor.errors import LedgerError
+from auditor.ledger import store
+from auditor.ledger.store import BINDING, METADATA, explained
+
+_BEGINS, _WRITES, _DECIDES = 0x63616530, 0x63616531, 0x63616532
+"""First halves of the advisory locks' names: "cae0" to "cae2"."""
+_LEDGER = "('ledger_statement'::regclass::oid::bigint % 2147483647)::int"
+"""The second half: which ledger of the database."""
+_NEW = "hashtext(current_schema())"
+_WRITING = text(
+    "SELECT set_config('lock_timeout', :patience, true), set_config('synchronous_commit', "
+    "CASE WHEN NOT :durable THEN 'off' WHEN current_setting('synchronous_commit') = 'off' THEN 'on' "
+    f"ELSE current_setting('synchronous_commit') END, true), pg_advisory_xact_lock({_WRITES}, {_LEDGER})"
+)
+_LET_GO = text(f"SELECT pg_advisory_unlock({_DECIDES}, {_LEDGER})")
+_ABLE = text(
+    "SELECT has_table_privilege('ledger_statement', 'INSERT') AND "
+    "has_table_privilege('ledger_answer', 'INSERT'), "
+    "current_setting('transaction_read_only') = 'off', current_setting('server_encoding') = 'UTF8'"
+)
+# Who decides holds a lock for as long as the server believes in the connection.
+_LIVELY = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "connect_timeout": 10}
+_SERVERS_SIDE = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3"
+_DRIVER = "postgresql+psycopg"
+
+
+class Server:
+    """A ledger in one schema of a database."""
+
+    def __init__(self, url: URL) -> None:
+        """Prepare; nothing is connected to yet.
+
+        Raises:
+            LedgerError: psycopg is not installed, or the URL names another driver.
+        """
+        self._shown = url.render_as_string(hide_password=True)
+        if url.drivername not in ("postgresql", _DRIVER):
+            raise LedgerError(f"ledger {self}: it is reached by psycopg alone; write postgresql://…")
+        given = str(url.query.get("options", ""))
+        arguments = {**_LIVELY, "options": f"{_SERVERS_SIDE} {given}".strip()}
+        kept = url.set(drivername=_DRIVER).difference_update_query(["options"])
+        try:
+            self.engine: Engine = create_engine(
+                kept, connect_args=arguments, pool_pre_ping=True, isolation_level="READ COMMITTED"
+            )
+        except ImportError as error:
+            raise LedgerError(
+                f"ledger {self}: psycopg is missing; pip install 'cae-sql[postgres]'"
+            ) from error
+        event.listen(self.engine, "connect", _plain)
+
+    def __str__(self) -> str:
+        return self._shown
+
+    def exists(self) -> bool:
+        """Whether one of the tables is there."""
+        with explained(self), self.reading() as connection:
+            return bool({*inspect(connection).get_table_names()} & {*METADATA.tables})
+
+    def begin(self, row: Mapping[str, object]) -> None:
+        """Create the tables, bound as the row says, unless somebody else is first."""
+        with explained(self), self.engine.begin() as connection:
+            _patient(connection, store.PATIENCE)
+            connection.execute(text(f"SELECT pg_advisory_xact_lock({_BEGINS}, {_NEW})"))
+            if {*inspect(connection).get_table_names()} & {*METADATA.tables}:
+                return  # another process was first
+            if connection.execute(text("SELECT current_schema()")).scalar() is None:
+                raise LedgerError(f"ledger {self}: its search path names no schema that there is; create one")
+            connection.execute(text("SET LOCAL synchronous_commit = on"))
+            METADATA.create_all(connection)
+            connection.execute(BINDING.insert(), dict(row))
+
+    def check(self) -> None:
+        """Look whether the role may write, and whether every text can be kept."""
+        with explained(self), self.engine.connect() as connection:
+            if not {*METADATA.tables} <= {*inspect(connection).get_table_names()}:
+                return  # which is told where the ledger is read
+            insert, writable, utf8 = connection.execute(_ABLE).one()
+        if not insert or not writable:
+            wanted = store.FAULTS["SQLSTATE_42501" if writable else "SQLSTATE_25006"]
+            raise LedgerError(f"ledger {self}: {wanted}")
+        if not utf8:
+            raise LedgerError(f"ledger {self}: its database must be encoded in UTF8; create another")
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """One snapshot."""
+        with self.engine.connect() as connection:
+            reader = connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+            with reader.begin():
+                yield reader
+
+    @contextmanager
+    def writing(self, durable: bool) -> Iterator[Connection]:
+        """One transaction that holds the write lock."""
+        with self.engine.begin() as connection:
+            patience = f"{store.PATIENCE:.3f}s"
+            connection.execute(_WRITING, {"patience": patience, "durable": durable})
+            yield connection
+
+    @contextmanager
+    def deciding(self, timeout: float) -> Iterator[None]:
+        """The deciders' lock, on a connection of its own."""
+        with explained(self):
+            connection = self.engine.connect()
+        free = False
+        try:
+            with explained(self):
+                connection.execution_options(isolation_level="AUTOCOMMIT")
+                self._take(connection, timeout)
+            try:
+                yield
+            finally:
+                with suppress(DBAPIError):
+                    free = bool(connection.execute(_LET_GO).scalar())
+        finally:
+            if not free:
+                connection.invalidate()  # what was not let go of ends with the connection
+            connection.close()
+
+    def _take(self, connection: Connection, timeout: float) -> None:
+        connection.execute(text("SELECT set_config('lock_timeout', :t, false)"), {"t": f"{timeout:.3f}s"})
+        try:
+            connection.execute(text(f"SELECT pg_advisory_lock({_DECIDES}, {_LEDGER})"))
+        except DBAPIError as error:
+            if getattr(error.orig, "sqlstate", None) != "55P03":
+                raise
+            said = f"others have been deciding for {timeout:g} seconds; ask again"
+            raise LedgerError(f"ledger {self}: {said}") from error
+
+    def settle(self) -> None:
+        """A transaction that is on disk has all before it there."""
+        with self.writing(durable=True) as connection:
+            connection.execute(text("SELECT pg_current_xact_id()"))
+
+
+def _patient(connection: Connection, seconds: float) -> None:
+    connection.execute(text("SELECT set_config('lock_timeout', :t, true)"), {"t": f"{seconds:.3f}s"})
+
+
+def _plain(connection: object, _: object) -> None:
+    """Statements are prepared by the server's name for them, which poolers mix up."""
+    connection.prepare_threshold = None  # type: ignore[attr-defined]
