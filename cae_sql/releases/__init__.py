@@ -1,0 +1,79 @@
+"""What an intruder believes about one person after a release, technique by technique, and how risky that is.
+
+Contract: pandas in, one row per combination of values of the `known` columns out. Supplementary knowledge is
+what the intruder knows of the target: values of the `known` columns, and how many records share them. `known`
+may be empty. Each technique has two functions: `sampled`, `perturbed`, `restricted`, `answered` and
+`generalised` give a frame with matches, initial_entropy, area and risk; the same name with `_beliefs` gives
+the candidate distributions themselves.
+
+    matching.py         records that share values; values on the domain's grid; what is wrong with a table
+    beliefs.py          candidate distributions of classes, and their measure
+    sampling.py         simple random samples
+    restriction.py      sums over query sets of one size; windows.py: their exact intervals
+    noise.py            noise on every attribute; attributes.py: in which steps; posterior.py: Bayes' rule
+    generalisation.py   quasi-identifiers made coarser, or groups; covering.py: what a coarse value stands for
+    experiment.py       all of it over all supplementary knowledge, as paper 000 does
+
+Source: M. Alfalayleh and L. Brankovic, "Quantifying Privacy", Section 5 and Appendix (paper 000).
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cae_sql.releases.beliefs import Beliefs
+    from cae_sql.releases.generalisation import generalised, generalised_beliefs
+    from cae_sql.releases.noise import add_noise, perturbed, perturbed_beliefs
+    from cae_sql.releases.restriction import (
+        answered,
+        answered_beliefs,
+        query_sets,
+        restricted,
+        restricted_beliefs,
+    )
+    from cae_sql.releases.sampling import draw_sample, sampled, sampled_beliefs
+
+__all__ = [
+    "Beliefs",
+    "add_noise",
+    "answered",
+    "answered_beliefs",
+    "draw_sample",
+    "generalised",
+    "generalised_beliefs",
+    "perturbed",
+    "perturbed_beliefs",
+    "query_sets",
+    "restricted",
+    "restricted_beliefs",
+    "sampled",
+    "sampled_beliefs",
+]
+
+_HOMES = {
+    "Beliefs": "beliefs",
+    "add_noise": "noise",
+    "answered": "restriction",
+    "answered_beliefs": "restriction",
+    "draw_sample": "sampling",
+    "generalised": "generalisation",
+    "generalised_beliefs": "generalisation",
+    "perturbed": "noise",
+    "perturbed_beliefs": "noise",
+    "query_sets": "restriction",
+    "restricted": "restriction",
+    "restricted_beliefs": "restriction",
+    "sampled": "sampling",
+    "sampled_beliefs": "sampling",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import late: kernels and solvers cost half a second that a command's `--help` need not pay."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value

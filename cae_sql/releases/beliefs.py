@@ -1,0 +1,130 @@
+"""Candidate distributions of classes of records, and their measure, all at once.
+
+Promise: each row of `probabilities` sums to 1; the figures are those of `cae_sql.risk.risk_of`, row by row.
+Where the distributions come from is the business of the techniques.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.domain import Domain
+from cae_sql.errors import InvalidInput
+from cae_sql.measure.distribution import non_negative
+from cae_sql.risk import TOLERANCE
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+FIGURES = ("matches", "initial_entropy", "entropy_at_epsilon", "area", "risk")
+"""Columns beside those of the supplementary knowledge, which so cannot have these names."""
+LARGEST = 50_000_000
+"""Probabilities of all classes together that are held at once: 400 MB."""
+
+
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """What an intruder believes about a target of each class."""
+
+    known: pd.DataFrame
+    """(k, known columns) the values that the members of each class share; row labels 0 … k − 1."""
+    matches: Ints
+    """(k,) |M_o|, records of the original that have these values."""
+    probabilities: Floats
+    """(k, |D|) probability of each value of the domain, rows of sum 1."""
+    domain: Domain
+
+    def frame(self, epsilon: float | Fraction | None = None) -> pd.DataFrame:
+        """The figures of every class.
+
+        Args:
+            epsilon: Approximate compromise range at which H is wanted too, in units of the column.
+
+        Returns:
+            The known columns, then matches, initial_entropy (bits), with an ε entropy_at_epsilon (bits),
+            area (bits × units) and risk (1 − A / A_prior); one row per class.
+
+        Raises:
+            InvalidInput: a bad ε.
+        """
+        found = measured(self.probabilities, self.domain, epsilon)
+        frame = self.known.copy()
+        frame["matches"] = self.matches
+        frame["initial_entropy"] = found.initial_entropy
+        if found.entropy_at_epsilon is not None:
+            frame["entropy_at_epsilon"] = found.entropy_at_epsilon
+        frame["area"] = found.area
+        frame["risk"] = found.risk
+        return frame
+
+
+@dataclass(frozen=True, eq=False)
+class Figures:
+    """Figures of many distributions; all arrays (k,)."""
+
+    initial_entropy: Floats
+    """H0 in bits."""
+    entropy_at_epsilon: Floats | None
+    """H(ε) in bits; None where no ε was asked for."""
+    area: Floats
+    """In bits × units."""
+    risk: Floats
+    """1 − A / A_prior; 1 on a domain of a single value."""
+
+
+def measured(probabilities: Floats, domain: Domain, epsilon: float | Fraction | None = None) -> Figures:
+    """Measure distributions over the whole domain, one a row.
+
+    Args:
+        probabilities: (k, |D|) weights >= 0, of each value of the domain; a row's need not sum to 1.
+        domain: Its values, ascending, are the columns.
+        epsilon: Approximate compromise range, in units of the column.
+
+    Raises:
+        InvalidInput: a row that is no distribution, or a bad ε.
+    """
+    from cae_sql.measure.batch import areas, entropies
+    from cae_sql.measure.rows import Lists
+
+    rows, size = probabilities.shape
+    first = np.arange(rows, dtype=np.int64) * size
+    weights = Lists(probabilities.ravel(), first, first + size)
+    zero = np.zeros(rows, dtype=np.int64)
+    values = Lists(domain.values, zero, zero + size)  # one list, shared by all rows
+    live = np.ones(rows, dtype=np.bool_)
+    at_epsilon = None
+    if epsilon is not None:
+        width = float(non_negative(epsilon, "epsilon"))
+        at_epsilon = entropies(values, weights, np.full(rows, width), live)
+    area = areas(values, weights, live)
+    return Figures(entropies(values, weights, np.zeros(rows), live), at_epsilon, area, risks(area, domain))
+
+
+def risks(area: Floats, domain: Domain) -> Floats:
+    """1 − A / A_prior of each area; 1 on a domain of a single value."""
+    if domain.area == 0:
+        return np.ones_like(area)
+    found: Floats = 1.0 - area / domain.area
+    found[np.abs(found) <= TOLERANCE] = 0.0
+    return found
+
+
+def check_room(classes: int, domain: Domain) -> None:
+    """Refuse what would not fit into memory.
+
+    Raises:
+        InvalidInput: more probabilities than are held at once.
+    """
+    if classes * domain.count > LARGEST:
+        raise InvalidInput(
+            f"{classes:,} classes over a domain of {domain.count:,} values are too much to hold; "
+            "take a larger step of the domain, or fewer known columns"
+        )

@@ -1,0 +1,224 @@
+"""Equivalence classes: what somebody believes who has a table whose quasi-identifiers were made coarser.
+
+The intruder knows the public attributes of everybody in the table, as a register of voters lists them, but
+of the target only the `known` ones. Each record i of the original is one of the released records that cover
+all of its quasi-identifiers, each equally likely: p_i,d is the share of those with the value d. The matching
+records are averaged, p_d = (1/|M_o|) Σ_{i∈M_o} p_i,d, as Algorithm 2 averages them under query restriction.
+With all quasi-identifiers known this is the usual reading of k-anonymity and l-diversity: the distribution
+of confidential values within the target's class.
+
+Where groups are published instead (anatomy, permutation), both tables have a column that says which group a
+record is in, and the confidential values are known by group.
+
+Source: paper 000, Section 2 (equivalence classes) and Algorithm 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cae_sql.domain import Domain
+from cae_sql.errors import InvalidInput
+from cae_sql.releases.beliefs import Beliefs, Floats, Ints, check_room
+from cae_sql.releases.covering import Flags, covered
+from cae_sql.releases.matching import (
+    Classes,
+    check_known,
+    check_release,
+    check_table,
+    classes_of,
+    positions,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_AT_ONCE = 5_000_000
+"""Pairs of a kind of record and a released class that are compared at once."""
+
+Covers = Mapping[str, Mapping[Any, Sequence[Any]]]
+
+
+def generalised(
+    original: pd.DataFrame,
+    released: pd.DataFrame,
+    column: str,
+    known: Sequence[str],
+    domain: Domain,
+    *,
+    group: str | None = None,
+    covers: Covers | None = None,
+    epsilon: float | Fraction | None = None,
+) -> pd.DataFrame:
+    """The risk of a table of equivalence classes, for each combination of values of the known columns.
+
+    Args:
+        original: All records.
+        released: As many, confidential values as they are; the other columns are quasi-identifiers, made
+            coarser (`covering.py`). With `group`, only that column and the confidential one.
+        column: The confidential column; its values lie in the domain.
+        known: What the intruder knows of the target; of the quasi-identifiers, unless there is a `group`.
+        domain: Which values are possible.
+        group: The column of both tables that says in which group a record is.
+        covers: For a column and a released value, which values of the original it stands for.
+        epsilon: Approximate compromise range at which H is wanted too.
+
+    Returns:
+        The known columns, matches, initial_entropy, area and risk; see `Beliefs.frame`.
+
+    Raises:
+        InvalidInput: tables that cannot be used, a coarse value that is not understood, or a record of the
+            original that is in no class.
+    """
+    found = generalised_beliefs(original, released, column, known, domain, group=group, covers=covers)
+    return found.frame(epsilon)
+
+
+def generalised_beliefs(
+    original: pd.DataFrame,
+    released: pd.DataFrame,
+    column: str,
+    known: Sequence[str],
+    domain: Domain,
+    *,
+    group: str | None = None,
+    covers: Covers | None = None,
+) -> Beliefs:
+    """The candidate distributions behind `generalised`; arguments and errors as there."""
+    names = check_known(original, column, known)
+    if group is not None:
+        if group == column:
+            raise InvalidInput(f"group names the confidential column {column!r}")
+        check_table(original, [group], "the original")
+        released = released[[each for each in released.columns if each in (group, column)]]
+    check_release(original, released, [column, *(names if group is None else [group])], "the release")
+    quasi = [str(each) for each in released.columns if each != column]
+    check_table(original, quasi, "the original")
+    check_table(released, quasi, "the release")
+    places = positions(released, column, domain, "the release")
+    _check_same(positions(original, column, domain, "the original"), places, column, domain)
+    kinds, released_kinds = classes_of(original, quasi), _kinds(released, quasi)
+    check_room(kinds.count + released_kinds.count, domain)
+    values = np.bincount(
+        released_kinds.labels * domain.count + places, minlength=released_kinds.count * domain.count
+    ).reshape(released_kinds.count, domain.count)
+    tables = [
+        _stands_for(
+            kinds.values[name], released_kinds.values[name], (covers or {}).get(name), exactly=bool(group)
+        )
+        for name in quasi
+    ]
+    if group is not None:
+        _check_sizes(kinds, values.sum(axis=1), tables[0][1][:, tables[0][2]], group)
+    believed = _compatible(kinds, tables, values)
+    classes = classes_of(original, names)
+    return Beliefs(classes.values, classes.members, _averaged(believed, kinds, classes), domain)
+
+
+def _kinds(released: pd.DataFrame, quasi: Sequence[str]) -> Classes:
+    """Released records that are alike; sets and lists are told apart by how they are written."""
+    plain = released[list(quasi)].reset_index(drop=True)
+    written = plain.map(lambda value: value if np.isscalar(value) else repr(value))
+    found = classes_of(written, quasi)
+    _, first = np.unique(found.labels, return_index=True)
+    return Classes(found.known, found.labels, found.members, plain.iloc[first].reset_index(drop=True))
+
+
+def _stands_for(
+    original: pd.Series, released: pd.Series, covers: Mapping[Any, Sequence[Any]] | None, exactly: bool
+) -> tuple[Ints, Flags, Ints]:
+    """Which distinct value of the original each kind has, which of them each distinct released one covers
+    (values, labels), and which of those each released kind has."""
+    import pandas as pd
+
+    codes, values = pd.factorize(original)
+    distinct = list(values)
+    labels: dict[str, int] = {}
+    columns: list[Flags] = []
+    released_codes = np.empty(len(released), dtype=np.int64)
+    for row, label in enumerate(released.tolist()):
+        key = repr(label)
+        if key not in labels:
+            labels[key] = len(columns)
+            columns.append(_flags(label, distinct, covers, str(original.name), exactly))
+        released_codes[row] = labels[key]
+    return codes.astype(np.int64), np.stack(columns, axis=1), released_codes
+
+
+def _flags(
+    label: Any, distinct: list[Any], covers: Mapping[Any, Sequence[Any]] | None, name: str, exactly: bool
+) -> Flags:
+    if covers is not None and label in covers:
+        meant = set(covers[label])
+        found = np.array([value in meant for value in distinct], dtype=np.bool_)
+    elif exactly:
+        found = np.array([value == label for value in distinct], dtype=np.bool_)
+    else:
+        return covered(label, distinct, name)
+    if not found.any():
+        raise InvalidInput(f"{name} = {label!r} of the release stands for no value of the original")
+    return found
+
+
+def _compatible(kinds: Classes, tables: Sequence[tuple[Ints, Flags, Ints]], values: Ints) -> Floats:
+    """(kinds, |D|) what is believed of records whose quasi-identifiers are all known."""
+    out = np.empty((kinds.count, values.shape[1]))
+    if not tables:
+        out[:] = values.sum(axis=0) / values.sum()
+        return out
+    chunk = max(_AT_ONCE // len(values), 1)
+    for start in range(0, kinds.count, chunk):
+        part = slice(start, start + chunk)
+        inside = np.ones((out[part].shape[0], len(values)), dtype=np.bool_)
+        for codes, flags, labels in tables:
+            inside &= flags[codes[part]][:, labels]
+        found = inside @ values.astype(np.float64)
+        total = found.sum(axis=1)
+        lost = np.flatnonzero(total == 0.0)
+        if lost.size:
+            row = start + int(lost[0])
+            told = ", ".join(f"{name} = {kinds.values[name].iloc[row]}" for name in kinds.known)
+            raise InvalidInput(f"the records with {told} are in no class of the release", row)
+        out[part] = found / total[:, None]
+    return out
+
+
+def _averaged(believed: Floats, kinds: Classes, classes: Classes) -> Floats:
+    """(classes, |D|) the average over the matching records."""
+    pairs, counts = np.unique(classes.labels * kinds.count + kinds.labels, return_counts=True)
+    label, kind = np.divmod(pairs, kinds.count)
+    starts = np.searchsorted(label, np.arange(classes.count))
+    totals = np.add.reduceat(believed[kind] * counts[:, None], starts, axis=0)
+    found: Floats = totals / classes.members[:, None]
+    return found
+
+
+def _check_same(there: Ints, released: Ints, column: str, domain: Domain) -> None:
+    """Refuse confidential values that are not the original's."""
+    was = np.bincount(there, minlength=domain.count)
+    now = np.bincount(released, minlength=domain.count)
+    other = np.flatnonzero(was != now)
+    if other.size:
+        place = int(other[0])
+        raise InvalidInput(
+            f"the release has {now[place]} records with {column} = {domain.values[place]:g}, the original "
+            f"{was[place]}: generalisation leaves records and confidential values as they are (a suppressed "
+            "record is released with * everywhere)"
+        )
+
+
+def _check_sizes(kinds: Classes, sizes: Ints, of: Flags, group: str) -> None:
+    """Refuse groups that have more or fewer values than records."""
+    there = of @ sizes
+    other = np.flatnonzero(there != kinds.members)
+    if other.size:
+        row = int(other[0])
+        raise InvalidInput(
+            f"{group} {kinds.values[group].iloc[row]} has {kinds.members[row]} records and {there[row]} "
+            "released values",
+            row,
+        )
