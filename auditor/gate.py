@@ -192,17 +192,30 @@ class Gate:
         return decision
 
     def describe(
-        self, sql: str, parameters: Parameters = None, dialect: Dialect | None = None
+        self,
+        sql: str,
+        parameters: Parameters = None,
+        dialect: Dialect | None = None,
+        user: str | None = None,
     ) -> tuple[tuple[str, str], ...]:
-        """Names and DuckDB's types of the columns that a statement gives; looks at no data, records nothing.
+        """Names and DuckDB's types of the columns that a statement gives; looks at no data.
+
+        Args:
+            sql: One SELECT statement.
+            parameters: Values that stand for those to come; they are not recorded.
+            dialect: Whose SQL it is written in; by default as the policy says.
+            user: Who asks; an unsupported statement is recorded then, and nothing else ever is.
 
         Raises:
             QueryUnsupported: the statement is not understood.
         """
-        ask = checked(Ask(sql, parameters, PUBLISHER, dialect=dialect or self.policy.dialect))
+        ask = checked(Ask(sql, parameters, user or PUBLISHER, dialect=dialect or self.policy.dialect))
         found = understand(ask.sql, ask.parameters, self._database.schema, dialect=ask.dialect)
         if isinstance(found, Unsupported):
-            raise QueryUnsupported(Decision("unsupported", found.code, found.message, found.hint))
+            decision = Decision("unsupported", found.code, found.message, found.hint)
+            if user is not None:
+                self._record(replace(ask, parameters=None), decision)
+            raise QueryUnsupported(decision)
         return tuple(zip(found.columns, found.types, strict=True))
 
     @property

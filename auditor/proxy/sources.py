@@ -76,8 +76,7 @@ class Described:
     """OIDs of the parameters' types."""
     names: tuple[str, ...] = ()
     types: tuple[ResultType, ...] | None = None
-    """None: it cannot be told before the values of the parameters are known; `problem` says why."""
-    problem: ErrorFields | None = None
+    """None: it cannot be told before the values of the parameters are known."""
 
 
 class Sources:
@@ -159,17 +158,27 @@ class Sources:
                 self._described.popitem(last=False)
         return described
 
-    def _described_by_gate(self, sql: str, given: Sequence[int], user: str) -> Described:
+    def reject(self, sql: str, given: Sequence[int], context: Context) -> None:
+        """Put a statement on record that is described as not supported, and raise what is told of it.
+
+        Raises:
+            QueryUnsupported: always, as long as the gate finds the same as when it was described.
+        """
+        self._described_by_gate(sql, given, context.user, record=True)
+
+    def _described_by_gate(
+        self, sql: str, given: Sequence[int], user: str, record: bool = False
+    ) -> Described:
         parameters = tuple(infer(sql, self._schema, self._dialect, given))
         samples = [_SAMPLES.get(oid, "1") for oid in parameters]
+        # Without parameters it will not come to be executed: here it is put on record.
+        asker = user if record or not parameters else None
         try:
-            columns = self.gate.describe(self._respelled(sql), samples or None, self._dialect)
-        except QueryUnsupported as error:
-            if not parameters:
-                # It will not come to be executed: here it is put on record, which raises the same.
-                self.gate.execute(self._respelled(sql), None, user, self._dialect)
+            columns = self.gate.describe(self._respelled(sql), samples or None, self._dialect, asker)
+        except QueryUnsupported:
+            if asker is not None:
                 raise
-            return Described(parameters, problem=of_error(error))
+            return Described(parameters)
         kinds = tuple(result_type(kind) for _, kind in columns)
         return Described(parameters, tuple(name for name, _ in columns), kinds)
 

@@ -23,10 +23,6 @@ _READ_ONLY = (
     "This server answers queries; the database cannot be changed through it.",
 )
 _ALONE = (SqlState.FEATURE_NOT_SUPPORTED, "Sessions do not hear of each other here.")
-_PREPARE = (
-    SqlState.FEATURE_NOT_SUPPORTED,
-    "Use your driver's prepared statements (the protocol's Parse and Bind).",
-)
 REFUSED: Mapping[str, tuple[SqlState, str]] = {
     **dict.fromkeys(
         ("insert", "update", "delete", "merge", "truncate", "create", "alter", "drop", "grant", "revoke",
@@ -35,7 +31,6 @@ REFUSED: Mapping[str, tuple[SqlState, str]] = {
         _READ_ONLY,
     ),
     **dict.fromkeys(("listen", "notify"), _ALONE),
-    **dict.fromkeys(("prepare", "execute"), _PREPARE),
     "copy": (SqlState.FEATURE_NOT_SUPPORTED, "Ask with SELECT; in psql, \\g FILE writes a file."),
     "explain": (SqlState.FEATURE_NOT_SUPPORTED, "A plan would tell of the data; ask the query itself."),
     **dict.fromkeys(("do", "call"), (SqlState.FEATURE_NOT_SUPPORTED, "There are no procedures here.")),
@@ -98,7 +93,7 @@ class _Reader:
     def name(self) -> str:
         """Take a name."""
         lexeme = self.skip()
-        if lexeme.kind not in ("word", "name"):
+        if lexeme.kind not in ("word", "name") or not lexeme.value:
             raise self.wrong(lexeme)
         return lexeme.value
 
@@ -310,6 +305,71 @@ def _close(reader: _Reader) -> c.Command:
     return c.Close(name)
 
 
+def _prepare(reader: _Reader) -> c.Command:
+    if reader.peek() == "transaction":
+        raise ProtocolError(SqlState.FEATURE_NOT_SUPPORTED, "two-phase commit is not supported")
+    name, types = reader.name(), list[str]()
+    if reader.take("("):
+        types.append(_type(reader))
+        while reader.take(","):
+            types.append(_type(reader))
+        _expect(reader, ")")
+    _expect(reader, "as")
+    return c.Prepare(name, tuple(types), reader.rest())
+
+
+def _type(reader: _Reader) -> str:
+    """A type's name, such as timestamp with time zone; the precision is left out."""
+    words = [reader.name()]
+    while reader.kind() == "word" or reader.peek() == "(":
+        if reader.take("("):
+            while not reader.take(")"):
+                reader.skip()
+        else:
+            words.append(reader.name())
+    if reader.take("["):
+        _expect(reader, "]")
+        words[-1] += "[]"
+    return " ".join(words)
+
+
+def _execute(reader: _Reader) -> c.Command:
+    name, values = reader.name(), list[str | None]()
+    if reader.take("("):
+        values.append(_plain(reader))
+        while reader.take(","):
+            values.append(_plain(reader))
+        _expect(reader, ")")
+    reader.end()
+    return c.Execute(name, tuple(values))
+
+
+def _plain(reader: _Reader) -> str | None:
+    """One value as a text: 'text', 12, -1.5, true, NULL, DATE '2020-01-01', '7'::int."""
+    sign = reader.take("-", "+").replace("+", "")
+    lexeme = reader.skip()
+    if lexeme.kind == "word" and lexeme.value not in ("true", "false", "null") and reader.kind() == "text":
+        lexeme = reader.skip()
+    value: str | None = lexeme.value
+    if lexeme.kind == "word" and value == "null" and not sign:
+        value = None
+    elif lexeme.kind not in ("text", "number") and value not in ("true", "false"):
+        raise ProtocolError(
+            SqlState.FEATURE_NOT_SUPPORTED,
+            "EXECUTE takes plain values here",
+            hint="Write numbers and 'texts'.",
+        )
+    while reader.take(":"):
+        _expect(reader, ":")
+        _type(reader)
+    return value if value is None else sign + value
+
+
+def _expect(reader: _Reader, wanted: str) -> None:
+    if not reader.take(wanted):
+        raise reader.wrong(reader.skip())
+
+
 def _deallocate(reader: _Reader) -> c.Command:
     reader.take("prepare")
     name = None if reader.take("all") else reader.name()
@@ -333,5 +393,6 @@ _READERS = {
     "begin": _begin, "start": _start, "commit": _commit, "end": _commit, "rollback": _rollback,
     "abort": _rollback, "savepoint": _savepoint, "release": _release, "set": _set, "reset": _reset,
     "show": _show, "declare": _declare, "fetch": _fetch, "move": _move, "close": _close,
-    "deallocate": _deallocate, "discard": _discard, "unlisten": _unlisten,
+    "prepare": _prepare, "execute": _execute, "deallocate": _deallocate, "discard": _discard,
+    "unlisten": _unlisten,
 }  # fmt: skip

@@ -107,6 +107,25 @@ class Close:
 
 
 @dataclass(frozen=True)
+class Prepare:
+    """PREPARE name (types) AS query."""
+
+    name: str
+    types: tuple[str, ...]
+    """In lower case, without precisions."""
+    query: str
+
+
+@dataclass(frozen=True)
+class Execute:
+    """EXECUTE name (values)."""
+
+    name: str
+    values: tuple[str | None, ...]
+    """As texts; None for NULL."""
+
+
+@dataclass(frozen=True)
 class Deallocate:
     """DEALLOCATE name; None: ALL."""
 
@@ -122,5 +141,5 @@ class Discard:
 
 Command = (
     Select | Begin | End | Savepoint | Release | RollbackTo | Set | ResetAll | Tolerated | Show | Declare
-    | Fetch | Close | Deallocate | Discard
+    | Fetch | Close | Prepare | Execute | Deallocate | Discard
 )  # fmt: skip

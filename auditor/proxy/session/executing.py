@@ -17,6 +17,7 @@ from auditor.proxy.protocol import Connection, Portal, Statement, Transaction
 from auditor.proxy.protocol.sqlstate import IN_FAILED_TRANSACTION, ErrorFields, ProtocolError, SqlState
 from auditor.proxy.session import commands as c
 from auditor.proxy.session.cursors import Cursor, Holding
+from auditor.proxy.session.preparing import parse_of, prepare_by_name, prepared_of, values_of
 from auditor.proxy.session.settings import Kept, Settings, shown
 from auditor.proxy.session.steps import Job, Steps
 from auditor.proxy.sources import Result, Sources
@@ -101,6 +102,14 @@ class Executor:
                 return (yield from self._select(text, values))
             case c.Declare():
                 return (yield from self._declare(command, values))
+            case c.Prepare():
+                return (yield from self._prepare(command))
+            case c.Execute(name, given):
+                statement = self.statement(name)
+                found = prepared_of(statement).command
+                assert isinstance(found, c.Select)
+                text = found.text
+                return (yield from self._select(text, values_of(statement, given, self.settings["TimeZone"])))
             case c.Set(name, value, local, tag):
                 return self._set(name, value, local, tag)
             case c.Show(name):
@@ -156,6 +165,30 @@ class Executor:
         portal = Portal(command.name, statement, hold=command.hold, state=cursor)
         self._connection.statements.declare(portal)
         return "DECLARE CURSOR"
+
+    # --- statements by name
+
+    def _prepare(self, command: c.Prepare) -> Steps[str]:
+        statements = self._connection.statements
+        parse = parse_of(command)
+        statements.check_parse(parse)
+        made = yield from self.job(partial(prepare_by_name, self._sources, parse, self._context()))
+        assert isinstance(made, Statement)
+        statements.add_statement(made)
+        return "PREPARE"
+
+    def statement(self, name: str) -> Statement:
+        """The statement of a name, for EXECUTE.
+
+        Raises:
+            ProtocolError: 26000; or it is none that EXECUTE can run.
+        """
+        found = self._connection.statements.statement(name)
+        if not isinstance(prepared_of(found).command, c.Select):
+            raise ProtocolError(
+                SqlState.FEATURE_NOT_SUPPORTED, "EXECUTE runs queries here", hint="Send the command itself."
+            )
+        return found
 
     def cursor(self, name: str) -> Cursor:
         """The cursor of a name.

@@ -11,32 +11,21 @@ from dataclasses import dataclass
 from functools import partial
 
 from auditor.proxy.catalogue import Context
-from auditor.proxy.protocol import Connection, Parse, Portal, Statement, events
+from auditor.proxy.protocol import Connection, Parse, Portal, events
 from auditor.proxy.protocol.sqlstate import ProtocolError, SqlState
 from auditor.proxy.session import commands as c
-from auditor.proxy.session.classifying import classify
 from auditor.proxy.session.cursors import Cursor, columns, send
 from auditor.proxy.session.executing import Executor
-from auditor.proxy.session.lexing import split
+from auditor.proxy.session.preparing import Prepared, prepare, prepared_of
 from auditor.proxy.session.settings import shown
 from auditor.proxy.session.steps import Steps
-from auditor.proxy.sources import Described, Sources, checked
+from auditor.proxy.sources import Sources
 from auditor.proxy.values.reading import read_parameter
 from auditor.proxy.values.results import result_type
 
 _TEXT = result_type("VARCHAR")
 _INLINE = 4_096
 """Bytes of parameters that are read at once; more are read in a thread."""
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """What is known of a statement."""
-
-    command: c.Command | None
-    """None: the text is empty."""
-    described: Described | None
-    """Of a query."""
 
 
 @dataclass(frozen=True)
@@ -49,28 +38,6 @@ class Bound:
 @dataclass(frozen=True)
 class Done:
     """A portal that has run and has no rows."""
-
-
-def prepare(sources: Sources, text: str, given: tuple[int, ...], context: Context) -> Prepared:
-    """Read and describe a statement; blocks.
-
-    Raises:
-        ProtocolError, AuditorError, ValueProblem: with what is to be told.
-    """
-    statements = split(text)
-    if not statements:
-        return Prepared(None, None)
-    if len(statements) > 1:
-        raise ProtocolError(
-            SqlState.SYNTAX_ERROR,
-            "cannot insert multiple commands into a prepared statement",
-            hint="Send them one by one.",
-        )
-    checked(statements[0])
-    command = classify(statements[0])
-    query = command.text if isinstance(command, c.Select) else ""
-    query = command.query if isinstance(command, c.Declare) else query
-    return Prepared(command, sources.describe(query, given, context) if query else None)
 
 
 class Prepares:
@@ -95,7 +62,7 @@ class Prepares:
     def bind(self, portal: Portal) -> Steps[None]:
         """Answer a Bind."""
         statement = portal.statement
-        self._executor.check(_prepared(statement).command)
+        self._executor.check(prepared_of(statement).command)
         zone = self._executor.settings["TimeZone"]
         given = list(zip(statement.parameter_types, portal.parameter_formats, portal.values, strict=True))
 
@@ -109,24 +76,21 @@ class Prepares:
         portal.state = Bound(values)
         self._connection.bind_complete()
 
-    def describe_statement(self, event: events.DescribeStatement) -> None:
+    def describe_statement(self, event: events.DescribeStatement, context: Context) -> Steps[None]:
         """Answer the Describe of a statement."""
-        prepared = _prepared(event.statement)
-        self._executor.check(prepared.command)
-        described = prepared.described
-        if described is not None and described.problem is not None and isinstance(prepared.command, c.Select):
-            raise ProtocolError(
-                described.problem.sqlstate,
-                described.problem.message,
-                hint=described.problem.hint,
-                detail=described.problem.detail,
-            )
+        prepared = prepared_of(event.statement)
+        command, described = prepared.command, prepared.described
+        self._executor.check(command)
+        if isinstance(command, c.Select) and described is not None and described.types is None:
+            # It will not come to be executed: here it is put on record, which raises what is to be told.
+            given = event.statement.parameter_types
+            yield from self._executor.job(partial(self._sources.reject, command.text, given, context))
         self._describe(prepared, ())
 
     def describe_portal(self, event: events.DescribePortal) -> Steps[None]:
         """Answer the Describe of a portal."""
         portal = event.portal
-        prepared = _prepared(portal.statement)
+        prepared = prepared_of(portal.statement)
         self._executor.check(prepared.command)
         state = portal.state
         described = prepared.described
@@ -146,6 +110,10 @@ class Prepares:
         elif isinstance(command, c.Show):
             names = ("name", "setting", "description") if command.name == "all" else (shown(command.name),)
             found = columns(names, (_TEXT,) * len(names))
+        elif isinstance(command, c.Execute):
+            statement = self._executor.statement(command.name)
+            self._describe(prepared_of(statement), formats)
+            return
         elif isinstance(command, c.Fetch) and not command.move:
             result = self._executor.cursor(command.name).result
             found = columns(result.names, result.types)
@@ -163,7 +131,7 @@ class Prepares:
     def execute(self, event: events.ExecutePortal) -> Steps[str]:
         """Answer an Execute; the code of what was run, for the log, or nothing."""
         portal = event.portal
-        prepared = _prepared(portal.statement)
+        prepared = prepared_of(portal.statement)
         if prepared.command is None:
             self._connection.empty_query_response()
             return ""
@@ -193,7 +161,7 @@ class Prepares:
 
     def _run(self, portal: Portal) -> Steps[Cursor | str]:
         """Run a portal that has not run."""
-        prepared, bound = _prepared(portal.statement), portal.state
+        prepared, bound = prepared_of(portal.statement), portal.state
         assert prepared.command is not None
         if not isinstance(bound, Bound):
             assert isinstance(bound, Cursor)
@@ -213,9 +181,3 @@ class Prepares:
                 )
         portal.state = outcome
         return outcome
-
-
-def _prepared(statement: Statement) -> Prepared:
-    # A cursor of DECLARE is a portal too, whose statement was not prepared by a Parse.
-    found = statement.plan
-    return found if isinstance(found, Prepared) else Prepared(c.Select(statement.query), None)

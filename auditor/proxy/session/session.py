@@ -226,7 +226,7 @@ class Session:
             case events.BindPortal(portal):
                 yield from self._prepares.bind(portal)
             case events.DescribeStatement():
-                self._prepares.describe_statement(event)
+                yield from self._prepares.describe_statement(event, self._context())
             case events.DescribePortal():
                 yield from self._prepares.describe_portal(event)
 

@@ -70,12 +70,14 @@ def highest(sql: str) -> int:
 
 
 def spaced(sql: str) -> str:
-    """The statement with a blank behind each parameter.
+    """The statement with a blank behind each parameter that something else follows.
 
     sqlglot reads `$1,$2` as the beginning of a text quoted with `$1,$`.
     """
     pieces, position = [], 0
     for place in places(sql):
+        if place.end == len(sql) or sql[place.end].isspace():
+            continue
         pieces += [sql[position : place.end], " "]
         position = place.end
     return "".join(pieces) + sql[position:]

@@ -37,12 +37,12 @@ def users_file(folder: Path) -> Path:
     return file
 
 
-def opened(folder: Path, more: str = "") -> Gate:
-    """The gate over the small table."""
+def opened(folder: Path, more: str = "", ledger: str | None = None) -> Gate:
+    """The gate over the small table; its ledger is in the folder, or where a URL says."""
     path = folder / "staff.duckdb"
     if not path.exists():
         build(path, people(60))
-    return Gate.open(path, Policy.parse(policy_text(more)), folder / "ledger")
+    return Gate.open(path, Policy.parse(policy_text(more)), ledger or folder / "ledger")
 
 
 def certificate(folder: Path) -> tuple[Path, Path]:
@@ -102,14 +102,19 @@ class Running:
 
 @contextmanager
 def running(
-    folder: Path, tls: bool = True, more: str = "", listen: str = "127.0.0.1", **options: Any
+    folder: Path,
+    tls: bool = True,
+    more: str = "",
+    listen: str = "127.0.0.1",
+    ledger: str | None = None,
+    **options: Any,
 ) -> Iterator[Running]:
     """Start a server on a free port of loopback, and stop it."""
     pair = certificate(folder) if tls else (None, None)
     log = io.StringIO()
     options.setdefault("times", Times(startup=5, statement=20, reader=20))
     serving = Serving(Address(listen, 0), users_file(folder), *pair, drain=2.0, **options)
-    with opened(folder, more) as gate:
+    with opened(folder, more, ledger) as gate:
         sources = Sources(gate, "staff", list(USERS))
         loop = asyncio.new_event_loop()
         thread = threading.Thread(target=loop.run_forever, daemon=True)

@@ -148,7 +148,22 @@ def tag(text: str) -> str:
         ("CREATE TABLE x (a int)", [error("42501"), READY]),
         ("DELETE FROM staff", [error("42501"), READY]),
         ("EXPLAIN SELECT 1", [error("0A000"), READY]),
-        ("PREPARE x AS SELECT 1", [error("0A000"), READY]),
+        ("PREPARE x AS SELECT 1; EXECUTE x; DEALLOCATE x; EXECUTE x",
+         [tag("PREPARE"), tag("SELECT 1"), tag("DEALLOCATE"), error("26000"), READY]),
+        ("PREPARE x AS SELECT 1; PREPARE x AS SELECT 2", [tag("PREPARE"), error("42P05"), READY]),
+        ("PREPARE x (int, numeric(9, 2), double precision, timestamp(3) with time zone, text[]) AS SELECT 1",
+         [tag("PREPARE"), READY]),
+        ("PREPARE x (nonsense) AS SELECT $1", [error("42704"), READY]),
+        ("PREPARE x AS COMMIT", [error("42601"), READY]),
+        ("PREPARE x AS SELECT salary FROM staff", [error("0A000"), READY]),
+        ('PREPARE "" AS SELECT 1', [error("42601"), READY]),
+        ("PREPARE TRANSACTION 'x'", [error("0A000"), READY]),
+        ("PREPARE x AS SELECT $1; EXECUTE x", [tag("PREPARE"), error("42601"), READY]),
+        ("PREPARE x AS SELECT $1::int; EXECUTE x ('a')", [tag("PREPARE"), error("22P02"), READY]),
+        ("PREPARE x AS SELECT $1::int; EXECUTE x (1 + 1)", [tag("PREPARE"), error("42601"), READY]),
+        ("PREPARE x AS SELECT $1::int; EXECUTE x ((SELECT MAX(salary) FROM staff))",
+         [tag("PREPARE"), error("0A000"), READY]),
+        ("BEGIN; SELECT nonsense; COMMIT", [tag("BEGIN"), error("42703"), FAILED]),
         ("SELECT $1", [error("42P02"), READY]),
         ("SELECT 'open", [error("42601"), READY]),
         ("; ".join(["SELECT 1"] * 200), [error("54000"), READY]),
@@ -299,11 +314,56 @@ def test_every_unsupported_statement_stands_in_the_history_once(sources: Sources
         assert found["user"].tolist() == ["ana"]
 
 
+def test_what_is_prepared_in_sql_is_executed_under_its_values_and_recorded_with_them(
+    sources: Sources,
+) -> None:
+    talk = Talk(sources, Role.ADMINISTRATOR)
+    talk.query("PREPARE older (int, date) AS SELECT COUNT(*), $2 IS NULL, 'x' FROM staff WHERE age > $1")
+    for values, row in (
+        ("(50, NULL)", ["9", "t", "x"]),
+        ("('-1'::int, DATE '2020-01-01')", ["60", "f", "x"]),
+    ):
+        said = talk.say(CLIENT["Query"](f"EXECUTE older {values}"))
+        assert said[1] == f"DataRow({[each.encode() for each in row]!r})"
+        assert said[2:] == [tag("SELECT 1"), READY]
+    history = sources.gate.history()
+    assert len(history[history["sql"].str.startswith("SELECT COUNT(*), $2 IS NULL")]) == 2
+
+
+def test_execute_in_the_extended_query_is_described_as_what_it_runs(talk: Talk) -> None:
+    talk.query("PREPARE mine AS SELECT $1::int AS n")
+    said = talk.say(extended("EXECUTE mine (7)"), CLIENT["Sync"]())
+    assert "RowDescription([('n', 23, 4, 0)])" in said
+    assert "DataRow([b'7'])" in said
+    # a driver's statement and one of SQL share their names
+    talk.say(CLIENT["Parse"]("his", "SELECT $1::int + 1", []), CLIENT["Sync"]())
+    assert "DataRow([b'42'])" in talk.say(CLIENT["Query"]("EXECUTE his(41)"))
+
+
+def test_an_unsupported_statement_with_parameters_stands_in_the_history_when_it_is_described(
+    sources: Sources,
+) -> None:
+    """Drivers that ask for the description never come to execute it."""
+    talk = Talk(sources)
+    text = "SELECT salary AS c FROM staff WHERE id = $1"
+    said = talk.say(
+        CLIENT["Parse"]("", text, []), CLIENT["Describe"]("S", ""), CLIENT["Bind"]("", "", [], [b"1"]),
+        CLIENT["Execute"]("", 0), CLIENT["Sync"](),
+    )  # fmt: skip
+    assert said == ["ParseComplete()", error("0A000"), READY]
+    history = sources.gate.history()
+    assert history[history["sql"] == text]["verdict"].tolist() == ["unsupported"]
+    talk.say(extended(text, values=(b"1",)), CLIENT["Sync"]())
+    history = sources.gate.history()
+    assert len(history[history["sql"] == text]) == 2
+
+
 TEXTS = [
     "SELECT 1", "SELECT $1::int", "SELECT id FROM staff WHERE age > $1", "SELECT SUM(salary) FROM staff",
     "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT a", "ROLLBACK TO a", "RELEASE a", "SET jit = off", "SHOW ALL",
     "DECLARE c CURSOR FOR SELECT id FROM staff", "FETCH 3 c", "MOVE ALL c", "CLOSE c", "DISCARD ALL",
     "DEALLOCATE ALL", "SELECT relname FROM pg_class", "SELECT", "", ";", "'", '"', "$$", "/*", "SELECT ((((",
+    "PREPARE s AS SELECT $1::int", "EXECUTE s (1)", "EXECUTE s", "PREPARE", "EXECUTE s (", "DEALLOCATE s",
     "SET", "SET x", "SET TIME ZONE", "SHOW", "FETCH", "DECLARE", "RESET", "fetch 1.5 from c", "SET a.b.c = 1",
     "SELECT * FROM cae_sql.risk", "SELECT salary FROM staff", "ROLLBACK TO", "DECLARE c CURSOR FOR",
     "DECLARE c CURSOR FOR BEGIN", "SET TimeZone = 'Nowhere/At all'", "SET statement_timeout = -1",
