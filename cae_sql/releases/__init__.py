@@ -12,7 +12,12 @@ the candidate distributions themselves.
     restriction.py      sums over query sets of one size; windows.py: their exact intervals
     noise.py            noise on every attribute; attributes.py: in which steps; posterior.py: Bayes' rule
     generalisation.py   quasi-identifiers made coarser, or groups; covering.py: what a coarse value stands for
-    experiment.py       all of it over all supplementary knowledge, as paper 000 does
+    distortion.py       randomised response; response.py: on this scale; reconstruction.py: estimates from it
+    disclosure.py       who is found out through it; optimal.py: the best probabilities under a limit
+    anatomy.py          sensitive values by group, its rival; utility.py: what a release is still good for
+    experiment.py       all of it over all supplementary knowledge (supplementary.py), as paper 000 does
+
+Randomised response has another intruder too, who knows the original's proportions (paper 004): `disclosure`.
 
 Source: M. Alfalayleh and L. Brankovic, "Quantifying Privacy", Section 5 and Appendix (paper 000).
 """
@@ -23,9 +28,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cae_sql.releases.anatomy import anatomise
     from cae_sql.releases.beliefs import Beliefs
+    from cae_sql.releases.disclosure import attribute_disclosure_risk
+    from cae_sql.releases.distortion import randomise
     from cae_sql.releases.generalisation import generalised, generalised_beliefs
     from cae_sql.releases.noise import add_noise, perturbed, perturbed_beliefs
+    from cae_sql.releases.optimal import Optimum, optimal_probabilities
+    from cae_sql.releases.reconstruction import Reconstruction, reconstruct
+    from cae_sql.releases.response import randomised, randomised_beliefs
     from cae_sql.releases.restriction import (
         answered,
         answered_beliefs,
@@ -37,15 +48,24 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Beliefs",
+    "Optimum",
+    "Reconstruction",
     "add_noise",
+    "anatomise",
     "answered",
     "answered_beliefs",
+    "attribute_disclosure_risk",
     "draw_sample",
     "generalised",
     "generalised_beliefs",
+    "optimal_probabilities",
     "perturbed",
     "perturbed_beliefs",
     "query_sets",
+    "randomise",
+    "randomised",
+    "randomised_beliefs",
+    "reconstruct",
     "restricted",
     "restricted_beliefs",
     "sampled",
@@ -54,15 +74,24 @@ __all__ = [
 
 _HOMES = {
     "Beliefs": "beliefs",
+    "Optimum": "optimal",
+    "Reconstruction": "reconstruction",
     "add_noise": "noise",
+    "anatomise": "anatomy",
     "answered": "restriction",
     "answered_beliefs": "restriction",
+    "attribute_disclosure_risk": "disclosure",
     "draw_sample": "sampling",
     "generalised": "generalisation",
     "generalised_beliefs": "generalisation",
+    "optimal_probabilities": "optimal",
     "perturbed": "noise",
     "perturbed_beliefs": "noise",
     "query_sets": "restriction",
+    "randomise": "distortion",
+    "randomised": "response",
+    "randomised_beliefs": "response",
+    "reconstruct": "reconstruction",
     "restricted": "restriction",
     "restricted_beliefs": "restriction",
     "sampled": "sampling",

@@ -1,0 +1,224 @@
+"""How likely an intruder who knows somebody's quasi-identifiers finds that person's sensitive value in a
+table that went through randomised response: Pr(S | QI) of every record (paper 004, Section IV-A, Result 1).
+
+The intruder knows the original proportions π and the distortion, takes a released record for one with the
+target's quasi-identifiers α with its posterior probability, then guesses its sensitive value with that of
+the value u:
+
+    Pr(S = u | QI = α) = η(α) · κ(α, u)
+    η(α)    = Σ_β Pr(β | α)² π(α) / λ(β)                        reconstruction of the quasi-identifiers
+    κ(α, u) = c(u) · Σ_v P_s(v, u)² c(u) / Σ_w P_s(v, w) c(w)    of the sensitive value, c(u) = π(α, u) / π(α)
+
+Without distortion that is c(u), the paper's worst case; of single attributes at p = 1/d it is π(α, u) for
+RR-QI, as its example has it, and c(u)² for RR-S. RR-S and RR-QI are RR-Both with a probability of 1.
+
+Contract: computed for the combinations of values that occur, factor by factor, never record by record. In
+each retention r_i both factors only grow: each has a factor 1 + χ² divergence, which distorting further only
+lowers. So `least` is what no distortion of the attributes in question can go below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from cae_sql.errors import InvalidInput
+from cae_sql.releases.distortion import Distortion, Floats, Ints, along, factors, squared
+
+_ALMOST = 1 - 1e-10
+"""Where slopes at r = 1 are taken: cells that no record is in come up here, though hardly ever."""
+
+
+@dataclass(frozen=True, eq=False)
+class Combinations:
+    """The combinations of quasi-identifiers and sensitive value that occur in a table."""
+
+    proportions: Floats
+    """π over the quasi-identifiers' domains, an axis for each."""
+    occurring: Ints
+    """(k,) flat places in it of the combinations that occur, ascending."""
+    counts: Ints
+    """(k, d_s) how many records each has with each sensitive value."""
+    of: Ints
+    """(n,) the place of each record in `counts`, flat."""
+
+    @classmethod
+    def read(cls, codes: Ints, shape: tuple[int, ...]) -> Combinations:
+        """Of coded records; the sensitive attribute is the last.
+
+        Args:
+            codes: (m + 1, n) as `Distortion.codes`.
+            shape: Of the table, as `Distortion.shape`.
+        """
+        size = shape[-1]
+        places = np.ravel_multi_index(tuple(codes), shape)
+        all_counts = np.bincount(places, minlength=int(np.prod(shape))).reshape(-1, size)
+        members = all_counts.sum(axis=1)
+        occurring = np.flatnonzero(members)
+        row = np.zeros(members.size, dtype=np.int64)
+        row[occurring] = np.arange(occurring.size)
+        proportions = (members / codes.shape[1]).reshape(shape[:-1])
+        return cls(proportions, occurring, all_counts[occurring], row[places // size] * size + places % size)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of all domains, the sensitive attribute's last."""
+        return (*self.proportions.shape, self.counts.shape[1])
+
+    @cached_property
+    def conditional(self) -> Floats:
+        """(k, d_s) c: the distribution of the sensitive value within each combination."""
+        found: Floats = self.counts / self.counts.sum(axis=1, keepdims=True)
+        return found
+
+    def risks(self, retentions: Sequence[float]) -> Floats:
+        """(k, d_s) Pr(S | QI) of each combination; 0 where no record has it.
+
+        Args:
+            retentions: r of each attribute, 0 … 1, the sensitive one's last; 1 for those left alone.
+        """
+        return self.identified(retentions[:-1])[:, None] * self.guessed(retentions[-1])
+
+    def identified(self, retentions: Sequence[float]) -> Floats:
+        """(k,) η: reconstruction probability of the quasi-identifiers."""
+        own = factors(retentions, self.proportions.shape)
+        released = along(self.proportions, own)
+        found = self.proportions * along(_inverted(released), squared(own))
+        return found.ravel()[self.occurring]
+
+    def guessed(self, retention: float) -> Floats:
+        """(k, d_s) κ: a record of the class has the value and it is reconstructed."""
+        (a, b), *_ = squared(factors([retention], [self.shape[-1]]))
+        inverted = _inverted(retention * self.conditional + (1 - retention) / self.shape[-1])
+        found: Floats = self.conditional**2 * (a * inverted + b * inverted.sum(axis=1, keepdims=True))
+        return found
+
+    def slopes(self, retentions: Sequence[float], flat: Ints, axes: Ints) -> tuple[Floats, Floats]:
+        """Of some of the combinations log Pr(S | QI), and how it grows; where r = 1 just below that.
+
+        Args:
+            retentions: As `risks`.
+            flat: (h,) places of combinations that occur, in the flat array of all risks.
+            axes: (a,) the attributes by whose retentions derivatives are wanted.
+
+        Returns:
+            (h,) natural logarithms, and (h, a) their derivatives.
+        """
+        row, value = np.divmod(flat, self.shape[-1])
+        below = [min(r, _ALMOST) if axis in axes else r for axis, r in enumerate(retentions)]
+        last = len(below) - 1
+        identified, by_quasi = self._identified_slopes(below[:-1], row, axes[axes < last])
+        guessed, by_sensitive = self._guessed_slopes(below[-1], row, value)
+        slopes = np.empty((flat.size, axes.size))
+        slopes[:, axes < last] = by_quasi
+        slopes[:, axes == last] = by_sensitive[:, None]
+        return np.log(identified * guessed), slopes
+
+    def _identified_slopes(self, below: Sequence[float], row: Ints, axes: Ints) -> tuple[Floats, Floats]:
+        """(h,) η, and (h, a) the derivatives of log η.
+
+        A term of η is Π_i w_i(β_i) / λ(β), w_i = p_i² where β_i = α_i and q_i² elsewhere. By r_i, w_i grows
+        by 2 (1 − 1/d) / p of itself in the first case and by −2 / (d q) in the second, and λ by (λ − its mean
+        along axis i) / r_i.
+        """
+        shape, held = self.proportions.shape, np.arange(row.size)
+        released = along(self.proportions, factors(below, shape))
+        inverted = _inverted(released).ravel()
+        codes = np.unravel_index(self.occurring[row], shape)
+        terms = np.ones((row.size, 1))
+        for r, d, code in zip(below, shape, codes, strict=True):
+            weights = np.full((row.size, d), ((1 - r) / d) ** 2)
+            weights[held, code] = (r + (1 - r) / d) ** 2
+            terms = (terms[:, :, None] * weights[:, None, :]).reshape(row.size, -1)
+        terms *= inverted
+        total = terms.sum(axis=1)
+        slopes = np.empty((row.size, axes.size))
+        for place, axis in enumerate(axes.tolist()):
+            r, d = below[axis], shape[axis]
+            before = int(np.prod(shape[:axis], dtype=np.int64))
+            same = terms.reshape(row.size, before, d, -1).sum(axis=(1, 3))[held, codes[axis]]
+            q = (1 - r) / d
+            grown = 2 * (1 - 1 / d) / (r + q) * same - 2 / (d * q) * (total - same)
+            shift = (released - released.mean(axis=axis, keepdims=True)).ravel() / r
+            slopes[:, place] = (grown - terms @ (inverted * shift)) / total
+        return self.proportions.ravel()[self.occurring[row]] * total, slopes
+
+    def _guessed_slopes(self, below: float, row: Ints, value: Ints) -> tuple[Floats, Floats]:
+        """(h,) κ, and (h,) the derivatives of log κ."""
+        c, d, held = self.conditional[row], self.shape[-1], np.arange(row.size)
+        q = (1 - below) / d
+        inverted = _inverted(below * c + q)
+        weights = np.full_like(c, q**2)
+        weights[held, value] = (below + q) ** 2
+        grown = np.full_like(c, -2 * q / d)
+        grown[held, value] = 2 * (below + q) * (1 - 1 / d)
+        total = (weights * inverted).sum(axis=1)
+        slope = ((grown - weights * inverted * (c - 1 / d)) * inverted).sum(axis=1)
+        return c[held, value] ** 2 * total, slope / total
+
+    def least(self, distorted: Iterable[int]) -> Floats:
+        """(k, d_s) what Pr(S | QI) tends to as these attributes are distorted ever more."""
+        gone = set(distorted)
+        return self.risks([0.0 if axis in gone else 1.0 for axis in range(len(self.shape))])
+
+
+def attribute_disclosure_risk(
+    frame: pd.DataFrame,
+    quasi_identifiers: Sequence[str],
+    sensitive: str,
+    probabilities: Mapping[str, float],
+    domains: Mapping[str, Sequence[Hashable]],
+) -> pd.Series:
+    """Pr(S | QI) of every record of a table that is released by `randomise` (Result 1).
+
+    Args:
+        frame: The original records.
+        quasi_identifiers: What the intruder knows of the target.
+        sensitive: What the intruder wants to know.
+        probabilities: Column to p; the sensitive one alone is RR-S, quasi-identifiers alone RR-QI.
+        domains: Column to its possible values, for each of these columns.
+
+    Returns:
+        The risk of each record, 0 … 1, with the frame's index.
+
+    Raises:
+        InvalidInput: no quasi-identifiers, the sensitive column among them, or as `randomise`.
+    """
+    distortion = in_order(quasi_identifiers, sensitive, probabilities, domains)
+    found = Combinations.read(distortion.codes(frame), distortion.shape)
+    risks = found.risks(distortion.retentions).ravel()[found.of]
+    return pd.Series(risks, index=frame.index, name="attribute_disclosure_risk")
+
+
+def in_order(
+    quasi_identifiers: Sequence[str],
+    sensitive: str,
+    probabilities: Mapping[str, float],
+    domains: Mapping[str, Sequence[Hashable]],
+) -> Distortion:
+    """The distortion of the quasi-identifiers, then of the sensitive column.
+
+    Raises:
+        InvalidInput: no quasi-identifiers, one text in their place, the sensitive column among them, or as
+            `Distortion.of`.
+    """
+    if isinstance(quasi_identifiers, str) or not quasi_identifiers:
+        raise InvalidInput("quasi_identifiers must be a list of at least one column")
+    if sensitive in quasi_identifiers:
+        raise InvalidInput(f"the sensitive column {sensitive!r} is among the quasi-identifiers")
+    if len(set(quasi_identifiers)) < len(quasi_identifiers):
+        raise InvalidInput(f"a column is named twice in quasi_identifiers: {list(quasi_identifiers)}")
+    names = [*quasi_identifiers, sensitive]
+    for name in probabilities:
+        if name not in names:
+            raise InvalidInput(f"there is a probability for {name!r}, which is neither of {names}")
+    return Distortion.of(probabilities, domains).only(names)
+
+
+def _inverted(table: Floats) -> Floats:
+    """1 / x; 0 for cells that cannot come up, which the squares that go with them are 0 for too."""
+    return np.divide(1.0, table, out=np.zeros_like(table), where=table > 0)
