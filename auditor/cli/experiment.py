@@ -1,0 +1,160 @@
+"""`cae-sql experiment`: the paper's comparison of sampling, query restriction and noise, on anybody's table.
+
+Promise: the table is read and nothing of it is written but averages; the same seed gives the same figures.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from auditor.cli import show
+from auditor.cli.show import Format
+from auditor.errors import StatementError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+class Picture(StrEnum):
+    """What `--picture` takes."""
+
+    SVG = "svg"
+    PNG = "png"
+    NONE = "none"
+
+
+def experiment(
+    data: Annotated[
+        str, typer.Option("--data", help="A CSV, Parquet or JSON file; or wine or breast-cancer.")
+    ],
+    column: Annotated[str | None, typer.Option("--column", help="The confidential column.")] = None,
+    public: Annotated[
+        list[str] | None,
+        typer.Option("--public", metavar="A,B,…", help="Columns that an intruder may know; may be repeated."),
+    ] = None,
+    minimum: Annotated[
+        str | None, typer.Option("--minimum", help="Of the domain (default: of the data).")
+    ] = None,
+    maximum: Annotated[
+        str | None, typer.Option("--maximum", help="Of the domain (default: of the data).")
+    ] = None,
+    step: Annotated[
+        str | None, typer.Option("--step", help="Of the domain; the column is rounded to it.")
+    ] = None,
+    samples: Annotated[str, typer.Option("--sampling", help="Sampling factors, percent.")] = "5,10,20,50",
+    sizes: Annotated[str, typer.Option("--query-set-sizes", help="Even numbers.")] = "2,4,8,16,32",
+    noise: Annotated[
+        str, typer.Option("--noise", help="Percent of each attribute's |D| − 1.")
+    ] = "10,25,50,75,100",
+    repetitions: Annotated[int, typer.Option("--repetitions", min=1, help="Releases of each kind.")] = 30,
+    subsets: Annotated[
+        int | None, typer.Option("--subsets", min=1, help="At most so many subsets of columns of each size.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of all that is drawn.")] = 0,
+    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Threads (default: all cores).")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="CSV files and figures go there.")
+    ] = None,
+    picture: Annotated[Picture, typer.Option("--picture", help="Form of the figures.")] = Picture.SVG,
+    form: Annotated[Format, typer.Option("--format", help="How to print the averages.")] = Format.TABLE,
+) -> None:
+    """Compare sampling, query restriction and noise by what is left to guess, as the paper does."""
+    from auditor.experiment import data as sources
+    from cae_sql.numbers import exact
+    from cae_sql.releases.experiment import Parameters, averages, prepare, run
+
+    names = [name.strip() for part in public or [] for name in part.split(",") if name.strip()]
+    parameters = Parameters(_numbers(samples), tuple(int(n) for n in _whole(sizes)), _numbers(noise))
+    given = {"minimum": minimum, "maximum": maximum, "step": step}
+    bounds = [None if text is None else exact(text, name) for name, text in given.items()]
+    with show.status("reading"):
+        found = sources.read(data, column, names, *bounds)
+        prepared = prepare(found.table, found.column, found.public, found.domain, subsets, seed)
+    if output is not None:
+        _ready(output, picture)
+    with _progress() as progress:
+        runs = run(prepared, parameters, repetitions, seed, jobs or os.cpu_count() or 1, progress)
+    points = averages(runs)
+    if output is not None:
+        _write(runs, points, output, picture)
+    _tell(points, form)
+
+
+def _tell(points: DataFrame, form: Format) -> None:
+    if form is not Format.TABLE:
+        about = {"code": "experiment", "message": f"{len(points)} points", "hint": ""}
+        show.rows(list(points.columns), show.frame_rows(points), form, about)
+        return
+    for measure, title in (("initial_entropy", "H0, bits"), ("area", "area, bits × units")):
+        wide = points.pivot(index=["technique", "parameter"], columns="known", values=measure)
+        content = [
+            [technique, f"{parameter:g}", *(f"{value:#.4g}".rstrip(".") for value in row)]
+            for (technique, parameter), row in zip(wide.index, wide.to_numpy(), strict=True)
+        ]
+        columns = ["technique", "parameter", *(f"SK {known}" for known in wide.columns)]
+        show.rows(columns, content, form, {}, title)
+
+
+def _write(runs: DataFrame, points: DataFrame, folder: Path, picture: Picture) -> None:
+    from auditor.experiment import figures
+
+    written = [folder / "runs.csv", folder / "averages.csv"]
+    try:
+        runs.to_csv(written[0], index=False)
+        points.to_csv(written[1], index=False)
+    except OSError as error:
+        raise StatementError(f"{folder}: {error.strerror or error}") from error
+    if picture is not Picture.NONE:
+        written += figures.draw(points, folder, picture.value)
+    print(f"wrote {', '.join(str(path) for path in written)}", file=sys.stderr)
+
+
+def _ready(folder: Path, picture: Picture) -> None:
+    """See to it that what is found can be kept, before it takes minutes to find."""
+    from auditor.experiment import figures
+
+    if picture is not Picture.NONE:
+        figures.require()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StatementError(f"{folder}: {error.strerror or error}") from error
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split(",") if part.strip())
+    except ValueError as error:
+        raise typer.BadParameter(f"{text!r} is no list of numbers such as 5,10,20") from error
+
+
+def _whole(text: str) -> tuple[float, ...]:
+    found = _numbers(text)
+    if any(number != int(number) for number in found):
+        raise typer.BadParameter(f"{text!r} is no list of whole numbers")
+    return found
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None] | None]:
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=show.error_console(), transient=True) as bar:
+        task = bar.add_task("releases")
+
+        def tell(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        yield tell
