@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.answers import Ints, Query
+from cae_sql.inference.gathering import Gathered, of_answers
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.pairs import keeps_with_insider
 from cae_sql.inference.programs import any_world, is_world
@@ -117,8 +118,14 @@ class Search:
                 known = known.with_extreme(query, value)
         those = self.pool.values[list(worlds)]
         if standard.insiders:
-            return judge_pairs(known, those, standard, deadline, effort, self._sieve)
+            listed = self.listed(values, deadline)
+            return judge_pairs(known, those, standard, deadline, effort, self._sieve, listed)
         return judge(known, known.totals(those), standard, deadline, effort)
+
+    def listed(self, values: Sequence[int], deadline: float) -> Gathered | None:
+        """Worlds that give these answers, from a list that is made once; None where there is no such list."""
+        gathered = self.pool.gathered(deadline)
+        return None if gathered is None else of_answers(gathered, self.queries, values)
 
 
 def judge_pairs(
@@ -128,9 +135,10 @@ def judge_pairs(
     deadline: float,
     effort: Effort,
     sieve: Sieve | None = None,
+    listed: Gathered | None = None,
 ) -> Judgement:
-    """As `judge`, with an insider, of worlds (w, n) of a small system."""
-    first = keeps_with_insider(known, values, standard.need, deadline, effort, sieve)
+    """As `judge`, with an insider, of worlds (w, n) of a small system, and a list of more of them."""
+    first = keeps_with_insider(known, values, standard.need, deadline, effort, sieve, listed)
     if not first.safe or not known.extremes:
         return Judgement(first.safe, first.width)
     lost = Judgement(False, -1)

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.answers import Ints, Query
+from cae_sql.inference.gathering import Gathered
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.programs import MOST_NODES, ComponentProgram
 from cae_sql.inference.runs import Effort
-from cae_sql.inference.seen import EXCHANGES, longest, shortest, walk
+from cae_sql.inference.seen import EXCHANGES, longest, note_all, shortest, walk
 from cae_sql.inference.short import Moves, short_moves
 from cae_sql.inference.sieve import Sieve
 from cae_sql.inference.worlds import Pool, in_time
@@ -39,6 +40,8 @@ LOOKS = 8
 """How often, on such a walk, it is seen whether all is shown."""
 FEW, FEW_SHARE = 40, 0.25
 """Values of insiders that may be left, and of how many in all, for a sieve not to be worth its time."""
+FEW_LISTED = 4
+"""The same where many worlds were looked at before: what they leave is hard to find."""
 SIEVE_EFFORT = 4
 """What a sieve counts for, in integer programs; the walks of one judgement count for one."""
 WORD = 64
@@ -63,6 +66,7 @@ def keeps_with_insider(
     deadline: float,
     effort: Effort,
     sieve: Sieve | None = None,
+    listed: Gathered | None = None,
 ) -> Kept:
     """Whether every record keeps a run of width `need`, whatever value any one other turns out to have.
 
@@ -73,6 +77,8 @@ def keeps_with_insider(
         deadline: `time.monotonic()` after which nothing more is tried.
         effort: Integer programs and moves allowed.
         sieve: Of the same sums, where others with other right-hand sides are judged too.
+        listed: More worlds that agree with them. Where they are all that there seem to be, nothing else is
+            looked for.
     """
     narrowest = int((known.high - known.low).min())
     if narrowest < need:
@@ -83,7 +89,7 @@ def keeps_with_insider(
         return Kept(False, -1, False)
     pairs = _Pairs(known, standing, values, need, deadline, effort, sieve or Sieve())
     try:
-        safe = pairs.settle()
+        safe = pairs.settle() if listed is None else pairs.settle_with(listed)
     except OutOfTime:
         return Kept(False, pairs.width(), False)
     return Kept(safe, need if safe else pairs.width(), True)
@@ -127,8 +133,11 @@ class _Pairs:
         self.inside = (values_at >= known.low[labels][:, None]) & (values_at <= known.high[labels][:, None])
         """(r, v) values in the records' boxes."""
 
-    def settle(self) -> bool:
+    def settle(self, few: int = FEW) -> bool:
         """Whether everybody keeps enough: what walks do not show is settled by integer programs.
+
+        Args:
+            few: Values of insiders that may be left, for a sieve not to be worth its time.
 
         Raises:
             OutOfTime: time or effort ended before it was found out.
@@ -141,7 +150,7 @@ class _Pairs:
             if len(self._open()) < FEW_SHARE * self.inside.sum():
                 for insider, value in self._open():
                     self._walk_around(insider, value)
-        if sieved or len(self._open()) > FEW:
+        if sieved or len(self._open()) > few:
             self._spend(1 if sieved else SIEVE_EFFORT)
             self.moves = _with_directions(self.known, self.sieve.of(self.known.tableau, self.deadline))
             self.walked_around.clear()
@@ -154,6 +163,21 @@ class _Pairs:
                     return False
             nodes *= 4
         return True
+
+    def settle_with(self, listed: Gathered) -> bool:
+        """As `settle`, first by worlds that are known already.
+
+        Where they seem to be all, a run that they leave short is not looked for elsewhere; that a value is
+        in none of them is proved as ever.
+        """
+        note_all(listed.worlds, self.records, self.base, self.seen, self.example, self.kept)
+        if not self._open():
+            return True
+        if listed.whole and self.width() < self.need:
+            return False
+        some = listed.worlds[:: max(1, len(listed.worlds) // STARTS)].astype(np.int64)
+        self.starts = np.vstack([self.starts, some])[:STARTS]
+        return self.settle(FEW_LISTED)
 
     def width(self) -> int:
         """The shortest run that was shown, over all values of all others that were found possible."""

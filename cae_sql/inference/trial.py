@@ -19,6 +19,7 @@ from cae_sql.inference.center import Center, in_two
 from cae_sql.inference.centering import rebuild
 from cae_sql.inference.crowd import Crowd
 from cae_sql.inference.exchange import Bounds, Tables
+from cae_sql.inference.gathering import Gathered
 from cae_sql.inference.judging import Judgement, Search, Standard, judge, judge_pairs
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.prospect import Prospect
@@ -338,6 +339,10 @@ class Trial:
         pool.mix(list(range(len(pool.values))), 3)
         return Learned(self, tuple(values), boxes, totals, pool)
 
+    def listed(self, values: Sequence[int], deadline: float) -> Gathered | None:
+        """Worlds that give these answers; see `Search.listed`."""
+        return None if self._search is None else self._search.listed(values, deadline)
+
     def answers(self, values: Sequence[int]) -> list[Answer]:
         """The queries with their answers."""
         return [query.answered(value) for query, value in zip(self.queries, values, strict=True)]
@@ -387,7 +392,9 @@ class Learned:
         """A search from worlds that agree with the answers."""
         assert isinstance(self.pool, Pool)
         if standard.insiders:
-            return judge_pairs(self.pool.knowledge, self.pool.values, standard, deadline, Effort())
+            listed = self.trial.listed(self.values, deadline)
+            pool = self.pool
+            return judge_pairs(pool.knowledge, pool.values, standard, deadline, Effort(), None, listed)
         return judge(self.pool.knowledge, self.pool.totals(), standard, deadline)
 
     def take_in(self) -> None:

@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 
 from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.answers import Answer, Ints
+from cae_sql.inference.gathering import Gathered, few, gather
 from cae_sql.inference.knowledge import Extreme, Knowledge
 from cae_sql.inference.mixing import UNIFORM, mix, spread
 from cae_sql.inference.moves import push, steer
 from cae_sql.inference.priors import Prior
 from cae_sql.inference.programs import any_world
 from cae_sql.inference.short import roam, short_moves
+from cae_sql.inference.sieve import many_moves, packed
 from cae_sql.inference.witnesses import Pins, able, choose_witnesses, rooms
 
 STEER_SWEEPS = 12
@@ -40,6 +42,7 @@ class Pool:
     """Counts random moves, so that no two are alike."""
     prior: Prior | None = None
     """From where values come; None where all are alike."""
+    _gathered: Gathered | None = None
 
     @classmethod
     def draw(cls, knowledge: Knowledge, count: int, seed: int, prior: Prior | None = None) -> Pool:
@@ -216,6 +219,13 @@ class Pool:
         """Make a world have these totals (p,); False where no records were found to attain all extremes."""
         pins = choose_witnesses(self.knowledge, totals, seed=self.chance())
         return pins is not None and self._realise(self.knowledge, place, self.values[place], totals, pins)
+
+    def gathered(self, deadline: float) -> Gathered | None:
+        """Many worlds, where there may be few: gathered once; None where this is not for a system."""
+        known = self.knowledge
+        if self._gathered is None and few(known):
+            self._gathered = gather(known, self.values, packed(many_moves(known.tableau, deadline)), deadline)
+        return self._gathered
 
     def totals(self) -> Ints:
         """(w, p) the atoms' totals in each world."""
