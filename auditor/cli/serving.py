@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import sys
+import os
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -73,13 +74,24 @@ def _run(database: Path, policy: Path, serving: Serving, rows: int) -> None:
     from auditor.sql.running import Limits
 
     names = list(read_users(serving.users).by_name)
-    with Gate.open(database, Policy.load(policy)) as gate:
-        gate.limit(Limits(seconds=serving.times.statement, rows=rows, bytes=MAX_RESULT))
-        sources = Sources(gate, database.stem, names)
-        try:
-            run(sources, serving, Log(sys.stderr))
-        finally:
-            sources.close()
+    limits = Limits(seconds=serving.times.statement, rows=rows, bytes=MAX_RESULT)
+
+    def opened(rules: Policy) -> Gate:
+        gate = Gate.open(database, rules)
+        gate.limit(limits)
+        return gate
+
+    def reopened() -> Gate | None:
+        now = Policy.load(policy)
+        return None if now == sources.gate.policy else opened(now)
+
+    with closing(Sources(opened(Policy.load(policy)), database.stem, names)) as sources:
+        run(sources, serving, Log(_to_stderr), reopen=reopened)
+
+
+def _to_stderr(line: str) -> None:
+    # Not through sys.stderr, whose lock would keep the process from ending while nobody reads it.
+    os.write(2, line.encode())
 
 
 def _address(text: str) -> Address:

@@ -11,33 +11,65 @@ import threading
 import traceback
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TextIO
+from queue import SimpleQueue
 
 from auditor.errors import AuditorError
 from auditor.proxy.session.session import Observer
 
 BUCKETS = (0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0)
 """Upper ends, in seconds, of what statements are counted by."""
+WAITING = 10_000
+"""Lines of a log that may wait to be written; what comes then is counted, and the next line says how many."""
 _MAX_FRAMES = 40
 
 
 class Log:
-    """Lines of JSON."""
+    """Lines of JSON, written by a thread of its own: who does not read them holds up nobody."""
 
-    def __init__(self, stream: TextIO, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
-        self._stream, self._clock = stream, clock
+    def __init__(
+        self, write: Callable[[str], object], clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        """Begin.
+
+        Args:
+            write: Takes one line with its end; may block; raises OSError or ValueError where it is gone.
+            clock: The time.
+        """
+        self._write, self._clock = write, clock
+        self._lines: SimpleQueue[str | None] = SimpleQueue()
+        self._lost = 0
+        self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
 
     def write(self, event: str, **fields: object) -> None:
-        """One line; a stream that is gone is no reason to stop."""
+        """One line; where too many wait to be written, it is counted and left out."""
         line = {"time": self._clock().isoformat(timespec="milliseconds"), "event": event, **fields}
         with self._lock:
-            try:
-                self._stream.write(json.dumps(line, ensure_ascii=True) + "\n")
-                self._stream.flush()
-            except (OSError, ValueError):
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="log", daemon=True)
+                self._thread.start()
+            if self._lines.qsize() >= WAITING:
+                self._lost += 1
                 return
+            if self._lost:
+                line["lost"], self._lost = self._lost, 0
+            self._lines.put(json.dumps(line, ensure_ascii=True) + "\n")
+
+    def close(self, seconds: float = 2.0) -> None:
+        """Wait until everything is written, but not longer than so many seconds."""
+        with self._lock:
+            thread, self._thread = self._thread, None
+            if thread is not None:
+                self._lines.put(None)
+        if thread is not None:
+            thread.join(seconds)
+
+    def _run(self) -> None:
+        while (line := self._lines.get()) is not None:
+            with suppress(OSError, ValueError):  # a stream that is gone is no reason to stop
+                self._write(line)
 
 
 class Metrics:

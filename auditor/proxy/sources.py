@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -80,26 +81,80 @@ class Described:
 
 
 class Sources:
-    """Everything that one server answers from."""
+    """Everything that one server answers from; what it holds may be renewed while it is used."""
 
     def __init__(self, gate: Gate, database: str, users: Sequence[str] = ()) -> None:
         """Make the catalogue; takes a second.
 
         Args:
-            gate: The open gate.
+            gate: The open gate, which is closed with the sources.
             database: The database's name.
             users: Names of those who may log in.
         """
-        self.gate, self.database = gate, database
-        self._schema = gate.schema
-        self._dialect = gate.policy.dialect
-        self._catalogue = Catalogue(self._schema, database, users, administration=administration.tables(gate))
-        self._described: OrderedDict[object, Described] = OrderedDict()
+        self.database = database
         self._lock = threading.Lock()
+        self._now = _Opened(gate, database, users)
+        self._alive = [self._now]
+
+    @property
+    def gate(self) -> Gate:
+        """The gate that is asked now."""
+        return self._now.gate
+
+    def renew(self, users: Sequence[str], gate: Gate | None = None) -> None:
+        """Answer from another gate, or show other users, from the next statement on; blocks for a second.
+
+        Statements that run go on with what they began with; then a gate that was replaced is closed.
+        """
+        try:
+            made = _Opened(gate or self._now.gate, self.database, users)
+        except BaseException:
+            if gate is not None:
+                gate.close()
+            raise
+        with self._lock:
+            self._now = made
+            self._alive.append(made)
+        self._clear()
+
+    def cancel(self, thread: int) -> None:
+        """Interrupt the statement that a thread runs, as `Gate.cancel`."""
+        with self._lock:
+            gates = [each.gate for each in self._alive]
+        for gate in gates:
+            gate.cancel(thread)
 
     def close(self) -> None:
-        """Forget the catalogue; the gate is its owner's."""
-        self._catalogue.close()
+        """Forget the catalogue, and close the gate."""
+        with self._lock:
+            alive, self._alive = self._alive, []
+        for each in alive:
+            each.catalogue.close()
+            each.gate.close()
+
+    @contextmanager
+    def _used(self) -> Iterator[_Opened]:
+        with self._lock:
+            found = self._now
+            found.uses += 1
+        try:
+            yield found
+        finally:
+            with self._lock:
+                found.uses -= 1
+            if found is not self._now:
+                self._clear()
+
+    def _clear(self) -> None:
+        """Close what nothing uses any more."""
+        with self._lock:
+            over = [each for each in self._alive if each is not self._now and not each.uses]
+            self._alive = [each for each in self._alive if each not in over]
+            kept = {id(each.gate) for each in self._alive}
+        for each in over:
+            each.catalogue.close()
+            if id(each.gate) not in kept:
+                each.gate.close()
 
     def answer(self, sql: str, values: Sequence[object], context: Context) -> Result:
         """Answer one statement.
@@ -114,7 +169,49 @@ class Sources:
             AuditorError: the gate's; see `told`.
         """
         checked(sql)
-        listing = self._catalogue.answer(sql, values, context)
+        with self._used() as opened:
+            return opened.answer(sql, values, context)
+
+    def describe(self, sql: str, given: Sequence[int], context: Context) -> Described:
+        """Say what one statement takes and gives; looks at no data, and records only what is not supported.
+
+        Args:
+            sql: The statement.
+            given: OIDs of the parameters' types as the client stated them; 0 where it did not.
+            context: Who asks.
+
+        Raises:
+            ProtocolError: it has no parameters, or mistyped ones, and cannot be answered.
+        """
+        checked(sql)
+        with self._used() as opened:
+            return opened.describe(sql, given, context)
+
+    def reject(self, sql: str, given: Sequence[int], context: Context) -> None:
+        """Put a statement on record that is described as not supported, and raise what is told of it.
+
+        Raises:
+            QueryUnsupported: always, as long as the gate finds the same as when it was described.
+        """
+        with self._used() as opened:
+            opened.described_by_gate(sql, given, context.user, record=True)
+
+
+class _Opened:
+    """A gate and its catalogue, as long as statements use them."""
+
+    def __init__(self, gate: Gate, database: str, users: Sequence[str]) -> None:
+        self.gate = gate
+        self.uses = 0
+        self._schema = gate.schema
+        self._dialect = gate.policy.dialect
+        self.catalogue = Catalogue(self._schema, database, users, administration=administration.tables(gate))
+        self._described: OrderedDict[object, Described] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def answer(self, sql: str, values: Sequence[object], context: Context) -> Result:
+        """As `Sources.answer`."""
+        listing = self.catalogue.answer(sql, values, context)
         if listing is not None:
             return Result(
                 listing.names, listing.types, listing.rows, changes=listing.changes, code="catalogue"
@@ -129,18 +226,8 @@ class Sources:
         return Result(tuple(answer.columns), kinds_found, answer.arrow(), notice, code=answer.decision.code)
 
     def describe(self, sql: str, given: Sequence[int], context: Context) -> Described:
-        """Say what one statement takes and gives; looks at no data, and records only what is not supported.
-
-        Args:
-            sql: The statement.
-            given: OIDs of the parameters' types as the client stated them; 0 where it did not.
-            context: Who asks.
-
-        Raises:
-            ProtocolError: it has no parameters, or mistyped ones, and cannot be answered.
-        """
-        checked(sql)
-        found = self._catalogue.describe(sql, given, context)
+        """As `Sources.describe`."""
+        found = self.catalogue.describe(sql, given, context)
         if found is not None:
             return Described(found.parameters, found.names, found.types)
         if administration.named(sql):
@@ -151,24 +238,15 @@ class Sources:
             if key in self._described:
                 self._described.move_to_end(key)
                 return self._described[key]
-        described = self._described_by_gate(sql, given, context.user)
+        described = self.described_by_gate(sql, given, context.user)
         with self._lock:
             self._described[key] = described
             while len(self._described) > _REMEMBERED:
                 self._described.popitem(last=False)
         return described
 
-    def reject(self, sql: str, given: Sequence[int], context: Context) -> None:
-        """Put a statement on record that is described as not supported, and raise what is told of it.
-
-        Raises:
-            QueryUnsupported: always, as long as the gate finds the same as when it was described.
-        """
-        self._described_by_gate(sql, given, context.user, record=True)
-
-    def _described_by_gate(
-        self, sql: str, given: Sequence[int], user: str, record: bool = False
-    ) -> Described:
+    def described_by_gate(self, sql: str, given: Sequence[int], user: str, record: bool = False) -> Described:
+        """The description of a statement for the gate; `record`: one that is not supported is recorded."""
         parameters = tuple(infer(sql, self._schema, self._dialect, given))
         samples = [_SAMPLES.get(oid, "1") for oid in parameters]
         # Without parameters it will not come to be executed: here it is put on record.

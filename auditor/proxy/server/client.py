@@ -21,6 +21,7 @@ from auditor.proxy.protocol.sqlstate import CANCELED, SHUTDOWN, STARTUP_TIMED_OU
 from auditor.proxy.server.wire import Lost, Wire
 from auditor.proxy.session.session import Session
 from auditor.proxy.session.steps import Job, Steps
+from auditor.proxy.users import User
 
 SOCKETFUL = 64 << 10
 """Bytes that are queued before they are sent."""
@@ -77,6 +78,11 @@ class Client:
         """Whether it has a statement running."""
         self.canceled: CancelRequest | None = None
         """What it asked to be stopped, where it came for nothing else."""
+
+    @property
+    def user(self) -> User | None:
+        """Who came in."""
+        return self._session.user
 
     def cancel(self) -> None:
         """Stop what runs, if anything does."""

@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from auditor.errors import ServingError, UsersError
+from auditor.errors import AuditorError, ServingError
 from auditor.proxy.observing import Log, Metrics, Watcher
 from auditor.proxy.protocol import TLS, CancelRequest, Connection
 from auditor.proxy.scram import certificate_hash
@@ -34,6 +34,9 @@ from auditor.proxy.session.login import Door
 from auditor.proxy.session.session import Peer, Session
 from auditor.proxy.sources import Sources
 from auditor.proxy.users import Users, read_users
+
+if TYPE_CHECKING:
+    from auditor.gate import Gate
 
 
 @dataclass(frozen=True)
@@ -94,14 +97,29 @@ class Serving:
 class Server:
     """Serves one database to many clients."""
 
-    def __init__(self, sources: Sources, serving: Serving, log: Log, metrics: Metrics | None = None) -> None:
+    def __init__(
+        self,
+        sources: Sources,
+        serving: Serving,
+        log: Log,
+        metrics: Metrics | None = None,
+        reopen: Callable[[], Gate | None] = lambda: None,
+    ) -> None:
         """Read users and certificate; nothing is listened on yet.
+
+        Args:
+            sources: What is served; closed by its owner.
+            serving: How.
+            log: Where events are written.
+            metrics: What is counted.
+            reopen: At a reload, gives the gate under the policy as it is now; None: nothing has changed.
 
         Raises:
             UsersError: the users file cannot be used.
             ServingError: the certificate cannot.
         """
-        self._sources, self._serving, self._log = sources, serving, log
+        self._sources, self._serving, self._log, self._reopen = sources, serving, log, reopen
+        self._reloading = asyncio.Lock()
         self.metrics = metrics or Metrics()
         self._users: Users = read_users(serving.users)
         self._tls: tuple[ssl.SSLContext, bytes | None] | None = _tls(serving)
@@ -137,14 +155,33 @@ class Server:
         return Address(listen.host, port)
 
     def reload(self) -> None:
-        """Read users file and certificate again; where one cannot be used, both stay as they were."""
-        try:
-            users, tls = read_users(self._serving.users), _tls(self._serving)
-        except (UsersError, ServingError) as error:
-            self._log.write("reload failed", reason=str(error))
-            return
-        self._users, self._tls = users, tls
-        self._log.write("reloaded", users=len(users.by_name))
+        """Read users file, certificate and policy again; where one cannot be used, all stay as they were.
+
+        Connections of users who are not as they were end; all others stay, under the new policy.
+        """
+        task = asyncio.get_running_loop().create_task(self._reload())
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    async def _reload(self) -> None:
+        loop = asyncio.get_running_loop()
+        async with self._reloading:
+            try:
+                tls = _tls(self._serving)
+                users = await loop.run_in_executor(None, self._renewed)
+            except AuditorError as error:
+                self._log.write("reload failed", reason=str(error))
+                return
+            self._users, self._tls = users, tls
+            for _, client in list(self._clients.values()):
+                if client.user is not None and users.get(client.user.name) != client.user:
+                    client.shut_down()
+            self._log.write("reloaded", users=len(users.by_name))
+
+    def _renewed(self) -> Users:
+        users = read_users(self._serving.users)
+        self._sources.renew(list(users.by_name), self._reopen())
+        return users
 
     async def stop(self) -> None:
         """Let idle clients go at once, running statements end or be interrupted, and close."""
@@ -202,8 +239,7 @@ class Server:
         )
         peer = Peer(number, secret, wire.address("sockname"), wire.address("peername"), self._started)
         session = Session(connection, self._sources, door, peer, watcher, holding=self._holding)
-        interrupt = self._sources.gate.cancel
-        client = Client(wire, connection, session, self._pool, interrupt, self._serving.times)
+        client = Client(wire, connection, session, self._pool, self._sources.cancel, self._serving.times)
         context = None if self._tls is None else self._tls[0]
         self._clients[number] = (secret, client)
         self._waiting[number] = client
@@ -280,20 +316,27 @@ def _unexpected(log: Log, about: dict[str, Any]) -> None:
         log.write("internal error", type=type(error).__name__, traceback=[])
 
 
-def run(sources: Sources, serving: Serving, log: Log, ready: Callable[[Address], None] | None = None) -> None:
-    """Serve until SIGTERM or SIGINT; SIGHUP reads users and certificate again.
+def run(
+    sources: Sources,
+    serving: Serving,
+    log: Log,
+    ready: Callable[[Address], None] | None = None,
+    reopen: Callable[[], Gate | None] = lambda: None,
+) -> None:
+    """Serve until SIGTERM or SIGINT; SIGHUP reads users, certificate and policy again.
 
     Args:
         sources: What is served.
         serving: How.
         log: Where events are written.
         ready: Is told the address once it is listened on.
+        reopen: At SIGHUP, gives the gate under the policy as it is now; None: nothing has changed.
 
     Raises:
         ServingError: it cannot listen there, or the certificate cannot be used.
         UsersError: the users file cannot be used.
     """
-    server = Server(sources, serving, log)
+    server = Server(sources, serving, log, reopen=reopen)
 
     async def main() -> None:
         loop, ended = asyncio.get_running_loop(), asyncio.Event()
@@ -307,4 +350,7 @@ def run(sources: Sources, serving: Serving, log: Log, ready: Callable[[Address],
         await ended.wait()
         await server.stop()
 
-    asyncio.run(main())
+    try:
+        asyncio.run(main())
+    finally:
+        log.close()

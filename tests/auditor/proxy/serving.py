@@ -67,15 +67,21 @@ class Running:
     loop: asyncio.AbstractEventLoop
     certificate: Path | None
     log: io.StringIO
-    gate: Gate
+    sources: Sources
+    writer: Log
     stopped: bool = field(default=False)
 
     @property
     def port(self) -> int:
         return self.address.port
 
+    @property
+    def gate(self) -> Gate:
+        return self.sources.gate
+
     def events(self, name: str) -> list[dict[str, Any]]:
         """The log's lines of one kind."""
+        self.writer.close()
         lines = [json.loads(line) for line in self.log.getvalue().splitlines()]
         return [line for line in lines if line["event"] == name]
 
@@ -119,9 +125,15 @@ def running(
         loop = asyncio.new_event_loop()
         thread = threading.Thread(target=loop.run_forever, daemon=True)
         thread.start()
-        server = Server(sources, serving, Log(log))
+        writer = Log(log.write)
+
+        def reopen() -> Gate | None:
+            file = folder / "policy.toml"
+            return opened(folder, file.read_text(), ledger) if file.exists() else None
+
+        server = Server(sources, serving, writer, reopen=reopen)
         address = asyncio.run_coroutine_threadsafe(server.start(), loop).result(10)
-        made = Running(address, server, loop, pair[0], log, gate)
+        made = Running(address, server, loop, pair[0], log, sources, writer)
         try:
             yield made
         finally:

@@ -264,6 +264,63 @@ def test_users_and_certificate_are_read_again(tmp_path: Path) -> None:
             assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
+def test_a_policy_is_read_again_under_connections(tmp_path: Path) -> None:
+    """Who is connected stays, and is judged by the new policy from the next statement on; a running statement
+    goes on with the old. What was answered before counts; a policy that cannot be used changes nothing."""
+    with running(tmp_path, tls=False) as server, connect(server) as connection:
+        busy = connect(server)
+        assert connection.execute("SELECT COUNT(*) FROM staff WHERE dept = 'a'").fetchone() == (15,)
+        connection.execute("SELECT SUM(salary) FROM staff")
+        busy.pgconn.send_query(SLOW.encode())
+        busy.pgconn.flush()
+        (tmp_path / "policy.toml").write_text('[intruder]\nknows = ["age"]\n')
+        old = server.gate
+        server.call(server.server.reload)
+        assert until(lambda: len(server.events("reloaded")) == 1, 20)
+        assert server.gate is not old
+        assert server.gate.policy.intruder.knows == ("age",)
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute("SELECT SUM(salary) FROM staff WHERE id <> 7")
+        assert connection.execute("SELECT COUNT(*) FROM staff").fetchone() == (60,)
+        assert old._database._cursors  # what runs there is not closed under it
+        busy.pgconn.finish()
+        assert until(lambda: old not in [each.gate for each in server.sources._alive])
+        (tmp_path / "policy.toml").write_text("nonsense")
+        server.call(server.server.reload)
+        assert until(lambda: len(server.events("reload failed")) == 1, 20)
+        assert connection.execute("SELECT COUNT(*) FROM staff").fetchone() == (60,)
+        assert server.gate.verify().problems == ()
+
+
+def test_who_is_no_user_any_more_is_let_go_and_the_catalogue_shows_who_is(tmp_path: Path) -> None:
+    from auditor.proxy.users import Role, User, add_user, remove_user
+    from tests.auditor.proxy.serving import VERIFIER
+
+    names = "SELECT rolname FROM pg_roles WHERE rolcanlogin ORDER BY 1"
+    with running(tmp_path, tls=False) as server, contextlib.ExitStack() as stack:
+        ana, bob, grace = (
+            stack.enter_context(connect(server, user=each)) for each in ("ana", "bob", "grace")
+        )
+        assert [row[0] for row in grace.execute(names)] == ["ana", "bob", "grace"]
+        file = users_file(tmp_path)
+        remove_user(file, "bob")
+        add_user(file, User("carol", Role.ANALYST, VERIFIER))
+        server.call(server.server.reload)
+        assert until(lambda: server.events("reloaded") != [], 20)
+        assert [row[0] for row in grace.execute(names)] == ["ana", "carol", "grace"]
+        assert ana.execute("SELECT 1").fetchone() == (1,)
+        with pytest.raises(psycopg.OperationalError, match="administrator"):
+            bob.execute("SELECT 1")
+        remove_user(file, "grace")
+        add_user(file, User("grace", Role.ANALYST, VERIFIER))  # an administrator no more
+        server.call(server.server.reload)
+        assert until(lambda: len(server.events("reloaded")) == 2, 20)
+        with pytest.raises(psycopg.OperationalError, match="administrator"):
+            grace.execute("SELECT * FROM cae_sql.history")
+        with connect(server, user="grace") as again, pytest.raises(psycopg.errors.InsufficientPrivilege):
+            again.execute("SELECT * FROM cae_sql.history")
+
+
 def test_the_end_is_told_to_idle_clients_and_running_statements_are_stopped(tmp_path: Path) -> None:
     with running(tmp_path, tls=False) as server:
         idle, busy = connect(server), connect(server)
@@ -295,12 +352,14 @@ def test_cae_sql_serve_runs_until_it_is_told_to_stop(tmp_path: Path) -> None:
                 host="127.0.0.1", port=port, user="ana", password=PASSWORD, dbname="staff", autocommit=True
             ) as connection:
                 assert connection.execute("SELECT COUNT(*) FROM staff").fetchone() == (60,)
+                policy = tmp_path / "policy.toml"
+                policy.write_text(policy.read_text().replace("risk = 0.5", "risk = 0.4"))
                 process.send_signal(signal.SIGHUP)
+                assert any('"reloaded"' in line for line in process.stderr)
                 assert connection.execute("SELECT 1").fetchone() == (1,)
                 process.send_signal(signal.SIGTERM)
                 assert process.wait(20) == 0
             said = process.stderr.read()
-            assert '"reloaded"' in said
             assert '"stopped"' in said
             assert "Traceback" not in said
         finally:
