@@ -71,10 +71,10 @@ def _run(database: Path, policy: Path, serving: Serving, rows: int) -> None:
     from auditor.proxy.server import run
     from auditor.proxy.sources import Sources
     from auditor.proxy.users import read_users
-    from auditor.sql.running import Limits
+    from auditor.sql.running import Limits, Room
 
     names = list(read_users(serving.users).by_name)
-    limits = Limits(seconds=serving.times.statement, rows=rows, bytes=MAX_RESULT)
+    limits = Limits(serving.times.statement, rows, MAX_RESULT, Room(serving.held))
 
     def opened(rules: Policy) -> Gate:
         gate = Gate.open(database, rules)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "cae_sql"
 LIMITS = Limits(seconds=30.0, rows=1_000_000, bytes=256 << 20)
+MEMORY = "512MB"
 _NAMED = re.compile(r"\bcae_sql\b", re.IGNORECASE)
 _DENIED = ProtocolError(
     SqlState.INSUFFICIENT_PRIVILEGE,
@@ -120,7 +121,7 @@ def _instance(gate: Gate, wanted: Sequence[str]) -> duckdb.DuckDBPyConnection:
         frames["risk"] = gate.risk()
     if "history" in wanted:
         frames["history"] = gate.history()
-    instance = duckdb.connect(":memory:", config={"threads": 1})
+    instance = duckdb.connect(":memory:", config={"threads": 1, "memory_limit": MEMORY})
     instance.execute(f"CREATE SCHEMA {SCHEMA}")
     for name, frame in frames.items():
         instance.register("given", frame)

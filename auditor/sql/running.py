@@ -18,6 +18,27 @@ _ROWS_PER_BATCH = 8_192
 _AGAIN = 0.1
 
 
+class Room:
+    """Bytes that results take while they are fetched, of all statements together. Thread-safe."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._taken = most, 0
+        self._lock = threading.Lock()
+
+    def take(self, size: int) -> bool:
+        """Take some more, if they are there."""
+        with self._lock:
+            if self._taken + size > self._most:
+                return False
+            self._taken += size
+            return True
+
+    def give(self, size: int) -> None:
+        """Give back what was taken."""
+        with self._lock:
+            self._taken -= size
+
+
 @dataclass(frozen=True)
 class Limits:
     """What one statement may take."""
@@ -28,6 +49,8 @@ class Limits:
     """Of each result; more are not fetched."""
     bytes: int = 512 << 20
     """Of each result, as Arrow counts them."""
+    room: Room | None = None
+    """For the results of all statements that are being fetched; without one, each counts alone."""
 
 
 class LargeResult(Exception):
@@ -77,9 +100,10 @@ def fetch(cursor: duckdb.DuckDBPyConnection, sql: str, limits: Limits) -> pa.Tab
     """The result of a query, batch by batch, so that one too large is given up before it is whole.
 
     Raises:
-        LargeResult: past the limits' rows or bytes, or DuckDB's memory.
+        LargeResult: past the limits' rows or bytes, or DuckDB's memory; or others leave no room.
         duckdb.Error: as DuckDB raises it.
     """
+    taken = 0
     try:
         reader = cursor.sql(sql).to_arrow_reader(_ROWS_PER_BATCH)
         batches, rows, size = [], 0, 0
@@ -88,6 +112,10 @@ def fetch(cursor: duckdb.DuckDBPyConnection, sql: str, limits: Limits) -> pa.Tab
             size += batch.nbytes
             if rows > limits.rows or size > limits.bytes:
                 raise LargeResult
+            if limits.room is not None:
+                if not limits.room.take(batch.nbytes):
+                    raise LargeResult
+                taken += batch.nbytes
             batches.append(batch)
         return pa.Table.from_batches(batches, reader.schema)
     except (duckdb.OutOfMemoryException, pa.ArrowException, OSError, MemoryError) as error:
@@ -95,3 +123,6 @@ def fetch(cursor: duckdb.DuckDBPyConnection, sql: str, limits: Limits) -> pa.Tab
         if isinstance(error, duckdb.Error | MemoryError) or "Out of Memory" in str(error):
             raise LargeResult from None
         raise
+    finally:
+        if limits.room is not None:
+            limits.room.give(taken)

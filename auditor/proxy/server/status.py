@@ -8,6 +8,8 @@ from collections.abc import Callable
 
 _PATIENCE = 5.0
 _MAX_HEAD = 8_192
+_MOST = 64
+"""Requests at once; who watches needs one."""
 _TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -16,9 +18,14 @@ class Status:
 
     def __init__(self, metrics: Callable[[], str], healthy: Callable[[], bool]) -> None:
         self._metrics, self._healthy = metrics, healthy
+        self._open = 0
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer one request."""
+        """Answer one request; where too many wait, none."""
+        if self._open >= _MOST:
+            writer.close()
+            return
+        self._open += 1
         try:
             head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _PATIENCE)
             writer.write(self._answer(head))
@@ -26,6 +33,7 @@ class Status:
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             pass
         finally:
+            self._open -= 1
             writer.close()
             with contextlib.suppress(OSError):
                 await writer.wait_closed()

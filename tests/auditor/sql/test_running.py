@@ -14,6 +14,7 @@ import pytest
 from gate_double import Protection, answer, make, understood
 
 from auditor.database import Database, Limits, StatementFailed, TooMuch, TooSlow
+from auditor.sql.running import Room
 
 ROWS = 1_000_000
 BIG = f"""
@@ -109,6 +110,20 @@ def test_bytes_at_the_edge(database: Database) -> None:
     assert run(database, sql)[0] is not TooMuch
     database.limits = Limits(bytes=size - 1)
     assert run(database, sql)[0] is TooMuch
+
+
+def test_what_others_fetch_counts_as_long_as_they_fetch_it(database: Database) -> None:
+    sql = "SELECT n FROM numbers WHERE n < 1000"
+    table, _ = run(database, sql)
+    room = Room(2 * table.nbytes)  # type: ignore[attr-defined]
+    database.limits = Limits(room=room)
+    for _ in range(5):  # what was fetched is given back
+        assert run(database, sql)[0] is not TooMuch
+    assert room.take(table.nbytes)  # type: ignore[attr-defined]
+    assert run(database, sql)[0] is not TooMuch
+    assert room.take(1)
+    assert run(database, sql)[0] is TooMuch
+    assert not room.take(table.nbytes)  # type: ignore[attr-defined]
 
 
 def test_groups_count_as_well(database: Database) -> None:
