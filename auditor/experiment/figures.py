@@ -51,7 +51,13 @@ def draw(averages: pd.DataFrame, folder: Path, form: str) -> list[Path]:
 
     names = list(dict.fromkeys(averages.technique))
     written = []
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "cae-sql", "font.size": 9}):
+    style = {
+        "svg.fonttype": "none",
+        "svg.hashsalt": "cae-sql",
+        "font.size": 9,
+        "font.sans-serif": ["DejaVu Sans"],
+    }
+    with mpl.rc_context(style):
         figure = Figure(figsize=(8, 2.9 * len(names)), layout="constrained")
         panels = figure.subplots(len(names), 2, squeeze=False, sharex=True, sharey="col")
         for technique, row in zip(names, panels, strict=True):

@@ -113,8 +113,8 @@ def _joined(a: Ints, b: Ints, more_a: Ints, more_b: Ints) -> tuple[Ints, Ints]:
     return codes[: a.size], codes[a.size :]
 
 
-def check_table(table: pd.DataFrame, columns: Sequence[str], name: str) -> None:
-    """Refuse a table without records, without these columns, or with missing values in them.
+def check_table(table: pd.DataFrame, columns: Sequence[str], name: str, empty: bool = False) -> None:
+    """Refuse a table without these columns, with missing values in them, or (unless `empty`) without records.
 
     Raises:
         InvalidInput: names table, column and row.
@@ -130,7 +130,7 @@ def check_table(table: pd.DataFrame, columns: Sequence[str], name: str) -> None:
             raise InvalidInput(f"{name} has no column {column!r}; it has {there}")
         if count > 1:
             raise InvalidInput(f"{name} has {count} columns named {column!r}")
-    if not len(table):
+    if not (len(table) or empty):
         raise InvalidInput(f"{name} has no records")
     for column in columns:
         missing = np.flatnonzero(table[column].isna().to_numpy())
@@ -164,13 +164,15 @@ def check_known(original: pd.DataFrame, column: str, known: Sequence[str]) -> li
     return names
 
 
-def check_release(original: pd.DataFrame, released: pd.DataFrame, columns: Sequence[str], name: str) -> None:
+def check_release(
+    original: pd.DataFrame, released: pd.DataFrame, columns: Sequence[str], name: str, empty: bool = False
+) -> None:
     """Refuse a release that is not one of the original: other columns, weights, missing values.
 
     Raises:
         InvalidInput: names what is wrong.
     """
-    check_table(released, columns, name)
+    check_table(released, columns, name, empty)
     others = [each for each in released.columns if each not in set(original.columns)]
     weights = [each for each in others if str(each).lower() in _WEIGHTS]
     if weights:

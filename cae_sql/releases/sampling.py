@@ -60,7 +60,7 @@ def sampled_beliefs(
 ) -> Beliefs:
     """The candidate distributions behind `sampled`; arguments and errors as there."""
     names = check_known(original, column, known)
-    check_release(original, sample, [column, *names], "the sample") if len(sample) else None
+    check_release(original, sample, [column, *names], "the sample", empty=True)
     classes = classes_of(original, names)
     check_room(classes.count, domain)
     there = _counts(
