@@ -16,6 +16,7 @@ Source: paper 004, Section III, in the place of the noise of paper 000, Appendix
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 
@@ -119,12 +120,12 @@ def _weighted(
     block = max(1, _AT_ONCE // max(kinds.count, 1))
     for begin in range(0, classes.count, block):
         part = slice(begin, min(begin + block, classes.count))
-        weights = np.ones((part.stop - begin, kinds.count))
+        # In logarithms: many columns together may leave less than the least float, and still decide.
+        weights = np.zeros((part.stop - begin, kinds.count))
         for own, reported, kept, moved in columns:
-            weights *= np.where(own[part, None] == reported, kept, moved)
-        # Weights of many columns may be tiny together: relative to the greatest of the class they are not.
+            weights += np.where(own[part, None] == reported, kept, moved)
         greatest = weights.max(axis=1)
-        lost = np.flatnonzero(greatest == 0)
+        lost = np.flatnonzero(greatest == -math.inf)
         if lost.size:
             row = begin + int(lost[0])
             told = ", ".join(f"{name} = {classes.values[name].iloc[row]}" for name in classes.known)
@@ -132,7 +133,7 @@ def _weighted(
                 f"no released record can be one with {told}: the release is not one of the original with "
                 "these probabilities"
             )
-        spread = (weights / greatest[:, None]) @ seen
+        spread = np.exp(weights - greatest[:, None]) @ seen
         found[part] = spread / spread.sum(axis=1, keepdims=True)
     return found
 
@@ -144,17 +145,17 @@ def _reported(
     probabilities: Mapping[str, float],
     domains: Mapping[str, Sequence[Hashable]],
 ) -> tuple[Ints, Ints, float, float]:
-    """Codes of a column's values in the original's classes and in the released kinds, and the probabilities
-    that a value is reported as it is, and as one other."""
+    """Codes of a column's values in the original's classes and in the released kinds, and the logarithms of
+    the probabilities that a value is reported as it is, and as one other."""
     p = probabilities.get(name, 1.0)
     if p == 1.0 and name not in domains:
         both = pd.concat([classes.values[name], kinds.values[name]], ignore_index=True)
         code, _ = pd.factorize(both)
-        return code[: classes.count], code[classes.count :], 1.0, 0.0
+        return code[: classes.count], code[classes.count :], 0.0, -math.inf
     if name not in domains:
         raise InvalidInput(f"{name!r} has a probability but no domain: name its possible values in domains")
     distortion = Distortion.of({name: p}, {name: domains[name]})
     attribute = distortion.attributes[0]
     own, reported = distortion.codes(classes.values)[0], distortion.codes(kinds.values)[0]
     other = (1 - attribute.retention) / attribute.size
-    return own, reported, attribute.retention + other, other
+    return own, reported, math.log(attribute.retention + other), math.log(other) if other > 0 else -math.inf
