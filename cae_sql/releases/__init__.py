@@ -15,6 +15,7 @@ the candidate distributions themselves.
     distortion.py       randomised response; response.py: on this scale; reconstruction.py: estimates from it
     disclosure.py       who is found out through it; optimal.py: the best probabilities under a limit
     anatomy.py          sensitive values by group, its rival; utility.py: what a release is still good for
+    privacy.py          what sums and means take away of each record's entropy, in bits (paper 003)
     experiment.py       all of it over all supplementary knowledge (supplementary.py), as paper 000 does
 
 Randomised response has another intruder too, who knows the original's proportions (paper 004): `disclosure`.
@@ -35,6 +36,13 @@ if TYPE_CHECKING:
     from cae_sql.releases.generalisation import generalised, generalised_beliefs
     from cae_sql.releases.noise import add_noise, perturbed, perturbed_beliefs
     from cae_sql.releases.optimal import Optimum, optimal_probabilities
+    from cae_sql.releases.privacy import (
+        expected_privacy_loss,
+        privacy_loss,
+        privacy_loss_of_mean,
+        privacy_losses,
+        record_given_sum,
+    )
     from cae_sql.releases.reconstruction import Reconstruction, reconstruct
     from cae_sql.releases.response import randomised, randomised_beliefs
     from cae_sql.releases.restriction import (
@@ -56,16 +64,21 @@ __all__ = [
     "answered_beliefs",
     "attribute_disclosure_risk",
     "draw_sample",
+    "expected_privacy_loss",
     "generalised",
     "generalised_beliefs",
     "optimal_probabilities",
     "perturbed",
     "perturbed_beliefs",
+    "privacy_loss",
+    "privacy_loss_of_mean",
+    "privacy_losses",
     "query_sets",
     "randomise",
     "randomised",
     "randomised_beliefs",
     "reconstruct",
+    "record_given_sum",
     "restricted",
     "restricted_beliefs",
     "sampled",
@@ -82,16 +95,21 @@ _HOMES = {
     "answered_beliefs": "restriction",
     "attribute_disclosure_risk": "disclosure",
     "draw_sample": "sampling",
+    "expected_privacy_loss": "privacy",
     "generalised": "generalisation",
     "generalised_beliefs": "generalisation",
     "optimal_probabilities": "optimal",
     "perturbed": "noise",
     "perturbed_beliefs": "noise",
+    "privacy_loss": "privacy",
+    "privacy_loss_of_mean": "privacy",
+    "privacy_losses": "privacy",
     "query_sets": "restriction",
     "randomise": "distortion",
     "randomised": "response",
     "randomised_beliefs": "response",
     "reconstruct": "reconstruction",
+    "record_given_sum": "privacy",
     "restricted": "restriction",
     "restricted_beliefs": "restriction",
     "sampled": "sampling",

@@ -1,0 +1,16 @@
+"""Candidate models: what answers make an intruder believe of each record, beyond what they exclude.
+
+Contract: an answered system in, a distribution for each record out, and how risky that is against what
+everybody would believe from the answers about the whole table alone. `exact`: all tables that agree with the
+answers are equally likely (paper 003). `tilted`: of all distributions with the right expected sums the one of
+greatest entropy, which `exact` comes to in large systems.
+
+    marginals.py        AnsweredSystem to marginals, under either model; figures.py: their risk and baseline
+    counting.py         exact marginals of records under sums: components, and who may be counted how
+    given_sum.py        one sum: convolution by Fourier transform near a tilted mean
+    layers.py           several sums that overlap: partial sums, atom by atom
+    weights.py          weighted sets of whole numbers, their sums, and products of sums
+    tilt.py             the model of greatest entropy, by Newton's method on its dual
+
+Nothing here decides what a gate answers.
+"""

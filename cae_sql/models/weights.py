@@ -1,0 +1,101 @@
+"""Weighted sets of whole numbers and the weighted sets of their sums: positive arithmetic, no cancellation.
+
+Promise: every weight of a sum is the sum of the products that make it, right to a few roundings each; nothing
+that is possible is dropped, unless its weight is below what a float holds.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.errors import OutOfTime
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+MOST_PAIRS = 30_000_000
+"""Products that are formed for one convolution, at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """Whole numbers, each with a weight."""
+
+    positions: Ints
+    """(k,) strictly ascending."""
+    weights: Floats
+    """(k,) positive, in units of exp(scale)."""
+    scale: float = 0.0
+
+    @classmethod
+    def of(cls, positions: Ints, weights: Floats, scale: float = 0.0) -> Weighted:
+        """In order, equal positions merged, what has no weight left out."""
+        order = np.argsort(positions, kind="stable")
+        positions, weights = positions[order], weights[order]
+        first = np.flatnonzero(np.concatenate([[True], positions[1:] != positions[:-1]]))
+        merged = np.add.reduceat(weights, first)
+        kept = merged > 0
+        return cls(positions[first][kept], merged[kept], scale)
+
+    @property
+    def span(self) -> int:
+        """Greatest minus least position."""
+        return int(self.positions[-1] - self.positions[0])
+
+    def at(self, wanted: Ints) -> Floats:
+        """(…) the weight of each wanted position; 0 where there is none."""
+        places = np.minimum(np.searchsorted(self.positions, wanted), len(self.positions) - 1)
+        found: Floats = np.where(self.positions[places] == wanted, self.weights[places], 0.0)
+        return found
+
+    def times(self, other: Weighted) -> Weighted:
+        """The weighted set of sums of one position of each; its greatest weight is 1 in the new scale.
+
+        Raises:
+            OutOfTime: more than `MOST_PAIRS` products.
+        """
+        scale = self.scale + other.scale
+        pairs, span = len(self.positions) * len(other.positions), self.span + other.span
+        dense = (self.span + 1) * (other.span + 1)
+        if min(pairs, dense) > MOST_PAIRS:
+            raise OutOfTime(f"{pairs:,} pairs of sums are too many to be added up")
+        if dense <= 4 * pairs:
+            weights = np.convolve(self._dense(), other._dense())
+            positions = np.flatnonzero(weights)
+            start = self.positions[0] + other.positions[0]
+            return Weighted(positions + start, weights[positions], scale)._scaled()
+        positions = (self.positions[:, None] + other.positions).ravel()
+        weights = (self.weights[:, None] * other.weights).ravel()
+        if span < 4 * pairs:
+            summed: Floats = np.bincount(positions - positions[0], weights, span + 1).astype(np.float64)
+            found = np.flatnonzero(summed)
+            return Weighted(found + positions[0], summed[found], scale)._scaled()
+        return Weighted.of(positions, weights, scale)._scaled()
+
+    def power(self, count: int) -> Weighted:
+        """The weighted set of sums of `count` positions, each its own choice; of none the sum is 0.
+
+        Raises:
+            OutOfTime: as `times`.
+        """
+        found, square = Weighted(np.zeros(1, dtype=np.int64), np.ones(1)), self
+        while count:
+            if count & 1:
+                found = found.times(square)
+            count >>= 1
+            if count:
+                square = square.times(square)
+        return found
+
+    def _dense(self) -> Floats:
+        found = np.zeros(self.span + 1)
+        found[self.positions - self.positions[0]] = self.weights
+        return found
+
+    def _scaled(self) -> Weighted:
+        top = float(self.weights.max())
+        return Weighted(self.positions, self.weights / top, self.scale + math.log(top))
