@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MEASURES = (("initial_entropy", "H0 (bits)"), ("area", "area (bits × units)"))
+_STYLE: Any = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "cae-sql",
+    "font.size": 9,
+    "font.sans-serif": ["DejaVu Sans"],
+}
 _MARKERS = "osDv^<>ph*"
 _LABELS = {"sampling": "{:g} %", "query restriction": "Q = {:g}", "noise addition": "{:g} %"}
 
@@ -51,13 +57,7 @@ def draw(averages: pd.DataFrame, folder: Path, form: str) -> list[Path]:
 
     names = list(dict.fromkeys(averages.technique))
     written = []
-    style = {
-        "svg.fonttype": "none",
-        "svg.hashsalt": "cae-sql",
-        "font.size": 9,
-        "font.sans-serif": ["DejaVu Sans"],
-    }
-    with mpl.rc_context(style):
+    with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(8, 2.9 * len(names)), layout="constrained")
         panels = figure.subplots(len(names), 2, squeeze=False, sharex=True, sharey="col")
         for technique, row in zip(names, panels, strict=True):

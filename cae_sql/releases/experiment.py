@@ -26,6 +26,7 @@ from cae_sql.releases import noise as noisy
 from cae_sql.releases import restriction, sampling
 from cae_sql.releases.attributes import Attribute, attribute_of
 from cae_sql.releases.beliefs import Figures, Floats, Ints, measured
+from cae_sql.releases.drawing import generator
 from cae_sql.releases.matching import check_known, positions
 from cae_sql.releases.posterior import Noise, said_of, weights
 from cae_sql.releases.supplementary import Knowledge, knowledge_of
@@ -64,11 +65,19 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Release:
-    """One release of the experiment."""
+    """One release of the experiment.
+
+    Raises:
+        InvalidInput: a parameter that is negative or not finite.
+    """
 
     technique: str
     parameter: float
     repetition: int
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.parameter) and self.parameter >= 0):
+            raise InvalidInput(f"a parameter of {self.technique} must be 0 or more, not {self.parameter}")
 
     def seed(self, seed: int) -> list[int]:
         """Of this release and no other."""
@@ -123,9 +132,9 @@ def run(
         progress: Called with (releases done, releases in all).
 
     Returns:
-        One row per release and subset: technique, parameter, repetition, known (how many columns), columns
-        (which), combinations (classes), initial_entropy, area and risk (means over the classes), and the same
-        with `_by_record` (means over the records).
+        One row per release and subset: technique, parameter, repetition, known (how many columns),
+        known_columns (which), combinations (classes), initial_entropy, area and risk (means over the
+        classes), and the same with `_by_record` (means over the records).
 
     Raises:
         InvalidInput: a parameter, number of repetitions or of threads that cannot be used.
@@ -209,7 +218,7 @@ def _one(prepared: Prepared, release: Release, seed: int) -> list[dict[str, obje
             "parameter": release.parameter,
             "repetition": release.repetition,
             "known": len(known.columns),
-            "columns": ", ".join(prepared.public[k].name for k in known.columns),
+            "known_columns": ", ".join(prepared.public[k].name for k in known.columns),
             "combinations": known.members.size,
         }
         rows.append(row | _means(figures, part, known.members))
@@ -250,7 +259,7 @@ def _after_sums(prepared: Prepared, release: Release, seed: int) -> list[Floats]
 
 
 def _after_noise(prepared: Prepared, release: Release, seed: int) -> list[Floats]:
-    rng = np.random.default_rng(release.seed(seed))
+    rng = generator(release.seed(seed))
     n, size = prepared.places.size, prepared.domain.count
     percent = release.parameter
     most = Attribute("", size).largest_noise(percent)

@@ -20,6 +20,7 @@ from cae_sql.domain import Domain, exact
 from cae_sql.errors import InvalidInput
 from cae_sql.releases.attributes import Attribute, attribute_of
 from cae_sql.releases.beliefs import Beliefs, Floats, Ints, check_room
+from cae_sql.releases.drawing import generator
 from cae_sql.releases.matching import Classes, check_known, check_release, classes_of, positions
 from cae_sql.releases.posterior import Noise, said_of, weights
 
@@ -124,7 +125,7 @@ def add_noise(
 
     names = check_known(original, column, known)
     positions(original, column, domain, "the original")
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     released = {}
     for each in [_confidential(column, domain), *_attributes(original, names, domains)]:
         places = each.places(original[each.name], "the original")

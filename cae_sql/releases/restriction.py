@@ -23,6 +23,7 @@ from cae_sql.candidates import check_inside, spans
 from cae_sql.domain import Domain, exact, grid_values
 from cae_sql.errors import InvalidInput
 from cae_sql.releases.beliefs import Beliefs, Floats, Ints, check_room
+from cae_sql.releases.drawing import generator
 from cae_sql.releases.matching import check_known, classes_of, numbers
 from cae_sql.releases.windows import intervals
 
@@ -157,7 +158,7 @@ def shuffled(size: int, query_set_size: int, seed: int | Sequence[int]) -> Ints:
         raise InvalidInput(f"query_set_size must be even and at least 2, not {query_set_size}")
     if query_set_size > size:
         raise InvalidInput(f"query_set_size is {query_set_size}, but there are {size} records: no query fits")
-    return np.random.default_rng(seed).permutation(size).astype(np.int64)
+    return generator(seed).permutation(size).astype(np.int64)
 
 
 def spread(first: Ints, count: Ints, size: int) -> Floats:

@@ -20,6 +20,7 @@ from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
 from cae_sql.numbers import exact
 from cae_sql.releases.beliefs import Beliefs, Floats, Ints, check_room
+from cae_sql.releases.drawing import generator
 from cae_sql.releases.matching import check_known, check_release, classes_of, positions
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def draw_sample(original: pd.DataFrame, percent: float | Fraction, seed: int) ->
         seed: Of the draw.
 
     Raises:
-        InvalidInput: a percentage out of range.
+        InvalidInput: a percentage out of range, or a bad seed.
     """
     return original.iloc[drawn(len(original), percent, seed)]
 
@@ -116,7 +117,7 @@ def drawn(size: int, percent: float | Fraction, seed: int | Sequence[int]) -> In
     if not 0 <= share <= 100:
         raise InvalidInput(f"percent must lie between 0 and 100, not {percent}")
     count = int(share * size / 100 + Fraction(1, 2))
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     return np.sort(rng.choice(size, count, replace=False)).astype(np.int64)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from cae_sql.errors import InvalidInput
 from cae_sql.releases.beliefs import Ints
+from cae_sql.releases.drawing import generator
 from cae_sql.releases.matching import codes_of
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def knowledge_of(table: pd.DataFrame, public: Sequence[str], most: int | None, s
             "name fewer columns, or limit how many subsets of one size are taken"
         )
     codes = [codes_of(table[name]) for name in public]
-    chosen = _subsets(len(public), most, np.random.default_rng([seed, len(public)]))
+    chosen = _subsets(len(public), most, generator([seed, len(public)]))
     return [_classes(columns, codes, len(table)) for columns in chosen]
 
 

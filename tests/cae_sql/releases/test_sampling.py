@@ -127,3 +127,9 @@ def test_decimal_steps_are_exact():
     table = pd.DataFrame({"pay": [0.1, 0.3, 0.7], "age": [1, 2, 3]})
     frame = sampled(table, table.iloc[:2], "pay", ["age"], Domain(0.1, 0.9, 0.1))
     assert frame.risk.tolist() == [1, 1, 0]
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, None, "x", True])
+def test_a_seed_that_is_none_is_an_error(seed):
+    with pytest.raises(InvalidInput, match="seed must be a whole number of 0 or more"):
+        draw_sample(STAFF, 50, seed)
