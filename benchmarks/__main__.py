@@ -83,6 +83,7 @@ LISTED: tuple[Run, ...] = (
     Run("newcomer-suppress", "newcomer", ("--partial", "suppress")),
     Run("corpora", "corpora"),
     Run("robustness", "robustness"),
+    Run("releases", "releases"),
     Run("udfs", "udfs"),
 )
 RUNS = (
