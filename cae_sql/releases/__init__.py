@@ -16,6 +16,7 @@ the candidate distributions themselves.
     disclosure.py       who is found out through it; optimal.py: the best probabilities under a limit
     anatomy.py          sensitive values by group, its rival; utility.py: what a release is still good for
     privacy.py          what sums and means take away of each record's entropy, in bits (paper 003)
+    responsible.py      what one record does to released parameters; synthetic.py: data by clusters (paper 002)
     experiment.py       all of it over all supplementary knowledge (supplementary.py), as paper 000 does
 
 Randomised response has another intruder too, who knows the original's proportions (paper 004): `disclosure`.
@@ -45,6 +46,12 @@ if TYPE_CHECKING:
     )
     from cae_sql.releases.reconstruction import Reconstruction, reconstruct
     from cae_sql.releases.response import randomised, randomised_beliefs
+    from cae_sql.releases.responsible import (
+        histogram_risk,
+        mean_risk,
+        parameter_risk,
+        parameter_risks,
+    )
     from cae_sql.releases.restriction import (
         answered,
         answered_beliefs,
@@ -53,6 +60,7 @@ if TYPE_CHECKING:
         restricted_beliefs,
     )
     from cae_sql.releases.sampling import draw_sample, sampled, sampled_beliefs
+    from cae_sql.releases.synthetic import responsible_release
 
 __all__ = [
     "Beliefs",
@@ -67,7 +75,11 @@ __all__ = [
     "expected_privacy_loss",
     "generalised",
     "generalised_beliefs",
+    "histogram_risk",
+    "mean_risk",
     "optimal_probabilities",
+    "parameter_risk",
+    "parameter_risks",
     "perturbed",
     "perturbed_beliefs",
     "privacy_loss",
@@ -79,6 +91,7 @@ __all__ = [
     "randomised_beliefs",
     "reconstruct",
     "record_given_sum",
+    "responsible_release",
     "restricted",
     "restricted_beliefs",
     "sampled",
@@ -98,7 +111,11 @@ _HOMES = {
     "expected_privacy_loss": "privacy",
     "generalised": "generalisation",
     "generalised_beliefs": "generalisation",
+    "histogram_risk": "responsible",
+    "mean_risk": "responsible",
     "optimal_probabilities": "optimal",
+    "parameter_risk": "responsible",
+    "parameter_risks": "responsible",
     "perturbed": "noise",
     "perturbed_beliefs": "noise",
     "privacy_loss": "privacy",
@@ -110,6 +127,7 @@ _HOMES = {
     "randomised_beliefs": "response",
     "reconstruct": "reconstruction",
     "record_given_sum": "privacy",
+    "responsible_release": "synthetic",
     "restricted": "restriction",
     "restricted_beliefs": "restriction",
     "sampled": "sampling",
