@@ -148,7 +148,7 @@ def main(arguments: list[str] | None = None) -> None:
     lines = races(console, (100,) if given.quick else (100, 1000, 10_000))
     for line in lines:
         console.print(
-            f"{line.what}, {line.size}: {line.ours:.2e} s, refits {line.theirs:.2e} s, {line.ratio:,.0f} times"
+            f"{line.what}, {line.size}: {line.ours:.2e} s, refits {line.theirs:.2e} s: {line.ratio:,.0f}"
         )
     write(given.json, lines, tables(console, 3 if given.quick else 100))
 

@@ -16,7 +16,7 @@ the candidate distributions themselves.
     disclosure.py       who is found out through it; optimal.py: the best probabilities under a limit
     anatomy.py          sensitive values by group, its rival; utility.py: what a release is still good for
     privacy.py          what sums and means take away of each record's entropy, in bits (paper 003)
-    responsible.py      what one record does to released parameters; synthetic.py: data by clusters (paper 002)
+    responsible.py      what one record does to parameters; synthetic.py: data by clusters (paper 002)
     experiment.py       all of it over all supplementary knowledge (supplementary.py), as paper 000 does
 
 Randomised response has another intruder too, who knows the original's proportions (paper 004): `disclosure`.
