@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.inference.answers import Ints
-from cae_sql.inference.center import basis_of
+from cae_sql.inference.center import basis_of, in_two
 from cae_sql.inference.columns import Columns
 from cae_sql.inference.paying import allotted, help_out, reach, suited
 from cae_sql.inference.swaps import Swaps, canonical, named
@@ -138,8 +138,13 @@ class Reserves:
         ends = np.zeros((4, len(parts)), dtype=scarce.dtype)
         helped, from_ = np.nonzero(self.aside)
         firsts = np.searchsorted(helped, np.arange(len(self.inverse) + 1))
-        by = self.aside[helped, from_]
-        reach(*self.prices(ground), firsts, from_, by, scarce, parts, safety, ends)
+        by, prices = self.aside[helped, from_], self.prices(ground)
+
+        def work(start: int, end: int) -> None:
+            some = parts[start:end]
+            reach(*prices, firsts, from_, by, scarce, some, safety, ends[:, start:end])
+
+        in_two(work, len(parts), len(self.inverse))
         return ends
 
 

@@ -11,8 +11,9 @@ Extremes are attained by *held* records, more of them than the two that may be e
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,8 @@ FINE = 10**6
 """Also where a record and an insider have more steps to go: floats do not tell such fractions apart."""
 RESERVES = 8
 """That are looked at, for those whom the bases leave open."""
+SAMPLED = 2_000
+"""Parts by which it is told who does for most."""
 FURTHER = 6
 """Bases that may be made for those whom the others leave open."""
 MOST_TABLES = 60
@@ -118,6 +121,18 @@ def bounds_of(boxes: Knowledge, pins: Pins) -> Bounds:
     return Bounds(held + loose * boxes.low, held + loose * boxes.high)
 
 
+@dataclass(frozen=True, eq=False)
+class _Payers:
+    """A basis, or reserves: who pays for what moves."""
+
+    reach: Callable[[Ints], NDArray[np.floating]]
+    """How far some parts go: (4, a) rise and fall, then with what two records leave."""
+    parts: Ints
+    """Who pays."""
+    own: Ints
+    """Of these, those whose own moves are counted already."""
+
+
 class Showing:
     """The tables of one judgement, and the rooms they leave. Shapes: p' parts."""
 
@@ -173,16 +188,15 @@ class Showing:
         prospect, everyone = self.prospect, np.arange(self.boxes.count)
         far = _Far(self)
         used = np.zeros(self.boxes.count, dtype=np.bool_)
-        for basis, pending in zip(prospect.center.bases, prospect.pendings, strict=True):
-            if pending is None:
-                continue
-            used[pending.basic] = True
+        first, reserved = self._by_use(need)
+        for payers in first:
+            used[payers.parts] = True
             left = far.left(need)
             if len(left):
-                far.add(left, self._reach(basis, pending, left), pending.basic)
+                far.add(left, payers.reach(left), payers.own)
         if not len(prospect.pendings):
             far.add(everyone, self._empty(len(everyone)), everyone[:0])
-        for number in range(RESERVES):
+        for number in range(reserved, RESERVES):
             left = far.left(need)
             reserves = prospect.reserves(number) if len(left) else None
             if reserves is None:
@@ -202,6 +216,32 @@ class Showing:
             far.add(left, self._ends(columns, basic), basic)
         width = int(min(need, far.widths.min(initial=need))) if far.free.all() else -1
         return Shown(width, far.widths >= need, far.free)
+
+    def _by_use(self, need: int) -> tuple[list[_Payers], int]:
+        """Bases, and the first reserves where bases do for few; who does for most of some parts comes first.
+
+        Also how many reserves are among them.
+        """
+        found = [
+            _Payers(partial(self._reach, basis, pending), pending.basic, pending.basic)
+            for basis, pending in zip(self.prospect.center.bases, self.prospect.pendings, strict=True)
+            if pending is not None
+        ]
+        if self.prospect.center.swaps is None or not RESERVES:
+            return found, 0
+        some = np.arange(0, self.boxes.count, max(1, self.boxes.count // SAMPLED))
+        lacking = [self._lacking(payers, some, need) for payers in found]
+        first = self.prospect.reserves(0) if 2 * min(lacking, default=len(some)) > len(some) else None
+        if first is not None:
+            found.append(_Payers(partial(self._paid, first), first.parts, first.single))
+            lacking.append(self._lacking(found[-1], some, need))
+        return [found[place] for place in np.argsort(lacking, kind="stable")], int(first is not None)
+
+    def _lacking(self, payers: _Payers, some: Ints, need: int) -> int:
+        """Of how many of some parts these payers show too little, alone."""
+        far = _Far(self)
+        far.add(some, payers.reach(some), payers.own)
+        return int(np.count_nonzero((far.widths[some] < need) | ~far.free[some]))
 
     def runs(self) -> tuple[Ints, Ints]:
         """Least and greatest value, (p',) units each, that a record of each part takes: outsiders' view."""
