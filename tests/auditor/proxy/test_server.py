@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import os
 import random
+import re
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
 import time
 import urllib.error
 import urllib.request
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +25,8 @@ import pytest
 
 from auditor.errors import ServingError
 from auditor.proxy.server import Address, Serving, Times
-from tests.auditor.proxy.protocol.wire import startup
+from tests.auditor.proxy.protocol.wire import CLIENT, startup
+from tests.auditor.proxy.raw import Closed, Raw
 from tests.auditor.proxy.serving import PASSWORD, Running, certificate, opened, running, users_file
 from tests.auditor.staff import policy_text
 
@@ -381,3 +387,108 @@ def test_noise_of_all_kinds_is_let_go_and_nothing_of_ours_breaks(tmp_path: Path)
                 assert connection.execute("SELECT 1").fetchone() == (1,)
         assert until(lambda: server.server.metrics.connections == 1)
         assert server.events("internal error") == []
+
+
+def test_who_wants_tls_does_not_come_to_a_server_without(tmp_path: Path) -> None:
+    with running(tmp_path, tls=False) as server:
+        for mode in ("require", "verify-full"):
+            with pytest.raises(psycopg.OperationalError, match="does not support SSL"):
+                connect(server, sslmode=mode, sslrootcert="")
+        with pytest.raises(psycopg.OperationalError, match="channel binding"):
+            connect(server, sslmode="disable", channel_binding="require")
+
+
+@contextlib.contextmanager
+def between(server: Running, say: bytes) -> Iterator[int]:
+    """Somebody on the wire who answers the request for TLS himself, and passes on the rest; his port."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def pass_on(one: socket.socket, other: socket.socket) -> None:
+            with contextlib.suppress(OSError):
+                while data := one.recv(4096):
+                    other.sendall(data)
+            with contextlib.suppress(OSError):
+                other.shutdown(socket.SHUT_WR)
+
+        def run() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    client, _ = listening.accept()
+                    if client.recv(8) == SSL_REQUEST:
+                        client.sendall(say)
+                    behind = socket.create_connection(("127.0.0.1", server.port), 5)
+                    for pair in ((client, behind), (behind, client)):
+                        threading.Thread(target=pass_on, args=pair, daemon=True).start()
+
+        threading.Thread(target=run, daemon=True).start()
+        yield listening.getsockname()[1]
+
+
+def test_who_takes_tls_away_on_the_wire_gets_nowhere(tmp_path: Path) -> None:
+    """The client who insists leaves; the one who does not is turned away by a server beyond loopback."""
+    with running(tmp_path, listen="0.0.0.0") as server, between(server, b"N") as port:
+        with pytest.raises(psycopg.OperationalError, match="does not support SSL"):
+            connect(server, port=port)
+        with pytest.raises(psycopg.OperationalError, match="connections without TLS are not accepted"):
+            connect(server, port=port, sslmode="prefer")
+
+
+def test_old_versions_of_tls_and_plaintext_after_the_agreement_are_refused(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        with socket.create_connection(("127.0.0.1", server.port), 5) as client:
+            client.sendall(SSL_REQUEST)
+            assert client.recv(1) == b"S"
+            client.sendall(startup("3.0", {"user": "ana", "database": "staff"}))
+            said = b""
+            with contextlib.suppress(OSError):
+                while piece := client.recv(4096):
+                    said += piece
+            assert b"SCRAM" not in said
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_1
+        context.set_ciphers("ALL:@SECLEVEL=0")
+        with socket.create_connection(("127.0.0.1", server.port), 5) as client:
+            client.sendall(SSL_REQUEST)
+            assert client.recv(1) == b"S"
+            with pytest.raises((ssl.SSLError, OSError)):
+                context.wrap_socket(client)
+        assert until(lambda: server.server.metrics.connections == 0)
+        assert server.events("internal error") == []
+
+
+def test_unknown_user_and_wrong_password_see_the_same_bytes(tmp_path: Path) -> None:
+    """But for the name that was given, and what is drawn at random: nonce and salt."""
+
+    def seen(port: int, user: str) -> list[str]:
+        with Raw(port) as client:
+            client.send(startup("3.0", {"user": user, "database": "staff"}))
+            kinds = [client.message()]
+            client.send(CLIENT["SASLInitialResponse"]("SCRAM-SHA-256", b"n,,n=,r=clientnonce"))
+            kinds.append(client.message())
+            nonce = kinds[-1][1].partition(b"r=")[2].partition(b",")[0]
+            proof = base64.b64encode(bytes(32))
+            client.send(CLIENT["SASLResponse"](b"c=biws,r=" + nonce + b",p=" + proof))
+            kinds.append(client.message())
+            with pytest.raises(Closed):
+                client.message()
+        said = [kind + body.replace(user.encode(), b"USER") for kind, body in kinds]
+        return [
+            re.sub(rb"(r=clientnonce|s=)[^,]*", lambda m: m[1] + b"#" * len(m[0]), each).hex()
+            for each in said
+        ]
+
+    with running(tmp_path, tls=False) as server:
+        found = {tuple(seen(server.port, user)) for user in ("ana", "bob", "eve", "zoe")}
+        assert len(found) == 1
+        for user in ("ana", "eve"):  # and the salt of a name is the same each time
+            with Raw(server.port) as one, Raw(server.port) as two:
+                salts = []
+                for client in (one, two):
+                    client.send(startup("3.0", {"user": user, "database": "staff"}))
+                    client.message()
+                    client.send(CLIENT["SASLInitialResponse"]("SCRAM-SHA-256", b"n,,n=,r=n"))
+                    salts.append(client.message()[1].partition(b"s=")[2])
+                assert salts[0] == salts[1]
