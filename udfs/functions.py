@@ -15,7 +15,7 @@ import numpy as np
 
 from cae_sql.candidates import check_inside
 from cae_sql.domain import Domain
-from cae_sql.errors import InvalidInput
+from cae_sql.errors import InconsistentAnswers, InvalidInput
 from cae_sql.measure import batch
 from cae_sql.measure.mixtures import LARGEST_RESULT, mixtures
 from cae_sql.measure.rows import Flags, Floats, Lists, beyond, fixed
@@ -151,6 +151,38 @@ def shannon_entropy(*columns: Any) -> Any:
     places = np.arange(given.items.size, dtype=np.float64)
     values = Lists(places, given.begin, given.end)
     return result(batch.entropies(values, given, np.zeros(weights.valid.size), weights.valid), weights.valid)
+
+
+@named
+def privacy_loss(*columns: Any) -> Any:
+    """privacy_loss(values [, probabilities], size, total): bits each of `size` records loses by their sum."""
+    if len(columns) not in (3, 4):
+        raise InvalidInput(
+            f"takes values, probabilities (may be left out), size and total, not {len(columns)} arguments"
+        )
+    from cae_sql.releases.privacy import privacy_loss as loss_of_sum  # late: few who register will call it
+
+    candidates = _Candidates(*columns[:-2])
+    sizes, totals = numbers(columns[-2], "size"), numbers(columns[-1], "total")
+    live = candidates.checked(sizes[1] & totals[1])
+    found, known = np.zeros(live.size), dict[tuple[object, ...], float]()
+    for row in np.flatnonzero(live).tolist():
+        size, total = float(sizes[0][row]), float(totals[0][row])
+        weights = None if candidates.weights is None else candidates.weights[row]
+        name = (
+            candidates.values[row].tobytes(),
+            weights if weights is None else weights.tobytes(),
+            size,
+            total,
+        )
+        if name not in known:
+            try:
+                count = int(size) if size.is_integer() else size
+                known[name] = loss_of_sum(candidates.values[row], count, total, weights)  # type: ignore[arg-type]
+            except (InvalidInput, InconsistentAnswers) as error:
+                raise InvalidInput(f"row {row}: {error}", row) from error
+        found[row] = known[name]
+    return result(found, live)
 
 
 class _Candidates:

@@ -27,6 +27,7 @@ RETURNS = {
     "cae_risk": "DOUBLE",
     "cae_candidates": "STRUCT(values DOUBLE[], probabilities DOUBLE[])",
     "shannon_entropy": "DOUBLE",
+    "privacy_loss": "DOUBLE",
 }
 """Scalar functions and the types of their results."""
 

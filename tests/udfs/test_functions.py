@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from cae_sql import Domain, InvalidInput, cae_area
 from cae_sql.candidates import candidates
+from cae_sql.releases import privacy_loss
 from cae_sql.risk import risk_of
 from tests.udfs.sqls import lists, plain_area, plain_curve, plain_entropy
 from udfs import functions
@@ -209,6 +210,10 @@ FIVE = lists([[5]])
         ("cae_risk", (FIVE, *bounds(0, 1e300, 1e-300)), "row 0: a domain of 1,000,000,.* is too fine"),
         ("cae_candidates", (FIVE, FIVE, *bounds(0, 1e7, 1)), "row 0: a domain of 10,000,001 .* larger step"),
         ("shannon_entropy", (lists([[1], []]),), "row 1: probabilities must not be empty"),
+        ("privacy_loss", (FIVE, pa.array([2.5]), pa.array([1])), "row 0: size must be a whole number .* 2.5"),
+        ("privacy_loss", (FIVE, pa.array([2]), pa.array([1])), "row 0: no 2 of these values have the sum 1"),
+        ("privacy_loss", (FIVE, pa.array([2]), pa.array([math.inf])), "row 0: total must be a finite number"),
+        ("privacy_loss", (FIVE, pa.array([2])), "takes values, .*size and total, not 2 arguments"),
     ],
 )  # fmt: skip
 def test_other_bad_arguments_are_named_too(name: str, arguments: tuple[Any, ...], said: str) -> None:
@@ -291,6 +296,22 @@ def test_more_candidates_than_can_be_held_are_refused_at_their_row(monkeypatch: 
     monkeypatch.setattr(functions, "LARGEST_RESULT", 400)
     with pytest.raises(InvalidInput, match=r"^cae_candidates: row \d+: .* take a larger step"):
         functions.cae_candidates(lower, upper, *two_kinds)
+
+
+def test_privacy_loss_is_that_of_each_row() -> None:
+    values = lists([[100, 200, 300], [100, 200, 300], None, [0, 1], [0, 1]])
+    size, total = pa.array([3, 3, 3, 4, None]), pa.array([600.0, 300.0, 1.0, 2.0, 2.0])
+    found = functions.privacy_loss(values, size, total).to_pylist()
+    assert found == [
+        pytest.approx(privacy_loss([100, 200, 300], 3, 600)),
+        pytest.approx(math.log2(3)),
+        None,
+        pytest.approx(0, abs=1e-15),
+        None,
+    ]
+    weights = lists([[1, 1, 2]])
+    weighted = functions.privacy_loss(lists([[100, 200, 300]]), weights, pa.array([3]), pa.array([600]))
+    assert weighted.to_pylist() == [pytest.approx(privacy_loss([100, 200, 300], 3, 600, [1, 1, 2]))]
 
 
 def test_shannon_entropy_is_of_the_weights_alone() -> None:
