@@ -93,13 +93,15 @@ def _tell(points: DataFrame, form: Format) -> None:
         about = {"code": "experiment", "message": f"{len(points)} points", "hint": ""}
         show.rows(list(points.columns), show.frame_rows(points), form, about)
         return
-    for measure, title in (("initial_entropy", "H0, bits"), ("area", "area, bits × units")):
-        wide = points.pivot(index=["technique", "parameter"], columns="known", values=measure)
+    for measure, title, digits in (
+        ("initial_entropy", "H0, bits", ".3f"),
+        ("area", "area, bits × units", ".4g"),
+    ):
         content = [
-            [technique, f"{parameter:g}", *(f"{value:#.4g}".rstrip(".") for value in row)]
-            for (technique, parameter), row in zip(wide.index, wide.to_numpy(), strict=True)
+            [technique, f"{parameter:g}", *(f"{value:{digits}}" for value in line[measure])]
+            for (technique, parameter), line in points.groupby(["technique", "parameter"], sort=False)
         ]
-        columns = ["technique", "parameter", *(f"SK {known}" for known in wide.columns)]
+        columns = ["technique", "parameter", *(f"SK {known}" for known in sorted(set(points.known)))]
         show.rows(columns, content, form, {}, title)
 
 
