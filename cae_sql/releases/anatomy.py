@@ -23,7 +23,7 @@ from cae_sql.releases.distortion import Distortion, Floats, Ints
 from cae_sql.releases.matching import check_table
 
 
-def anatomise(frame: pd.DataFrame, sensitive: str, l: int, seed: int) -> pd.Series:  # noqa: E741
+def anatomise(frame: pd.DataFrame, sensitive: str, ell: int, seed: int) -> pd.Series:
     """Put records into groups of at least l different sensitive values.
 
     While l values or more have records left, a group is made of one random record of each of the l values
@@ -32,38 +32,38 @@ def anatomise(frame: pd.DataFrame, sensitive: str, l: int, seed: int) -> pd.Seri
     Args:
         frame: The original records.
         sensitive: The column whose values are published by group.
-        l: Least number of different values in a group, >= 2.
+        ell: l, least number of different values in a group, >= 2.
         seed: Of the choices.
 
     Returns:
         The group of each record, 0 … g − 1, with the frame's index; named "group".
 
     Raises:
-        InvalidInput: an l that is no whole number from 2, a bad table, or a value that more than 1/l of the
+        InvalidInput: an ell that is no whole number from 2, a bad table, or a value that more than 1/l of the
             records have, in which case no such groups exist.
     """
-    if isinstance(l, bool) or not isinstance(l, int | np.integer) or l < 2:
-        raise InvalidInput(f"l must be a whole number from 2, not {l!r}")
+    if isinstance(ell, bool) or not isinstance(ell, int | np.integer) or ell < 2:
+        raise InvalidInput(f"ell must be a whole number from 2, not {ell!r}")
     check_table(frame, [sensitive], "the table")
     code, values = pd.factorize(frame[sensitive])
     counts = np.bincount(code)
-    if counts.max() * l > code.size:
+    if counts.max() * ell > code.size:
         raise InvalidInput(
             f"{counts.max()} of {code.size} records have {sensitive} = {values[int(counts.argmax())]}, more "
-            f"than one in {l}: no groups of {l} different values hold them all"
+            f"than one in {ell}: no groups of {ell} different values hold them all"
         )
     random = np.random.default_rng(seed)
     shuffled = random.permutation(code.size)
     order = shuffled[np.argsort(code[shuffled], kind="stable")]
     firsts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    taken, left = _groups(counts.tolist(), int(l))
+    taken, left = _groups(counts.tolist(), int(ell))
     group = np.empty(code.size, dtype=np.int64)
     places = np.repeat(firsts, counts)
     # The k-th record of a value, in random order, goes to the k-th group that takes one of that value.
     made = np.argsort(taken.ravel(), kind="stable")
     rank = np.arange(code.size) - places
     grouped = rank < (counts - left)[code[order]]
-    group[order[grouped]] = made // l
+    group[order[grouped]] = made // ell
     _join(group, order[~grouped], code, taken, random)
     return pd.Series(group, index=frame.index, name="group")
 
@@ -95,28 +95,24 @@ def anatomy_estimate(frame: pd.DataFrame, group: pd.Series, distortion: Distorti
     return found.reshape(distortion.shape)
 
 
-def _groups(counts: Sequence[int], l: int) -> tuple[Ints, Ints]:  # noqa: E741
+def _groups(counts: Sequence[int], ell: int) -> tuple[Ints, Ints]:
     """Which values each group takes one of: (g, l); and how many of each value are left, at most one."""
     left = np.array(counts, dtype=np.int64)
     heap = [(-count, value) for value, count in enumerate(counts) if count]
     heapq.heapify(heap)
-    taken = []
-    while len(heap) >= l:
-        most = [heapq.heappop(heap) for _ in range(l)]
-        taken.append([value for _, value in most])
+    taken: list[int] = []
+    while len(heap) >= ell:
+        most = [heapq.heappop(heap) for _ in range(ell)]
         for count, value in most:
+            taken.append(value)
             if count < -1:
                 heapq.heappush(heap, (count + 1, value))
-    rows = np.array(taken, dtype=np.int64).reshape(-1, l)
+    rows = np.array(taken, dtype=np.int64).reshape(-1, ell)
     return rows, left - np.bincount(rows.ravel(), minlength=left.size)
 
 
 def _join(group: Ints, records: Ints, code: Ints, taken: Ints, random: np.random.Generator) -> None:
-    """Put each record that is left into a random group that does not have its value."""
-    has = [set(row) for row in taken.tolist()]
+    """Put each record that is left, no two of one value, into a random group that does not have its value."""
     for record in records.tolist():
-        value = int(code[record])
-        free = [place for place, values in enumerate(has) if value not in values]
-        chosen = free[int(random.integers(len(free)))]
-        has[chosen].add(value)
-        group[record] = chosen
+        free = np.flatnonzero((taken != code[record]).all(axis=1))
+        group[record] = random.choice(free)

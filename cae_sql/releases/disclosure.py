@@ -31,6 +31,10 @@ from cae_sql.releases.distortion import Distortion, Floats, Ints, along, factors
 
 _ALMOST = 1 - 1e-10
 """Where slopes at r = 1 are taken: cells that no record is in come up here, though hardly ever."""
+_NEVER = 1e-200
+"""In the place of a probability of 0 where its logarithm is taken."""
+_AT_ONCE = 500_000
+"""Differences between combinations and cells that are held at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,29 +127,35 @@ class Combinations:
 
         A term of η is Π_i w_i(β_i) / λ(β), w_i = p_i² where β_i = α_i and q_i² elsewhere. By r_i, w_i grows
         by 2 (1 − 1/d) / p of itself in the first case and by −2 / (d q) in the second, and λ by (λ − its mean
-        along axis i) / r_i.
+        along axis i) / r_i. Cells β are taken in blocks, so that a few combinations need little memory.
         """
-        shape, held = self.proportions.shape, np.arange(row.size)
+        shape = self.proportions.shape
+        d, r = np.array(shape), np.array(below)
+        q = (1 - r) / d
+        p = r + q
         released = along(self.proportions, factors(below, shape))
         inverted = _inverted(released).ravel()
-        codes = np.unravel_index(self.occurring[row], shape)
-        terms = np.ones((row.size, 1))
-        for r, d, code in zip(below, shape, codes, strict=True):
-            weights = np.full((row.size, d), ((1 - r) / d) ** 2)
-            weights[held, code] = (r + (1 - r) / d) ** 2
-            terms = (terms[:, :, None] * weights[:, None, :]).reshape(row.size, -1)
-        terms *= inverted
-        total = terms.sum(axis=1)
-        slopes = np.empty((row.size, axes.size))
-        for place, axis in enumerate(axes.tolist()):
-            r, d = below[axis], shape[axis]
-            before = int(np.prod(shape[:axis], dtype=np.int64))
-            same = terms.reshape(row.size, before, d, -1).sum(axis=(1, 3))[held, codes[axis]]
-            q = (1 - r) / d
-            grown = 2 * (1 - 1 / d) / (r + q) * same - 2 / (d * q) * (total - same)
-            shift = (released - released.mean(axis=axis, keepdims=True)).ravel() / r
-            slopes[:, place] = (grown - terms @ (inverted * shift)) / total
-        return self.proportions.ravel()[self.occurring[row]] * total, slopes
+        shifts = [(released - released.mean(axis=axis, keepdims=True)).ravel() / r[axis] for axis in axes]
+        pulls = (
+            np.stack([inverted * shift for shift in shifts], axis=1) if shifts else np.empty((d.prod(), 0))
+        )
+        codes = np.stack(np.unravel_index(self.occurring[row], shape), axis=1)
+        exponents = 2 * np.log(np.maximum(q, _NEVER) / p)
+        total, differing, pulled = np.zeros(row.size), np.zeros(codes.shape), np.zeros((row.size, axes.size))
+        block = max(1, _AT_ONCE // max(codes.size, 1))
+        for begin in range(0, inverted.size, block):
+            cells = np.arange(begin, min(begin + block, inverted.size))
+            places = np.stack(np.unravel_index(cells, shape), axis=1)
+            differs = (places != codes[:, None]).astype(np.float64)
+            terms = np.exp(differs @ exponents) * inverted[cells]
+            total += terms.sum(axis=1)
+            differing += (terms[:, None, :] @ differs)[:, 0]
+            pulled += terms @ pulls[cells]
+        same, other = (total[:, None] - differing)[:, axes], differing[:, axes]
+        d, p, q = d[axes], p[axes], q[axes]
+        slopes = (2 * (1 - 1 / d) / p * same - 2 / (d * q) * other - pulled) / total[:, None]
+        scale = np.prod(r + (1 - r) / np.array(shape)) ** 2
+        return self.proportions.ravel()[self.occurring[row]] * scale * total, slopes
 
     def _guessed_slopes(self, below: float, row: Ints, value: Ints) -> tuple[Floats, Floats]:
         """(h,) κ, and (h,) the derivatives of log κ."""

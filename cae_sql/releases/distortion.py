@@ -225,10 +225,10 @@ def randomise(
     random = np.random.default_rng(seed)
     columns = {}
     for attribute, code in zip(distortion.attributes, distortion.codes(frame), strict=True):
-        moved = random.random(code.size) >= attribute.probability
+        moved = np.flatnonzero(random.random(code.size) >= attribute.probability)
         if attribute.size > 1:
-            other = random.integers(0, attribute.size - 1, code.size)
-            code = np.where(moved, other + (other >= code), code)
+            other = random.integers(0, attribute.size - 1, moved.size)
+            code[moved] = other + (other >= code[moved])
         columns[attribute.name] = _values(frame[attribute.name], attribute, code)
     return frame.assign(**columns)
 

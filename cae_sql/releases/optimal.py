@@ -31,8 +31,13 @@ _MARGIN = 1e-8
 _BINDING = 1e-6
 """Relative: combinations this near to the limit are said to bind."""
 _ROUNDS = 50
+_FINE, _COARSE = 1e-10, 1e-5
+"""When a search ends: by how little the logarithm of the objective still falls."""
 _ADDED = 4
-_HALVINGS = 40
+_HALVINGS = 8
+_NEAR, _FAR = 1e-9, 1e-3
+"""By which part retentions are lowered at first, when a search ends just beyond the limit, and at most so."""
+_STARTS = 3
 _MORE = 0.4
 """How much lower an attribute's retention is where another search starts."""
 
@@ -117,41 +122,51 @@ class _Search:
     def best(self) -> Floats:
         """Retentions of all attributes, the best of those that the starts lead to.
 
-        The first start distorts all attributes alike. Each other one distorts one attribute more than the
-        best so far, which keeps the limit, and leaves it to the others to be distorted less.
+        The first start distorts all attributes alike. Others distort one of the most distorted attributes
+        still more, which keeps the limit, and leave it to the rest to be distorted less.
         """
         alike = np.ones(self._axes.size)
         if self._worst(alike) <= self._limit:
             return self._full(alike)
-        best = self._from(self._within(alike))
-        for axis in range(self._axes.size if self._axes.size > 1 else 0):
+        for axis in range(self._axes.size):  # whoever is at risk when this attribute alone is distorted
+            self._hold(self._breaking(np.where(np.arange(self._axes.size) == axis, _MORE, 1.0)))
+        best = self._from(self._from(self._within(alike), _COARSE), _FINE)
+        for axis in np.argsort(best)[:_STARTS] if best.size > 1 else ():
             start = best.copy()
             start[axis] *= _MORE
-            best = min(best, self._from(start), key=self.loss)
+            found = self._from(start, _COARSE)
+            if self.loss(found) < self.loss(best) - _COARSE:
+                best = min(best, self._from(found, _FINE), key=self.loss)
         return self._full(best)
 
-    def _from(self, start: Floats) -> Floats:
+    def _from(self, start: Floats, accuracy: float) -> Floats:
         """Where SLSQP goes from a feasible point; combinations that break the limit there join it."""
         from scipy.optimize import minimize
 
         r = start
-        at = self._breaking(np.minimum(1.0, start * 1.01))
         for _ in range(_ROUNDS):
-            self._held = np.union1d(self._held, at)
             r = minimize(
                 self.loss, r, jac=self._loss_slopes, method="SLSQP", bounds=[(_LEAST_RETENTION, 1)] * r.size,
                 constraints={"type": "ineq", "fun": self._slack, "jac": self._slack_slopes},
-                options={"maxiter": 200, "ftol": 1e-10},
+                options={"maxiter": 200, "ftol": accuracy},
             ).x.clip(_LEAST_RETENTION, 1)  # fmt: skip
-            at = np.setdiff1d(self._breaking(r), self._held)
-            if not at.size:
+            if not self._hold(self._breaking(r)):
                 break
         return self._within(r)
 
+    def _hold(self, breaking: Ints) -> bool:
+        """Make constraints of these combinations, and say whether any of them was none."""
+        before = self._held.size
+        self._held = np.union1d(self._held, breaking)
+        return self._held.size > before
+
     def _within(self, r: Floats) -> Floats:
         """Drawn towards total distortion until everybody keeps the limit; a point that does is left alone."""
-        if self._worst(r) <= self._limit:
-            return r
+        less = 0.0
+        while self._worst(r * (1 - less)) > self._limit and less < _FAR:
+            less = max(_NEAR, 8 * less)
+        if less < _FAR:
+            return r * (1 - less)
         low, high = 0.0, 1.0
         for _ in range(_HALVINGS):
             middle = (low + high) / 2

@@ -20,36 +20,36 @@ from cae_sql.releases.generalisation import generalised_beliefs
 values = st.lists(st.integers(0, 5), min_size=2, max_size=60)
 
 
-def diverse(found: list[int], l: int) -> bool:  # noqa: E741
-    return max(Counter(found).values()) * l <= len(found)
+def diverse(found: list[int], ell: int) -> bool:
+    return max(Counter(found).values()) * ell <= len(found)
 
 
 @given(values, st.integers(2, 4), st.integers(0, 9))
-def test_no_group_has_a_value_twice_and_each_has_at_least_l(found: list[int], l: int, seed: int) -> None:  # noqa: E741
+def test_no_group_has_a_value_twice_and_each_has_at_least_l(found: list[int], ell: int, seed: int) -> None:
     frame = pd.DataFrame({"ill": found}, index=range(100, 100 + len(found)))
-    if not diverse(found, l):
+    if not diverse(found, ell):
         with pytest.raises(InvalidInput, match="no groups of"):
-            anatomise(frame, "ill", l, seed)
+            anatomise(frame, "ill", ell, seed)
         return
-    groups = anatomise(frame, "ill", l, seed)
+    groups = anatomise(frame, "ill", ell, seed)
     assert groups.index.equals(frame.index)
     members = frame.groupby(groups)["ill"]
     assert (members.nunique() == members.size()).all()
-    assert members.size().min() >= l
-    assert len(members) == len(found) // l  # one group for each l records: those left join others
+    assert members.size().min() >= ell
+    assert len(members) == len(found) // ell  # one group for each l records: those left join others
     assert sorted(groups.unique()) == list(range(len(members)))
 
 
 @given(values, st.integers(2, 4))
-def test_nobodys_value_is_believed_more_than_1_in_l(found: list[int], l: int) -> None:  # noqa: E741
-    if not diverse(found, l):
+def test_nobodys_value_is_believed_more_than_1_in_l(found: list[int], ell: int) -> None:
+    if not diverse(found, ell):
         return
     frame = pd.DataFrame({"ill": found, "zip": range(len(found))})
-    frame["group"] = anatomise(frame, "ill", l, 0)
+    frame["group"] = anatomise(frame, "ill", ell, 0)
     beliefs = generalised_beliefs(
         frame, frame[["group", "ill"]], "ill", ["zip"], Domain(0, 5, 1), group="group"
     )
-    assert beliefs.probabilities.max() <= 1 / l + 1e-12
+    assert beliefs.probabilities.max() <= 1 / ell + 1e-12
 
 
 def test_which_record_of_a_value_goes_where_is_drawn() -> None:
@@ -80,7 +80,7 @@ def test_the_estimate_keeps_both_margins(found: list[int], seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("frame", "l", "told"),
+    ("frame", "ell", "told"),
     [
         (pd.DataFrame({"ill": [1, 2]}), 1, "whole number from 2, not 1"),
         (pd.DataFrame({"ill": [1, 2]}), 2.5, "whole number from 2, not 2.5"),
@@ -90,6 +90,6 @@ def test_the_estimate_keeps_both_margins(found: list[int], seed: int) -> None:
         (pd.DataFrame({"ill": []}), 2, "no records"),
     ],
 )
-def test_bad_input_is_one_clear_error(frame: pd.DataFrame, l: Any, told: str) -> None:  # noqa: E741
+def test_bad_input_is_one_clear_error(frame: pd.DataFrame, ell: Any, told: str) -> None:
     with pytest.raises(InvalidInput, match=told):
-        anatomise(frame, "ill", l, 0)
+        anatomise(frame, "ill", ell, 0)

@@ -57,16 +57,16 @@ def grid(names: Sequence[str], steps: int) -> list[dict[str, float]]:
     st.sampled_from([2, 3]),
     st.sampled_from([["sex", "zip"], ["zip", "ill"], ["ill"], ["sex"]]),
 )
-def test_no_point_of_a_grid_keeps_the_limit_and_loses_less(seed: int, l: int, names: list[str]) -> None:  # noqa: E741
+def test_no_point_of_a_grid_keeps_the_limit_and_loses_less(seed: int, ell: int, names: list[str]) -> None:
     frame = a_frame(seed)
     points = grid(names, 26)
-    kept = [point for point in points if worst(frame, point) <= 1 / l]
+    kept = [point for point in points if worst(frame, point) <= 1 / ell]
     try:
-        found = optimal_probabilities(frame, QUASI, "ill", DOMAINS, 1 / l, names)
+        found = optimal_probabilities(frame, QUASI, "ill", DOMAINS, 1 / ell, names)
     except InvalidInput:
         assert not kept
         return
-    assert worst(frame, dict(found.probabilities)) <= 1 / l
+    assert worst(frame, dict(found.probabilities)) <= 1 / ell
     assert found.risk == pytest.approx(worst(frame, dict(found.probabilities)))
     assert found.objective == pytest.approx(np.exp(loss(dict(found.probabilities))), rel=1e-6)
     assert all(loss(point) >= np.log(found.objective) - 1e-6 for point in kept)
@@ -146,11 +146,11 @@ def adult(shared_data: Path) -> pd.DataFrame:
     return pd.read_csv(shared_data / "microdata" / "adult_complete_45222.csv.gz")
 
 
-def optimum(adult: pd.DataFrame, names: tuple[list[str], str], l: int, case: str) -> Optimum:  # noqa: E741
+def optimum(adult: pd.DataFrame, names: tuple[list[str], str], ell: int, case: str) -> Optimum:
     quasi, sensitive = names
     domains = {name: sorted(adult[name].unique()) for name in [*quasi, sensitive]}
     distort = {"RR-S": [sensitive], "RR-QI": quasi, "RR-Both": None}[case]
-    return optimal_probabilities(adult, quasi, sensitive, domains, 1 / l, distort)
+    return optimal_probabilities(adult, quasi, sensitive, domains, 1 / ell, distort)
 
 
 @pytest.mark.parametrize("names", [EMGRW, ESGRO], ids=["EMGRW", "ESGRO"])
@@ -161,11 +161,11 @@ def test_on_adult_every_record_keeps_1_in_l_and_more_is_distorted_the_greater_l_
     quasi, sensitive = names
     domains = {name: sorted(adult[name].unique()) for name in [*quasi, sensitive]}
     before: Optimum | None = None
-    for l in range(2, 8):  # noqa: E741
-        found = optimum(adult, names, l, case)
+    for ell in range(2, 8):
+        found = optimum(adult, names, ell, case)
         each = attribute_disclosure_risk(adult, quasi, sensitive, found.probabilities, domains)
         assert len(each) == 45_222
-        assert 1 / l * (1 - 1e-6) <= each.max() <= 1 / l
+        assert 1 / ell * (1 - 1e-6) <= each.max() <= 1 / ell
         if before is not None:
             assert found.objective > before.objective
             assert sum(found.probabilities.values()) < sum(before.probabilities.values())
@@ -177,8 +177,8 @@ def test_on_adult_quasi_identifiers_are_distorted_less_when_the_sensitive_one_is
     adult: pd.DataFrame,
 ) -> None:
     """Table 3: "generally closer to 1". At l = 2 records that are alone bind, and it makes no difference."""
-    for l in (3, 4, 5, 6, 7):  # noqa: E741
-        alone, both = (optimum(adult, EMGRW, l, case).probabilities for case in ("RR-QI", "RR-Both"))
+    for ell in (3, 4, 5, 6, 7):
+        alone, both = (optimum(adult, EMGRW, ell, case).probabilities for case in ("RR-QI", "RR-Both"))
         assert sum(both[name] for name in EMGRW[0]) > sum(alone.values())
         assert sum(both[name] > alone[name] for name in EMGRW[0]) >= 3
     alone, both = (optimum(adult, EMGRW, 2, case).probabilities for case in ("RR-QI", "RR-Both"))
