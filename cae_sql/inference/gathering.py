@@ -100,6 +100,22 @@ def of_answers(gathered: Gathered, queries: Sequence[Query], answers: Sequence[i
     return replace(gathered, worlds=worlds)
 
 
+def spread_over(gathered: Gathered, count: int) -> NDArray[np.int64]:
+    """(c, n) at most so many of the worlds, from all over the list."""
+    places = np.linspace(0, len(gathered.worlds) - 1, min(count, len(gathered.worlds)))
+    return gathered.worlds[places.astype(np.int64)].astype(np.int64)
+
+
+def run_widths(gathered: Gathered) -> Ints:
+    """(n,) greatest minus least value, in units, of the longest run that each record takes; −1 for none."""
+    best = np.full(gathered.worlds.shape[1], -1, dtype=np.int64)
+    run = best.copy()
+    for value in range(int(gathered.worlds.max(initial=-1)) + 1):
+        run = np.where((gathered.worlds == value).any(axis=0), run + 1, -1)
+        best = np.maximum(best, run)
+    return best
+
+
 def few(known: Knowledge) -> bool:
     """Whether there may be few worlds: how many tables the boxes hold, and one in how many obeys each sum."""
     widths = (known.high - known.low + 1).astype(np.float64)

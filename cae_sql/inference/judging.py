@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.answers import Ints, Query
-from cae_sql.inference.gathering import Gathered, of_answers
+from cae_sql.inference.gathering import Gathered, of_answers, run_widths, spread_over
 from cae_sql.inference.knowledge import Knowledge
-from cae_sql.inference.pairs import keeps_with_insider
+from cae_sql.inference.pairs import STARTS, keeps_with_insider
 from cae_sql.inference.programs import any_world, is_world
 from cae_sql.inference.runs import Effort, Runs
 from cae_sql.inference.search import Accepts, grow
@@ -112,15 +112,41 @@ class Search:
         effort: Effort,
     ) -> Judgement:
         """As `Trial.judge`."""
+        listed, those = self.listed(values, deadline), self.pool.values[list(worlds)]
+        return self._judge(values, those, standard, deadline, effort, self._sieve, listed)
+
+    def judge_listed(
+        self, values: Sequence[int], listed: Gathered, standard: Standard, deadline: float
+    ) -> Judgement:
+        """The same of answers that worlds of a list give, whether or not any world of the pool does.
+
+        Nothing that later verdicts could hang on is kept: the answers may be the true ones.
+        """
+        those = spread_over(listed, STARTS)
+        return self._judge(values, those, standard, deadline, Effort(), Sieve(), listed)
+
+    def _judge(
+        self,
+        values: Sequence[int],
+        worlds: NDArray[np.int64],
+        standard: Standard,
+        deadline: float,
+        effort: Effort,
+        sieve: Sieve,
+        listed: Gathered | None,
+    ) -> Judgement:
         known = self.known
         for query, value in zip(self.queries, values, strict=True):
             if query.kind != "sum":
                 known = known.with_extreme(query, value)
-        those = self.pool.values[list(worlds)]
         if standard.insiders:
-            listed = self.listed(values, deadline)
-            return judge_pairs(known, those, standard, deadline, effort, self._sieve, listed)
-        return judge(known, known.totals(those), standard, deadline, effort)
+            return judge_pairs(known, worlds, standard, deadline, effort, sieve, listed)
+        if listed is not None:
+            shortest = int(run_widths(listed).min(initial=standard.need))
+            if listed.whole and standard.accepts is None and shortest < standard.need:
+                return Judgement(False, shortest)
+            worlds = np.vstack([worlds, spread_over(listed, STARTS)])
+        return judge(known, known.totals(worlds), standard, deadline, effort)
 
     def listed(self, values: Sequence[int], deadline: float) -> Gathered | None:
         """Worlds that give these answers, from a list that is made once; None where there is no such list."""

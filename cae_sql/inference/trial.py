@@ -19,7 +19,7 @@ from cae_sql.inference.center import Center, in_two
 from cae_sql.inference.centering import rebuild
 from cae_sql.inference.crowd import Crowd
 from cae_sql.inference.exchange import Bounds, Tables
-from cae_sql.inference.gathering import Gathered
+from cae_sql.inference.gathering import spread_over
 from cae_sql.inference.judging import Judgement, Search, Standard, judge, judge_pairs
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.prospect import Prospect
@@ -143,7 +143,7 @@ class Trial:
     def judge_true(
         self, values: Sequence[int], standard: Standard, deadline: float, renew: bool = False
     ) -> Judgement | None:
-        """As `judge`, of answers that no world of the pool gives; None where a search needs such worlds.
+        """As `judge`, of answers that no world of the pool gives; None where nothing has such worlds.
 
         Args:
             values: One answer per query, in units.
@@ -154,7 +154,12 @@ class Trial:
         judgement = self.judge_by_center(values, standard, deadline, renew)
         if judgement is not None and judgement.safe:
             return judgement
-        return Judgement(False, -1) if self._search is None else None
+        if self._search is None:
+            return Judgement(False, -1)
+        listed = self._search.listed(values, deadline)
+        if listed is None or not len(listed.worlds):
+            return None
+        return self._search.judge_listed(values, listed, standard, deadline)
 
     def judge_by_center(
         self, values: Sequence[int], standard: Standard, deadline: float, renew: bool = True
@@ -334,14 +339,14 @@ class Trial:
                 self, tuple(values), boxes, totals, self.pool.answered(self.prospect, boxes, answers, totals)
             )
         pool = self.pool.copy()
-        pool.learn(self.answers(values), deadline)
+        listed = self._searched.listed(values, deadline)
+        if listed is not None and len(listed.worlds) > len(pool.values):
+            pool.take(self.answers(values), spread_over(listed, len(pool.values)))
+        else:
+            pool.learn(self.answers(values), deadline)
         pool.rebase()
         pool.mix(list(range(len(pool.values))), 3)
         return Learned(self, tuple(values), boxes, totals, pool)
-
-    def listed(self, values: Sequence[int], deadline: float) -> Gathered | None:
-        """Worlds that give these answers; see `Search.listed`."""
-        return None if self._search is None else self._search.listed(values, deadline)
 
     def answers(self, values: Sequence[int]) -> list[Answer]:
         """The queries with their answers."""
@@ -392,9 +397,7 @@ class Learned:
         """A search from worlds that agree with the answers."""
         assert isinstance(self.pool, Pool)
         if standard.insiders:
-            listed = self.trial.listed(self.values, deadline)
-            pool = self.pool
-            return judge_pairs(pool.knowledge, pool.values, standard, deadline, Effort(), None, listed)
+            return judge_pairs(self.pool.knowledge, self.pool.values, standard, deadline, Effort())
         return judge(self.pool.knowledge, self.pool.totals(), standard, deadline)
 
     def take_in(self) -> None:

@@ -74,6 +74,18 @@ class Pool:
         if extremes:
             self._learn_extremes(extremes, deadline)
 
+    def take(self, answers: Sequence[Answer], values: NDArray[np.int64]) -> None:
+        """Take in more answers, with worlds (w, n) that agree with them and all before."""
+        room = self.knowledge.room(self.totals())
+        known = self.knowledge.refined(answers, room)
+        room = known.room(known.totals(values))
+        for answer in answers:
+            if answer.kind == "sum":
+                known, _ = known.with_sum(answer, room)
+            else:
+                known = known.with_extreme(answer, int(answer.value))
+        self.knowledge, self.values, self._gathered = known, values, None
+
     def _learn_sum(self, known: Knowledge, answer: Answer, value: int, deadline: float) -> None:
         totals = known.totals(self.values)
         row = known.atoms.row(answer)

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from cae_sql import AnsweredSystem
-from cae_sql.inference.gathering import FEWEST, Gathered, few, of_answers
+from cae_sql.inference.gathering import FEWEST, Gathered, few, of_answers, run_widths, spread_over
 from cae_sql.inference.judging import Standard, judge_pairs
 from cae_sql.inference.runs import Effort
 
@@ -121,3 +121,29 @@ def test_a_list_calls_exactly_those_safe_from_an_insider_who_are(seed: int, need
 def keeps_run(values: NDArray[np.int64], need: int) -> bool:
     """Whether some `need` + 1 consecutive values all occur."""
     return any(set(range(low, low + need + 1)) <= set(values.tolist()) for low in range(TOP + 1))
+
+
+@pytest.mark.parametrize("insiders", [0, 1])
+@pytest.mark.parametrize("seed", range(200, 215))
+def test_a_true_answer_that_no_kept_world_gives_is_judged_by_the_list(seed: int, insiders: int) -> None:
+    system, rows = a_system(seed, records=9)
+    query = system.query("sum", np.arange(0, 9, 2))
+    tables = np.array(sorted(all_tables(rows)))
+    for value in np.unique(tables[:, ::2].sum(axis=1)).tolist():
+        trial = system.trial([query])
+        judged = trial.judge_true([value], Standard(1, insiders=insiders), time.monotonic() + 60)
+        assert judged is not None
+        left = tables[tables[:, ::2].sum(axis=1) == value]
+        if judged.safe:
+            assert all(keeps_run(left[:, record], 1) for record in range(9))
+        learned = trial.learn([value], time.monotonic() + 60)
+        kept = {tuple(each) for each in learned.pool.values.tolist()}
+        assert kept <= {tuple(each) for each in left.tolist()}
+
+
+def test_runs_are_those_of_the_listed_worlds() -> None:
+    found = Gathered(np.array([[0, 3, 1], [2, 1, 1], [1, 3, 1]], dtype=np.int8), whole=False)
+    assert run_widths(found).tolist() == [2, 0, 0]
+    assert run_widths(Gathered(np.zeros((0, 2), dtype=np.int8), whole=False)).tolist() == [-1, -1]
+    assert spread_over(found, 2).tolist() == [[0, 3, 1], [1, 3, 1]]
+    assert len(spread_over(found, 9)) == 3
