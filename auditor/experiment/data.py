@@ -22,7 +22,7 @@ from auditor.errors import DatabaseError
 from cae_sql.domain import Domain, Number, exact, grid_values
 from cae_sql.errors import InvalidInput
 from cae_sql.releases.attributes import attribute_of
-from cae_sql.releases.matching import check_table, numbers
+from cae_sql.releases.matching import check_known, numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,7 +71,7 @@ def read(
     if column is None or not public:
         raise InvalidInput("a file needs the confidential column and the public ones: --column and --public")
     table = _file(Path(source))
-    check_table(table, [column, *public], source)
+    check_known(table, column, public)
     return _on_grid(Path(source).stem, table, column, public, minimum, maximum, step)
 
 
@@ -145,7 +145,7 @@ def _built_in(
     table: pd.DataFrame = load(as_frame=True).data
     confidential = column or str(table.columns[0])
     others = public or [str(name) for name in table.columns if name != confidential][:COLUMNS]
-    check_table(table, [confidential, *others], source)
+    check_known(table, confidential, others)
     table = table[[confidential, *others]].copy()
     for name in others:
         values = numbers(table, name, source)
