@@ -36,7 +36,7 @@ from auditor.suppressing import Suppression, units_of, verdict_of
 if TYPE_CHECKING:
     import pandas as pd
 
-    from auditor.reports import Verification
+    from auditor.reports import Candidates, Verification
 
 
 PUBLISHER = "published"
@@ -443,19 +443,27 @@ class Gate:
 
     # --- for the administrator
 
-    def risk(self) -> pd.DataFrame:
+    def risk(self, candidates: Candidates = "interval") -> pd.DataFrame:
         """What the answers so far let an intruder infer about each class of records.
 
         One row per class: the public columns the intruder knows, then records, lower and upper (feasibility
         interval over the class), initial_entropy, entropy_at_epsilon, area and risk of the class, judged on
         certified values. With several protected columns one such table for each, with columns table and
         column in front; with `scope = "user"` one for each user, with a column user before those.
+
+        Args:
+            candidates: "interval" is what the gate decides by: what is excluded. "exact" and "tilted" say
+                what is learned beyond what everybody knows (`cae_sql.models`), with worst_risk, the greatest
+                of a single record, and estimated, whether a figure rests on random tables.
+
+        Raises:
+            InvalidInput: too many groups of records and values for a candidate model.
         """
         from auditor.reports import risk_of_classes
 
         with self._deciding:
             self._catch_up()
-            return risk_of_classes(self._knowledge, self._database)
+            return risk_of_classes(self._knowledge, self._database, candidates)
 
     def history(self) -> pd.DataFrame:
         """Every statement: number, time, user, sql (as asked), verdict, code, and what administrators see."""

@@ -22,18 +22,19 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
     from pydantic_core import ErrorDetails
 
-NOT_YET: Mapping[tuple[str, str], tuple[object, str]] = {
+NOT_HERE: Mapping[tuple[str, str], tuple[object, str]] = {
     ("intruder", "candidates"): (
         "interval",
-        'only "interval" is available yet; set candidates = "interval", or leave it out',
+        'decides nothing: the gate judges what is excluded; leave it out, or set candidates = "interval", '
+        "and see what is learned with cae-sql risk --candidates {value}",
     ),
 }
-"""(section, key): the one value on offer, and what to say to those that a later version will take."""
+"""(section, key): the one value on offer, and what to say to those that are offered elsewhere."""
 
-LATER: Mapping[tuple[str, str], tuple[object, ...]] = {
+ELSEWHERE: Mapping[tuple[str, str], tuple[object, ...]] = {
     ("intruder", "candidates"): ("exact", "tilted"),
 }
-"""(section, key): the values that a later version will take. Any other is a mistake."""
+"""(section, key): the values that are offered elsewhere. Any other is a mistake."""
 
 
 LONGEST = 100
@@ -54,13 +55,13 @@ def prepared(document: dict[str, Any]) -> dict[str, Any]:
     ):
         text = "must be a section: [protect], or [[protect]] once for each protected column"
         raise PolicyError(f"protect = {_shown(protect)}: {text}")
-    for (place, key), (offered, text) in NOT_YET.items():
+    for (place, key), (offered, text) in NOT_HERE.items():
         section = document.get(place)
         if not isinstance(section, dict) or key not in section:
             continue
         value = section[key]
-        if value in LATER[place, key] and not isinstance(value, bool):
-            raise PolicyError(f"{place}.{key} = {_shown(value)}: {text}")
+        if value in ELSEWHERE[place, key] and not isinstance(value, bool):
+            raise PolicyError(f"{place}.{key} = {_shown(value)}: {text.format(value=value)}")
         if value != offered or isinstance(value, bool):
             raise PolicyError(
                 f"{place}.{key} = {_shown(value)}: not a value of {key}; set {key} = {_shown(offered)}"

@@ -196,7 +196,7 @@ class Intruder(Section):
     insiders: Annotated[int, BeforeValidator(_insiders)] = DEFAULT_INSIDERS
     """how many individuals may pool their own values with the answers, 0 or 1: insiders = 1"""
     candidates: str = "interval"
-    """how answers become beliefs; this version offers candidates = "interval\""""
+    """how answers become beliefs where the gate decides: candidates = "interval\""""
     published: tuple[Name, ...] = ()
     """statements whose answers everybody knows anyway: published = ["SELECT AVG(salary) FROM staff"]"""
     prior: Stated | None = None

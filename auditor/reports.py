@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,8 @@ from cae_sql.candidates import grid_candidates
 from cae_sql.inference.answers import Query
 from cae_sql.inference.bounds import Bounds
 from cae_sql.inference.runs import Runs
+from cae_sql.models.figures import model_risks
+from cae_sql.models.marginals import Model
 from cae_sql.risk import Risk, class_risks, risk_of
 
 if TYPE_CHECKING:
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from auditor.database import Database
     from auditor.knowledge import Knowledge
     from auditor.ledger import Ledger
+
+Candidates = Literal["interval", "exact", "tilted"]
+"""How answers become beliefs in a report; what the gate decides by is "interval" alone."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,9 @@ class Verification:
     """What is wrong, in plain words; empty where nothing is."""
 
 
-def risk_of_classes(knowledge: Knowledge, database: Database) -> pd.DataFrame:
+def risk_of_classes(
+    knowledge: Knowledge, database: Database, candidates: Candidates = "interval"
+) -> pd.DataFrame:
     """One row per class of records that share what the intruder knows of them; see `Gate.risk`."""
     classes = [
         database.classes(columns, protected=place) for place, columns in enumerate(knowledge.known_columns)
@@ -42,7 +49,10 @@ def risk_of_classes(knowledge: Knowledge, database: Database) -> pd.DataFrame:
     frames = []
     for name, party in knowledge.parties():
         for known, (codes, shared) in zip(party.columns, classes, strict=True):
-            frame = pd.concat([shared, _figures(known, codes)], axis=1)
+            figures = (
+                _figures(known, codes) if candidates == "interval" else _learned(known, codes, candidates)
+            )
+            frame = pd.concat([shared, figures], axis=1)
             if len(classes) > 1:
                 _in_front(frame, "column", known.column.protect.column)
                 _in_front(frame, "table", known.column.protect.table)
@@ -91,6 +101,36 @@ def _figures(party: ColumnKnowledge, codes: NDArray[np.int64]) -> pd.DataFrame:
     lost = np.unique(codes[party.lost])
     frame.loc[lost, ["initial_entropy", "area", "risk"]] = [0.0, 0.0, 1.0]
     if epsilon is not None:
+        frame.loc[lost, "entropy_at_epsilon"] = 0.0
+    return frame
+
+
+def _learned(party: ColumnKnowledge, codes: NDArray[np.int64], model: Model) -> pd.DataFrame:
+    """What a candidate model makes of the answers; intervals are beside it for what is excluded."""
+    bounds, limits = party.system.bounds(), party.column.limits
+    found = model_risks(party.system, model, codes, party.column.protect.domain, limits.epsilon)
+    count = len(found.label)
+    lower, upper = np.full(count, np.inf), np.full(count, -np.inf)
+    np.minimum.at(lower, codes, bounds.lower)
+    np.maximum.at(upper, codes, bounds.upper)
+    at_epsilon = np.full(count, np.nan) if found.entropy_at_epsilon is None else found.entropy_at_epsilon
+    frame = pd.DataFrame(
+        {
+            "records": found.records,
+            "lower": lower,
+            "upper": upper,
+            "initial_entropy": found.initial_entropy,
+            "entropy_at_epsilon": at_epsilon,
+            "area": found.area,
+            "risk": found.risk,
+            "worst_risk": found.worst_risk,
+            "estimated": found.estimated,
+        }
+    )
+    # as above: nothing is claimed for those that a refusal told something of
+    lost = np.unique(codes[party.lost])
+    frame.loc[lost, ["initial_entropy", "area", "risk", "worst_risk"]] = [0.0, 0.0, 1.0, 1.0]
+    if limits.epsilon is not None:
         frame.loc[lost, "entropy_at_epsilon"] = 0.0
     return frame
 

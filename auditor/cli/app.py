@@ -38,6 +38,14 @@ class Dialect(StrEnum):
     POSTGRES = "postgres"
 
 
+class Candidates(StrEnum):
+    """What `risk --candidates` takes."""
+
+    INTERVAL = "interval"
+    EXACT = "exact"
+    TILTED = "tilted"
+
+
 app = typer.Typer(
     help="Ask a confidential column exact questions; be refused what would locate a person.",
     no_args_is_help=True,
@@ -140,17 +148,26 @@ def risk(
     policy: PolicyFile,
     form: Form = Format.TABLE,
     top: Annotated[int | None, typer.Option("--top", min=1, help="Only the N riskiest classes.")] = None,
+    candidates: Annotated[
+        Candidates,
+        typer.Option(
+            help="How answers become beliefs: what they exclude (interval), or what is learned from them "
+            "beyond what everybody knows (exact, tilted). The gate decides by interval."
+        ),
+    ] = Candidates.INTERVAL,
 ) -> None:
     """Show what the answers so far have told about each class of persons. For administrators."""
     rules = _policy(policy)
     with _gate(database, rules) as gate, show.status("working out what the answers tell"):
-        frame = gate.risk()
+        frame = gate.risk(candidates.value)
     beyond = _beyond(frame, rules)
     worst = None if frame.empty else float(frame["risk"].max())
     shown = frame.sort_values("risk", ascending=False, kind="stable").head(top or len(frame))
     message = (
         f"{beyond} of {len(frame)} classes are beyond the limit" if beyond else "every class keeps the limit"
     )
+    if candidates is not Candidates.INTERVAL:
+        message += f", by the model {candidates.value}, which the gate does not enforce"
     about = {
         "code": "beyond" if beyond else "within",
         "message": message,

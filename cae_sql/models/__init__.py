@@ -5,7 +5,8 @@ everybody would believe from the answers about the whole table alone. `exact`: a
 answers are equally likely (paper 003). `tilted`: of all distributions with the right expected sums the one of
 greatest entropy, which `exact` comes to in large systems.
 
-    marginals.py        AnsweredSystem to marginals, under either model; figures.py: their risk and baseline
+    marginals.py        AnsweredSystem to marginals, under either model
+    figures.py          their risk; baseline.py: what answers say of everybody, which counts against nobody
     counting.py         exact marginals of records under sums: components, and who may be counted how
     given_sum.py        one sum: convolution by Fourier transform near a tilted mean
     layers.py           several sums that overlap: partial sums, atom by atom

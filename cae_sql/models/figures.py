@@ -1,7 +1,7 @@
 """How much answers have told about each record beyond what they say of everybody, under a candidate model.
 
 Risk = 1 − A / A_baseline. A is the area of what the model makes of all answers; A_baseline that of what it
-makes of the answers about the whole table alone (`population_answers`). The average of a whole table is known
+makes of what they say of the whole table alone (`about_everybody`). The average of a whole table is known
 of everybody and counts against nobody; with it known, the uniform distribution is nobody's belief any more.
 
 0: nothing learned beyond the baseline; 1: the value is known. Reported as it comes out: answers that make a
@@ -21,7 +21,8 @@ from cae_sql.errors import InvalidInput
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.measure.batch import areas, entropies
 from cae_sql.measure.rows import Lists
-from cae_sql.models.marginals import Marginals, Model, marginals, population_answers
+from cae_sql.models.baseline import about_everybody
+from cae_sql.models.marginals import Marginals, Model, marginals
 from cae_sql.models.weights import Floats, Ints
 from cae_sql.risk import TOLERANCE, Epsilon
 
@@ -70,7 +71,7 @@ def model_risks(
     if codes.ndim != 1 or codes.dtype.kind not in "iu" or len(codes) != system.size:
         raise InvalidInput(f"labels must be {system.size} whole numbers, one for each record")
     found = marginals(system, model, domain)
-    baseline = marginals(system, model, domain, population_answers(system))
+    baseline = marginals(system, model, domain, about_everybody(system))
     base = float(_areas(baseline.probabilities[:1], domain)[0])
     names, code = np.unique(codes, return_inverse=True)
     mixed, records = _mixed(found, code, len(names))

@@ -27,7 +27,7 @@ from scipy import sparse
 
 from cae_sql.domain import Domain, exact, grid_values
 from cae_sql.errors import InvalidInput, OutOfTime
-from cae_sql.inference.answers import Grid
+from cae_sql.inference.answers import Answer, Grid
 from cae_sql.inference.fixed_point import solved
 from cae_sql.inference.knowledge import Extreme, Knowledge
 from cae_sql.inference.system import AnsweredSystem
@@ -72,7 +72,7 @@ def marginals(
     system: AnsweredSystem,
     model: Model,
     domain: Domain | None = None,
-    answers: Sequence[int] | None = None,
+    answers: Sequence[Answer] | None = None,
 ) -> Marginals:
     """The distribution of every record's value under a model.
 
@@ -81,7 +81,7 @@ def marginals(
         model: "exact" or "tilted".
         domain: Its minimum is the system's and its step a multiple of the resolution: values are gathered in
             windows of one step. None: every value of the grid by itself.
-        answers: Numbers of the answers that are known; None: all.
+        answers: What is known; None: all answers of the system.
 
     Raises:
         InvalidInput: no such model, a system without a grid, a domain that does not fit, more than `LARGEST`
@@ -92,8 +92,8 @@ def marginals(
     if model not in MODELS:
         raise InvalidInput(f'model must be "exact" or "tilted", not {model!r}')
     windows = _Windows.of(system.grid, domain)
-    numbers = range(len(system.answers)) if answers is None else answers
-    found = solved(system.size, system.grid, system.answers, list(numbers), 1)
+    given = list(system.answers if answers is None else answers)
+    found = solved(system.size, system.grid, given, range(len(given)), 1)
     known, sums = found.known, found.sums
     if known.count * windows.count > LARGEST:
         raise InvalidInput(
@@ -105,17 +105,8 @@ def marginals(
     else:
         rows, estimated = _exact(known, sums, windows)
         if estimated.any():
-            rows[estimated] = _estimate(system, list(numbers), known, windows)[estimated]
+            rows[estimated] = _estimate(system, given, known, windows)[estimated]
     return Marginals(known.atoms.labels, windows.values, rows, estimated)
-
-
-def population_answers(system: AnsweredSystem) -> list[int]:
-    """Numbers of the answers about all records alike: what they say is known of everybody, not of one."""
-    return [
-        number
-        for number, answer in enumerate(system.answers)
-        if len(answer.members) == system.size and answer.coefficients is None
-    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,12 +236,12 @@ def _without(known: Knowledge, atoms: Ints, missing: Sequence[Extreme]) -> tuple
     return low[atoms], high[atoms]
 
 
-def _estimate(system: AnsweredSystem, numbers: list[int], known: Knowledge, windows: _Windows) -> Floats:
+def _estimate(system: AnsweredSystem, answers: list[Answer], known: Knowledge, windows: _Windows) -> Floats:
     """How often each value occurs among an atom's records in random tables that agree with the answers."""
     grid = system.grid
     # without the system's prior, which is no part of the models
     plain = AnsweredSystem(system.size, grid.minimum, grid.to_value(grid.top), grid.unit, seed=system.seed)
-    plain.accept([system.answers[number] for number in numbers])
+    plain.accept(answers)
     rows = np.zeros((known.count, windows.count))
     for table in plain.worlds(ESTIMATE):
         units = np.rint((table - float(grid.minimum)) / float(grid.unit)).astype(np.int64)

@@ -119,7 +119,7 @@ class FakeGate:
         self.dialects.append(dialect)
         return {"refuse": REFUSAL, "unsupported": UNKNOWN}.get(sql, ANSWERED)
 
-    def risk(self) -> pd.DataFrame:
+    def risk(self, candidates: str = "interval") -> pd.DataFrame:
         count = len(self.risks)
         return pd.DataFrame(
             {
@@ -340,6 +340,16 @@ def test_risk_is_0_within_and_3_beyond_the_limit(run: Run, monkeypatch: pytest.M
     assert status == 3
     assert "1 of 3 classes" in out
     assert "1 row\n" in out
+
+
+def test_a_report_by_a_model_says_that_the_gate_does_not_enforce_it(run: Run) -> None:
+    pytest.importorskip("cae_sql.risk")
+    status, out, _ = run("risk", "d.duckdb", "-p", "p.toml", "--candidates", "tilted")
+    assert status == 0
+    assert "every class keeps the limit, by the model tilted, which the gate does not enforce" in out
+    status, _, err = run("risk", "d.duckdb", "-p", "p.toml", "--candidates", "other")
+    assert status == 2
+    assert "other" in err
 
 
 def test_history_shows_what_was_asked(run: Run) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from auditor import DataChanged, Decision, Gate, PolicyError, QueryRefused, QueryUnsupported
+from auditor.reports import Candidates
 
 from .staff import Person, build, entries, people, policy, truth, verdict
 
@@ -459,6 +460,41 @@ def test_risk_has_a_row_for_each_class_with_the_figures_of_the_interface(databas
         for row in risk.itertuples():
             inside = [p[-1] for p in PERSONS if p[2] == row.sex and p[3] == row.dept]
             assert row.lower <= min(inside) <= max(inside) <= row.upper
+
+
+@pytest.mark.parametrize("model", ["exact", "tilted"])
+def test_risk_by_a_model_is_what_is_learned_beyond_the_mean_of_everybody(
+    database: Path, model: Candidates
+) -> None:
+    with Gate.open(
+        database, policy('[intruder]\nknows = ["dept"]', limit="risk = 0.5\nepsilon = 20")
+    ) as gate:
+        gate.execute("SELECT avg(salary) FROM staff")
+        assert (gate.risk(model)["risk"] == 0).all()
+        gate.execute("SELECT dept, avg(salary) FROM staff GROUP BY dept")
+        excluded, learned = gate.risk(), gate.risk(model)
+    assert list(learned.columns) == [*excluded.columns, "worst_risk", "estimated"]
+    assert (
+        learned[["dept", "records", "lower", "upper"]] == excluded[["dept", "records", "lower", "upper"]]
+    ).all(axis=None)
+    assert (learned["risk"] != 0).all()
+    assert (excluded["risk"] == 0).all()
+    assert not learned["estimated"].any()
+    assert (learned["worst_risk"] >= learned["risk"] - 1e-9).all()
+    assert (learned["entropy_at_epsilon"] < learned["initial_entropy"]).all()
+
+
+def test_by_a_model_nothing_is_claimed_for_those_that_a_leak_event_reaches(database: Path) -> None:
+    with Gate.open(database, policy('[intruder]\nknows = ["dept"]')) as gate:
+        gate.execute("SELECT dept, avg(salary) FROM staff GROUP BY dept")
+        column = gate._knowledge.parties()
+        _, party = next(iter(column))
+        known = party.columns[0]
+        known.spent[0] = True
+        known.told += 1
+        learned = gate.risk("tilted")
+    assert (learned["worst_risk"] == 1).sum() >= 1
+    assert (learned.loc[learned["worst_risk"] == 1, "risk"] == 1).all()
 
 
 def test_entropy_at_epsilon_is_shown_where_the_policy_asks_for_it(database: Path) -> None:

@@ -183,17 +183,14 @@ def test_a_mistake_is_one_error_with_key_value_and_what_would_do(
         assert part in message
 
 
-LATER = [
-    ("[limit]", '[intruder]\ncandidates = "exact"\n[limit]', 'only "interval" is available yet'),
-]
-
-
-@pytest.mark.parametrize(("old", "new", "part"), LATER, ids=[repr(new)[:50] for _, new, _ in LATER])
-def test_what_this_version_does_not_offer_is_said_plainly(old: str, new: str, part: str) -> None:
-    text = TEXT.replace(old, new)
+@pytest.mark.parametrize("model", ["exact", "tilted"])
+def test_a_candidate_model_that_decides_nothing_is_refused_and_it_is_said_where_it_is(model: str) -> None:
     with pytest.raises(PolicyError) as caught:
-        Policy.parse(text)
-    assert part in str(caught.value)
+        Policy.parse(TEXT.replace("[limit]", f'[intruder]\ncandidates = "{model}"\n[limit]'))
+    assert str(caught.value) == (
+        f'intruder.candidates = "{model}": decides nothing: the gate judges what is excluded; leave it out, '
+        f'or set candidates = "interval", and see what is learned with cae-sql risk --candidates {model}'
+    )
 
 
 HUGE = ["1" + "0" * 400, "1" + "0" * 5000]
