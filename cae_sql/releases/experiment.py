@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,7 +31,6 @@ from cae_sql.releases.drawing import generator
 from cae_sql.releases.matching import check_known, positions
 from cae_sql.releases.posterior import Noise, said_of, weights
 from cae_sql.releases.supplementary import Knowledge, knowledge_of
-from cae_sql.releases.windows import intervals
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,6 +56,9 @@ class Prepared:
 
     places: Ints
     """(n,) confidential values as places of the domain."""
+    units: Ints
+    """(n,) the same above the domain's minimum, exactly (`restriction.in_units`)."""
+    unit: Fraction
     domain: Domain
     known: Sequence[Knowledge]
     public: Sequence[Attribute]
@@ -110,7 +113,9 @@ def prepare(
     attributes = [attribute_of(table, name) for name in names]
     columns = [each.places(table[each.name], "the original") for each in attributes]
     stacked = np.stack(columns, axis=1) if columns else np.zeros((len(table), 0), dtype=np.int64)
-    return Prepared(places, domain, knowledge_of(table, names, most_subsets, seed), attributes, stacked)
+    units, unit = restriction.in_units(table, column, domain)
+    known = knowledge_of(table, names, most_subsets, seed)
+    return Prepared(places, units, unit, domain, known, attributes, stacked)
 
 
 def run(
@@ -246,14 +251,11 @@ def _after_sampling(prepared: Prepared, release: Release, seed: int) -> list[Flo
 
 
 def _after_sums(prepared: Prepared, release: Release, seed: int) -> list[Floats]:
-    domain, n = prepared.domain, prepared.places.size
-    order = restriction.shuffled(n, int(release.parameter), release.seed(seed))
-    low, high = intervals(prepared.places[order], int(release.parameter) // 2, domain.count - 1)
-    first, count = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-    first[order], count[order] = low, high - low + 1
-    each = restriction.spread(first, count, domain.count)
+    domain, size = prepared.domain, int(release.parameter)
+    order = restriction.shuffled(prepared.places.size, size, release.seed(seed))
+    left = restriction.left_open(prepared.units, prepared.unit, domain, order, size)
     return [
-        np.add.reduceat(each[known.order], known.starts, axis=0) / known.members[:, None]
+        restriction.averaged(left.first, left.count, known.labels, known.members, domain.count)
         for known in prepared.known
     ]
 

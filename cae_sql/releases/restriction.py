@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cae_sql.candidates import check_inside, spans
+from cae_sql.candidates import Spans, check_inside, spans
+from cae_sql.compiled import compiled
 from cae_sql.domain import Domain, exact, grid_values
 from cae_sql.errors import InvalidInput
 from cae_sql.releases.beliefs import Beliefs, Floats, Ints, check_room
@@ -73,16 +74,26 @@ def restricted_beliefs(
 ) -> Beliefs:
     """The candidate distributions behind `restricted`; arguments and errors as there."""
     names = check_known(original, column, known)
-    values, unit = _in_units(original, column, domain)
     order = shuffled(len(original), query_set_size, seed)
-    top = int((exact(domain.maximum) - exact(domain.minimum)) / unit)
-    low, high = intervals(values[order], query_set_size // 2, top)
-    lower, upper = np.empty_like(low), np.empty_like(high)
-    lower[order], upper[order] = low, high
+    found = left_open(*in_units(original, column, domain), domain, order, query_set_size)
+    return _beliefs(original, names, found, domain)
+
+
+def left_open(values: Ints, unit: Fraction, domain: Domain, order: Ints, query_set_size: int) -> Spans:
+    """The candidate values of each record after the paper's queries.
+
+    Args:
+        values: (n,) confidential values above the domain's minimum, in units.
+        unit: In units of the column (`in_units`).
+        domain: Which values are possible.
+        order: (n,) the records as the queries take them (`shuffled`).
+        query_set_size: Q.
+    """
     origin = exact(domain.minimum)
-    return _beliefs(
-        original, names, grid_values(lower, origin, unit), grid_values(upper, origin, unit), domain
-    )
+    top = int((exact(domain.maximum) - origin) / unit)
+    lower, upper = np.empty_like(values), np.empty_like(values)
+    lower[order], upper[order] = intervals(values[order], query_set_size // 2, top)
+    return spans(grid_values(lower, origin, unit), grid_values(upper, origin, unit), domain)
 
 
 def query_sets(size: int, query_set_size: int, seed: int) -> list[Ints]:
@@ -136,14 +147,14 @@ def answered_beliefs(
     from cae_sql.inference.system import AnsweredSystem
 
     names = check_known(original, column, known)
-    values, unit = _in_units(original, column, domain)
+    values, unit = in_units(original, column, domain)
     system = AnsweredSystem(len(original), domain.minimum, domain.maximum, unit)
     for members in queries:
         chosen, _ = members_of(members, len(original))
         total = int(values[chosen].sum()) * unit + len(chosen) * exact(domain.minimum)
         system.add_sum(chosen, total)
     found = system.bounds()
-    return _beliefs(original, names, found.lower, found.upper, domain)
+    return _beliefs(original, names, spans(found.lower, found.upper, domain), domain)
 
 
 def shuffled(size: int, query_set_size: int, seed: int | Sequence[int]) -> Ints:
@@ -161,29 +172,47 @@ def shuffled(size: int, query_set_size: int, seed: int | Sequence[int]) -> Ints:
     return generator(seed).permutation(size).astype(np.int64)
 
 
-def spread(first: Ints, count: Ints, size: int) -> Floats:
-    """(n, |D|) each record's probability, even over a run of the domain."""
-    place = np.arange(size)
-    inside = (place >= first[:, None]) & (place < (first + count)[:, None])
-    found: Floats = inside / count[:, None]
-    return found
+def averaged(first: Ints, count: Ints, labels: Ints, members: Ints, size: int) -> Floats:
+    """Algorithm 2 for all classes: each record's probability is even over a run of the domain.
+
+    Args:
+        first: (n,) place of each record's least candidate value.
+        count: (n,) how many it has.
+        labels: (n,) class of each record.
+        members: (k,) how many records each class has.
+        size: |D|.
+
+    Returns:
+        (k, |D|) rows of sum 1.
+    """
+    totals = np.zeros((members.size, size))
+    _add_runs(first, count, labels, totals)
+    totals /= members[:, None]
+    return totals
 
 
-def _beliefs(
-    original: pd.DataFrame, known: Sequence[str], lower: Floats, upper: Floats, domain: Domain
-) -> Beliefs:
-    """Algorithm 2 over the matching records' intervals."""
+@compiled(error_model="numpy")
+def _add_runs(first: Ints, count: Ints, labels: Ints, totals: Floats) -> None:
+    for i in range(first.size):
+        share = 1.0 / count[i]
+        for place in range(first[i], first[i] + count[i]):
+            totals[labels[i], place] += share
+
+
+def _beliefs(original: pd.DataFrame, known: Sequence[str], left: Spans, domain: Domain) -> Beliefs:
+    """Algorithm 2 over the matching records' candidate values."""
     classes = classes_of(original, known)
-    check_room(max(classes.count, len(original)), domain)
-    found = spans(lower, upper, domain)
-    order = np.argsort(classes.labels, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(classes.members)[:-1]])
-    totals = np.add.reduceat(spread(found.first, found.count, domain.count)[order], starts, axis=0)
-    return Beliefs(classes.values, classes.members, totals / classes.members[:, None], domain)
+    check_room(classes.count, domain)
+    p = averaged(left.first, left.count, classes.labels, classes.members, domain.count)
+    return Beliefs(classes.values, classes.members, p, domain)
 
 
-def _in_units(original: pd.DataFrame, column: str, domain: Domain) -> tuple[Ints, Fraction]:
-    """Values above the minimum as whole numbers of a unit, which is the largest that allows it."""
+def in_units(original: pd.DataFrame, column: str, domain: Domain) -> tuple[Ints, Fraction]:
+    """Values above the minimum as whole numbers of a unit, which is the largest that allows it.
+
+    Raises:
+        InvalidInput: values outside of the domain, or of so many decimal places that sums do not fit 64 bits.
+    """
     given = numbers(original, column, "the original")
     check_inside(given, domain, column)
     low = exact(domain.minimum)

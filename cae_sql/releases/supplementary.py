@@ -37,10 +37,6 @@ class Knowledge:
     """(k,) |M_o|."""
     first: Ints
     """(k,) a record of each class."""
-    order: Ints
-    """(n,) records by class."""
-    starts: Ints
-    """(k,) where each class begins in `order`."""
 
 
 def knowledge_of(table: pd.DataFrame, public: Sequence[str], most: int | None, seed: int) -> list[Knowledge]:
@@ -82,6 +78,4 @@ def _classes(columns: tuple[int, ...], codes: Sequence[Ints], size: int) -> Know
     for column in columns:
         _, joined = np.unique(joined * (int(codes[column].max()) + 1) + codes[column], return_inverse=True)
     _, first, labels = np.unique(joined, return_index=True, return_inverse=True)
-    members = np.bincount(labels)
-    starts = np.concatenate([[0], np.cumsum(members)[:-1]])
-    return Knowledge(columns, labels, members, first, np.argsort(labels, kind="stable"), starts)
+    return Knowledge(columns, labels, np.bincount(labels), first)

@@ -64,6 +64,15 @@ def test_after_sums_the_beliefs_are_those_of_restricted(prepared):
         assert found == pytest.approx(expected.probabilities, abs=1e-12)
 
 
+def test_a_domain_that_ends_between_two_steps_is_taken_as_restricted_takes_it():
+    wide = Domain(10, 255, 10)
+    prepared = prepare(staff(), "pay", ["age", "job", "town"], wide)
+    release = Release("query restriction", 2, 1)
+    for known, found in each_subset(release, prepared).items():
+        expected = restricted_beliefs(staff(), "pay", known, wide, 2, release.seed(3))
+        assert found == pytest.approx(expected.probabilities, abs=1e-12)
+
+
 def test_after_noise_the_beliefs_are_those_of_perturbed(prepared):
     release = Release("noise addition", 50, 1)
     table, rng = staff(), np.random.default_rng(release.seed(3))
