@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from cae_sql.inference.certificates import Certificate
     from cae_sql.inference.system import AnsweredSystem
     from cae_sql.measure import EntropyCurve, cae_area, cae_curve, cae_entropy
+    from cae_sql.models.figures import ModelRisks, model_risks
+    from cae_sql.models.marginals import Marginals, marginals
 
 __all__ = [
     "AnsweredSystem",
@@ -29,11 +31,15 @@ __all__ = [
     "EntropyCurve",
     "InconsistentAnswers",
     "InvalidInput",
+    "Marginals",
+    "ModelRisks",
     "OutOfTime",
     "cae_area",
     "cae_curve",
     "cae_entropy",
     "candidates",
+    "marginals",
+    "model_risks",
 ]
 
 _HOMES = {
@@ -41,9 +47,13 @@ _HOMES = {
     "Bounds": "cae_sql.inference.bounds",
     "Certificate": "cae_sql.inference.certificates",
     "EntropyCurve": "cae_sql.measure",
+    "Marginals": "cae_sql.models.marginals",
+    "ModelRisks": "cae_sql.models.figures",
     "cae_area": "cae_sql.measure",
     "cae_curve": "cae_sql.measure",
     "cae_entropy": "cae_sql.measure",
+    "marginals": "cae_sql.models.marginals",
+    "model_risks": "cae_sql.models.figures",
 }
 
 

@@ -301,10 +301,10 @@ def test_with_everybody_at_the_end_of_the_domain_nothing_is_open_and_the_risk_is
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_on_the_paper_like_table_the_model_is_closer_to_the_truth_than_the_domain(model: str) -> None:
-    path = Path(__file__).parents[4] / "shared" / "data" / "microdata" / "acs2011_us_paperlike.csv"
-    if not path.is_file():
-        pytest.skip("shared data are not here")
+def test_on_the_paper_like_table_a_model_is_closer_to_the_truth_than_the_domain(
+    model: str, shared_data: Path
+) -> None:
+    path = shared_data / "microdata" / "acs2011_us_paperlike.csv"
     rows = np.genfromtxt(path, delimiter=",", names=True, usecols=("salary", "age"))
     salary, age = rows["salary"], rows["age"]
     system = AnsweredSystem(len(salary), 10, 250, 10)
@@ -317,12 +317,10 @@ def test_on_the_paper_like_table_the_model_is_closer_to_the_truth_than_the_domai
     assert float(np.log2(chance).mean()) > -math.log2(25) + 0.1  # the log score of the uniform, and more
 
 
-def test_what_groups_are_really_like_surprises_a_gate_that_would_decide_by_a_model() -> None:
-    # Why it does not: hypothetical tables have no poor and no rich groups, so a limit on what is learned would
-    # pass, and the true answers would break it: refusals that tell just that.
-    path = Path(__file__).parents[4] / "shared" / "data" / "microdata" / "acs2011_us_paperlike.csv"
-    if not path.is_file():
-        pytest.skip("shared data are not here")
+def test_what_groups_are_really_like_surprises_a_gate_that_would_decide_by_a_model(shared_data: Path) -> None:
+    # Why it does not: hypothetical tables have no poor and no rich groups, so a limit on what is learned
+    # would pass, and the true answers would break it: refusals that tell just that.
+    path = shared_data / "microdata" / "acs2011_us_paperlike.csv"
     rows = np.genfromtxt(path, delimiter=",", names=True, dtype=None, encoding="utf-8")
     salary, domain = rows["salary"].astype(int), Domain(10, 250, 10)
 
