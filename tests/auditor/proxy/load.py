@@ -45,6 +45,7 @@ ALL = CLIENT["Query"]("SELECT id, age, dept FROM staff")
 HEAVY = CLIENT["Query"](
     "SELECT COUNT(*) FROM staff a, staff b WHERE a.id * b.age + a.age * b.id > a.id * b.id + 1"
 )
+STEPS = ("half-open", "connected", "slow", "lost", "killed")
 READY = b"Z\0\0\0\5I"
 
 
@@ -58,9 +59,11 @@ class Size:
     slow: int = 40
     lost: int = 100
     kills: int = 10
+    kept: int = 100_000
+    """Rows of the table whose server is killed: it is opened again each time."""
 
 
-QUICK = Size(200_000, 60, 60, 8, 12, 2)
+QUICK = Size(200_000, 60, 60, 8, 12, 2, 20_000)
 
 
 @dataclass
@@ -76,6 +79,7 @@ class Report:
 
     def say(self, what: str, found: object) -> None:
         self.lines.append((what, str(found)))
+        print(f"{what:60}{found!s:>20}", flush=True)
 
     def hold(self, true: bool, promise: str) -> None:
         if not true:
@@ -134,6 +138,7 @@ class Server:
 
 def build(folder: Path, rows: int) -> None:
     """A table, a policy, users."""
+    folder.mkdir()
     with duckdb.connect(str(folder / "staff.duckdb")) as connection:
         connection.execute(
             "CREATE TABLE staff AS SELECT i::INTEGER AS id, (20 + hash(i) % 40)::INTEGER AS age, "
@@ -305,31 +310,40 @@ def killed(server: Server, kills: int, report: Report) -> None:
     report.hold(done.returncode == 0, f"verify: {done.stdout}{done.stderr}")
 
 
-def load(size: Size, folder: Path, steps: tuple[str, ...] = ()) -> Report:
+def load(size: Size, folder: Path, steps: tuple[str, ...] = STEPS) -> Report:
     """All of it, or some steps."""
     report = Report()
-    build(folder, size.rows)
+    with started(folder / "large", size.rows, report) as server:
+        report.start = server.memory
+        report.say(f"{size.rows:,} rows, nobody there: memory, MB", f"{report.start:,.0f}")
+        if "half-open" in steps:
+            half_open(server, size.half_open, report)
+        if "connected" in steps:
+            connected(server, size.connected, report)
+        if "slow" in steps:
+            slow(server, size, report)
+        if "lost" in steps:
+            lost(server, size.lost, report)
+        report.say("memory at most, MB", f"{report.most:,.0f}")
+    if "killed" in steps:
+        with started(folder / "small", size.kept, report) as server:
+            killed(server, size.kills, report)
+    return report
+
+
+@contextlib.contextmanager
+def started(folder: Path, rows: int, report: Report) -> Iterator[Server]:
+    """A server over so many rows, which has answered once."""
+    build(folder, rows)
     server = Server(folder, report)
     try:
         server.start()
         served(server.port)
-        report.start = server.memory
-        report.say("memory when nobody is there, MB", f"{report.start:,.0f}")
-        for name, step in (
-            ("half-open", lambda: half_open(server, size.half_open, report)),
-            ("connected", lambda: connected(server, size.connected, report)),
-            ("slow", lambda: slow(server, size, report)),
-            ("lost", lambda: lost(server, size.lost, report)),
-            ("killed", lambda: killed(server, size.kills, report)),
-        ):
-            if not steps or name in steps:
-                step()
+        yield server
         if b'"internal error"' in (log := (folder / "log").read_bytes()) or b"Traceback" in log:
             report.problems.append("something of ours broke; see the log")
     finally:
         server.close()
-    report.say("memory at most, MB", f"{report.most:,.0f}")
-    return report
 
 
 def main() -> None:
@@ -337,14 +351,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument(
-        "--step", action="append", default=[], help="only this one; may be given several times"
+        "--step", action="append", choices=STEPS, default=[], help="only this one; may be given several times"
     )
     wanted = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         os.chmod(name, 0o700)
-        report = load(QUICK if wanted.quick else Size(), Path(name), tuple(wanted.step))
-    for what, found in report.lines:
-        print(f"{what:60}{found:>20}")
+        report = load(QUICK if wanted.quick else Size(), Path(name), tuple(wanted.step) or STEPS)
     for problem in report.problems:
         print(f"PROBLEM: {problem}")
     sys.exit(bool(report.problems))

@@ -1,4 +1,4 @@
-"""node's `pg` and pgjdbc, over TLS; skipped where they are not installed.
+"""node's `pg`, pgjdbc and R's RPostgreSQL, over TLS; skipped where they are not installed.
 
 `pg` is found by node itself (NODE_PATH), pgjdbc by PGJDBC_JAR or in Maven's folder.
 """
@@ -27,6 +27,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 def lines(command: list[str], server: Running) -> list[str]:
+    return said_by(command, server)[0]
+
+
+def said_by(command: list[str], server: Running) -> tuple[list[str], str]:
+    """The lines of a client's output, and what it wrote on stderr."""
     assert server.certificate is not None
     done = subprocess.run(
         [*command, str(server.port), PASSWORD, str(server.certificate)],
@@ -34,7 +39,7 @@ def lines(command: list[str], server: Running) -> list[str]:
         env={**os.environ, "JAVA_TOOL_OPTIONS": "-Dstdout.encoding=UTF-8 -Dfile.encoding=UTF-8"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+    return done.stdout.splitlines(), done.stderr
 
 
 def test_node(server: Running) -> None:
@@ -72,4 +77,26 @@ def test_pgjdbc(server: Running) -> None:
         "57014",
         "valid true",
     ]  # fmt: skip
+    assert server.events("internal error") == []
+
+
+def test_r(server: Running) -> None:
+    r = shutil.which("Rscript")
+    wanted = "requireNamespace('RPostgreSQL', quietly = TRUE) || quit(status = 1)"
+    if (
+        r is None
+        or subprocess.run([r, "--vanilla", "-e", wanted], capture_output=True, check=False).returncode
+    ):
+        pytest.skip("R or its package RPostgreSQL is not installed")
+    said, wrong = said_by([r, "--vanilla", str(CLIENTS / "client.R")], server)
+    assert [line.rstrip() for line in said] == [
+        "rows a b c d 60 TRUE é 1.5 2020-02-29",
+        "tables staff",
+        "fields id age sex dept salary",
+        "nothing TRUE",
+        "nothing TRUE",
+        "again 60",
+    ]
+    assert "DETAIL:  Verdict: refused, code: risk.\nHINT:  Drop the condition id = 1." in wrong
+    assert "DETAIL:  Verdict: unsupported, code: row-level." in wrong
     assert server.events("internal error") == []

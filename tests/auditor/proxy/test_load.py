@@ -8,7 +8,9 @@ from tests.auditor.proxy.load import Size, load
 
 
 def test_a_server_under_load_keeps_its_promises(tmp_path: Path) -> None:
-    report = load(Size(rows=20_000, half_open=40, connected=40, slow=6, lost=10, kills=1), tmp_path)
+    report = load(
+        Size(rows=20_000, half_open=40, connected=40, slow=6, lost=10, kills=1, kept=5_000), tmp_path
+    )
     assert report.problems == []
     said = dict(report.lines)
     assert said["40 connected: came in"] == "40"
