@@ -114,6 +114,7 @@ def answered(
     domain: Domain,
     queries: Iterable[ArrayLike],
     *,
+    certified: bool = False,
     epsilon: float | Fraction | None = None,
 ) -> pd.DataFrame:
     """The risk of answering sums over any query sets.
@@ -124,6 +125,8 @@ def answered(
         known: What the intruder knows of the target.
         domain: Which values are possible.
         queries: Query sets, each as positions of records (from 0) or as a mask of all records.
+        certified: Count of each interval only a run of values that the record takes in some table of whole
+            steps, as the gate does. Intervals, the paper's reading, can be wide where a value is settled.
         epsilon: Approximate compromise range at which H is wanted too.
 
     Returns:
@@ -132,7 +135,7 @@ def answered(
     Raises:
         InvalidInput: a table or query set that cannot be used.
     """
-    return answered_beliefs(original, column, known, domain, queries).frame(epsilon)
+    return answered_beliefs(original, column, known, domain, queries, certified=certified).frame(epsilon)
 
 
 def answered_beliefs(
@@ -141,6 +144,8 @@ def answered_beliefs(
     known: Sequence[str],
     domain: Domain,
     queries: Iterable[ArrayLike],
+    *,
+    certified: bool = False,
 ) -> Beliefs:
     """The candidate distributions behind `answered`; arguments and errors as there."""
     from cae_sql.inference.members import members_of
@@ -153,7 +158,7 @@ def answered_beliefs(
         chosen, _ = members_of(members, len(original))
         total = int(values[chosen].sum()) * unit + len(chosen) * exact(domain.minimum)
         system.add_sum(chosen, total)
-    found = system.bounds()
+    found = system.certified() if certified else system.bounds()
     return _beliefs(original, names, spans(found.lower, found.upper, domain), domain)
 
 

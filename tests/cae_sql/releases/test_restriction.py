@@ -31,8 +31,8 @@ def test_intervals_are_what_all_tables_on_the_grid_that_agree_span(values, half)
         if [sum(table[i] for i in members) for members in sets] == answers
     ])  # fmt: skip
     lower, upper = intervals(np.array(values), half, 3)
-    assert lower.tolist() == agree.min(axis=0).tolist()
-    assert upper.tolist() == agree.max(axis=0).tolist()
+    for record, (low, high) in enumerate(zip(lower, upper, strict=True)):
+        assert sorted(set(agree[:, record])) == list(range(low, high + 1)), "and every value between is taken"
 
 
 @given(st.integers(2, 30), st.integers(1, 5), st.integers(0, 2**32), st.sampled_from([1, 4, 24]))
@@ -101,6 +101,14 @@ def test_no_answers_tell_nothing_and_an_answer_about_one_tells_all():
     assert answered(table, "pay", ["age"], DOMAIN, []).risk.tolist() == [0, 0, 0]
     frame = answered(table, "pay", ["age"], DOMAIN, [[0, 1, 2], [1, 2], np.array([False, True, False])])
     assert frame.risk.tolist() == [1, 1, 1]
+
+
+def test_with_certified_values_a_value_that_only_whole_steps_settle_counts_as_known():
+    table = pd.DataFrame({"pay": [20, 10, 10, 10], "id": range(4)})
+    domain = Domain(10, 20, 10)
+    sets = [[0, 1, 2], [0, 1, 3], [0, 2, 3]]
+    assert answered(table, "pay", ["id"], domain, sets).risk[0] == 0  # by its interval it can be either
+    assert answered(table, "pay", ["id"], domain, sets, certified=True).risk.tolist() == [1] * 4
 
 
 def test_query_sets_are_the_papers():
