@@ -101,79 +101,105 @@ class Combinations:
         found: Floats = self.conditional**2 * (a * inverted + b * inverted.sum(axis=1, keepdims=True))
         return found
 
-    def slopes(self, retentions: Sequence[float], flat: Ints, axes: Ints) -> tuple[Floats, Floats]:
-        """Of some of the combinations log Pr(S | QI), and how it grows; where r = 1 just below that.
-
-        Args:
-            retentions: As `risks`.
-            flat: (h,) places of combinations that occur, in the flat array of all risks.
-            axes: (a,) the attributes by whose retentions derivatives are wanted.
-
-        Returns:
-            (h,) natural logarithms, and (h, a) their derivatives.
-        """
-        row, value = np.divmod(flat, self.shape[-1])
-        below = [min(r, _ALMOST) if axis in axes else r for axis, r in enumerate(retentions)]
-        last = len(below) - 1
-        identified, by_quasi = self._identified_slopes(below[:-1], row, axes[axes < last])
-        guessed, by_sensitive = self._guessed_slopes(below[-1], row, value)
-        slopes = np.empty((flat.size, axes.size))
-        slopes[:, axes < last] = by_quasi
-        slopes[:, axes == last] = by_sensitive[:, None]
-        return np.log(identified * guessed), slopes
-
-    def _identified_slopes(self, below: Sequence[float], row: Ints, axes: Ints) -> tuple[Floats, Floats]:
-        """(h,) η, and (h, a) the derivatives of log η.
-
-        A term of η is Π_i w_i(β_i) / λ(β), w_i = p_i² where β_i = α_i and q_i² elsewhere. By r_i, w_i grows
-        by 2 (1 − 1/d) / p of itself in the first case and by −2 / (d q) in the second, and λ by (λ − its mean
-        along axis i) / r_i. Cells β are taken in blocks, so that a few combinations need little memory.
-        """
-        shape = self.proportions.shape
-        d, r = np.array(shape), np.array(below)
-        q = (1 - r) / d
-        p = r + q
-        released = along(self.proportions, factors(below, shape))
-        inverted = _inverted(released).ravel()
-        shifts = [(released - released.mean(axis=axis, keepdims=True)).ravel() / r[axis] for axis in axes]
-        pulls = (
-            np.stack([inverted * shift for shift in shifts], axis=1) if shifts else np.empty((d.prod(), 0))
-        )
-        codes = np.stack(np.unravel_index(self.occurring[row], shape), axis=1)
-        exponents = 2 * np.log(np.maximum(q, _NEVER) / p)
-        total, differing, pulled = np.zeros(row.size), np.zeros(codes.shape), np.zeros((row.size, axes.size))
-        block = max(1, _AT_ONCE // max(codes.size, 1))
-        for begin in range(0, inverted.size, block):
-            cells = np.arange(begin, min(begin + block, inverted.size))
-            places = np.stack(np.unravel_index(cells, shape), axis=1)
-            differs = (places != codes[:, None]).astype(np.float64)
-            terms = np.exp(differs @ exponents) * inverted[cells]
-            total += terms.sum(axis=1)
-            differing += (terms[:, None, :] @ differs)[:, 0]
-            pulled += terms @ pulls[cells]
-        same, other = (total[:, None] - differing)[:, axes], differing[:, axes]
-        d, p, q = d[axes], p[axes], q[axes]
-        slopes = (2 * (1 - 1 / d) / p * same - 2 / (d * q) * other - pulled) / total[:, None]
-        scale = np.prod(r + (1 - r) / np.array(shape)) ** 2
-        return self.proportions.ravel()[self.occurring[row]] * scale * total, slopes
-
-    def _guessed_slopes(self, below: float, row: Ints, value: Ints) -> tuple[Floats, Floats]:
-        """(h,) κ, and (h,) the derivatives of log κ."""
-        c, d, held = self.conditional[row], self.shape[-1], np.arange(row.size)
-        q = (1 - below) / d
-        inverted = _inverted(below * c + q)
-        weights = np.full_like(c, q**2)
-        weights[held, value] = (below + q) ** 2
-        grown = np.full_like(c, -2 * q / d)
-        grown[held, value] = 2 * (below + q) * (1 - 1 / d)
-        total = (weights * inverted).sum(axis=1)
-        slope = ((grown - weights * inverted * (c - 1 / d)) * inverted).sum(axis=1)
-        return c[held, value] ** 2 * total, slope / total
-
     def least(self, distorted: Iterable[int]) -> Floats:
         """(k, d_s) what Pr(S | QI) tends to as these attributes are distorted ever more."""
         gone = set(distorted)
         return self.risks([0.0 if axis in gone else 1.0 for axis in range(len(self.shape))])
+
+
+class Watched:
+    """Some of the combinations, and how their risks grow with retentions; made once, asked often.
+
+    Args:
+        combinations: All of them.
+        flat: (h,) places of those to watch, which occur, in the flat array of all risks.
+        axes: (a,) the attributes by whose retentions derivatives are wanted.
+    """
+
+    def __init__(self, combinations: Combinations, flat: Ints, axes: Ints) -> None:
+        row, self._value = np.divmod(flat, combinations.shape[-1])
+        self._all, self._axes = combinations, axes
+        self._quasi = axes[axes < len(combinations.shape) - 1]
+        self._codes = np.stack(np.unravel_index(combinations.occurring[row], self._shape), axis=1)
+        self._share = combinations.proportions.ravel()[combinations.occurring[row]]
+        self._conditional = combinations.conditional[row]
+        self._block = max(1, _AT_ONCE // max(self._codes.size, 1))
+        self._whole = self._differs(0) if combinations.proportions.size <= self._block else None
+
+    def at(self, retentions: Sequence[float]) -> tuple[Floats, Floats]:
+        """(h,) natural logarithms of Pr(S | QI), and (h, a) their derivatives; where r = 1 just below that.
+
+        Args:
+            retentions: As `Combinations.risks`.
+        """
+        below = [min(r, _ALMOST) if axis in self._axes else r for axis, r in enumerate(retentions)]
+        identified, by_quasi = self._identified(below[:-1])
+        guessed, by_sensitive = self._guessed(below[-1])
+        slopes = np.empty((identified.size, self._axes.size))
+        within = self._axes < len(self._shape)
+        slopes[:, within] = by_quasi
+        slopes[:, ~within] = by_sensitive[:, None]
+        return np.log(identified * guessed), slopes
+
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        return self._all.proportions.shape
+
+    def _differs(self, begin: int) -> Floats:
+        """(h, cells, m) 1 where a cell of this block differs from a combination in an attribute."""
+        cells = np.arange(begin, min(begin + self._block, self._all.proportions.size))
+        places = np.stack(np.unravel_index(cells, self._shape), axis=1)
+        found: Floats = (places != self._codes[:, None]).astype(np.float64)
+        return found
+
+    def _identified(self, below: Sequence[float]) -> tuple[Floats, Floats]:
+        """(h,) η, and (h, quasi-identifiers among the axes) the derivatives of log η.
+
+        A term of η is Π_i w_i(β_i) / λ(β), w_i = p_i² where β_i = α_i and q_i² elsewhere. By r_i, w_i grows
+        by 2 (1 − 1/d) / p of itself in the first case and by −2 / (d q) in the second, and λ by (λ − its mean
+        along axis i) / r_i. Cells β are taken in blocks, so that much is not held at once.
+        """
+        r, d = np.array(below), np.array(self._shape)
+        q = (1 - r) / d
+        p = r + q
+        released = along(self._all.proportions, factors(below, self._shape))
+        inverted = _inverted(released)
+        pulls = np.empty((released.size, self._quasi.size))
+        for place, axis in enumerate(self._quasi.tolist()):
+            mean = released.sum(axis=axis, keepdims=True) / d[axis]
+            pulls[:, place] = ((released - mean) * inverted).ravel() / r[axis]
+        inverted = inverted.ravel()
+        exponents = 2 * np.log(np.maximum(q, _NEVER) / p)
+        held = self._share.size
+        total, differing, pulled = (
+            np.zeros((held, 1)),
+            np.zeros((held, d.size)),
+            np.zeros((held, self._quasi.size)),
+        )
+        for begin in range(0, inverted.size, self._block):
+            differs = self._differs(begin) if self._whole is None else self._whole
+            part = slice(begin, begin + self._block)
+            terms = np.exp(differs @ exponents) * inverted[part]
+            total += terms.sum(axis=1, keepdims=True)
+            differing += (terms[:, None, :] @ differs)[:, 0]
+            pulled += terms @ pulls[part]
+        other = differing[:, self._quasi]
+        d, p, q = d[self._quasi], p[self._quasi], q[self._quasi]
+        slopes = (2 * (1 - 1 / d) / p * (total - other) - 2 / (d * q) * other - pulled) / total
+        return self._share * float(np.prod(r + (1 - r) / np.array(self._shape))) ** 2 * total[:, 0], slopes
+
+    def _guessed(self, below: float) -> tuple[Floats, Floats]:
+        """(h,) κ, and (h,) the derivatives of log κ."""
+        c, d, held = self._conditional, self._conditional.shape[1], np.arange(self._value.size)
+        q = (1 - below) / d
+        inverted = _inverted(below * c + q)
+        weights = np.full_like(c, q**2)
+        weights[held, self._value] = (below + q) ** 2
+        grown = np.full_like(c, -2 * q / d)
+        grown[held, self._value] = 2 * (below + q) * (1 - 1 / d)
+        total = (weights * inverted).sum(axis=1)
+        slope = ((grown - weights * inverted * (c - 1 / d)) * inverted).sum(axis=1)
+        return c[held, self._value] ** 2 * total, slope / total
 
 
 def attribute_disclosure_risk(

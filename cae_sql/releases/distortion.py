@@ -225,11 +225,11 @@ def randomise(
     random = np.random.default_rng(seed)
     columns = {}
     for attribute, code in zip(distortion.attributes, distortion.codes(frame), strict=True):
-        moved = np.flatnonzero(random.random(code.size) >= attribute.probability)
-        if attribute.size > 1:
+        if attribute.retention < 1:
+            moved = np.flatnonzero(random.random(code.size) >= attribute.probability)
             other = random.integers(0, attribute.size - 1, moved.size)
             code[moved] = other + (other >= code[moved])
-        columns[attribute.name] = _values(frame[attribute.name], attribute, code)
+            columns[attribute.name] = _values(frame[attribute.name], attribute, code)
     return frame.assign(**columns)
 
 

@@ -21,7 +21,7 @@ import pandas as pd
 
 from cae_sql.errors import InvalidInput
 from cae_sql.measure.distribution import is_number
-from cae_sql.releases.disclosure import Combinations, in_order
+from cae_sql.releases.disclosure import Combinations, Watched, in_order
 from cae_sql.releases.distortion import Floats, Ints
 
 _LEAST_RETENTION = 1e-6
@@ -96,7 +96,7 @@ def optimal_probabilities(
     p = retentions + (1 - retentions) / sizes
     risks = combinations.risks(retentions.tolist())
     return Optimum(
-        {names[axis]: float(min(1.0, p[axis])) for axis in axes},
+        {names[axis]: float(min(1.0, p[axis])) for axis in axes.tolist()},
         float(np.exp(search.loss(retentions[axes]))),
         float(risks.max()),
         _binding(combinations, risks, float(limit), names, domains),
@@ -113,7 +113,8 @@ class _Search:
         self._limit = limit
         self._aim = np.log(limit) + np.log1p(-_MARGIN)
         self._held: Ints = np.empty(0, dtype=np.int64)
-        self._last: tuple[tuple[bytes, int], tuple[Floats, Floats]] | None = None
+        self._watched = Watched(combinations, self._held, axes)
+        self._last: tuple[bytes, tuple[Floats, Floats]] = (b"", (np.empty(0), np.empty(0)))
 
     def loss(self, r: Floats) -> float:
         """Σ log ‖P_i⁻¹‖_F²."""
@@ -156,9 +157,13 @@ class _Search:
 
     def _hold(self, breaking: Ints) -> bool:
         """Make constraints of these combinations, and say whether any of them was none."""
-        before = self._held.size
-        self._held = np.union1d(self._held, breaking)
-        return self._held.size > before
+        held = np.union1d(self._held, breaking)
+        if held.size == self._held.size:
+            return False
+        self._held = held
+        self._watched = Watched(self._all, held, self._axes)
+        self._last = (b"", self._last[1])
+        return True
 
     def _within(self, r: Floats) -> Floats:
         """Drawn towards total distortion until everybody keeps the limit; a point that does is left alone."""
@@ -190,9 +195,9 @@ class _Search:
 
     def _held_at(self, r: Floats) -> tuple[Floats, Floats]:
         """Logarithms of the risks of the combinations held and their slopes, once for both askers."""
-        key = (r.tobytes(), self._held.size)
-        if self._last is None or self._last[0] != key:
-            self._last = (key, self._all.slopes(self._full(r).tolist(), self._held, self._axes))
+        key = r.tobytes()
+        if self._last[0] != key:
+            self._last = (key, self._watched.at(self._full(r).tolist()))
         return self._last[1]
 
     def _loss_slopes(self, r: Floats) -> Floats:

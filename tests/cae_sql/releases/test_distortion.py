@@ -129,3 +129,8 @@ def test_what_cannot_be_distorted_is_one_clear_error(
 def test_columns_without_a_domain_are_named() -> None:
     with pytest.raises(InvalidInput, match="no domain for 'wage'"):
         Distortion.of({}, DOMAINS).only(["wage"])
+
+
+def test_a_column_of_one_value_stays_as_it_is() -> None:
+    frame = pd.DataFrame({"land": ["x", "x"]})
+    pd.testing.assert_frame_equal(randomise(frame, {"land": 1 - 1e-13}, {"land": ["x"]}, seed=0), frame)
