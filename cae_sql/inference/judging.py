@@ -64,6 +64,8 @@ class Search:
         self._refined: tuple[Knowledge, list[int | None]] | None = None
         # kept here and not with the sums: what a true answer made necessary must not help later verdicts
         self._sieve = Sieve()
+        self._gathered: Gathered | None = None
+        """The list that true answers were looked up in; hypothetical ones have the pool's."""
 
     @property
     def known(self) -> Knowledge:
@@ -148,9 +150,19 @@ class Search:
             worlds = np.vstack([worlds, spread_over(listed, STARTS)])
         return judge(known, known.totals(worlds), standard, deadline, effort)
 
-    def listed(self, values: Sequence[int], deadline: float) -> Gathered | None:
-        """Worlds that give these answers, from a list that is made once; None where there is no such list."""
-        gathered = self.pool.gathered(deadline)
+    def listed(self, values: Sequence[int], deadline: float, keep: bool = True) -> Gathered | None:
+        """Worlds that give these answers, from a list that is made once; None where there is no such list.
+
+        Args:
+            values: One answer per query, in units.
+            deadline: `time.monotonic()` after which no list is made.
+            keep: See `Pool.gathered`.
+        """
+        gathered = None if keep else self._gathered
+        if gathered is None:
+            gathered = self.pool.gathered(deadline, keep)
+        if not keep:
+            self._gathered = gathered
         return None if gathered is None else of_answers(gathered, self.queries, values)
 
 

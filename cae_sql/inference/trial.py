@@ -156,7 +156,7 @@ class Trial:
             return judgement
         if self._search is None:
             return Judgement(False, -1)
-        listed = self._search.listed(values, deadline)
+        listed = self._search.listed(values, deadline, keep=renew)
         if listed is None or not len(listed.worlds):
             return None
         return self._search.judge_listed(values, listed, standard, deadline)
@@ -339,7 +339,7 @@ class Trial:
                 self, tuple(values), boxes, totals, self.pool.answered(self.prospect, boxes, answers, totals)
             )
         pool = self.pool.copy()
-        listed = self._searched.listed(values, deadline)
+        listed = self._searched.listed(values, deadline, keep=False)
         if listed is not None and len(listed.worlds) > len(pool.values):
             pool.take(self.answers(values), spread_over(listed, len(pool.values)))
         else:

@@ -232,12 +232,21 @@ class Pool:
         pins = choose_witnesses(self.knowledge, totals, seed=self.chance())
         return pins is not None and self._realise(self.knowledge, place, self.values[place], totals, pins)
 
-    def gathered(self, deadline: float) -> Gathered | None:
-        """Many worlds, where there may be few: gathered once; None where this is not for a system."""
+    def gathered(self, deadline: float, keep: bool = True) -> Gathered | None:
+        """Many worlds, where there may be few; None where this is not for a system.
+
+        Args:
+            deadline: `time.monotonic()` after which nothing more is tried.
+            keep: Whether to gather them once for all: not where a true answer asks for them, since whether
+                they were there in time must not tell later verdicts of it.
+        """
         known = self.knowledge
-        if self._gathered is None and few(known):
-            self._gathered = gather(known, self.values, packed(many_moves(known.tableau, deadline)), deadline)
-        return self._gathered
+        if self._gathered is not None or not few(known):
+            return self._gathered
+        found = gather(known, self.values, packed(many_moves(known.tableau, deadline)), deadline)
+        if keep:
+            self._gathered = found
+        return found
 
     def totals(self) -> Ints:
         """(w, p) the atoms' totals in each world."""

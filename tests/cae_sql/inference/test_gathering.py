@@ -13,6 +13,7 @@ from cae_sql import AnsweredSystem
 from cae_sql.inference.gathering import FEWEST, Gathered, few, of_answers, run_widths, spread_over
 from cae_sql.inference.judging import Standard, judge_pairs
 from cae_sql.inference.runs import Effort
+from cae_sql.inference.worlds import Pool
 
 RECORDS, TOP, SUMS = 11, 2, 4
 
@@ -147,3 +148,14 @@ def test_runs_are_those_of_the_listed_worlds() -> None:
     assert run_widths(Gathered(np.zeros((0, 2), dtype=np.int8), whole=False)).tolist() == [-1, -1]
     assert spread_over(found, 2).tolist() == [[0, 3, 1], [1, 3, 1]]
     assert len(spread_over(found, 9)) == 3
+
+
+def test_a_list_that_a_true_answer_asked_for_is_not_there_for_later_verdicts() -> None:
+    system, _ = a_system(3)
+    query = system.query("sum", np.arange(0, RECORDS, 2))
+    trial, pool = system.trial([query]), system.pool()
+    for value in range(TOP * RECORDS):
+        trial.judge_true([value], Standard(1, insiders=1), time.monotonic() + 60)
+    assert isinstance(pool, Pool)
+    assert pool._gathered is None
+    assert pool.gathered(time.monotonic() + 60) is pool.gathered(0.0) is not None
