@@ -64,18 +64,19 @@ def draw(averages: pd.DataFrame, folder: Path, form: str) -> list[Path]:
         panels = figure.subplots(len(names), 2, squeeze=False, sharex=True, sharey="col")
         for technique, row in zip(names, panels, strict=True):
             for (measure, title), axes in zip(_MEASURES, row, strict=True):
-                _against_knowledge(axes, averages[averages.technique == technique], technique, measure, title)
+                against_knowledge(axes, averages[averages.technique == technique], technique, measure, title)
         written.append(_save(figure, folder / f"figure-2.{form}"))
         noise = averages[averages.technique == "noise addition"]
         if noise.parameter.nunique() > 1:
             figure = Figure(figsize=(8, 2.9), layout="constrained")
             for (measure, title), axes in zip(_MEASURES, figure.subplots(1, 2), strict=True):
-                _against_noise(axes, noise, measure, title)
+                against_noise(axes, noise, measure, title)
             written.append(_save(figure, folder / f"figure-4.{form}"))
     return written
 
 
-def _against_knowledge(axes: Any, points: pd.DataFrame, technique: str, measure: str, title: str) -> None:
+def against_knowledge(axes: Any, points: pd.DataFrame, technique: str, measure: str, title: str) -> None:
+    """One panel of Figure 2: a line for each parameter of a technique."""
     for marker, (parameter, line) in zip(_MARKERS, points.groupby("parameter"), strict=False):
         label = _LABELS[technique].format(parameter)
         axes.plot(line.known, line[measure], marker=marker, markersize=4, linewidth=1, label=label)
@@ -84,7 +85,8 @@ def _against_knowledge(axes: Any, points: pd.DataFrame, technique: str, measure:
     _finish(axes)
 
 
-def _against_noise(axes: Any, points: pd.DataFrame, measure: str, title: str) -> None:
+def against_noise(axes: Any, points: pd.DataFrame, measure: str, title: str) -> None:
+    """One panel of Figure 4: a line for each number of known attributes."""
     for marker, (known, line) in zip(_MARKERS, points.groupby("known"), strict=False):
         axes.plot(
             line.parameter, line[measure], marker=marker, markersize=4, linewidth=1, label=f"SK {known}"

@@ -15,6 +15,7 @@ import pytest
 
 from auditor.cli import main
 from auditor.experiment.data import read, step_for
+from auditor.experiment.figures import against_knowledge, against_noise
 from cae_sql import InvalidInput
 from cae_sql.releases.experiment import Parameters, averages, prepare
 from cae_sql.releases.experiment import run as run_experiment
@@ -82,6 +83,26 @@ def test_the_folder_gets_csv_files_and_the_papers_figures(staff, tmp_path, capsy
             re.split(r"\s*\n\s*", text)
         )
         assert "number of known attributes" in text
+
+
+def test_the_lines_are_the_averages(staff):
+    figure = pytest.importorskip("matplotlib.figure")
+    data = read(str(staff), "salary", ["age", "job"])
+    prepared = prepare(data.table, "salary", ["age", "job"], data.domain)
+    points = averages(run_experiment(prepared, Parameters((20, 50), (), (30, 90)), 2, 4))
+    axes = figure.Figure().subplots()
+    against_knowledge(axes, points[points.technique == "sampling"], "sampling", "area", "area")
+    for line, parameter in zip(axes.lines, (20, 50), strict=True):
+        part = points[(points.technique == "sampling") & (points.parameter == parameter)]
+        assert line.get_label() == f"{parameter} %"
+        assert list(line.get_xdata()) == [0, 1, 2]
+        assert list(line.get_ydata()) == part.area.tolist()
+    axes = figure.Figure().subplots()
+    against_noise(axes, points[points.technique == "noise addition"], "initial_entropy", "H0")
+    for line, known in zip(axes.lines, range(3), strict=True):
+        part = points[(points.technique == "noise addition") & (points.known == known)]
+        assert list(line.get_xdata()) == [30, 90]
+        assert list(line.get_ydata()) == part.initial_entropy.tolist()
 
 
 def test_pictures_can_be_left_out_and_are_the_same_each_time(staff, tmp_path, capsys):

@@ -131,6 +131,12 @@ def test_the_seed_decides_and_neither_threads_nor_other_parameters_do(prepared):
     assert not runs.equals(run(prepared, FEW, repetitions=2, seed=4))
 
 
+def test_each_repetition_is_a_release_of_its_own(prepared):
+    runs = run(prepared, FEW, repetitions=4, seed=3)
+    all_known = runs[runs.known == 3]
+    assert (all_known.groupby(["technique", "parameter"]).area.nunique() == 4).all()
+
+
 def test_progress_reaches_the_end(prepared):
     seen = []
     run(prepared, FEW, repetitions=2, seed=3, progress=lambda done, total: seen.append((done, total)))
