@@ -60,10 +60,20 @@ class Prover:
         pair = self._of_two(record) if state == EXACT else None
         if pair is not None:
             return pair
-        found = self._searched(record, state, since, reals)
+        found = self._added_up(record, since) if state == EXACT and reals else None
+        found = found or self._searched(record, state, since, reals)
         if found is None and since < len(standing.answers) and state != EXACT:
             found = self._searched(record, state, len(standing.answers), reals)
         return None if found is None else self._named(found)
+
+    def _added_up(self, record: int, since: int) -> Proved | None:
+        """The equation that the answers known at a time have for the record: there is but one."""
+        standing = self._standing
+        terms = standing.equation_of(record)
+        if not terms or terms[-1][0] >= since or self._digits([number for number, _ in terms]):
+            return None
+        self._without(standing.fixed)
+        return self._claims.by_equation(record, int(standing.truth[record]), terms, standing.truth)
 
     def _searched(self, record: int, state: int, since: int, reals: bool) -> Proved | None:
         """Among the answers known at a time, those about rows that were read put in for their values."""

@@ -19,7 +19,7 @@ from cae_sql.inference.bounds import Solved, intervals
 from cae_sql.inference.standing import EXACT, Standing
 
 Ints = NDArray[np.int64]
-MOST_CELLS = 30_000_000
+MOST_CELLS = 1_000_000
 """Atoms times answers up to which all intervals are worked out at the end; else those known already count."""
 
 

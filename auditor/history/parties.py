@@ -57,6 +57,9 @@ class PartyColumn:
         """How many answers were known after each."""
         self.direct: dict[int, Source] = {}
         """Records whose row was read."""
+        self._seen = 0
+        """`Standing.changes` when it was last looked at."""
+        self._risk: tuple[int, float] | None = None
 
     def copy(self) -> PartyColumn:
         """An independent one that knows the same."""
@@ -86,6 +89,9 @@ class PartyColumn:
         """Find who is located, and note since which statement."""
         standing = self.standing
         standing.assess(seconds, whole)
+        if standing.changes == self._seen:
+            return
+        self._seen = standing.changes
         counts = np.array(self.counts)
         for found, exact, states, since in (
             (self.first, self.exact, standing.by_integers, standing.since_integers),
@@ -95,6 +101,13 @@ class PartyColumn:
             for noted, new in ((found, states != KEEPS), (exact, states == EXACT)):
                 new &= noted < 0
                 noted[new] = places[new]
+
+    def risk(self, codes: NDArray[np.int64]) -> float:
+        """Of the worst class; worked out again only where something has changed."""
+        changes = self.standing.changes
+        if self._risk is None or self._risk[0] != changes:
+            self._risk = changes, worst_risk(self.column, self.standing, codes)
+        return self._risk[1]
 
     @property
     def located(self) -> NDArray[np.bool_]:
@@ -166,10 +179,7 @@ class Party:
             located=sum(int(each.located.sum()) for each in columns),
             exact=sum(int((each.standing.by_integers == EXACT).sum()) for each in columns),
             open=sum(int(each.standing.open.sum()) for each in columns),
-            risk=max(
-                worst_risk(each.column, each.standing, codes)
-                for each, codes in zip(columns, classes, strict=True)
-            ),
+            risk=max(each.risk(codes) for each, codes in zip(columns, classes, strict=True)),
         )
 
 

@@ -24,6 +24,14 @@ class Atoms:
         """How many atoms there are."""
         self._by_atom: tuple[Ints, Ints] | None = None
 
+    @classmethod
+    def of(cls, labels: Ints) -> Atoms:
+        """A partition that is known already: labels 0..count-1, each of somebody."""
+        found = cls(0)
+        found.labels, found._sizes = labels, np.bincount(labels)
+        found.count, found._parents = len(found._sizes), np.arange(len(found._sizes))
+        return found
+
     @property
     def sizes(self) -> Ints:
         """(p,) records in each atom."""

@@ -21,12 +21,15 @@ from typing import Literal
 import numpy as np
 
 from cae_sql.errors import OutOfTime
-from cae_sql.inference.answers import Answer, Ints, Query
+from cae_sql.inference.answers import Answer, Ints
 from cae_sql.inference.bounds import ByPrograms, Exact, Solved, few_intervals
+from cae_sql.inference.framed import Framed
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.programs import constraints, is_world
 from cae_sql.inference.solver import Program
 
+FEW = 4
+"""Answers more than needed that do no harm."""
 SPARE_SECONDS = 2.0
 """For finding out whether fewer answers do than two sums need."""
 SECONDS = 10.0
@@ -70,32 +73,24 @@ class Claims:
     def __init__(self, size: int, top: int, answers: Sequence[Answer]) -> None:
         """Take the answers, in units; they agree with a table on the grid 0 … top."""
         self._size, self._top, self._answers = size, top, answers
+        self._last: Framed | None = None
 
-    def _solved(self, numbers: Sequence[int], record: int) -> tuple[Solved, int]:
-        """The system of some answers, over the records in them, and where the record is."""
-        everybody = self._everybody(numbers, record)
-        local = self._local(numbers, everybody)
-        return Solved(*Knowledge.of(len(everybody), self._top, local)), int(
-            np.searchsorted(everybody, record)
-        )
-
-    def _everybody(self, numbers: Sequence[int], record: int) -> Ints:
-        members = (self._answers[number].members for number in numbers)
-        found: Ints = np.unique(np.concatenate([np.array([record]), *members]))
-        return found
-
-    def _local(self, numbers: Sequence[int], everybody: Ints) -> list[Answer]:
-        chosen = (self._answers[number] for number in numbers)
-        return [replace(answer, members=np.searchsorted(everybody, answer.members)) for answer in chosen]
+    def _framed(self, numbers: Sequence[int], record: int) -> Framed:
+        """These answers over the records in them, or not many more answers that were framed before."""
+        last = self._last
+        fits = last is not None and last.record == record and len(last.numbers) <= 2 * len(numbers) + FEW
+        if last is None or not fits or not last.numbers.issuperset(numbers):
+            last = self._last = Framed(self._size, self._top, self._answers, numbers, record)
+        return last
 
     # --- by reals
 
     def interval(self, numbers: Sequence[int], record: int) -> tuple[Exact, Exact]:
         """The interval that multipliers prove, in units; its ends need not lie on the grid."""
-        system, place = self._solved(numbers, record)
-        atom = int(system.known.atoms.labels[place])
-        least, most = few_intervals(Solved(replace(system.known, extremes=()), system.sums), np.array([atom]))
-        return least[atom], most[atom]
+        framed = self._framed(numbers, record)
+        known, sums, _ = framed.stated(numbers)
+        least, most = few_intervals(Solved(replace(known, extremes=()), sums), np.array([framed.atom]))
+        return least[framed.atom], most[framed.atom]
 
     def by_reals(self, numbers: Sequence[int], record: int, low: Exact, high: Exact) -> Proved | None:
         """A certificate that the value lies in low … high, by two sums; None where these answers have none.
@@ -104,6 +99,23 @@ class Claims:
         grid is a proof by integers, and `on_the_grid`.
         """
         return self._by_sums(numbers, record, low, high, exact=low == high)
+
+    def by_equation(
+        self, record: int, value: int, terms: Sequence[tuple[int, Fraction]], truth: Ints
+    ) -> Proved | None:
+        """A certificate from sums that are known to add up to the record; None where one might be spared.
+
+        Args:
+            record: The record.
+            value: Its value, in units.
+            terms: Number and weight of each sum: Σ weight · sum is the record alone.
+            truth: (n,) the true values in units.
+        """
+        numbers = sorted(number for number, _ in terms)
+        if not self._framed(numbers, record).each_moves(truth, numbers):
+            return None
+        end = End(tuple(sorted(terms)), Fraction(value))
+        return Proved(record, value, value, tuple(numbers), "reals", end, end)
 
     def on_the_grid(self, numbers: Sequence[int], record: int, value: int) -> Proved | None:
         """A certificate that no other grid value lies between two sums; None where answers have none."""
@@ -167,16 +179,16 @@ class Claims:
         return sorted(used)
 
     def _end(self, numbers: Sequence[int], record: int, sign: int) -> End | None:
-        system, place = self._solved(numbers, record)
-        known = replace(system.known, extremes=())
-        atom = int(known.atoms.labels[place])
+        framed = self._framed(numbers, record)
+        stated, sums, row_numbers = framed.stated(numbers)
+        known, atom = replace(stated, extremes=()), framed.atom
         atoms = np.flatnonzero(known.components == known.components[atom])
-        programs = ByPrograms(Solved(known, system.sums), atoms)
+        programs = ByPrograms(Solved(known, sums), atoms)
         column = int(np.searchsorted(atoms, atom))
         box = Fraction(int(known.low[atom] if sign > 0 else known.high[atom]))
         if not len(programs.rows):
             return End((), box)
-        outcome = Program(*constraints(known, atoms, system.sums)).minimise({column: float(sign)})
+        outcome = Program(*constraints(known, atoms, sums)).minimise({column: float(sign)})
         if outcome.status != "optimal":
             return None
         found = programs.multipliers(column, sign, outcome)
@@ -184,20 +196,8 @@ class Claims:
         bound = found.bound - int(known.sizes[atom] - 1) * other
         if (bound - box) * sign <= 0:
             return End((), box)
-        rows = self._rows(known, numbers, self._everybody(numbers, record))
-        terms = zip((rows[row] for row in found.rows), found.weights, strict=True)
+        terms = zip((row_numbers[row] for row in found.rows), found.weights, strict=True)
         return End(tuple(sorted((number, weight) for number, weight in terms if weight)), bound)
-
-    def _rows(self, known: Knowledge, numbers: Sequence[int], everybody: Ints) -> dict[int, int]:
-        """Which answer each independent row is."""
-        lines = {known.matrix[row].tobytes(): row for row in range(len(known.matrix))}
-        found: dict[int, int] = {}
-        for number, answer in zip(numbers, self._local(numbers, everybody), strict=True):
-            if answer.kind == "sum":
-                place = lines.get(known.atoms.row(answer).astype(known.matrix.dtype).tobytes())
-                if place is not None and place not in found:
-                    found[place] = number
-        return found
 
     # --- by integers
 
@@ -241,11 +241,9 @@ class Claims:
         deadline: float,
     ) -> Ints | None:
         """A table (n,) that agrees with the chosen answers and has one of the other values; None: none."""
-        everybody = self._everybody(numbers, record)
-        place = int(np.searchsorted(everybody, record))
-        known, sums = Knowledge.of(len(everybody), self._top, self._local(chosen, everybody))
-        known = known.refined([Query(kind="sum", members=np.array([place]))])
-        atom = int(known.atoms.labels[place])
+        framed = self._framed(chosen, record)
+        known, sums, _ = framed.stated(chosen)
+        atom = framed.atom
         matrix, row_low, row_high, lower, upper = constraints(known, np.arange(known.count), sums)
         whole = np.ones(matrix.shape[1], dtype=np.bool_)
         program = Program(matrix, row_low, row_high, lower, upper, whole)
@@ -262,7 +260,7 @@ class Claims:
             totals = np.rint(outcome.solution[: known.count]).astype(np.int64)
             if not is_world(known, totals, sums):
                 raise OutOfTime("rounding spoils the table that was found")
-            return self._records(known, totals, everybody)
+            return self._records(known, totals, framed.everybody)
         return None
 
     def _records(self, known: Knowledge, totals: Ints, everybody: Ints) -> Ints:

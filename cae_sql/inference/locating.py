@@ -15,7 +15,7 @@ import numpy as np
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.answers import Ints
-from cae_sql.inference.bounds import LARGE, Solved, few_intervals, intervals
+from cae_sql.inference.bounds import Solved, few_intervals
 from cae_sql.inference.programs import MOST_NODES, TOLERANCE, ComponentProgram, is_world
 from cae_sql.inference.runs import Effort, Runs
 from cae_sql.inference.search import search
@@ -28,12 +28,6 @@ WORLDS = 96
 """Tables kept beside the true one."""
 NODES = 20_000
 """Search nodes for one integer program about two values; of others `MOST_NODES`."""
-AT_ONCE = 48
-"""Atoms of large systems that programs are asked about after one statement; the others wait until the end."""
-SMALL = 400
-"""In systems of more atoms integer programs are asked about few records only."""
-SEVERAL = 24
-"""So many count as few."""
 ENOUGH_MOVES = 2_000_000
 """Moves tried in walks."""
 
@@ -56,17 +50,13 @@ class _Noting(Runs):
 class Locating:
     """Finds out who is located; what it finds goes into the standing, for the first record of each atom."""
 
-    def __init__(self, standing: Standing, deadline: float, whole: bool) -> None:
+    def __init__(self, standing: Standing, deadline: float) -> None:
         """Take a standing as it is.
 
         Args:
-            standing: What is known; what is found out goes there.
+            standing: What is known, of few atoms; what is found out goes there.
             deadline: `time.monotonic()` at which integer programs end.
-            whole: Whether everybody is looked at; else, in large systems, those near to the last answers.
         """
-        self._whole = whole
-        self.skipped = np.zeros(len(standing.truth), dtype=np.bool_)
-        """(n,) first records of atoms that were not looked at."""
         self.standing, self.known = standing, standing.known
         self.totals: Ints = self.known.totals(standing.truth[None])[0]
         self.first: Ints = self.known.members[0][self.known.members[1][:-1]]
@@ -89,46 +79,15 @@ class Locating:
                 break
             runs.absorb(self.known.totals(world[None])[0])
         runs.noted.clear()
-        if len(runs.short) and (self.known.count <= SMALL or len(runs.short) < SEVERAL):
+        if len(runs.short):
             runs.by_moves()
-        waiting = self._without_wide(self._waiting())
+        waiting = self._waiting()
         if len(waiting):
             self._by_reals(waiting)
-            undecided = waiting[standing.by_integers[self.first[waiting]] != EXACT]
-            if self.known.count > SMALL and len(undecided) > SEVERAL:
-                standing.open[self.first[undecided]] = standing.by_integers[self.first[undecided]] == KEEPS
-            else:
-                for atom in undecided.tolist():
-                    self._on_the_grid(atom)
+            for atom in waiting[standing.by_integers[self.first[waiting]] != EXACT].tolist():
+                self._on_the_grid(atom)
         for totals in runs.noted[-WORLDS // 2 :]:
             self._keep(totals)
-
-    def _without_wide(self, waiting: Ints) -> Ints:
-        """In large systems those whose interval a point inside does not show to be wide; others are open."""
-        standing, first = self.standing, self.first
-        if self.known.count <= SMALL or len(waiting) < SEVERAL:
-            return waiting
-        keeps = standing.by_integers[first[waiting]] == KEEPS
-        # one unit more than needed, since what is reached need not be on the grid
-        need = np.where(keeps, standing.standard.need, 1) + 1
-        wide = standing.middle.keep(self.known, self.totals, waiting, need)
-        wide &= standing.by_reals[first[waiting]] >= standing.by_integers[first[waiting]]
-        standing.open[first[waiting[wide & keeps]]] = True
-        left: Ints = waiting[~wide]
-        return left if self._whole else self._nearest(left)
-
-    def _nearest(self, atoms: Ints) -> Ints:
-        """Those in the smallest of the last answers; the others are left for later."""
-        distance = np.full(self.known.count, np.inf)
-        for answer in self.standing.answers[self.standing.before :]:
-            inside = self.known.atoms.labels[answer.members]
-            distance[inside] = np.minimum(distance[inside], len(answer.members))
-        order = np.argsort(distance[atoms], kind="stable")
-        most = AT_ONCE if self.known.count <= LARGE else 0
-        self.skipped[self.first[atoms[order[most:]]]] = True
-        self.standing.open[self.first[atoms[order[most:]]]] = True
-        found: Ints = np.sort(atoms[order[:most]])
-        return found
 
     def _waiting(self) -> Ints:
         """The atoms that something is still to be found out about."""
@@ -161,28 +120,13 @@ class Locating:
                 self._bounded(Solved(replace(known, extremes=()), solved.sums), located, reals=True)
 
     def _bounded(self, solved: Solved, atoms: Ints, reals: bool) -> None:
-        wanted = np.zeros(solved.known.count, dtype=np.bool_)
-        wanted[atoms] = True
-        if solved.known.count <= LARGE:
-            least, most = few_intervals(solved, atoms, self._seen)
-        else:
-            least, most = intervals(solved, wanted)
-            self._note_support(solved)
+        least, most = few_intervals(solved, atoms, self._seen)
         for atom in atoms.tolist():
             record = int(self.first[atom])
             self._note(record, ceil(least[atom]), floor(most[atom]))
             if reals:
                 state = state_by_reals(least[atom], most[atom], self.state)
                 self.standing.by_reals[record] = max(int(self.standing.by_reals[record]), state)
-
-    def _note_support(self, solved: Solved) -> None:
-        """Of large systems: which answers the bounds were proved by."""
-        standing = self.standing
-        for programs in solved.programs.values():
-            for (column, _), found in programs.proofs.items():
-                record = int(self.first[programs.atoms[column]])
-                used = standing.support.setdefault(record, set())
-                used.update(standing.row_answers[row] for row in found.rows)
 
     def _seen(self, atoms: Ints, found: Floats) -> None:
         """A solution of a linear program: where it is whole it is a table."""

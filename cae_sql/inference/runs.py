@@ -131,9 +131,10 @@ class Runs:
         up, down = rooms(known, totals, pins)
         rise, fall = np.zeros_like(up), np.zeros_like(up)
         ranges(*known.directions, up, down, rise, fall)
-        self._extend(totals, pins, rise, fall)
+        self.extend(totals, pins, rise, fall)
 
-    def _extend(self, totals: Ints, pins: Pins, rise: Ints, fall: Ints) -> None:
+    def extend(self, totals: Ints, pins: Pins, rise: Ints, fall: Ints) -> None:
+        """Learn that the totals take every value from `totals - fall` to `totals + rise` while pins stay."""
         known = self.knowledge
         join(self.total_low, self.total_high, totals - fall, totals + rise)
         loose = known.sizes - pins.count
@@ -224,7 +225,7 @@ class Runs:
             up, down = rooms(self.knowledge, totals, pins)
             least, most = np.zeros_like(up), np.zeros_like(up)
             shift = roam(*moves, up, down, least, most, ROAM_STEPS * len(up), seed + turn)
-            self._extend(totals, pins, most, -least)
+            self.extend(totals, pins, most, -least)
             self.absorb(totals + shift, keep=turn < ROAMS - 1)
         return True
 

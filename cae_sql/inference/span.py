@@ -49,7 +49,8 @@ class Span:
         )
         self.rank = 0
         """Independent sums taken."""
-        self._rows: list[Query] = []
+        self.rows: list[Query] = []
+        """Them, in order."""
         self._weighted: list[int] = []
         """Sums with coefficients other than 1."""
         self._pivots: Ints = np.zeros(FIRST, dtype=np.int64)
@@ -71,7 +72,7 @@ class Span:
         for name, value in self.__dict__.items():
             if isinstance(value, np.ndarray):
                 setattr(twin, name, value.copy())
-        twin._rows, twin._weighted = list(self._rows), list(self._weighted)
+        twin.rows, twin._weighted = list(self.rows), list(self._weighted)
         return twin
 
     def holds(self, query: Query) -> bool:
@@ -178,7 +179,7 @@ class Span:
 
     def _beyond_one(self, row: int, records: Ints) -> Ints:
         """Coefficients of some records in a sum, less the 1 that their bit stands for."""
-        query = self._rows[row]
+        query = self.rows[row]
         places = np.minimum(np.searchsorted(query.members, records), len(query.members) - 1)
         inside = query.members[places] == records
         found: Ints = np.where(inside, self._weights_of(query)[places] - 1, 0)
@@ -197,7 +198,7 @@ class Span:
         self._asked[row] = self._by_part(query)
         if query.coefficients is not None:
             self._weighted.append(row)
-        self._rows.append(query)
+        self.rows.append(query)
         self.rank += 1
 
     def _reserve(self) -> None:
@@ -219,14 +220,14 @@ class Span:
         most = sum(abs(int(weight * common)) * self._largest(row) for row, weight in found)
         total = np.zeros(len(self._names), dtype=np.int64 if most < 2**62 else object)
         for row, weight in found:
-            query = self._rows[row]
+            query = self.rows[row]
             own = 1 if query.coefficients is None else query.coefficients.astype(total.dtype)
             total[query.members] += int(weight * common) * own
         total[record] -= common
         return not total.any()
 
     def _largest(self, row: int) -> int:
-        coefficients = self._rows[row].coefficients
+        coefficients = self.rows[row].coefficients
         return 1 if coefficients is None else int(np.abs(coefficients).max())
 
 

@@ -1,9 +1,10 @@
 """Who has been located by true answers, answer by answer: for whoever has the true table and looks back.
 
 A gate asks who *would* be located, and may not look at the values. Here they are given, so the true table is
-a world that agrees with every answer; moves from it show at once who keeps the standard. Programs are asked
-only about those whom no world found so far shows to keep it, and each world found is kept as long as later
-answers agree with it. What is located stays so: knowledge only grows.
+a world that agrees with every answer; moves from it show at once who keeps the standard. Small systems are
+looked at after each answer (`locating`). In large ones each answer shows who is located by equations alone,
+or by one sum after the other; everybody is looked at now and then (`survey`), and who is found then gets the
+time when it was first so. What is located stays so: knowledge only grows.
 
 Source: `mathematics.md`, 2 and 4.
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from fractions import Fraction
 from math import ceil, floor
 from typing import Any
 
@@ -20,25 +21,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.inference.answers import Answer, Ints, Query
-from cae_sql.inference.bounds import LARGE, Exact
-from cae_sql.inference.combination import Combinations
+from cae_sql.inference.bounds import Exact
 from cae_sql.inference.judging import Standard
 from cae_sql.inference.knowledge import Knowledge
-from cae_sql.inference.middle import Middle
-from cae_sql.inference.sieves import Sifted
+from cae_sql.inference.narrowing import narrow
 from cae_sql.inference.since import Judge, Since
+from cae_sql.inference.stated import Stated
 
 KEEPS, APPROXIMATE, EXACT = 0, 1, 2
 """What is known of a record: it keeps the standard as far as known, less remains, one value remains."""
 SECONDS = 60.0
 """For the integer programs after one statement; who is left then is open."""
-SMALL, LARGE_SECONDS = 400, 3.0
-"""Systems of more atoms than this are too large to be stated whole, and time helps them little."""
-GROWTH = 1.25
+GROWTH = 1.5
 """Large systems are looked at whenever there are so many times the answers of the last time."""
 MOST_ALONE = 256
 """Answers about one record alone up to which each has a row; with more they are taken out of the sums."""
-_ENDS = ("by_integers", "by_reals", "low", "high", "since_integers", "since_reals", "open", "looked")
+_ENDS = (
+    *("by_integers", "by_reals", "low", "high", "least", "most"),
+    *("since_integers", "since_reals", "open", "looked"),
+)
 
 
 def state_of(values: Ints, standard: Standard) -> int:
@@ -73,9 +74,9 @@ class Standing:
             standard: What everybody must keep; its insiders are not looked at.
         """
         self.truth, self.top, self.standard = truth.astype(np.int64), top, standard
-        self.known = Knowledge.nothing(len(truth), top)
+        self._stated = Stated(self.truth, top)
         self.answers: list[Answer] = []
-        """Independent ones, in order."""
+        """Those that others do not settle, in order."""
         self.row_answers: list[int] = []
         """Which answer each row of the matrix is."""
         size = len(truth)
@@ -86,6 +87,9 @@ class Standing:
         self.low: Ints = np.zeros(size, dtype=np.int64)
         """(n,) least value that is proved, in units; not always the greatest that could be."""
         self.high: Ints = np.full(size, top, dtype=np.int64)
+        self.least: Ints = np.zeros(size, dtype=np.int64)
+        """(n,) the same as far as boxes and one sum after the other prove it, over the reals too."""
+        self.most: Ints = self.high.copy()
         self.since_integers: Ints = np.zeros(size, dtype=np.int64)
         """(n,) how many answers were known when the state by integers was first what it is."""
         self.since_reals: Ints = np.zeros(size, dtype=np.int64)
@@ -97,19 +101,22 @@ class Standing:
         self.open: NDArray[np.bool_] = np.zeros(size, dtype=np.bool_)
         """(n,) neither shown to be located nor shown to keep the standard, in the time there was."""
         self.looked: Ints = np.zeros(size, dtype=np.int64)
-        """(n,) how many answers were known when a record was last looked at."""
+        """(n,) with how many answers it was last shown what a record's state is."""
         self.before = 0
         """How many answers were known at the last look."""
         self.support: dict[int, set[int]] = {}
-        """Answers that proved an end of an interval in large systems, by the first record of an atom."""
-        self._combinations: tuple[Knowledge, Combinations] | None = None
+        """Answers that bear on an end of an interval in large systems, by record."""
         self._next = 0
         """From how many on a large system is looked at again."""
         self.worlds: NDArray[np.int64] = np.zeros((0, size), dtype=np.int64)
         """(w, n) tables that agree with all answers, kept because they show who keeps the standard."""
-        self.middle = Middle(size)
-        """A table of reals inside all that is known."""
-        self._sifted = Sifted()
+        self.changes = 0
+        """Counts changes of what is known of records."""
+
+    @property
+    def known(self) -> Knowledge:
+        """What the answers amount to, over those who are not fixed."""
+        return self._stated.known
 
     def copy(self) -> Standing:
         """An independent one that knows the same."""
@@ -119,7 +126,7 @@ class Standing:
         twin.alone, twin.support = dict(self.alone), dict(self.support)
         for name in (*_ENDS, "fixed", "worlds"):
             setattr(twin, name, getattr(self, name).copy())
-        twin._sifted, twin.middle = Sifted(), self.middle.copy()
+        twin._stated = self._stated.copy()
         return twin
 
     @classmethod
@@ -137,10 +144,7 @@ class Standing:
             standing._append(query, int(query.of(standing.truth)))
         for name, kept in states.items():
             setattr(standing, name, kept.copy())
-        if standing.fixed.any():
-            apart = Query(kind="sum", members=np.flatnonzero(standing.fixed))
-            standing.known = standing.known.refined([apart])
-        standing._again(standing.answers)
+        standing._state_again()
         standing.before = len(standing.answers)
         return standing
 
@@ -160,13 +164,18 @@ class Standing:
         if (self.by_reals == EXACT).all():
             return []
         values = [int(query.of(self.truth)) for query in queries]
-        new = [place for place, query in enumerate(queries) if not self._spanned(query)]
+        new = [
+            place
+            for place, query in enumerate(queries)
+            if len(query.members) > 1 or int(query.members[0]) not in self.alone
+        ]
         single = [place for place in new if len(queries[place].members) == 1]
         kept = self._fix(queries, values, single) if len(single) + len(self.alone) > MOST_ALONE else []
         taken = set(kept)
         kept += self._take(queries, values, [place for place in new if place not in taken])
-        if kept:
-            self._sifted = Sifted()
+        if self._stated.large:
+            self.worlds = self.worlds[:0]
+        elif kept:
             agree = np.ones(len(self.worlds), dtype=np.bool_)
             for place in kept:
                 agree &= queries[place].of(self.worlds) == values[place]
@@ -174,48 +183,41 @@ class Standing:
         return kept
 
     def _take(self, queries: Sequence[Query], values: Sequence[int], new: Sequence[int]) -> list[int]:
-        reduced = {place: self._reduced(queries[place]) for place in new}
-        fresh = [query for query in reduced.values() if query is not None]
+        there = [(place, self._reduced(queries[place])) for place in new]
+        fresh = [(place, query) for place, query in there if query is not None]
         if not fresh:
             return []
-        kept: list[int] = []
-        known = self.known.refined(fresh, self._room(self.known))
-        room = self._room(known)
-        for place, query in reduced.items():
-            if query is None:
-                continue
-            if query.kind == "sum":
-                known, independent = known.with_sum(query, room)
-                if not independent:
-                    continue
+        answers = [query.answered(int(query.of(self.truth))) for _, query in fresh]
+        answers = [
+            answer if answer.kind == "sum" else answer.answered(values[place])
+            for answer, (place, _) in zip(answers, fresh, strict=True)
+        ]
+        by_others = [
+            self._by_fixed(queries[place], answer) for answer, (place, _) in zip(answers, fresh, strict=True)
+        ]
+        kept = self._stated.take(answers, by_others)
+        for each in kept:
+            place = fresh[each][0]
+            if queries[place].kind == "sum":
                 self.row_answers.append(len(self.answers))
-            else:
-                before = known
-                known = self._with_extreme(known, queries[place], query, values[place])
-                if _same(before, known):
-                    continue
-            kept.append(place)
             self._append(queries[place], values[place])
-        self.known = known
-        return kept
+            if self._stated.large:
+                self._note(narrow(answers[each], self.least, self.most), {len(self.answers) - 1})
+        if kept and self._stated.large:
+            self._note_settled()
+        return [fresh[each][0] for each in kept]
 
     def _append(self, query: Query, value: int) -> None:
         if len(query.members) == 1:
             self.alone.setdefault(int(query.members[0]), len(self.answers))
         self.answers.append(query.answered(value))
 
-    def _with_extreme(self, known: Knowledge, asked: Query, query: Query, value: int) -> Knowledge:
-        """An extreme over those that are not fixed; where one that is has it, nobody else needs to."""
-        gone = np.setdiff1d(asked.members, query.members, assume_unique=True)
-        if not len(gone) or not (self.truth[gone] == value).any():
-            return known.with_extreme(query, value)
-        atoms = np.unique(known.atoms.labels[query.members])
-        low, high = known.low.copy(), known.high.copy()
-        if query.kind == "max":
-            high[atoms] = np.minimum(high[atoms], value)
-        else:
-            low[atoms] = np.maximum(low[atoms], value)
-        return replace(known, low=low, high=high)
+    def _by_fixed(self, asked: Query, answer: Answer) -> bool:
+        """Whether somebody who is fixed attains an extreme."""
+        if answer.kind == "sum" or len(asked.members) == len(answer.members):
+            return False
+        gone = asked.members[self.fixed[asked.members]]
+        return bool((self.truth[gone] == int(answer.value)).any())
 
     def _reduced(self, query: Query) -> Query | None:
         """A query over those that are not fixed; None where nobody is left."""
@@ -235,100 +237,127 @@ class Standing:
             if record not in self.alone:
                 self._append(queries[place], values[place])
                 kept.append(place)
-        self.fixed[list(self.alone)] = True
-        self.by_reals[self.fixed] = self.by_integers[self.fixed] = EXACT
-        self.low[self.fixed] = self.high[self.fixed] = self.truth[self.fixed]
-        for record in np.flatnonzero(self.fixed).tolist():
-            if not self.since_reals[record]:
-                self.since_reals[record] = self.since_integers[record] = self.alone[record] + 1
-        answers, self.answers, self.row_answers = self.answers, [], []
-        apart = Query(kind="sum", members=np.flatnonzero(self.fixed))
-        self.known = Knowledge.nothing(len(self.truth), self.top).refined([apart])
-        alone = dict(self.alone)
-        self._again(answers)
-        self.answers, self.alone = answers, alone
+        fixed = np.array(list(self.alone), dtype=np.int64)
+        self.fixed[fixed] = True
+        self.by_reals[fixed] = self.by_integers[fixed] = EXACT
+        for ends in (self.low, self.high, self.least, self.most):
+            ends[fixed] = self.truth[fixed]
+        for record in fixed[self.since_reals[fixed] == 0].tolist():
+            self.since_reals[record] = self.since_integers[record] = self.alone[record] + 1
+        self.changes += 1
+        self._state_again()
         return kept
 
-    def _again(self, answers: Sequence[Answer]) -> None:
-        """State earlier answers anew, all at once."""
-        reduced = [(number, self._reduced(answer)) for number, answer in enumerate(answers)]
+    def _state_again(self) -> None:
+        """State all answers anew, over those who are not fixed."""
+        self._stated, self.row_answers = Stated(self.truth, self.top), []
+        if self.fixed.any():
+            self._stated.set_apart(np.flatnonzero(self.fixed))
+        reduced = [(number, self._reduced(answer)) for number, answer in enumerate(self.answers)]
         there = [(number, query) for number, query in reduced if query is not None]
-        known = self.known.refined([query for _, query in there])
-        room = self._room(known)
+        stated = []
         for number, query in there:
-            if query.kind == "sum":
-                known, independent = known.with_sum(query, room)
-                if independent:
-                    self.row_answers.append(number)
-            else:
-                known = self._with_extreme(known, answers[number], query, int(answers[number].value))
-        self.known = known
+            own = query.of(self.truth) if query.kind == "sum" else self.answers[number].value
+            stated.append(query.answered(int(own)))
+        by_others = [
+            self._by_fixed(self.answers[number], answer)
+            for (number, _), answer in zip(there, stated, strict=True)
+        ]
+        for place in self._stated.take(stated, by_others):
+            if stated[place].kind == "sum":
+                self.row_answers.append(there[place][0])
 
-    def _spanned(self, query: Query) -> bool:
-        """Whether a sum is seen to be settled linearly, without refining anything."""
-        if len(query.members) == 1 and int(query.members[0]) in self.alone:
-            return True
-        if self.fixed[query.members].any():
-            return False  # who is left of them decides
-        return query.kind == "sum" and self._sifted.spans(self.known, query)
+    # --- what each answer of a large system shows
 
-    def _totals(self, known: Knowledge) -> Ints:
-        totals: Ints = known.totals(self.truth[None])[0]
-        return totals
+    def _note(self, records: Ints, answers: set[int]) -> None:
+        """What it means that bounds of some records have become narrower with the last answer."""
+        if not len(records):
+            return
+        self.changes += 1
+        self.low[records] = np.maximum(self.low[records], self.least[records])
+        self.high[records] = np.minimum(self.high[records], self.most[records])
+        for record in records[self.most[records] - self.least[records] < self.standard.need].tolist():
+            self.support[record] = self.support.get(record, set()) | answers
+            state = state_of(np.arange(self.least[record], self.most[record] + 1), self.standard)
+            self._rise(record, state, len(self.answers))
 
-    def _room(self, known: Knowledge) -> NDArray[np.float64]:
-        return known.room(self._totals(known)[None])
+    def _note_settled(self) -> None:
+        """The records that equations alone leave one value, and since which answer."""
+        settled = self._stated.span.settled()
+        for record in settled[self.by_reals[settled] != EXACT].tolist():
+            rows = self._stated.span.combination(record)
+            if rows:
+                self.changes += 1
+                for ends in (self.low, self.high, self.least, self.most):
+                    ends[record] = self.truth[record]
+                self._rise(record, EXACT, self.row_answers[rows[-1][0]] + 1)
+
+    def _rise(self, record: int, state: int, since: int) -> None:
+        """A record's state is at least this, by reals too, since so many answers."""
+        if state > self.by_reals[record]:
+            self.by_reals[record], self.since_reals[record] = state, since
+        if state > self.by_integers[record]:
+            self.by_integers[record], self.since_integers[record] = state, since
+            self.open[record] = False
 
     # --- who is located
 
     def assess(self, seconds: float = SECONDS, whole: bool = False) -> None:
         """Find who is located now.
 
-        In large systems only records near to the last answers are looked at, unless all are asked for.
-        Whoever is found later than that gets the time when it first was so all the same.
+        Large systems are looked at now and then, unless all are asked for. Whoever is found later gets the
+        time when it was first so all the same.
 
         Args:
-            seconds: For integer programs; linear ones are not limited.
+            seconds: For programs, in large systems linear ones too.
             whole: Whether everybody is looked at.
         """
         from cae_sql.inference.locating import Locating
+        from cae_sql.inference.survey import Survey
 
-        if not whole and self.known.count > SMALL and len(self.answers) < self._next:
-            return  # whoever is found later gets the time when it first was so
+        large = self._stated.large
+        if large and not whole and len(self.answers) < self._next:
+            return
         self._next = int(len(self.answers) * GROWTH) + 1
-        before = self.by_integers.copy(), self.by_reals.copy()
-        allowed = seconds if self.known.count <= SMALL else min(seconds, LARGE_SECONDS)
-        look = Locating(self, time.monotonic() + allowed, whole)
+        before = [getattr(self, name).copy() for name in ("by_integers", "by_reals", "low", "high")]
+        deadline = time.monotonic() + seconds
+        look = Survey(self, deadline, whole) if large else Locating(self, deadline)
         look.run()
         loose, labels = ~self.fixed, self.known.atoms.labels
         first = self.known.members[0][self.known.members[1][:-1]]
-        skipped = look.skipped
-        for ends in (self.by_integers, self.by_reals, self.low, self.high, self.open, skipped):
+        for ends in (self.by_integers, self.by_reals, self.low, self.high, self.least, self.most, self.open):
             ends[loose] = ends[first][labels][loose]
         now = len(self.answers)
         integers, reals = self.by_integers != before[0], self.by_reals != before[1]
         self.since_integers[integers], self.since_reals[reals] = now, now
-        late = (self.looked < self.before) & loose
-        self._look_back(np.flatnonzero(integers & late), np.flatnonzero(reals & late), look.state)
-        self.looked[~skipped] = now
+        late = (self.looked < now - 1) if large else (self.looked < self.before)
+        late &= loose
+        self._look_back(np.flatnonzero(integers & late), np.flatnonzero(reals & late))
+        self.looked[~self.open] = now
         self.before = now
+        after = (self.by_integers, self.by_reals, self.low, self.high)
+        if not all(np.array_equal(a, b) for a, b in zip(after, before, strict=True)):
+            self.changes += 1
+
+    def equation_of(self, record: int) -> list[tuple[int, Fraction]]:
+        """The answers that add up to a record, with their weights; none where none do, or some are fixed."""
+        if self.by_reals[record] != EXACT or self.fixed.any():
+            return []
+        rows = self._stated.span.combination(record)
+        return [(self.row_answers[row], weight) for row, weight in rows]
 
     def support_of(self, record: int) -> list[int]:
         """Answers that suffice for a record's interval in a large system, as far as they are known."""
-        atom = int(self.known.atoms.labels[record])
         if self.by_reals[record] == EXACT:
-            if self._combinations is None or self._combinations[0] is not self.known:
-                self._combinations = self.known, Combinations(self.known)
-            rows = self._combinations[1].of(atom)
+            rows = self._stated.span.combination(record)
             if rows:
-                return sorted(self.row_answers[row] for row in rows)
-        first = int(self.known.members[0][self.known.members[1][atom]])
-        return sorted(self.support.get(first, ()))
+                return sorted(self.row_answers[row] for row, _ in rows)
+        return sorted(self.support.get(record, ()))
 
-    def _look_back(self, integers: Ints, reals: Ints, state_of: Callable[[Ints], int]) -> None:
+    def _look_back(self, integers: Ints, reals: Ints) -> None:
         """When records were located, by integers and by reals, that have not been looked at since."""
         back = Since(len(self.truth), self.top, self.answers)
-        large = self.known.count > LARGE
+        large = self._stated.large
 
         def since(record: int, state: int, judge: Judge) -> int:
             before, now = int(self.looked[record]), len(self.answers)
@@ -336,11 +365,14 @@ class Standing:
                 return back.by_few(record, state, judge, before, now, self.support_of(record))
             return back.by_reals(record, state, judge, before, now)
 
+        def values_mean(values: Ints) -> int:
+            return state_of(values, self.standard)
+
         def by_reals(least: Exact, most: Exact) -> int:
-            return state_by_reals(least, most, state_of)
+            return state_by_reals(least, most, values_mean)
 
         def on_the_grid(least: Exact, most: Exact) -> int:
-            return state_of(np.arange(ceil(least), floor(most) + 1))
+            return values_mean(np.arange(ceil(least), floor(most) + 1))
 
         for record in reals.tolist():
             self.since_reals[record] = since(record, int(self.by_reals[record]), by_reals)
@@ -352,12 +384,3 @@ class Standing:
             elif self.by_reals[record] != KEEPS:
                 # where rounding does not show it, integer programs do: known from now on
                 self.since_integers[record] = since(record, state, on_the_grid)
-
-
-def _same(before: Knowledge, after: Knowledge) -> bool:
-    """Whether an extreme has taught nothing."""
-    return (
-        np.array_equal(before.low, after.low)
-        and np.array_equal(before.high, after.high)
-        and before.extremes == after.extremes
-    )

@@ -1,0 +1,136 @@
+"""What a standing says of records is what enumeration of all tables says, in small systems and as in large ones."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cae_sql.inference import stated
+from cae_sql.inference.answers import Query
+from cae_sql.inference.irreducible import Claims
+from cae_sql.inference.judging import Standard
+from cae_sql.inference.standing import APPROXIMATE, EXACT, KEEPS, Standing
+
+TOP, NEED = 3, 2
+
+
+@st.composite
+def asked(draw: st.DrawFn) -> Query:
+    members = np.array(draw(st.lists(st.integers(0, 4), min_size=1, max_size=5, unique=True).map(sorted)))
+    kind = draw(st.sampled_from(["sum", "sum", "sum", "sum", "max", "min"]))
+    weights = None
+    if kind == "sum" and draw(st.integers(0, 3)) == 0:
+        weights = np.array([draw(st.sampled_from([-2, -1, 1, 2, 3])) for _ in members])
+    return Query(kind=kind, members=members, coefficients=weights)  # type: ignore[arg-type]
+
+
+def remaining(truth: list[int], queries: list[Query]) -> list[set[int]]:
+    """All values that each record has in some table that gives the same answers."""
+    tables = np.array(list(product(range(TOP + 1), repeat=len(truth))))
+    for query in queries:
+        tables = tables[query.of(tables) == query.of(np.array(truth))]
+    return [set(tables[:, record].tolist()) for record in range(len(truth))]
+
+
+def state(values: set[int]) -> int:
+    if len(values) == 1:
+        return EXACT
+    width = max(values) - min(values)
+    return KEEPS if width >= NEED and width == len(values) - 1 else APPROXIMATE
+
+
+@settings(max_examples=150)
+@given(
+    truth=st.lists(st.integers(0, TOP), min_size=5, max_size=5),
+    queries=st.lists(asked(), min_size=1, max_size=6),
+    between=st.booleans(),
+)
+def test_as_a_large_system_nobody_is_located_wrongly_and_nobody_said_to_be_safe_who_is_not(
+    truth: list[int], queries: list[Query], between: bool
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stated, "SMALL", 0)
+        standing = Standing(np.array(truth), TOP, Standard(NEED))
+        for query in queries:
+            standing.add([query])
+            if between:
+                standing.assess(5.0)
+        standing.assess(5.0, whole=True)
+    left = remaining(truth, queries)
+    for record, values in enumerate(left):
+        assert standing.low[record] <= min(values)
+        assert standing.high[record] >= max(values)
+        assert standing.by_reals[record] <= state(values)
+        if standing.by_integers[record] == KEEPS:
+            assert standing.open[record] or state(values) == KEEPS
+        else:
+            assert standing.by_integers[record] == state(values) or state(values) == EXACT
+            # never before, at the latest when enumeration says so by the same words
+            since = int(standing.since_integers[record])
+            told = [query for query in standing.answers[:since]]
+            assert state(remaining(truth, told)[record]) >= standing.by_integers[record]
+
+
+@settings(max_examples=100)
+@given(
+    truth=st.lists(st.integers(0, TOP), min_size=5, max_size=5),
+    queries=st.lists(asked().filter(lambda query: query.kind == "sum"), min_size=1, max_size=6),
+)
+def test_who_is_settled_by_equations_is_found_with_the_answer_that_settles_him(
+    truth: list[int], queries: list[Query]
+) -> None:
+    """Without a look in between; an equation is one whatever the values are, so ranks say when it is there."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stated, "SMALL", 0)
+        standing = Standing(np.array(truth), TOP, Standard(NEED))
+        for query in queries:
+            standing.add([query])
+    rows = np.zeros((len(standing.answers), len(truth)))
+    for row, answer in zip(rows, standing.answers, strict=True):
+        row[answer.members] = 1 if answer.coefficients is None else answer.coefficients
+    for record in range(len(truth)):
+        unit = np.eye(len(truth))[record]
+        since = next(
+            (
+                count
+                for count in range(1, len(rows) + 1)
+                if np.linalg.matrix_rank(np.vstack([rows[:count], unit])) == np.linalg.matrix_rank(rows[:count])
+            ),
+            None,
+        )
+        if since is None:
+            continue
+        assert standing.by_reals[record] == EXACT
+        # bounds may have shown as much before
+        assert standing.since_reals[record] <= since
+        terms = standing.equation_of(record)
+        made = sum(float(weight) * rows[number] for number, weight in terms)
+        assert np.allclose(made, unit)
+        assert terms[-1][0] + 1 == since
+        found = Claims(len(truth), TOP, standing.answers).by_equation(
+            record, truth[record], terms, np.array(truth)
+        )
+        if found is not None:
+            for left_out in found.numbers:
+                kept = [number for number in found.numbers if number != left_out]
+                ends = Claims(len(truth), TOP, standing.answers).interval(kept, record)
+                assert ends[0] < ends[1]
+
+
+@pytest.mark.parametrize("small", [0, 400])
+def test_many_people_in_few_sums_are_all_shown_to_be_safe(
+    small: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stated, "SMALL", small)
+    chance = np.random.default_rng(5)
+    truth = chance.integers(0, 40, 300)
+    standing = Standing(truth, 40, Standard(20))
+    for _ in range(12):
+        standing.add([Query(kind="sum", members=np.flatnonzero(chance.random(300) < 0.4))])
+    standing.assess(10.0, whole=True)
+    assert not standing.by_integers.any()
+    assert not standing.open.any()
