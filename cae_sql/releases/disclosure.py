@@ -240,7 +240,7 @@ def in_order(
 
     Raises:
         InvalidInput: no quasi-identifiers, one text in their place, the sensitive column among them, or as
-            `Distortion.of`.
+            `Distortion.of`; more combinations than fit into memory.
     """
     if isinstance(quasi_identifiers, str) or not quasi_identifiers:
         raise InvalidInput("quasi_identifiers must be a list of at least one column")
@@ -252,7 +252,9 @@ def in_order(
     for name in probabilities:
         if name not in names:
             raise InvalidInput(f"there is a probability for {name!r}, which is neither of {names}")
-    return Distortion.of(probabilities, domains).only(names)
+    found = Distortion.of(probabilities, domains).only(names)
+    found.check_room()
+    return found
 
 
 def _inverted(table: Floats) -> Floats:

@@ -88,7 +88,7 @@ class Distortion:
     """How a table is distorted: its attributes in order, which is also the order of a table's axes.
 
     Raises:
-        InvalidInput: no attributes, or more combinations of values than `LARGEST_TABLE`.
+        InvalidInput: no attributes.
     """
 
     attributes: tuple[Attribute, ...]
@@ -96,6 +96,13 @@ class Distortion:
     def __post_init__(self) -> None:
         if not self.attributes:
             raise InvalidInput("domains must name at least one column")
+
+    def check_room(self) -> None:
+        """Refuse a contingency table that would not fit into memory.
+
+        Raises:
+            InvalidInput: more cells than `LARGEST_TABLE`.
+        """
         if self.cells > LARGEST_TABLE:
             raise InvalidInput(
                 f"the domains have {self.cells:,} combinations of values, more than {LARGEST_TABLE:,}; "
@@ -162,7 +169,12 @@ class Distortion:
         return np.array([_codes(frame, attribute) for attribute in self.attributes])
 
     def table(self, codes: Ints) -> Floats:
-        """The contingency table of coded records, as proportions; its axes are the attributes."""
+        """The contingency table of coded records, as proportions; its axes are the attributes.
+
+        Raises:
+            InvalidInput: as `check_room`.
+        """
+        self.check_room()
         places = np.ravel_multi_index(tuple(codes), self.shape)
         counted = np.bincount(places, minlength=self.cells)
         found: Floats = counted.reshape(self.shape) / codes.shape[1]

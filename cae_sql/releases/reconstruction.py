@@ -155,6 +155,7 @@ def reconstruct(
     """
     distortion = Distortion.of(probabilities, domains)
     distortion.inverse()
+    distortion.check_room()
     return Reconstruction(distortion, len(released), distortion.table(distortion.codes(released)))
 
 

@@ -173,6 +173,13 @@ def test_risks_have_the_frames_index_whatever_the_order() -> None:
     pd.testing.assert_series_equal(risks(frame, kept)[shuffled.index], risks(shuffled, kept))
 
 
+def test_too_many_combinations_are_one_clear_error() -> None:
+    frame = pd.DataFrame({"sex": [1], "zip": [1], "ill": [1]})
+    wide = dict.fromkeys(frame, range(300))
+    with pytest.raises(InvalidInput, match="27,000,000 combinations of values, more than 20,000,000"):
+        attribute_disclosure_risk(frame, QUASI, "ill", {}, wide)
+
+
 @pytest.mark.parametrize(
     ("quasi", "sensitive", "kept", "told"),
     [

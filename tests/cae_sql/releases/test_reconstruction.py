@@ -189,6 +189,7 @@ def test_the_frame_names_every_combination_with_its_estimate() -> None:
         ({"sex": 0.9}, {"sex": ["f", "x"]}, "sex = m is outside of its domain"),
         ({"sex": 0.9}, {"sex": ["f", "m"], "age": [1]}, "no column 'age'"),
         ({}, {}, "at least one column"),
+        ({}, {"sex": range(5000), "ill": range(5000)}, "more than 20,000,000"),
     ],
 )
 def test_what_cannot_be_reconstructed_is_one_clear_error(
