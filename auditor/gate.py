@@ -223,6 +223,11 @@ class Gate:
         """What statements may name."""
         return self._database.schema
 
+    @property
+    def known_columns(self) -> tuple[tuple[str, ...], ...]:
+        """By protected column, the public columns of its table that an intruder is said to know."""
+        return self._knowledge.known_columns
+
     def limit(self, limits: Limits) -> None:
         """Say what a statement may take in the database: seconds, rows and bytes of its result."""
         self._database.limits = limits

@@ -19,7 +19,7 @@ from sqlglot import exp
 from auditor.proxy.protocol.sqlstate import ProtocolError, SqlState
 from auditor.sql import limits
 from auditor.sql.running import LargeResult, Limits, fetch, watched
-from auditor.sql.schema import Column, Table
+from auditor.sql.schema import Column, Table, folded, quoted
 from auditor.sql.understood import NotUnderstood
 
 if TYPE_CHECKING:
@@ -30,6 +30,18 @@ if TYPE_CHECKING:
 SCHEMA = "cae_sql"
 LIMITS = Limits(seconds=30.0, rows=1_000_000, bytes=256 << 20)
 MEMORY = "512MB"
+_FIGURES = {
+    "records": "BIGINT",
+    **dict.fromkeys(("lower", "upper", "initial_entropy", "entropy_at_epsilon", "area", "risk"), "DOUBLE"),
+}
+_HISTORY = tuple(
+    Column(*each)
+    for each in (
+        ("number", "BIGINT"), ("time", "TIMESTAMP WITH TIME ZONE"), ("user", "VARCHAR"), ("sql", "VARCHAR"),
+        ("verdict", "VARCHAR"), ("code", "VARCHAR"), ("check", "BOOLEAN"), ("leak", "BIGINT"),
+        ("risk_before", "DOUBLE"), ("risk_after", "DOUBLE"),
+    )
+)  # fmt: skip
 _NAMED = re.compile(r"\bcae_sql\b", re.IGNORECASE)
 _DENIED = ProtocolError(
     SqlState.INSUFFICIENT_PRIVILEGE,
@@ -44,13 +56,25 @@ _ONLY = ProtocolError(
 
 
 def tables(gate: Gate) -> tuple[Table, ...]:
-    """The two tables as the catalogue shows them to administrators."""
-    with closing(_instance(gate, ("risk", "history"))) as instance:
-        found = []
-        for name in ("risk", "history"):
-            rows = instance.execute(f"DESCRIBE {SCHEMA}.{name}").fetchall()
-            found.append(Table(f"{SCHEMA}.{name}", tuple(Column(str(row[0]), str(row[1])) for row in rows)))
-    return tuple(found)
+    """The two tables as the catalogue shows them to administrators; nothing is worked out for it."""
+    risk = tuple(Column(name, kind) for name, kind in _risk_columns(gate).items())
+    return Table(f"{SCHEMA}.risk", risk), Table(f"{SCHEMA}.history", _HISTORY)
+
+
+def _risk_columns(gate: Gate) -> dict[str, str]:
+    """The columns of `Gate.risk` and their types: what is known, figures, and in front whose they are."""
+    types = {table.name: {each.name: each.type for each in table.columns} for table in gate.schema.tables}
+    found: dict[str, str] = {}
+    for protected, known in zip(gate.schema.protected, gate.known_columns, strict=True):
+        spelled = {folded(name): name for name in types[protected.table]}
+        names = [spelled[folded(name)] for name in known]
+        found |= {name: types[protected.table][name] for name in names} | _FIGURES
+    front = ["column", "table"] if len(gate.schema.protected) > 1 else []
+    for name in [*front, *(["user"] if gate.policy.ledger.scope == "user" else [])]:
+        while name in found:
+            name += "_"
+        found = {name: "VARCHAR", **found}
+    return found
 
 
 def named(sql: str) -> bool:
@@ -91,8 +115,8 @@ def describe(gate: Gate, sql: str, administrator: bool) -> tuple[tuple[str, ...]
     Raises:
         ProtocolError: as `answer`.
     """
-    wanted = _wanted(sql, administrator)
-    with closing(_instance(gate, wanted)) as instance:
+    _wanted(sql, administrator)
+    with closing(_instance(gate)) as instance:
         try:
             relation = instance.sql(sql)
             return tuple(relation.columns), tuple(map(str, relation.types))
@@ -114,8 +138,8 @@ def _wanted(sql: str, administrator: bool) -> tuple[str, ...]:
     return tuple(sorted(wanted))
 
 
-def _instance(gate: Gate, wanted: Sequence[str]) -> duckdb.DuckDBPyConnection:
-    """A database that holds copies of the tables, and is closed to everything else."""
+def _instance(gate: Gate, wanted: Sequence[str] = ()) -> duckdb.DuckDBPyConnection:
+    """A database that holds the tables, those wanted with their rows, and is closed to everything else."""
     frames: dict[str, pd.DataFrame] = {}
     if "risk" in wanted:
         frames["risk"] = gate.risk()
@@ -123,10 +147,15 @@ def _instance(gate: Gate, wanted: Sequence[str]) -> duckdb.DuckDBPyConnection:
         frames["history"] = gate.history()
     instance = duckdb.connect(":memory:", config={"threads": 1, "memory_limit": MEMORY})
     instance.execute(f"CREATE SCHEMA {SCHEMA}")
-    for name, frame in frames.items():
-        instance.register("given", frame)
-        instance.execute(f"CREATE TABLE {SCHEMA}.{name} AS SELECT * FROM given")
-        instance.unregister("given")
+    for table in tables(gate):
+        columns = ", ".join(f"{quoted(each.name)} {each.type}" for each in table.columns)
+        instance.execute(f"CREATE TABLE {table.name} ({columns})")
+        frame = frames.get(table.name.removeprefix(f"{SCHEMA}."))
+        if frame is not None and len(frame):
+            instance.register("given", frame)
+            listed = ", ".join(f"CAST({quoted(each.name)} AS {each.type})" for each in table.columns)
+            instance.execute(f"INSERT INTO {table.name} SELECT {listed} FROM given")
+            instance.unregister("given")
     instance.execute("SET python_enable_replacements = false")
     instance.execute(
         "SET temp_directory = ''; SET enable_external_access = false; SET lock_configuration = true"

@@ -63,8 +63,8 @@ class Login:
             final = self._exchange.finish(event.data)
         except ScramError:
             return wrong
-        if self._user is None:
-            return wrong
+        if self._user is None or self._door.users().get(self._user.name) != self._user:
+            return wrong  # who was removed meanwhile has nothing to show any more
         self._connection.authentication_sasl_final(final)
         if self.startup.database != self._door.database:
             return ErrorFields(

@@ -492,3 +492,27 @@ def test_unknown_user_and_wrong_password_see_the_same_bytes(tmp_path: Path) -> N
                     client.send(CLIENT["SASLInitialResponse"]("SCRAM-SHA-256", b"n,,n=,r=n"))
                     salts.append(client.message()[1].partition(b"s=")[2])
                 assert salts[0] == salts[1]
+
+
+def test_who_is_removed_on_the_way_in_does_not_come_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Begun under the old users file, ended under the new."""
+    from auditor.proxy.users import remove_user
+
+    with running(tmp_path, tls=False) as server, Raw(server.port) as client:
+        real = client.message
+        seen = 0
+
+        def message() -> tuple[bytes, bytes]:
+            nonlocal seen
+            found = real()
+            seen += 1
+            if seen == 2:  # the challenge is there
+                remove_user(users_file(tmp_path), "bob")
+                server.call(server.server.reload)
+                assert until(lambda: server.events("reloaded") != [], 20)
+            return found
+
+        monkeypatch.setattr(client, "message", message)
+        assert b"28P01" in client.log_in("bob", PASSWORD)
