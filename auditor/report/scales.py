@@ -11,6 +11,8 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 _SECONDS = (1, 5, 15, 30, 60, 300, 900, 1800, 3600, 10800, 21600, 43200, 86400, 172800, 604800, 1209600)
+_FRACTIONS = tuple(factor * 10.0**power for power in (-6, -5, -4, -3, -2, -1) for factor in (1, 2, 5))
+"""Of a second, for axes shorter than two."""
 _MONTHS = (1, 2, 3, 6, 12, 24, 60, 120, 240, 600)
 _SHORT = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
@@ -34,6 +36,9 @@ def round_ticks(low: float, high: float, most: int, whole: bool = False) -> list
 def round_times(low: datetime, high: datetime, most: int) -> list[tuple[datetime, str]]:
     """Round times from low to high, at most so many, each with a short label."""
     span = (high - low).total_seconds()
+    for fraction in _FRACTIONS if span < 2 else ():
+        if span / fraction <= most - 1:
+            return _by_fractions(low, high, fraction)
     for seconds in _SECONDS:
         if span / seconds <= most - 1:
             return _by_seconds(low, high, seconds)
@@ -56,6 +61,18 @@ def _by_seconds(low: datetime, high: datetime, step: int) -> list[tuple[datetime
     while (at := midnight + timedelta(seconds=count * step)) <= high:
         found.append((at, label(at)))
         count += 1
+    return found
+
+
+def _by_fractions(low: datetime, high: datetime, step: float) -> list[tuple[datetime, str]]:
+    second, each = low.replace(microsecond=0), round(step * 1e6)
+    digits = 6 - len(str(each)) + 1
+    first = -(-low.microsecond // each)
+    last = ((high - second) // timedelta(microseconds=1)) // each
+    found = []
+    for count in range(first, last + 1):
+        at = second + timedelta(microseconds=count * each)
+        found.append((at, f"{at:%H:%M:%S}.{at.microsecond:06d}"[: 9 + digits]))
     return found
 
 

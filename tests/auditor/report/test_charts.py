@@ -98,6 +98,23 @@ def test_a_log_of_seconds_has_an_axis_of_seconds() -> None:
     assert all(tick.label.startswith("12:00:0") for tick in figure.wide.x_ticks)
 
 
+@pytest.mark.parametrize(
+    "span", [0.00001, 0.0004, 0.02, 0.3, 0.9, 1.0, 1.5, 2.0, 7.0, 70.0, 4_000.0, 90_000.0, 1e7]
+)
+@pytest.mark.parametrize("begin", [0.0, 0.1, 0.95, 59.7])
+def test_ends_and_places_between_them_are_told_apart_on_an_axis_however_short(
+    span: float, begin: float
+) -> None:
+    """A log of a fifth of a second had the same second at both ends."""
+    start = NOON + timedelta(seconds=begin)
+    figure = timed([start, start + timedelta(seconds=span / 3), start + timedelta(seconds=span)])
+    for drawing in (figure.wide, figure.narrow):
+        labels = [tick.label for tick in drawing.x_ticks]
+        assert len(labels) > 1
+        assert len(set(labels)) == len(labels)
+        assert sorted(tick.at for tick in drawing.x_ticks) == [tick.at for tick in drawing.x_ticks]
+
+
 def test_each_party_has_a_line_of_its_own_and_its_last_value() -> None:
     located, risk = timelines(FOUND, None)
     assert [name for _, name in located.legend] == ["everyone", "user anna", "user ben", "user dashboard"]
