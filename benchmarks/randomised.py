@@ -10,8 +10,9 @@ here. `--records train` takes the 30,162 records of Adult's training part instea
 
 The last table has randomised response beside sampling on the scale of paper 000, see `_one_scale.py`.
 
-The time is that of RR-Both on ESGRO, from the original's frame to the released one with probabilities found
-anew for each l, against anatomy, from the frame to its two tables, and the search for an l-diverse table.
+The time is CPU time of RR-Both on ESGRO, from the original's frame to the released one with probabilities
+found anew for each l, against anatomy, from the frame to its two tables, and the search for an l-diverse
+table.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def uncertainties(original: Measured, found: Sequence[Measured]) -> Table:
 
 def seconds(found: Found) -> Table:
     """Sums over all l."""
-    table = Table(title="Time for all l together, ESGRO")
+    table = Table(title="CPU time for all l together, ESGRO")
     for name in found.seconds:
         table.add_column(name, justify="right")
     table.add_row(*(shown(sum(each)) for each in found.seconds.values()))

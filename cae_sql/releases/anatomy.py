@@ -20,6 +20,7 @@ import pandas as pd
 
 from cae_sql.errors import InvalidInput
 from cae_sql.releases.distortion import Distortion, Floats, Ints
+from cae_sql.releases.drawing import generator
 from cae_sql.releases.matching import check_table
 
 
@@ -40,7 +41,7 @@ def anatomise(frame: pd.DataFrame, sensitive: str, ell: int, seed: int) -> pd.Se
 
     Raises:
         InvalidInput: an ell that is no whole number from 2, a bad table, or a value that more than 1/l of the
-            records have, in which case no such groups exist.
+            records have, in which case no such groups exist; a seed that is no whole number >= 0.
     """
     if isinstance(ell, bool) or not isinstance(ell, int | np.integer) or ell < 2:
         raise InvalidInput(f"ell must be a whole number from 2, not {ell!r}")
@@ -52,7 +53,7 @@ def anatomise(frame: pd.DataFrame, sensitive: str, ell: int, seed: int) -> pd.Se
             f"{counts.max()} of {code.size} records have {sensitive} = {values[int(counts.argmax())]}, more "
             f"than one in {ell}: no groups of {ell} different values hold them all"
         )
-    random = np.random.default_rng(seed)
+    random = generator(seed)
     shuffled = random.permutation(code.size)
     order = shuffled[np.argsort(code[shuffled], kind="stable")]
     firsts = np.concatenate([[0], np.cumsum(counts)[:-1]])

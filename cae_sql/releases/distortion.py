@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from cae_sql.errors import InvalidInput
 from cae_sql.measure.distribution import is_number
+from cae_sql.releases.drawing import generator
 from cae_sql.releases.matching import check_table
 
 LARGEST_TABLE = 20_000_000
@@ -229,12 +230,13 @@ def randomise(
         records is untouched too, and so tells who is who to those who know it: shuffle where that matters.
 
     Raises:
-        InvalidInput: as `Distortion.of` and `Distortion.codes`, for the columns that are distorted.
+        InvalidInput: as `Distortion.of` and `Distortion.codes`, for the columns that are distorted; a seed
+            that is no whole number >= 0.
     """
     if not probabilities:
         raise InvalidInput("probabilities must name at least one column")
     distortion = Distortion.of(probabilities, domains).only(probabilities)
-    random = np.random.default_rng(seed)
+    random = generator(seed)
     columns = {}
     for attribute, code in zip(distortion.attributes, distortion.codes(frame), strict=True):
         if attribute.retention < 1:

@@ -79,6 +79,11 @@ def test_the_estimate_keeps_both_margins(found: list[int], seed: int) -> None:
     assert estimate.sum(axis=1) == pytest.approx(table.sum(axis=1))
 
 
+def test_a_seed_that_is_none_is_one_clear_error() -> None:
+    with pytest.raises(InvalidInput, match="seed must be a whole number"):
+        anatomise(pd.DataFrame({"ill": [1, 2]}), "ill", 2, seed=-1)
+
+
 @pytest.mark.parametrize(
     ("frame", "ell", "told"),
     [

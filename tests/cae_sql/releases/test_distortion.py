@@ -125,6 +125,12 @@ def test_what_cannot_be_distorted_is_one_clear_error(
         randomise(frame, probabilities, domains, seed=0)
 
 
+@pytest.mark.parametrize("seed", [None, -1, 1.5, "1"])
+def test_a_seed_that_is_none_is_one_clear_error(seed: Any) -> None:
+    with pytest.raises(InvalidInput, match="seed must be a whole number"):
+        randomise(FRAME, {"age": 0.5}, DOMAINS, seed)
+
+
 def test_columns_without_a_domain_are_named() -> None:
     with pytest.raises(InvalidInput, match="no domain for 'wage'"):
         Distortion.of({}, DOMAINS).only(["wage"])
