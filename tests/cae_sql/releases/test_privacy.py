@@ -126,6 +126,32 @@ def test_a_transform_agrees_with_exact_integers(values: Sequence[int], part: flo
     )
 
 
+def whole_ways(values: int, size: int, total: int) -> int:
+    """Σ_j (−1)^j C(n, j) C(s − kj + n − 1, n − 1): tables of 0 … k − 1 with a sum, however many records."""
+    found, signed, over = 0, 1, total + size - 1
+    ways_without_limit = math.comb(over, size - 1)
+    for j in range(size + 1):
+        found += signed * ways_without_limit
+        if over - values < size - 1:
+            return found
+        signed = -signed * (size - j) // (j + 1)
+        fewer = math.prod(range(over - size + 2 - values, over - size + 2))
+        ways_without_limit = ways_without_limit * fewer // math.prod(range(over - values + 1, over + 1))
+        over -= values
+    return found
+
+
+def test_two_thousand_records_agree_with_exact_integers_to_the_last_digits() -> None:
+    assert [whole_ways(3, 3, s) for s in range(7)] == [ways((0, 1, 2), 3)[s] for s in range(7)]
+    for mean in (1, 8):
+        total = 2_000 * mean
+        counts = [whole_ways(25, 1_999, total - value) for value in range(25)]
+        exact = [float(Fraction(count, sum(counts))) for count in counts]
+        assert record_given_sum(range(25), 2_000, total)[1] == pytest.approx(exact, rel=1e-12)
+        loss = math.log2(25) - entropy(exact)
+        assert privacy_loss(range(25), 2_000, total) == pytest.approx(loss, abs=1e-13)
+
+
 def test_with_ten_thousand_records_the_mean_of_what_is_believed_is_the_released_mean() -> None:
     # records are interchangeable, so E[X | sum] = sum / n: the computation has no use for that
     for total in (100_500, 900_000, 1_300_000, 2_499_990):
