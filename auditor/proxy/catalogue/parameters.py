@@ -69,6 +69,8 @@ def literal(value: object) -> exp.Expr:
         return exp.null()
     if isinstance(value, bool):
         return exp.Boolean(this=value)
+    if isinstance(value, Decimal) and not value.is_finite():
+        return exp.Literal.string(str(value))
     if isinstance(value, int | Decimal):
         return exp.Literal.number(str(value)) if value >= 0 else exp.Neg(this=exp.Literal.number(str(-value)))
     if isinstance(value, str):

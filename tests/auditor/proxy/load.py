@@ -59,7 +59,7 @@ class Size:
     slow: int = 40
     lost: int = 100
     kills: int = 10
-    kept: int = 100_000
+    kept: int = 20_000
     """Rows of the table whose server is killed: it is opened again each time."""
 
 
@@ -263,9 +263,11 @@ def killed(server: Server, kills: int, report: Report) -> None:
                     client.log_in(("ana", "bob")[place % 2], PASSWORD)
                     while not over.is_set():
                         number += 8
-                        sql = f"SELECT SUM(salary) FROM staff WHERE age > {20 + number // 8 % 20}"
-                        if number // 8 % 2:
-                            sql += f" AND id > {number * 97}"
+                        sql = (
+                            f"SELECT SUM(salary) FROM staff WHERE age > {20 + number // 8 % 20}",
+                            f"SELECT COUNT(*) FROM staff WHERE id > {number}",
+                            f"SELECT SUM(salary) FROM staff WHERE id > {number} AND age > {20 + place}",
+                        )[number // 8 % 3]
                         client.send(CLIENT["Query"](sql))
                         said = client.until(b"Z\0\0\0\5")
                         client.until(b"I")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import resource
 import time
 from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -192,3 +194,14 @@ def test_statements_with_pieces_cut_out_give_an_answer_an_error_or_nothing(
     start = data.draw(st.integers(0, len(sql)))
     end = data.draw(st.integers(start, min(len(sql), start + 40)))
     code(sql[:start] + data.draw(st.text(max_size=3)) + sql[end:], "1", "2")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [Decimal("NaN"), Decimal("Infinity"), Decimal("-Infinity"), Decimal("1e999999999"), 10**400,
+     float("nan"), float("-inf"), "\\", "'", b"", [None, [1]], date.max, "x" * 70_000],
+    ids=repr,
+)  # fmt: skip
+def test_any_value_of_a_parameter_gives_an_answer_or_an_error(value: object) -> None:
+    for sql in ("SELECT $1 AS v, relname FROM pg_class", "SELECT relname FROM pg_class WHERE oid = $1"):
+        code(sql, value)
