@@ -6,6 +6,7 @@ and race, with occupation sensitive (paper 004, Section V).
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -181,6 +182,8 @@ def times(
 class Found:
     """Everything that is shown."""
 
+    sizes: Mapping[str, int]
+    """Of the domains of EMGRW."""
     optima: Mapping[tuple[int, str], Optimum | None]
     esgro_optima: Mapping[tuple[int, str], Optimum | None]
     fig_3: Sequence[Measured]
@@ -188,6 +191,13 @@ class Found:
     rivals: Sequence[Measured]
     original: Measured
     seconds: Mapping[str, list[float]]
+
+    def whole_objective(self, ell: int, case: str) -> float:
+        """Π ‖P⁻¹‖² over all attributes of EMGRW, those that are left alone included."""
+        optimum = self.optima[ell, case]
+        assert optimum is not None
+        alone = [size for name, size in self.sizes.items() if name not in optimum.probabilities]
+        return optimum.objective * math.prod(alone)
 
     def plain(self) -> dict[str, Any]:
         """For JSON."""
@@ -234,4 +244,7 @@ def run(
         rivals += compared(esgro, ell, seeds)
         advance()
     original = measured(esgro, "original", 1, [esgro.table], len(esgro.frame))
-    return Found(optima, esgro_optima, fig_3, fig_4, rivals, original, times(esgro, ls, repeats, advance))
+    sizes = dict(zip(emgrw.plain.names, emgrw.plain.shape, strict=True))
+    return Found(
+        sizes, optima, esgro_optima, fig_3, fig_4, rivals, original, times(esgro, ls, repeats, advance)
+    )
