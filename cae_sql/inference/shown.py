@@ -164,10 +164,6 @@ class Showing:
         first = np.where(self.loose > 0, self.down // loose, span)
         last = np.where(self.loose > 0, span - self.up // loose, 0)
         last = np.where(self.loose > 0, np.maximum(last, first), 0)
-        self.pins = pins
-        held = np.where(pins.bottom > 0, 0, span)
-        self.loosely = np.where(self.loose > 0, first, held), np.where(self.loose > 0, last, held)
-        """The same of those who are not held; where all are, of one who is."""
         self.first = np.where(pins.bottom > 0, 0, first)
         self.last = np.where(pins.top > 0, span, last)
         self.span = span
@@ -266,11 +262,8 @@ class Showing:
             ends[:, reserves.single] = 0
             more = np.minimum(ends[:2] + self.slack, 1e9).astype(np.int64)
             rise, fall = rise + more[0], fall + more[1]
-        low, high = np.maximum(self.loosely[0] - fall, 0), np.minimum(self.loosely[1] + rise, self.span)
-        # who is held has a value of his own, which is of this run only where it is next to it
-        low = np.where((self.pins.bottom > 0) & (low <= 1), 0, low)
-        high = np.where((self.pins.top > 0) & (high >= self.span - 1), self.span, high)
-        return self.boxes.low + low, self.boxes.low + high
+        low, high = self.boxes.low, self.boxes.high
+        return np.maximum(low + self.first - fall, low), np.minimum(low + self.last + rise, high)
 
     def _scarce(self, basic: Ints) -> NDArray[np.floating]:
         rooms = np.array([self.down, self.up, *self.left])[:, basic].astype(np.float64)

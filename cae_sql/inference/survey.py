@@ -33,9 +33,11 @@ BASES = 4
 """Bases that are tried one after the other at the end, for whom the first leaves open."""
 FEW_CELLS = 4_000_000
 """Atoms times sums up to which linear programs are stated."""
+LINEAR_SECONDS = 20.0
+"""For linear programs of one system."""
 AT_ONCE = 16
 """Records that programs are asked about between two looks at the time."""
-STEPS = 10_000_000
+STEPS = 30_000_000
 """Moves tried in a walk."""
 DOMAINS = 8
 """A basic atom is no better for more room than so many whole domains."""
@@ -129,11 +131,12 @@ class Survey:
         """Intervals over the reals, then where extremes are answered those in which somebody attains them."""
         known = self.known
         sums = known.matrix @ self.totals
+        deadline = min(self._deadline, time.monotonic() + LINEAR_SECONDS)
         for system in [replace(known, extremes=()), known][: 2 if known.extremes else 1]:
             solved = Solved(system, sums)
             waiting = self._waiting()
             for start in range(0, len(waiting), AT_ONCE):
-                if time.monotonic() > self._deadline:
+                if time.monotonic() > deadline:
                     return
                 atoms = waiting[start : start + AT_ONCE]
                 try:
@@ -183,7 +186,7 @@ def bases_of(center: Center) -> Iterator[Basis]:
 def runs_around(center: Center) -> tuple[Ints, Ints] | None:
     """Runs around the center's table, as `certified_runs` gives them.
 
-    Also where but one record attains an extreme: that one then stays where it is.
+    Also where but one record attains an extreme: nothing is said of that one's atom then.
     """
     boxes, prospect = center.boxes, Prospect(center, [])
     for copies in (2, 1):
@@ -196,6 +199,7 @@ def runs_around(center: Center) -> tuple[Ints, Ints] | None:
         tables = Tables(center.totals, center.totals)
         need = int((boxes.high - boxes.low).max(initial=0))
         low, high = Showing(prospect, boxes, pins, tables, need, 0).runs()
-        held: NDArray[np.bool_] = (pins.count > 0) & (copies == 1) & (pins.count >= boxes.sizes)
+        # two holders can give way to each other; of one and his fellows a walk sees what is between them
+        held: NDArray[np.bool_] = (pins.count > 0) & (copies == 1)
         return np.where(held, boxes.high, low), np.where(held, boxes.high - 1, high)
     return None
