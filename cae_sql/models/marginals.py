@@ -42,7 +42,7 @@ ESTIMATE = 200
 MOST_EXTREMES = 6
 """Extremes of one component that are counted by inclusion and exclusion."""
 LARGEST = 50_000_000
-"""Probabilities that are held at once: 400 MB."""
+"""Probabilities, or coefficients other than 0, that are held at once: 400 MB."""
 MOST_COUNTED = 200_000
 """Values of a box that are counted one by one."""
 _CERTAIN = 1e-7
@@ -146,7 +146,11 @@ class _Windows:
 
 
 def _tilted(known: Knowledge, sums: Ints, windows: _Windows) -> Floats:
-    matrix = sparse.csr_array(known.matrix.astype(np.float64))
+    if np.count_nonzero(known.matrix) > LARGEST:
+        raise InvalidInput(
+            f"{len(known.matrix):,} sums over {known.count:,} groups of records are too many for a model"
+        )
+    matrix = sparse.csr_array(known.matrix).astype(np.float64)
     theta = matrix.T @ multipliers(matrix, known.sizes, sums, of_boxes(known.low, known.high))
     starts = np.arange(windows.count) * windows.width
     first = np.maximum(starts, known.low[:, None])

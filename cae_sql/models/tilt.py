@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from cae_sql.inference.interior import gram
 from cae_sql.models.weights import Floats, Ints, Weighted
 
 STEPS = 200
@@ -96,13 +97,12 @@ def multipliers(
     point, m = np.zeros(matrix.shape[0]), sizes.astype(np.float64)
     if not len(point):
         return point
-    columns = matrix.T.tocsr()
+    columns, by_atom = matrix.T.tocsr(), matrix.tocsc()
     now = moments(columns @ point)
     value = float(m @ now.logs - point @ sums)
     for _ in range(STEPS):
         off = matrix @ (m * now.means) - sums
-        curvature = (matrix * (m * now.variances)) @ matrix.T
-        hessian = curvature.toarray()
+        hessian = gram(by_atom, m * now.variances)
         hessian[np.diag_indices_from(hessian)] += 1e-13 * (1e-300 + np.abs(hessian).max())
         step = np.linalg.lstsq(hessian, off, rcond=1e-15)[0]
         decrement = float(off @ step)
