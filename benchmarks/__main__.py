@@ -85,6 +85,7 @@ LISTED: tuple[Run, ...] = (
     Run("robustness", "robustness"),
     Run("releases", "releases"),
     Run("udfs", "udfs"),
+    Run("randomised", "randomised"),
 )
 RUNS = (
     *LISTED,
