@@ -14,6 +14,7 @@ import typer
 from auditor.cli import show
 from auditor.cli.attacking import attack
 from auditor.cli.auditing import audit
+from auditor.cli.evaluating import evaluate
 from auditor.cli.experiment import experiment
 from auditor.cli.measuring import curve, sql
 from auditor.cli.serving import serve
@@ -220,6 +221,7 @@ app.command()(audit)
 app.command()(sql)
 app.command()(curve)
 app.command()(experiment)
+app.command()(evaluate)
 app.command()(serve)
 app.add_typer(users, name="users")
 

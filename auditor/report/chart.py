@@ -47,6 +47,20 @@ class Bar:
 
 
 @dataclass(frozen=True)
+class Dot:
+    """A marked point and what stands beside it; its style is that of its line."""
+
+    x: float
+    y: float
+    style: int
+    label: Tick
+    """`at` is from the left."""
+    label_y: float
+    kept: bool = False
+    """Drawn full, others hollow."""
+
+
+@dataclass(frozen=True)
 class Drawing:
     """One SVG."""
 
@@ -62,6 +76,7 @@ class Drawing:
     x_title: str = ""
     lines: Sequence[Line] = ()
     bars: Sequence[Bar] = ()
+    dots: Sequence[Dot] = ()
     rule: Tick | None = None
     """A horizontal rule, such as the policy's limit."""
 

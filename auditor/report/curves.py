@@ -26,11 +26,14 @@ def curve_figure(found: Findings) -> Figure | None:
     worst = [risk for risk in found.classes if risk.curve][:MOST_CLASSES]
     if not worst or not found.prior_curve:
         return None
-    curves: list[tuple[int, str, Points]] = [
-        (style, f"{class_name(risk)} ({line(risk.party, 40)})", risk.curve)
-        for style, risk in enumerate(worst)
-    ]
-    curves.append((UNINFORMED, "somebody who has seen no answer", found.prior_curve))
+    named = [(f"{class_name(risk)} ({line(risk.party, 40)})", risk.curve) for risk in worst]
+    return drawn(named, ("somebody who has seen no answer", found.prior_curve))
+
+
+def drawn(worst: Sequence[tuple[str, Points]], uninformed: tuple[str, Points]) -> Figure:
+    """Curves by name beside that of somebody who knows the domain alone, with a table."""
+    curves = [(style, name, curve) for style, (name, curve) in enumerate(worst)]
+    curves.append((UNINFORMED, *uninformed))
     caption = (
         "How many bits of uncertainty are left when knowing a value to within ε counts as knowing it. "
         "The nearer a line is to the corner at 0, the less is left to guess."

@@ -45,9 +45,9 @@ def html(findings: Findings) -> str:
     ordered = chosen(findings.findings, MOST_FINDINGS)
     texts = Texts(STATIC_MOST)
     static = [view(finding, texts) for finding in ordered[:STATIC]]
-    style, script = _asset("report.css"), _asset("report.js")
+    style, script = asset("report.css"), asset("report.js")
     return (
-        _environment()
+        environment()
         .get_template("page.html.j2")
         .render(
             found=findings,
@@ -70,8 +70,8 @@ def html(findings: Findings) -> str:
             most_examples=MOST_EXAMPLES,
             style=style,
             script=script,
-            style_digest=_digest(style),
-            script_digest=_digest(script),
+            style_digest=digest(style),
+            script_digest=digest(script),
         )
     )
 
@@ -87,7 +87,8 @@ def stated_limit(policy: str) -> float | None:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Templates that escape, with the filters they use; of other reports too."""
     environment = Environment(
         loader=PackageLoader("auditor.report"),
         autoescape=True,
@@ -109,10 +110,11 @@ def _environment() -> Environment:
 
 
 @cache
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """A file that stands beside the templates."""
     return resources.files("auditor.report").joinpath("templates", name).read_text(encoding="utf-8")
 
 
-def _digest(text: str) -> str:
-    """As a Content-Security-Policy names a text."""
+def digest(text: str) -> str:
+    """A text's digest, as a Content-Security-Policy names it."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

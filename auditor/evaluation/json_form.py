@@ -1,0 +1,144 @@
+"""An evaluation or a sweep as the members of one JSON object, by the schema in `schema.json`.
+
+Promise: every class is there, none is rounded; what a person reads on the terminal stands in `message`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from auditor.evaluation import words
+from auditor.evaluation.evaluate import Evaluation
+from auditor.evaluation.subject import Subject
+from auditor.evaluation.sweep import Sweep
+from auditor.policy_numbers import written
+from cae_sql.domain import exact
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+FORMAT = 1
+"""Raised when a member changes its meaning or goes."""
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of what `cae-sql evaluate --format json` prints."""
+    text = resources.files("auditor.evaluation").joinpath("schema.json").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
+
+
+def evaluation_members(found: Evaluation) -> dict[str, object]:
+    """What stands beside the rows of classes."""
+    each = found.summary
+    return {
+        "format": FORMAT,
+        "kind": "evaluation",
+        "code": "beyond" if found.broken else "within",
+        "message": words.verdict(found),
+        "hint": words.CAUTION,
+        "subject": _subject(found.subject),
+        "release": {
+            "technique": found.technique.name,
+            "parameters": _plain(found.settings.given),
+            "made": found.source is None,
+            "source": found.source,
+            "seed": found.seed if found.source is None else None,
+        },
+        "summary": {
+            "records": each.records,
+            "classes": each.classes,
+            "beyond_records": each.beyond_records,
+            "beyond_classes": each.beyond_classes,
+            "mean_risk": each.mean_risk,
+            "worst_risk": each.worst_risk,
+            "mean_entropy": each.mean_entropy,
+        },
+        "by_number_known": [
+            {
+                "known": line.known,
+                "subsets": line.subsets,
+                "all_subsets": line.all_subsets,
+                "mean_risk": line.mean_risk,
+                "worst_risk": line.worst_risk,
+                "mean_entropy": line.mean_entropy,
+                "beyond_share": line.beyond_share,
+            }
+            for line in found.numbers
+        ],
+    }
+
+
+def sweep_members(found: Sweep) -> dict[str, object]:
+    """What stands beside the rows of settings."""
+    best = found.best
+    return {
+        "format": FORMAT,
+        "kind": "sweep",
+        "code": "beyond" if found.subject.limit is not None and best is None else "within",
+        "message": words.choice(found),
+        "hint": words.CAUTION,
+        "subject": _subject(found.subject),
+        "repetitions": found.repetitions,
+        "seed": found.seed,
+        "best": None
+        if best is None
+        else {"technique": best.setting.technique.name, "value": best.setting.value},
+    }
+
+
+def sweep_rows(found: Sweep) -> tuple[list[str], list[list[object]]]:
+    """Columns and rows of a sweep's table."""
+    columns = ["technique", "parameter", "value", "mean_risk", "worst_risk", "mean_entropy", "beyond_share"]
+    columns += ["keeps_limit", "distance", "query_error", "association_error"]
+    limited = found.subject.limit is not None
+    rows: list[list[object]] = [
+        [
+            point.setting.technique.name,
+            point.setting.label,
+            point.setting.value,
+            point.mean_risk,
+            point.worst_risk,
+            point.mean_entropy,
+            point.beyond_share if limited else None,
+            point.keeps if limited else None,
+            point.utility.distance,
+            point.utility.query_error,
+            point.utility.association_error,
+        ]
+        for point in found.points
+    ]
+    return columns, rows
+
+
+def class_table(found: Evaluation) -> DataFrame:
+    """The classes, without the column `beyond` where there is no limit."""
+    return found.classes if found.subject.limit is not None else found.classes.drop(columns="beyond")
+
+
+def _subject(subject: Subject) -> dict[str, object]:
+    limit, domain = subject.limit, subject.domain
+    return {
+        "table": subject.name,
+        "column": subject.column,
+        "public": list(subject.public),
+        "known": list(subject.known),
+        "domain": {
+            name: written(exact(value))
+            for name, value in (
+                ("minimum", domain.minimum),
+                ("maximum", domain.maximum),
+                ("step", domain.step),
+            )
+        },
+        "limit": None
+        if limit is None
+        else {"risk": limit.risk, "epsilon": limit.epsilon, "min_entropy": limit.min_entropy},
+    }
+
+
+def _plain(given: Mapping[str, object]) -> dict[str, object]:
+    return {name: dict(value) if isinstance(value, Mapping) else value for name, value in given.items()}

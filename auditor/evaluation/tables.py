@@ -1,0 +1,122 @@
+"""Original and released tables: files that DuckDB reads, or tables of a DuckDB database.
+
+Promise: a database is opened for reading; what cannot be read is one error that names it and says what would
+do. Tables are read as they are: whether they can be used is said by those who measure them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from auditor.errors import DatabaseError
+from auditor.sql.names import nearest
+from auditor.sql.schema import folded, quoted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_MAGIC = b"DUCK"
+"""What stands at byte 8 of a DuckDB file."""
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """A table, and how to call it."""
+
+    name: str
+    """For people: the file, or the table."""
+    table: pd.DataFrame
+
+
+def read(source: Path, table: str | None, policy_table: str | None) -> Read:
+    """The original.
+
+    Args:
+        source: A file (CSV, Parquet, JSON), or a DuckDB database.
+        table: The database's table; by default the policy's.
+        policy_table: The table that the policy protects, where there is a policy.
+
+    Raises:
+        DatabaseError: what is not there or cannot be read, or a database of which no table was named.
+    """
+    if not is_database(source):
+        if table is not None:
+            raise DatabaseError(f"{source} is a file with one table, not a database; leave --original out")
+        return _file(source)
+    name = table or policy_table
+    if name is None:
+        raise DatabaseError(f"{source} is a database: name its table with --original, or give a policy")
+    return _table(source, name)
+
+
+def read_release(source: Path, release: str) -> Read:
+    """The release: a table of the same database as the original if it has one of that name, else a file.
+
+    Raises:
+        DatabaseError: neither is there, or it cannot be read.
+    """
+    if Path(release).is_file():
+        return _file(Path(release))
+    if is_database(source):
+        return _table(source, release)
+    raise DatabaseError(f"{release}: no such file")
+
+
+def is_database(path: Path) -> bool:
+    """Whether a file is a DuckDB database.
+
+    Raises:
+        DatabaseError: a file that is not there or may not be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return file.read(12)[8:] == _MAGIC
+    except OSError as error:
+        raise DatabaseError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _file(path: Path) -> Read:
+    if is_database(path):
+        raise DatabaseError(f"{path} is a database: name one of its tables, not the file")
+    with duckdb.connect(":memory:") as connection:
+        literal = str(path).replace("'", "''")
+        return Read(path.name, _select(connection, f"'{literal}'", str(path)))
+
+
+def _table(path: Path, name: str) -> Read:
+    try:
+        connection = duckdb.connect(str(path), read_only=True)
+    except duckdb.Error as error:
+        raise DatabaseError(f"{path}: {_first_line(error)}") from error
+    with connection:
+        there = connection.execute(
+            "SELECT table_schema, table_name FROM information_schema.tables ORDER BY ALL"
+        ).fetchall()
+        spelled = {}
+        for schema, table in there:
+            full = f"{quoted(schema)}.{quoted(table)}"
+            spelled[folded(f"{schema}.{table}")] = full
+            if schema == "main":
+                spelled[folded(table)] = full
+        if folded(name) not in spelled:
+            known = [table if schema == "main" else f"{schema}.{table}" for schema, table in there]
+            raise DatabaseError(f"{path} has no table {name}. {nearest(name, known)}")
+        return Read(name, _select(connection, spelled[folded(name)], f"{path}, table {name}"))
+
+
+def _select(connection: duckdb.DuckDBPyConnection, what: str, name: str) -> pd.DataFrame:
+    try:
+        return connection.sql(f"SELECT * FROM {what}").df()
+    except duckdb.Error as error:
+        raise DatabaseError(
+            f"{name}: {_first_line(error)}; what can be read are CSV, Parquet and JSON files, and tables "
+            "of a DuckDB database"
+        ) from error
+
+
+def _first_line(error: duckdb.Error) -> str:
+    return str(error).splitlines()[0]
