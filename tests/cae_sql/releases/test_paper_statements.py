@@ -6,6 +6,7 @@ of 30 by less than the margins here.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -98,3 +99,19 @@ def test_they_cross_at_one_known_attribute_in_entropy_and_later_in_area(points):
     assert (ahead["initial_entropy"][1:] < 0).all()
     assert (ahead["area"][:3] > 0).all()
     assert (ahead["area"][4:] < 0).all()
+
+
+def test_the_tables_in_the_documentation_are_what_comes_out(points):
+    """Of 30 repetitions there, of one or three here: as far apart as the spread of releases allows."""
+    text = (Path(__file__).resolve().parents[3] / "docs" / "evaluation.md").read_text(encoding="utf-8")
+    rows = re.findall(
+        r"^\| (sampling|query restriction, Q =|noise) (\d+)(?: %)? \| (.*) \|$", text, re.MULTILINE
+    )
+    shown = [row for row in rows if row[2].count("|") == 6]
+    assert len(shown) == 2 * 14
+    for measure, part, allowed in (("initial_entropy", shown[:14], 0.2), ("area", shown[14:], 20)):
+        for name, parameter, cells in part:
+            technique = {"sampling": "sampling", "noise": "noise addition"}.get(name, "query restriction")
+            if (technique, int(parameter)) in points.index:
+                found = curve(points, technique, int(parameter), measure)
+                assert [float(cell) for cell in cells.split(" | ")] == pytest.approx(found, abs=allowed)
