@@ -181,7 +181,7 @@ def _compatible(kinds: Classes, tables: Sequence[tuple[Ints, Flags, Ints]], valu
         lost = np.flatnonzero(total == 0.0)
         if lost.size:
             row = start + int(lost[0])
-            told = ", ".join(f"{name} = {kinds.values[name].iloc[row]}" for name in kinds.known)
+            told = kinds.told(kinds.values.iloc[row])
             raise InvalidInput(f"the records with {told} are in no class of the release", row)
         out[part] = found / total[:, None]
     return out

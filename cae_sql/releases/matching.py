@@ -44,6 +44,13 @@ class Classes:
         """How many classes there are."""
         return int(self.members.size)
 
+    def told(self, record: pd.Series) -> str:
+        """The known values of a record, in words; text in quotes, so that "1" is not taken for 1."""
+        values = ((name, record[name]) for name in self.known)
+        return ", ".join(
+            f"{name} = {value!r}" if isinstance(value, str) else f"{name} = {value}" for name, value in values
+        )
+
     def of(self, table: pd.DataFrame, name: str) -> Ints:
         """The class of each record of another table.
 
@@ -64,7 +71,7 @@ class Classes:
         strange = np.flatnonzero(own[order][found] != codes)
         if strange.size:
             row = int(strange[0])
-            told = ", ".join(f"{column} = {table[column].iloc[row]}" for column in self.known)
+            told = self.told(table.iloc[row])
             raise InvalidInput(f"row {row} of {name} has {told}, which no record of the original has", row)
         labels: Ints = order[found]
         return labels
@@ -86,13 +93,22 @@ def classes_of(original: pd.DataFrame, known: Sequence[str]) -> Classes:
 
 
 def codes_of(column: pd.Series) -> Ints:
-    """The place of each value among the distinct ones, which are in ascending order where they have one."""
+    """The place of each value among the distinct ones, which are in ascending order where they have one.
+
+    Raises:
+        InvalidInput: values that cannot be told apart.
+    """
     import pandas as pd
 
     try:
         codes, _ = pd.factorize(column, sort=True)
     except TypeError:  # numbers and words in one column: no order
-        codes, _ = pd.factorize(column)
+        try:
+            codes, _ = pd.factorize(column)
+        except TypeError as error:
+            raise InvalidInput(
+                f"{column.name} holds values that cannot be compared, such as lists"
+            ) from error
     found: Ints = codes.astype(np.int64)
     return found
 

@@ -175,8 +175,7 @@ def _check_possible(likely: Floats, classes: Classes) -> None:
     """Refuse a release in which some class has no record: it was not made from this original."""
     empty = np.flatnonzero(likely.sum(axis=1) == 0.0)
     if empty.size:
-        label = int(empty[0])
-        told = ", ".join(f"{name} = {classes.values[name].iloc[label]}" for name in classes.known)
+        told = classes.told(classes.values.iloc[int(empty[0])])
         raise InvalidInput(
             f"no released record can be one with {told}: all differ by more than the noise; check the "
             "percentage"

@@ -74,9 +74,10 @@ def sampled_beliefs(
     more = np.argwhere(seen > there)
     if more.size:
         label, place = more[0].tolist()
-        told = "".join(f"{name} = {classes.values[name].iloc[label]}, " for name in names)
+        told = classes.told(classes.values.iloc[label])
         raise InvalidInput(
-            f"the sample has {seen[label, place]} records with {told}{column} = {domain.values[place]:g}, "
+            f"the sample has {seen[label, place]} records with {told}{', ' if names else ''}"
+            f"{column} = {domain.values[place]:g}, "
             f"the original {there[label, place]}: it is no sample without replacement"
         )
     return Beliefs(classes.values, classes.members, believed(seen, classes.members), domain)

@@ -140,7 +140,7 @@ def test_a_coarse_value_that_stands_for_nothing_is_an_error(label, message):
     [
         (
             COARSE.assign(age=["30-35", "30-35", "30-35", "40-49"]),
-            "age = 38, job = a are in no class of the release",
+            "age = 38, job = 'a' are in no class of the release",
         ),
         (COARSE.iloc[:3], "the release has 0 records with pay = 50, the original 1"),
         (COARSE.assign(pay=[10, 10, 20, 50]), "the release has 2 records with pay = 10, the original 1"),

@@ -124,3 +124,20 @@ def test_classes_are_the_records_that_share_all_known_values(table, known):
 def test_words_and_numbers_in_one_column_are_told_apart():
     table = pd.DataFrame({"pay": [10, 20, 30], "code": pd.Series([1, "1", 1], dtype=object)})
     assert sorted(sampled(table, table, "pay", ["code"], DOMAIN).matches) == [1, 2]
+
+
+def test_text_is_not_taken_for_a_number_and_the_error_shows_it():
+    with pytest.raises(InvalidInput, match="row 0 of the sample has age = '31', which no record"):
+        by_sample(STAFF, STAFF.assign(age=STAFF.age.astype(str)))
+
+
+def test_columns_may_be_categorical_nullable_or_dates_on_either_side():
+    original = STAFF.assign(age=pd.array(STAFF.age, dtype="Int64"), day=pd.to_datetime("2020-01-01"))
+    sample = original.assign(age=STAFF.age.astype(float), job=STAFF.job.astype("category"))
+    assert by_sample(original, sample, ["age", "job", "day"]).matches.tolist() == [2, 1, 1]
+
+
+def test_a_column_of_lists_is_an_error():
+    table = STAFF.assign(age=[[1], [2], [3], [4]])
+    with pytest.raises(InvalidInput, match="age holds values that cannot be compared, such as lists"):
+        by_sample(table, table)

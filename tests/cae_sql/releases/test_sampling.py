@@ -114,7 +114,9 @@ def test_a_sample_that_has_more_of_something_than_the_original_is_none():
 
 def test_a_sample_with_a_combination_that_the_original_lacks_is_none():
     other = STAFF.assign(job=["nurse", "cook", "nurse", "cook"])
-    with pytest.raises(InvalidInput, match="row 3 of the sample has age = 44, job = nurse, which no record"):
+    with pytest.raises(
+        InvalidInput, match="row 3 of the sample has age = 44, job = 'nurse', which no record"
+    ):
         sampled(STAFF, other.assign(job="nurse"), "pay", ["age", "job"], DOMAIN)
 
 
