@@ -84,6 +84,12 @@ def result(values: Floats, live: Flags) -> Any:
     return pa.array(values, mask=~live)
 
 
+def list_of_numbers(values: Floats, begins: Ints, live: Flags) -> Any:
+    """A column of lists of numbers, flat; begins (n + 1,); NULL where a number is NaN."""
+    items = pa.array(values, mask=np.isnan(values))
+    return pa.ListArray.from_arrays(_offsets(begins), items, mask=pa.array(~live))
+
+
 def list_of_structs(fields: dict[str, Floats], begins: Ints, live: Flags) -> Any:
     """A column of lists of structures, their fields flat; begins (n + 1,)."""
     items = pa.StructArray.from_arrays([pa.array(each) for each in fields.values()], list(fields))

@@ -7,6 +7,7 @@ called in SQL, with which arguments, stands in docs/sql-functions.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import lru_cache, wraps
 from typing import Any
@@ -24,6 +25,7 @@ from udfs.columns import (
     ListColumn,
     is_list,
     is_null,
+    list_of_numbers,
     list_of_structs,
     numbers,
     result,
@@ -154,6 +156,30 @@ def shannon_entropy(*columns: Any) -> Any:
 
 
 @named
+def attribute_disclosure_risk(*columns: Any) -> Any:
+    """attribute_disclosure_risk(counts, sizes, probabilities): Pr(S | QI) of each cell of a table, a list."""
+    if len(columns) != 3:
+        raise InvalidInput(f"takes counts, sizes and probabilities, not {len(columns)} arguments")
+    from cae_sql.releases.disclosure import table_disclosure_risk  # late: few who register will call it
+
+    names = ("counts", "sizes", "probabilities")
+    counts, sizes, kept = (ListColumn(column, name) for column, name in zip(columns, names, strict=True))
+    live = counts.valid & sizes.valid & kept.valid
+    for column in (counts, sizes, kept):
+        column.check(live)
+    found = [np.empty(0)] * live.size
+    for row in np.flatnonzero(live).tolist():
+        try:
+            shape = _shape(sizes.lists[row], counts.lists[row].size)
+            table = counts.lists[row].reshape(shape)
+            found[row] = table_disclosure_risk(table, kept.lists[row].tolist()).ravel()
+        except InvalidInput as error:
+            raise InvalidInput(f"row {row}: {error}", row) from error
+    begins = np.concatenate([[0], np.cumsum([each.size for each in found])]).astype(np.int64)
+    return list_of_numbers(np.concatenate([np.empty(0), *found]), begins, live)
+
+
+@named
 def privacy_loss(*columns: Any) -> Any:
     """privacy_loss(values [, probabilities], size, total): bits each of `size` records loses by their sum."""
     if len(columns) not in (3, 4):
@@ -268,6 +294,24 @@ def _check_inside(values: Lists, rows: Any, domain: Domain) -> None:
             check_inside(values[row], domain, "values")
         except InvalidInput as error:
             raise InvalidInput(f"row {row}: {error}", row) from error
+
+
+def _shape(sizes: Floats, cells: int) -> tuple[int, ...]:
+    """How many values each attribute has, if they make so many cells.
+
+    Raises:
+        InvalidInput: a size that is no whole number from 1, or another number of cells.
+    """
+    bad = np.flatnonzero(~((sizes >= 1) & (sizes == np.floor(sizes)) & np.isfinite(sizes)))
+    if bad.size:
+        raise InvalidInput(f"sizes[{bad[0]}] must be a whole number from 1, not {sizes[bad[0]]:g}")
+    shape = tuple(int(size) for size in sizes)
+    if math.prod(shape) != cells:
+        raise InvalidInput(
+            f"sizes make {math.prod(shape):,} combinations, and there are {cells:,} counts; "
+            "every combination needs one, 0 where no record has it"
+        )
+    return shape
 
 
 def _taken(columns: tuple[Any, ...], most: int, which: str) -> tuple[Any, ...]:

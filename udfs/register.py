@@ -28,6 +28,7 @@ RETURNS = {
     "cae_candidates": "STRUCT(values DOUBLE[], probabilities DOUBLE[])",
     "shannon_entropy": "DOUBLE",
     "privacy_loss": "DOUBLE",
+    "attribute_disclosure_risk": "DOUBLE[]",
 }
 """Scalar functions and the types of their results."""
 

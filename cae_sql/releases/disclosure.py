@@ -19,15 +19,17 @@ lowers. So `least` is what no distortion of the attributes in question can go be
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from cae_sql.errors import InvalidInput
-from cae_sql.releases.distortion import Distortion, Floats, Ints, along, factors, squared
+from cae_sql.releases.distortion import Attribute, Distortion, Floats, Ints, along, factors, squared
 
 _ALMOST = 1 - 1e-10
 """Where slopes at r = 1 are taken: cells that no record is in come up here, though hardly ever."""
@@ -45,10 +47,8 @@ class Combinations:
     """π over the quasi-identifiers' domains, an axis for each."""
     occurring: Ints
     """(k,) flat places in it of the combinations that occur, ascending."""
-    counts: Ints
+    counts: Ints | Floats
     """(k, d_s) how many records each has with each sensitive value."""
-    of: Ints
-    """(n,) the place of each record in `counts`, flat."""
 
     @classmethod
     def read(cls, codes: Ints, shape: tuple[int, ...]) -> Combinations:
@@ -58,15 +58,23 @@ class Combinations:
             codes: (m + 1, n) as `Distortion.codes`.
             shape: Of the table, as `Distortion.shape`.
         """
-        size = shape[-1]
         places = np.ravel_multi_index(tuple(codes), shape)
-        all_counts = np.bincount(places, minlength=int(np.prod(shape))).reshape(-1, size)
-        members = all_counts.sum(axis=1)
+        return cls.of_table(np.bincount(places, minlength=math.prod(shape)).reshape(shape))
+
+    @classmethod
+    def of_table(cls, counts: Ints | Floats) -> Combinations:
+        """Of a contingency table, the sensitive attribute's axis last."""
+        rows = counts.reshape(-1, counts.shape[-1])
+        members = rows.sum(axis=1)
         occurring = np.flatnonzero(members)
-        row = np.zeros(members.size, dtype=np.int64)
-        row[occurring] = np.arange(occurring.size)
-        proportions = (members / codes.shape[1]).reshape(shape[:-1])
-        return cls(proportions, occurring, all_counts[occurring], row[places // size] * size + places % size)
+        proportions = (members / members.sum()).reshape(counts.shape[:-1])
+        return cls(proportions, occurring, rows[occurring])
+
+    def places(self, codes: Ints) -> Ints:
+        """(n,) the place of each record in the flat array of all risks; of records that were read."""
+        quasi = np.ravel_multi_index(tuple(codes[:-1]), self.proportions.shape)
+        found: Ints = np.searchsorted(self.occurring, quasi) * self.shape[-1] + codes[-1]
+        return found
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -225,9 +233,47 @@ def attribute_disclosure_risk(
         InvalidInput: no quasi-identifiers, the sensitive column among them, or as `randomise`.
     """
     distortion = in_order(quasi_identifiers, sensitive, probabilities, domains)
-    found = Combinations.read(distortion.codes(frame), distortion.shape)
-    risks = found.risks(distortion.retentions).ravel()[found.of]
+    codes = distortion.codes(frame)
+    found = Combinations.read(codes, distortion.shape)
+    risks = found.risks(distortion.retentions).ravel()[found.places(codes)]
     return pd.Series(risks, index=frame.index, name="attribute_disclosure_risk")
+
+
+def table_disclosure_risk(counts: ArrayLike, probabilities: Sequence[float]) -> Floats:
+    """Pr(S | QI) of every cell of a contingency table (Result 1).
+
+    Args:
+        counts: How many records have each combination of values, an axis for each attribute, the sensitive
+            one's last.
+        probabilities: p of each attribute, in the order of the axes.
+
+    Returns:
+        The risk of the records of each cell, in the shape of counts; NaN where there are none.
+
+    Raises:
+        InvalidInput: fewer than two attributes, as many probabilities as there are not axes, a probability
+            out of range, a count that is negative or not finite, or no records.
+    """
+    table = np.asarray(counts, dtype=np.float64)
+    if table.ndim < 2:
+        raise InvalidInput("counts need a quasi-identifier and a sensitive attribute at least")
+    if len(probabilities) != table.ndim:
+        raise InvalidInput(f"there are {table.ndim} attributes and {len(probabilities)} probabilities")
+    attributes = [
+        Attribute(f"attribute {place}", tuple(range(d)), p)
+        for place, (d, p) in enumerate(zip(table.shape, probabilities, strict=True), 1)
+    ]
+    bad = np.flatnonzero(~(np.isfinite(table.ravel()) & (table.ravel() >= 0)))
+    if bad.size:
+        raise InvalidInput(
+            f"counts[{bad[0]}] is {table.ravel()[bad[0]]:g}; it must be 0 or more", int(bad[0])
+        )
+    if not table.sum() > 0:
+        raise InvalidInput("counts has no records")
+    found = Combinations.of_table(table)
+    risks = np.full((found.proportions.size, table.shape[-1]), np.nan)
+    risks[found.occurring] = found.risks([each.retention for each in attributes])
+    return np.where(table > 0, risks.reshape(table.shape), np.nan)
 
 
 def in_order(

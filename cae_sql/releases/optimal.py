@@ -138,7 +138,8 @@ class _Search:
             found = self._from(start, _COARSE)
             if self.loss(found) < self.loss(best) - _COARSE:
                 best = min(best, self._from(found, _FINE), key=self.loss)
-        return self._full(best)
+        whole = np.where(best > 1 - _NEAR, 1.0, best)  # what rounding has left distorted
+        return self._full(whole if self._worst(whole) <= self._limit else best)
 
     def _from(self, start: Floats, accuracy: float) -> Floats:
         """Where SLSQP goes from a feasible point; combinations that break the limit there join it."""

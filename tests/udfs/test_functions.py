@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from cae_sql import Domain, InvalidInput, cae_area
 from cae_sql.candidates import candidates
-from cae_sql.releases import privacy_loss
+from cae_sql.releases import attribute_disclosure_risk, privacy_loss
 from cae_sql.risk import risk_of
 from tests.udfs.sqls import lists, plain_area, plain_curve, plain_entropy
 from udfs import functions
@@ -213,6 +214,38 @@ FIVE = lists([[5]])
         ("privacy_loss", (FIVE, pa.array([2.5]), pa.array([1])), "row 0: size must be a whole number .* 2.5"),
         ("privacy_loss", (FIVE, pa.array([2]), pa.array([1])), "row 0: no 2 of these values have the sum 1"),
         ("privacy_loss", (FIVE, pa.array([2]), pa.array([math.inf])), "row 0: total must be a finite number"),
+        (
+            "attribute_disclosure_risk",
+            (lists([[1, 2, 3]]), lists([[2, 2]]), lists([[1, 1]])),
+            "row 0: sizes make 4 combinations, and there are 3 counts",
+        ),
+        (
+            "attribute_disclosure_risk",
+            (lists([[1, 2]]), lists([[1, 2]]), lists([[1, 0.4]])),
+            "row 0: the probability of 'attribute 2' must lie between 1/2 and 1, not 0.4",
+        ),
+        (
+            "attribute_disclosure_risk",
+            (lists([[1, 2]]), lists([[1, 2]]), lists([[1]])),
+            "row 0: there are 2 attributes and 1 probabilities",
+        ),
+        (
+            "attribute_disclosure_risk",
+            (lists([[1, -2]]), lists([[1, 2]]), lists([[1, 1]])),
+            r"row 0: counts\[1\] is -2; it must be 0 or more",
+        ),
+        (
+            "attribute_disclosure_risk",
+            (lists([[0, 0]]), lists([[1, 2]]), lists([[1, 1]])),
+            "row 0: counts has no records",
+        ),
+        (
+            "attribute_disclosure_risk",
+            (FIVE, lists([[0.5]]), FIVE),
+            r"row 0: sizes\[0\] must be a whole number from 1, not 0.5",
+        ),
+        ("attribute_disclosure_risk", (FIVE, lists([[1]]), FIVE), "row 0: counts need a quasi-identifier"),
+        ("attribute_disclosure_risk", (FIVE,), "takes counts, sizes and probabilities, not 1 arguments"),
         ("privacy_loss", (FIVE, pa.array([2])), "takes values, .*size and total, not 2 arguments"),
     ],
 )  # fmt: skip
@@ -296,6 +329,24 @@ def test_more_candidates_than_can_be_held_are_refused_at_their_row(monkeypatch: 
     monkeypatch.setattr(functions, "LARGEST_RESULT", 400)
     with pytest.raises(InvalidInput, match=r"^cae_candidates: row \d+: .* take a larger step"):
         functions.cae_candidates(lower, upper, *two_kinds)
+
+
+def test_attribute_disclosure_risk_is_that_of_every_record() -> None:
+    """Of each record of the frame that the counts stand for, and NULL where there are none."""
+    domains = {"sex": ["f", "m"], "ill": ["a", "b", "c"]}
+    counts = [[3, 0, 2, 4, 1, 0], [1, 1, 1, 1, 1, 1], None]
+    kept = [[0.8, 0.6], [1.0, 1.0], [1.0, 1.0]]
+    found = functions.attribute_disclosure_risk(lists(counts), lists([[2, 3]] * 3), lists(kept)).to_pylist()
+    assert found[2] is None
+    assert found[1] == pytest.approx([1 / 3] * 6)
+    cells = [(sex, ill) for sex in "fm" for ill in "abc"]
+    rows = [cell for cell, count in zip(cells, counts[0] or [], strict=True) for _ in range(count)]
+    frame = pd.DataFrame(rows, columns=list(domains))
+    probabilities = dict(zip(domains, kept[0], strict=True))
+    risks = attribute_disclosure_risk(frame, ["sex"], "ill", probabilities, domains)
+    for cell, value in zip(cells, found[0], strict=True):
+        own = risks[[row == cell for row in rows]].tolist()
+        assert value is None if not own else own == pytest.approx([value] * len(own))
 
 
 def test_privacy_loss_is_that_of_each_row() -> None:

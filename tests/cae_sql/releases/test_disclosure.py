@@ -133,7 +133,7 @@ def check_slopes(frame: pd.DataFrame, r: list[float], chosen: list[int]) -> None
     """Against differences of the risks themselves."""
     codes = np.array([[DOMAINS[name].index(value) for value in frame[name]] for name in DOMAINS])
     found = Combinations.read(codes, (2, 3, 3))
-    flat = np.unique(found.of)
+    flat = np.unique(found.places(codes))
     logs, slopes = Watched(found, flat, np.array(chosen)).at(r)
     assert logs == pytest.approx(np.log(found.risks(r).ravel()[flat]), abs=1e-8)
     for place, axis in enumerate(chosen):
@@ -146,7 +146,7 @@ def check_slopes(frame: pd.DataFrame, r: list[float], chosen: list[int]) -> None
 def test_cells_in_blocks_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     codes = np.random.default_rng(1).integers(0, [[2], [3], [3]], (3, 20))
     found = Combinations.read(codes, (2, 3, 3))
-    flat, r = np.unique(found.of), [0.7, 0.4, 0.6]
+    flat, r = np.unique(found.places(codes)), [0.7, 0.4, 0.6]
     whole = Watched(found, flat, np.arange(3)).at(r)
     monkeypatch.setattr(disclosure, "_AT_ONCE", 4 * 2 * len(flat))
     for a, b in zip(whole, Watched(found, flat, np.arange(3)).at(r), strict=True):
