@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -285,11 +285,11 @@ def _stated(
     given = {"minimum": minimum, "maximum": maximum, "step": step}
     low, high, width = (None if text is None else exact(text, name) for name, text in given.items())
     released = _split(public) if public else None
-    knows = _split(known) if known else None
+    knows: tuple[str, ...] | Literal["all"] | None = _split(known) if known else None
     if knows == ("none",):
         knows = ()
     elif knows == ("all",):
-        knows = released
+        knows = "all"
     limit = None if max_risk is None else Limit(risk=max_risk)
     return Stated(column, released, knows, low, high, width, limit, rounds)
 

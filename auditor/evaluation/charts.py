@@ -87,7 +87,7 @@ def numbers_figure(found: Evaluation) -> Figure | None:
 
 def sweep_figures(found: Sweep) -> list[Figure]:
     """Risk against what users lose, by technique."""
-    table = _sweep_table(found)
+    table = sweep_table(found)
     limit = found.subject.limit
     full = "" if limit is None else " Full marks: the limit is kept for every record."
     mean = (
@@ -147,13 +147,14 @@ def _figure(
     return scatter(*said, series, axes, table)
 
 
-def _sweep_table(found: Sweep) -> Table:
-    columns = ["Setting", "Mean risk", "Highest risk", "Mean bits", "Distance", "Error of sums"]
-    columns += ["Error of association"]
+def sweep_table(found: Sweep) -> Table:
+    """All settings and all figures."""
+    columns = ["Setting", "Mean risk", "Highest risk", "Anybody’s risk", "Mean bits"]
+    columns += ["Distance", "Error of sums", "Error of association"]
     rows: list[Sequence[str]] = []
     for point in found.points:
         used = point.utility
-        figures = (point.mean_risk, point.worst_risk, point.mean_entropy)
+        figures = (point.mean_risk, point.worst_risk, point.anybody, point.mean_entropy)
         losses = (used.distance, used.query_error, used.association_error)
         name = f"{point.setting.technique.name}, {point.setting.label}"
         row = [name, *(f"{value:.3f}" for value in (*figures, *losses))]
@@ -163,11 +164,6 @@ def _sweep_table(found: Sweep) -> Table:
     if found.subject.limit is not None:
         columns += ["Records beyond the limit", "Limit kept"]
     return Table(columns, rows)
-
-
-def sweep_table(found: Sweep) -> Table:
-    """All settings and all figures."""
-    return _sweep_table(found)
 
 
 def _bars(rows: Sequence[tuple[str, int, int]], width: int) -> Drawing:

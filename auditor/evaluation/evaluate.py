@@ -101,6 +101,8 @@ class Evaluation:
     """Known columns, matches, initial_entropy, entropy_at_epsilon where the limit has an ε, area, risk,
     beyond; worst first."""
     summary: Summary
+    anybody: float
+    """The risk where nothing is known of the person: what the release tells about everybody."""
     curves: Sequence[tuple[Mapping[str, object], Points]]
     """(ε, H(ε)) of the worst classes, with the values they share."""
     prior: Points
@@ -195,6 +197,7 @@ def evaluate(
         seed=seed,
         classes=frame.reset_index(drop=True),
         summary=Summary.of(frame),
+        anybody=anybody_of(release, subject),
         curves=[_curve(beliefs, int(place)) for place in frame.index[:CURVES]],
         prior=_points(beliefs.domain.values, None),
         numbers=_numbers(release, subject, subsets, lambda done: tell(1 + done, total)),
@@ -205,6 +208,11 @@ def judged(beliefs: Beliefs, limit: Limit | None) -> pd.DataFrame:
     """The figures of every class, and whether it is beyond the limit."""
     frame = beliefs.frame(None if limit is None else limit.epsilon)
     return frame.assign(beyond=_beyond(frame, limit))
+
+
+def anybody_of(release: Release, subject: Subject) -> float:
+    """The risk where nothing is known of the person but that they are in the table."""
+    return float(judged(release.beliefs(()), subject.limit)["risk"].iloc[0])
 
 
 def option(name: str) -> str:

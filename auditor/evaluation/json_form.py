@@ -55,6 +55,7 @@ def evaluation_members(found: Evaluation) -> dict[str, object]:
             "beyond_classes": each.beyond_classes,
             "mean_risk": each.mean_risk,
             "worst_risk": each.worst_risk,
+            "anybody_risk": found.anybody,
             "mean_entropy": each.mean_entropy,
         },
         "by_number_known": [
@@ -92,8 +93,8 @@ def sweep_members(found: Sweep) -> dict[str, object]:
 
 def sweep_rows(found: Sweep) -> tuple[list[str], list[list[object]]]:
     """Columns and rows of a sweep's table."""
-    columns = ["technique", "parameter", "value", "mean_risk", "worst_risk", "mean_entropy", "beyond_share"]
-    columns += ["keeps_limit", "distance", "query_error", "association_error"]
+    columns = ["technique", "parameter", "value", "mean_risk", "worst_risk", "anybody_risk", "mean_entropy"]
+    columns += ["beyond_share", "keeps_limit", "distance", "query_error", "association_error"]
     limited = found.subject.limit is not None
     rows: list[list[object]] = [
         [
@@ -102,6 +103,7 @@ def sweep_rows(found: Sweep) -> tuple[list[str], list[list[object]]]:
             point.setting.value,
             point.mean_risk,
             point.worst_risk,
+            point.anybody,
             point.mean_entropy,
             point.beyond_share if limited else None,
             point.keeps if limited else None,

@@ -23,8 +23,8 @@ from auditor.report.figures import counted, number, percent
 from auditor.report.page import asset, digest, environment
 from auditor.report.visible import visible
 
-MOST_CLASSES = 200
-"""Rows of the table of classes."""
+FIRST_CLASSES, MOST_CLASSES = 20, 1000
+"""Rows of the table of classes: seen at once, and after a click."""
 
 Fact = tuple[str, str]
 
@@ -46,6 +46,7 @@ def _evaluation(found: Evaluation) -> str:
         figures=[risk_figure(found), curves_figure(found)],
         numbers=numbers_figure(found),
         classes=_classes(found),
+        first=FIRST_CLASSES,
         left_out=max(len(found.classes) - MOST_CLASSES, 0),
     )
 
@@ -57,7 +58,7 @@ def _sweep(found: Sweep) -> str:
     elif best is None:
         headline = "No setting keeps the limit"
     else:
-        headline = f"The limit is kept at least cost by {words.named(best)}"
+        headline = f"The limit is kept at least cost by {words.named(best)}".replace(" = ", "\u00a0=\u00a0")
     return _rendered(
         "sweep.html.j2",
         found.subject,
@@ -102,6 +103,7 @@ def _facts(found: Evaluation) -> list[tuple[str, list[Fact]]]:
         (f"{each.worst_risk:.3f}", "highest risk of a class"),
         (f"{each.mean_risk:.3f}", "mean risk of a record"),
         (number(each.mean_entropy), "bits left to guess, on average"),
+        (f"{found.anybody:.3f}", "risk to somebody who knows nothing of the person"),
     ]
     who = [
         (f"{len(found.subject.known)}", f"known columns: {words.listed(found.subject.known)}"),

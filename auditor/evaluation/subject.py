@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -36,8 +36,8 @@ class Stated:
     """The confidential column."""
     public: tuple[str, ...] | None = None
     """Columns that are released, and that an intruder may know."""
-    known: tuple[str, ...] | None = None
-    """Columns that the intruder knows of the target."""
+    known: tuple[str, ...] | Literal["all"] | None = None
+    """Columns that the intruder knows of the target; "all" that are public."""
     minimum: Number | None = None
     maximum: Number | None = None
     step: Number | None = None
@@ -142,6 +142,8 @@ def _public(
 def _known(
     table: pd.DataFrame, name: str, public: Sequence[str], policy: Policy | None, stated: Stated
 ) -> tuple[str, ...]:
+    if stated.known == "all":
+        return tuple(public)
     if stated.known is not None:
         known = tuple(_found(each, table, name) for each in stated.known)
         for each in known:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from auditor.evaluation.evaluate import Progress, Summary, judged, release_of, silent
+from auditor.evaluation.evaluate import Progress, Summary, anybody_of, judged, release_of, silent
 from auditor.evaluation.subject import Subject
 from auditor.evaluation.techniques import TECHNIQUES, Technique
 from cae_sql.errors import InvalidInput
@@ -40,6 +40,8 @@ class Point:
     """Each record counting once."""
     worst_risk: float
     """Of any class in any repetition."""
+    anybody: float
+    """Risk where nothing is known of the person: what the release tells about everybody."""
     mean_entropy: float
     """H0 in bits."""
     beyond_share: float
@@ -128,24 +130,29 @@ def sweep(
     return Sweep(subject, repetitions, seed, points)
 
 
-def _measured(subject: Subject, setting: Setting, seed: int) -> tuple[Summary, Utility]:
+_Found = tuple[Summary, float, Utility]
+
+
+def _measured(subject: Subject, setting: Setting, seed: int) -> _Found:
     technique = setting.technique
     chosen = technique.settings(subject, setting.value)
     try:
         release = release_of(subject, technique, chosen, None, seed)
         summary = Summary.of(judged(release.beliefs(subject.known), subject.limit))
+        anybody = anybody_of(release, subject)
         comparisons = [release.comparison(by) for by in subject.public or (None,)]
     except InvalidInput as error:
         raise InvalidInput(f"{technique.name}, {setting.label}: {error}") from error
-    return summary, utility(comparisons, subject.domain)
+    return summary, anybody, utility(comparisons, subject.domain)
 
 
-def _point(setting: Setting, found: Sequence[tuple[Summary, Utility]]) -> Point:
-    summaries, utilities = [each for each, _ in found], [each for _, each in found]
+def _point(setting: Setting, found: Sequence[_Found]) -> Point:
+    summaries, risks, utilities = zip(*found, strict=True)
     return Point(
         setting,
         mean_risk=float(np.mean([each.mean_risk for each in summaries])),
         worst_risk=max(each.worst_risk for each in summaries),
+        anybody=float(np.mean(risks)),
         mean_entropy=float(np.mean([each.mean_entropy for each in summaries])),
         beyond_share=float(np.mean([each.beyond_records / each.records for each in summaries])),
         keeps=not any(each.beyond_records for each in summaries),

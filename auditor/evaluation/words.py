@@ -76,7 +76,8 @@ def origin(found: Evaluation) -> str:
 def verdict(found: Evaluation) -> str:
     """How many records are beyond the limit."""
     all_of, who = found.summary, knowing(found.subject)
-    worst = f"The highest risk is {all_of.worst_risk:.3f}, the mean {all_of.mean_risk:.3f}."
+    worst = f"The highest risk is {all_of.worst_risk:.3f}, the mean {all_of.mean_risk:.3f}"
+    worst += f"; to somebody who knows nothing of the person it is {found.anybody:.3f}."
     if found.subject.limit is None:
         return f"{counted(all_of.records, 'record')} judged against {who}; no limit was given. {worst}"
     limit = limit_words(found.subject.limit)
