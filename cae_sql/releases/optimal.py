@@ -3,8 +3,8 @@ than a given probability (paper 004, Section IV-B, Result 2).
 
 Minimise Π ‖P_i⁻¹‖_F² over the distorted attributes, subject to Pr(S | QI) <= limit for every record. In
 retentions: ‖P_i⁻¹‖_F² = 1 + (d_i − 1) / r_i². The sum of the logarithms is minimised, by SciPy's SLSQP with
-analytic gradients. Both sides are monotone in every r_i: the limit binds wherever leaving
-the table alone breaks it, and a feasible point stays feasible when retentions fall.
+analytic gradients. Both sides are monotone in every r_i: the limit binds wherever leaving the table alone
+breaks it, and a feasible point stays feasible when retentions fall.
 
 Contract: what is returned keeps the limit for every record, checked after the last step. That no better point
 exists is not proven (the feasible set need not be convex): the search starts at several points, and the tests
@@ -34,7 +34,7 @@ _ROUNDS = 50
 _FINE, _COARSE = 1e-10, 1e-5
 """When a search ends: by how little the logarithm of the objective still falls."""
 _ADDED = 4
-_HALVINGS = 8
+_HALVINGS = 12
 _NEAR, _FAR = 1e-9, 1e-3
 """By which part retentions are lowered at first, when a search ends just beyond the limit, and at most so."""
 _STARTS = 3
@@ -77,8 +77,8 @@ def optimal_probabilities(
             (RR-Both).
 
     Raises:
-        InvalidInput: a limit out of range, or one that no distortion of these columns keeps (the message
-            names the combination); as `attribute_disclosure_risk`.
+        InvalidInput: a limit out of range, or one that no distortion of these columns keeps, or hardly any
+            (the message names the combination); as `attribute_disclosure_risk`.
     """
     if not is_number(limit) or not 0 < limit <= 1:
         raise InvalidInput(f"limit must be greater than 0 and at most 1, not {limit!r}")
@@ -95,6 +95,11 @@ def optimal_probabilities(
     sizes = np.array(distortion.shape)
     p = retentions + (1 - retentions) / sizes
     risks = combinations.risks(retentions.tolist())
+    if risks.max() > limit:
+        raise InvalidInput(
+            f"the limit {limit:g} is kept only where next to nothing is left to be reconstructed; distort "
+            "more columns, or take a higher limit"
+        )
     return Optimum(
         {names[axis]: float(min(1.0, p[axis])) for axis in axes.tolist()},
         float(np.exp(search.loss(retentions[axes]))),

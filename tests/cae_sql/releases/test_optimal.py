@@ -121,6 +121,15 @@ def test_a_limit_that_no_distortion_keeps_names_the_person_it_fails_for() -> Non
         optimal_probabilities(frame, QUASI, "ill", DOMAINS, 0.5, ["ill"])
 
 
+def test_a_limit_that_only_total_distortion_keeps_is_an_error_and_one_above_is_kept() -> None:
+    """Two values alike in one class: 1/4 is what RR-S tends to."""
+    frame = pd.DataFrame({"sex": ["f", "f"], "zip": [1, 1], "ill": ["a", "b"]})
+    with pytest.raises(InvalidInput, match="next to nothing is left to be reconstructed"):
+        optimal_probabilities(frame, QUASI, "ill", DOMAINS, 0.25 + 1e-15, ["ill"])
+    found = optimal_probabilities(frame, QUASI, "ill", DOMAINS, 0.2501, ["ill"])
+    assert worst(frame, dict(found.probabilities)) <= 0.2501
+
+
 @pytest.mark.parametrize(
     ("limit", "distort", "told"),
     [
