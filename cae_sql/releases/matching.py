@@ -59,13 +59,12 @@ class Classes:
         """
         if not self.known:
             return np.zeros(len(table), dtype=np.int64)
-        codes = np.zeros(len(table), dtype=np.int64)
-        own = np.zeros(self.count, dtype=np.int64)
+        codes = np.zeros(len(table) + self.count, dtype=np.int64)  # of its records, then of these classes
         for column in self.known:
-            there = self.values[column].drop_duplicates()
-            codes, own = _joined(
-                codes, own, _places(there, table[column]), _places(there, self.values[column])
-            )
+            here = self.values[column]
+            distinct = here.drop_duplicates()
+            codes = joined(codes, np.concatenate([_places(distinct, table[column]), _places(distinct, here)]))
+        codes, own = codes[: len(table)], codes[len(table) :]
         order = np.argsort(own, kind="stable")
         found = np.searchsorted(own[order], codes).clip(max=own.size - 1)
         strange = np.flatnonzero(own[order][found] != codes)
@@ -86,7 +85,7 @@ def classes_of(original: pd.DataFrame, known: Sequence[str]) -> Classes:
         return Classes(names, labels, members, original.iloc[:1][[]].reset_index(drop=True))
     codes = np.zeros(len(original), dtype=np.int64)
     for column in names:
-        codes, _ = _joined(codes, codes, codes_of(original[column]), np.zeros(len(original), dtype=np.int64))
+        codes = joined(codes, codes_of(original[column]))
     _, first, labels = np.unique(codes, return_index=True, return_inverse=True)
     values = original[list(names)].iloc[first].reset_index(drop=True)
     return Classes(names, labels.astype(np.int64), np.bincount(labels), values)
@@ -120,13 +119,11 @@ def _places(distinct: pd.Series, column: pd.Series) -> Ints:
     return np.asarray(pd.Index(distinct).get_indexer(pd.Index(column)), dtype=np.int64)
 
 
-def _joined(a: Ints, b: Ints, more_a: Ints, more_b: Ints) -> tuple[Ints, Ints]:
-    """Codes of two columns from the codes of each, made small again; of two tables alike."""
-    width = int(max(more_a.max(initial=0), more_b.max(initial=0))) + 2
-    both = np.concatenate([a * width + more_a + 1, b * width + more_b + 1])
-    _, codes = np.unique(both, return_inverse=True)
-    codes = codes.astype(np.int64)
-    return codes[: a.size], codes[a.size :]
+def joined(codes: Ints, more: Ints) -> Ints:
+    """One code for each pair of codes, small again and in their order; `more` may hold −1."""
+    _, found = np.unique(codes * (int(more.max(initial=0)) + 2) + more + 1, return_inverse=True)
+    pairs: Ints = found.astype(np.int64)
+    return pairs
 
 
 def check_table(table: pd.DataFrame, columns: Sequence[str], name: str, empty: bool = False) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from cae_sql.errors import InvalidInput
 from cae_sql.releases.beliefs import Ints
 from cae_sql.releases.drawing import generator
-from cae_sql.releases.matching import codes_of
+from cae_sql.releases.matching import codes_of, joined
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,8 +74,8 @@ def _subsets(columns: int, most: int | None, rng: np.random.Generator) -> Iterat
 
 
 def _classes(columns: tuple[int, ...], codes: Sequence[Ints], size: int) -> Knowledge:
-    joined = np.zeros(size, dtype=np.int64)
+    pairs = np.zeros(size, dtype=np.int64)
     for column in columns:
-        _, joined = np.unique(joined * (int(codes[column].max()) + 1) + codes[column], return_inverse=True)
-    _, first, labels = np.unique(joined, return_index=True, return_inverse=True)
+        pairs = joined(pairs, codes[column])
+    _, first, labels = np.unique(pairs, return_index=True, return_inverse=True)
     return Knowledge(columns, labels, np.bincount(labels), first)
