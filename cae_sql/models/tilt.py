@@ -15,7 +15,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
+from scipy.sparse.linalg import spsolve
 
 from cae_sql.inference.interior import gram
 from cae_sql.models.weights import Floats, Ints, Weighted
@@ -24,6 +25,10 @@ STEPS = 200
 """Newton steps, at most."""
 CLOSE = 1e-9
 """Expected sums are off by at most about this many standard deviations of the sums."""
+SMALL = 300
+"""Up to so many sums equations are dense; of more most pairs have no record in common, or it takes long."""
+RIDGE = 1e-12
+"""Added to a diagonal of 1, so that equations have one solution."""
 STEEPEST = 300.0
 """Greatest tilt over a box for `reweighted`: beyond, weights of one end leave the floats' range."""
 
@@ -102,9 +107,7 @@ def multipliers(
     value = float(m @ now.logs - point @ sums)
     for _ in range(STEPS):
         off = matrix @ (m * now.means) - sums
-        hessian = gram(by_atom, m * now.variances)
-        hessian[np.diag_indices_from(hessian)] += 1e-13 * (1e-300 + np.abs(hessian).max())
-        step = np.linalg.lstsq(hessian, off, rcond=1e-15)[0]
+        step = _step(matrix, by_atom, m * now.variances, off)
         decrement = float(off @ step)
         if not np.isfinite(decrement) or decrement <= CLOSE**2:
             break
@@ -120,6 +123,31 @@ def multipliers(
             break
         point, now, value = point - length * step, tried, reached
     return point
+
+
+def _step(matrix: sparse.csr_array, by_atom: sparse.csc_array, weights: Floats, off: Floats) -> Floats:
+    """Solve A diag(weights) Aᵀ x = off, where it is singular nearly.
+
+    Rows are scaled to a diagonal of 1: sums that boxes have all but settled must not be damped because others
+    are over a million records.
+    """
+    if len(off) <= SMALL:
+        hessian = gram(by_atom, weights)
+        diagonal = hessian.diagonal()
+    else:
+        hessian = ((matrix * weights) @ matrix.T).tocsc()
+        diagonal = hessian.diagonal()
+    scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    right = scale * off
+    if len(off) <= SMALL:
+        scaled = hessian * np.outer(scale, scale)
+        scaled[np.diag_indices_from(scaled)] += RIDGE
+        found = linalg.solve(scaled, right, assume_a="sym", check_finite=False)
+    else:
+        turned = sparse.diags_array(scale)
+        found = spsolve((turned @ hessian @ turned + RIDGE * sparse.eye_array(len(off))).tocsc(), right)
+    step: Floats = scale * found
+    return step
 
 
 def reweighted(
