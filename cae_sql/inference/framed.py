@@ -43,8 +43,8 @@ class Framed:
         draw = np.random.default_rng(len(numbers))
         for number in numbers:
             answer, name = answers[number], draw.integers(1, 2**64, dtype=np.uint64)
-            own = 1 if answer.coefficients is None else answer.coefficients.astype(np.uint64)
-            labels[answer.members] += name * np.uint64(1) if isinstance(own, int) else name * own
+            weights = answer.coefficients
+            labels[answer.members] += name if weights is None else name * weights.astype(np.uint64)
         labels[record] = 0
         inside = labels != 0
         inside[record] = True

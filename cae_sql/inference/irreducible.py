@@ -130,7 +130,7 @@ class Claims:
         others, numbers = _ranges(range(proved.low, proved.high + 1), self._top), list(proved.numbers)
 
         def holds(some: Sequence[int]) -> bool:
-            return self._table(some, numbers, proved.record, others, deadline) is None
+            return self._table(some, proved.record, others, deadline) is None
 
         try:
             kept, whole = _spared(numbers, holds, deadline)
@@ -211,7 +211,7 @@ class Claims:
         chosen: list[int] = []
         try:
             while True:
-                table = self._table(chosen, numbers, record, others, deadline)
+                table = self._table(chosen, record, others, deadline)
                 if table is None:
                     break
                 broken = [
@@ -224,7 +224,7 @@ class Claims:
             return None
 
         def holds(some: Sequence[int]) -> bool:
-            return self._table(some, numbers, record, others, deadline) is None
+            return self._table(some, record, others, deadline) is None
 
         try:
             kept, whole = _spared(sorted(chosen), holds, deadline)
@@ -235,7 +235,6 @@ class Claims:
     def _table(
         self,
         chosen: Sequence[int],
-        numbers: Sequence[int],
         record: int,
         others: Sequence[tuple[int, int]],
         deadline: float,

@@ -258,7 +258,7 @@ def applied(rows: Ints, column: Ints, rank: int, prime: int) -> Ints:
     found = np.zeros(rank, np.int64)
     used = np.flatnonzero(column)
     for i in range(rank):
-        row, total = rows[i], 0
+        row, total = rows[i], np.int64(0)
         for j in used:
             entry = column[j]
             total += row[j] if entry == 1 else row[j] * entry % prime
@@ -276,8 +276,8 @@ def cleared(made: Ints, reduced: Ints, factors: Ints, rank: int, prime: int) -> 
             continue
         for j in used:
             made[i, j] = (made[i, j] + factor * made[rank, j]) % prime
-        for j in range(reduced.shape[1]):
-            reduced[i, j] = (reduced[i, j] + factor * reduced[rank, j]) % prime
+        for name in range(reduced.shape[1]):
+            reduced[i, name] = (reduced[i, name] + factor * reduced[rank, name]) % prime
 
 
 def _prime(draw: np.random.Generator) -> int:

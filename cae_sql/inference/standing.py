@@ -319,7 +319,7 @@ class Standing:
         if large and not whole and len(self.answers) < self._next:
             return
         self._next = int(len(self.answers) * GROWTH) + 1
-        before = [getattr(self, name).copy() for name in ("by_integers", "by_reals", "low", "high")]
+        before = [each.copy() for each in self._said]
         deadline = time.monotonic() + seconds
         look = Survey(self, deadline, whole) if large else Locating(self, deadline)
         look.run()
@@ -335,8 +335,7 @@ class Standing:
         self._look_back(np.flatnonzero(integers & late), np.flatnonzero(reals & late))
         self.looked[~self.open] = now
         self.before = now
-        after = (self.by_integers, self.by_reals, self.low, self.high)
-        if not all(np.array_equal(a, b) for a, b in zip(after, before, strict=True)):
+        if any((new != old).any() for new, old in zip(self._said, before, strict=True)):
             self.changes += 1
 
     def equation_of(self, record: int) -> list[tuple[int, Fraction]]:
@@ -345,6 +344,10 @@ class Standing:
             return []
         rows = self._stated.span.combination(record)
         return [(self.row_answers[row], weight) for row, weight in rows]
+
+    @property
+    def _said(self) -> list[NDArray[np.signedinteger]]:
+        return [self.by_integers, self.by_reals, self.low, self.high]
 
     def support_of(self, record: int) -> list[int]:
         """Answers that suffice for a record's interval in a large system, as far as they are known."""

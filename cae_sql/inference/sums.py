@@ -7,12 +7,14 @@ some hundred sums need no elimination of their size.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.compiled import compiled
 from cae_sql.errors import InconsistentAnswers
-from cae_sql.inference.answers import Answer, Ints
+from cae_sql.inference.answers import Ints, Query
 from cae_sql.inference.atoms import Atoms
 from cae_sql.inference.basis import eliminate, tableau_of
 
@@ -22,7 +24,7 @@ CHUNK = 50_000
 """Columns that are checked at once."""
 
 
-def coefficients_of(atoms: Atoms, sums: list[Answer]) -> NDArray[np.signedinteger]:
+def coefficients_of(atoms: Atoms, sums: Sequence[Query]) -> NDArray[np.signedinteger]:
     """(k, p) the sums over the atoms, in the smallest whole numbers that hold them."""
     largest = max((int(np.abs(s.coefficients).max()) for s in sums if s.coefficients is not None), default=1)
     matrix = np.zeros((len(sums), atoms.count), dtype=np.min_scalar_type(-largest - 1))

@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.answers import Ints
-from cae_sql.inference.bounds import Solved, few_intervals
+from cae_sql.inference.bounds import ByPrograms, Exact, Solved, Totals
 from cae_sql.inference.center import Basis, Center
 from cae_sql.inference.columns import LARGEST_ENTRY
 from cae_sql.inference.exchange import Tables
+from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.outer import from_single_sums
 from cae_sql.inference.prospect import Prospect
 from cae_sql.inference.runs import Runs, join
@@ -34,9 +35,7 @@ BASES = 4
 FEW_CELLS = 4_000_000
 """Atoms times sums up to which linear programs are stated."""
 LINEAR_SECONDS = 20.0
-"""For linear programs of one system."""
-AT_ONCE = 16
-"""Records that programs are asked about between two looks at the time."""
+"""Of the processor, for linear programs of one system."""
 STEPS = 30_000_000
 """Moves tried in a walk."""
 DOMAINS = 8
@@ -131,22 +130,39 @@ class Survey:
         """Intervals over the reals, then where extremes are answered those in which somebody attains them."""
         known = self.known
         sums = known.matrix @ self.totals
-        deadline = min(self._deadline, time.monotonic() + LINEAR_SECONDS)
+        end = time.process_time() + LINEAR_SECONDS
         for system in [replace(known, extremes=()), known][: 2 if known.extremes else 1]:
-            solved = Solved(system, sums)
-            waiting = self._waiting()
-            for start in range(0, len(waiting), AT_ONCE):
-                if time.monotonic() > deadline:
+            solved, found = Solved(system, sums), Totals.start(system)
+            programs: dict[int, ByPrograms] = {}
+            for atom in self._waiting().tolist():
+                if time.monotonic() > self._deadline or time.process_time() > end:
                     return
-                atoms = waiting[start : start + AT_ONCE]
-                try:
-                    least, most = few_intervals(solved, atoms)
-                except OutOfTime:
-                    continue
-                for atom in atoms.tolist():
-                    self._note(atom, least[atom], most[atom], reals=not system.extremes)
+                component = int(system.components[atom])
+                if component not in programs:
+                    atoms = np.flatnonzero(system.components == component)
+                    programs[component] = ByPrograms(solved, atoms)
+                    programs[component].footings = []
+                self._by_program(programs[component], atom, found)
 
-    def _note(self, atom: int, least: float, most: float, reals: bool = True) -> None:
+    def _by_program(self, programs: ByPrograms, atom: int, found: Totals) -> None:
+        system = programs.known
+        wanted = np.zeros(system.count, dtype=np.bool_)
+        wanted[atom] = True
+        try:
+            programs.fill(wanted, found, agreed=True)
+        except OutOfTime:
+            return
+        least, most = _of_record(found, system, atom)
+        self._note(atom, least, most, reals=not system.extremes)
+        standing, column = self.standing, int(np.searchsorted(programs.atoms, atom))
+        if standing.by_integers[self.first[atom]] != KEEPS:
+            proofs = [programs.proofs.get((column, sign)) for sign in (1, -1)]
+            used = {standing.row_answers[row] for proof in proofs if proof for row in proof.rows}
+            order, firsts = self.known.members
+            for record in order[firsts[atom] : firsts[atom + 1]].tolist():
+                standing.support[record] = set(used)
+
+    def _note(self, atom: int, least: Exact, most: Exact, reals: bool = True) -> None:
         """An interval of a record that is proved, over the reals or with somebody who attains extremes."""
         standing, record = self.standing, int(self.first[atom])
         standing.low[record] = max(ceil(least), int(standing.low[record]))
@@ -161,12 +177,19 @@ class Survey:
             standing.by_reals[record] = max(int(standing.by_reals[record]), state)
 
 
+def _of_record(found: Totals, known: Knowledge, atom: int) -> tuple[Exact, Exact]:
+    """As `Totals.of_records`, of one atom's."""
+    low, high, rest = int(known.low[atom]), int(known.high[atom]), int(known.sizes[atom]) - 1
+    least: Exact = found.fractions[0].get(atom, int(found.low[atom]))
+    most: Exact = found.fractions[1].get(atom, int(found.high[atom]))
+    return max(low, least - rest * high), min(high, most - rest * low)
+
+
 def bases_of(center: Center) -> Iterator[Basis]:
     """Bases of atoms that have room at the center's table; of more than one each time others."""
     boxes, totals = center.boxes, center.totals
     if not center.rank:
-        none = np.zeros((center.count, 0), dtype=np.int8)
-        yield Basis(np.zeros(0, dtype=np.int64), none)
+        yield Basis(np.zeros(0, dtype=np.int64), np.zeros((center.count, 0), dtype=np.int8))
         return
     span = boxes.high - boxes.low
     room = np.minimum(

@@ -95,20 +95,22 @@ def test_a_copy_goes_its_own_way() -> None:
 
 
 def test_many_sums_over_many_records_are_told_apart_as_floats_tell_them() -> None:
-    """Ranges over three columns, each statement so often that most are settled: SciPy's rank is the oracle."""
+    """Ranges over three columns, each statement so often that most are settled; singular values agree."""
     chance = np.random.default_rng(3)
     columns = chance.integers(0, 12, (3, 900))
     span, dense = Span(900), []
     for _ in range(700):
         column = columns[chance.integers(0, 3)]
         low = chance.integers(0, 12)
-        row = (column >= low) & (column <= low + chance.integers(0, 6)) & (columns[0] < chance.integers(3, 12))
+        row = (
+            (column >= low) & (column <= low + chance.integers(0, 6)) & (columns[0] < chance.integers(3, 12))
+        )
         if row.any():
             span.take(Query(kind="sum", members=np.flatnonzero(row)))
             dense.append(row.astype(float))
     matrix = np.array(dense)
     assert span.rank == np.linalg.matrix_rank(matrix)
     assert span.rank > 100
-    u, s, v = np.linalg.svd(matrix, full_matrices=False)
+    _, s, v = np.linalg.svd(matrix, full_matrices=False)
     inside = (v[s > 1e-8 * s[0]] ** 2).sum(axis=0)
     assert set(span.settled().tolist()) == set(np.flatnonzero(inside > 1 - 1e-7).tolist())

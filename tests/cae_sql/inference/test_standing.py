@@ -1,7 +1,8 @@
-"""What a standing says of records is what enumeration of all tables says, in small systems and as in large ones."""
+"""What a standing says of the records of a large system is what enumeration of all tables says."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
@@ -28,7 +29,7 @@ def asked(draw: st.DrawFn) -> Query:
     return Query(kind=kind, members=members, coefficients=weights)  # type: ignore[arg-type]
 
 
-def remaining(truth: list[int], queries: list[Query]) -> list[set[int]]:
+def remaining(truth: list[int], queries: Sequence[Query]) -> list[set[int]]:
     """All values that each record has in some table that gives the same answers."""
     tables = np.array(list(product(range(TOP + 1), repeat=len(truth))))
     for query in queries:
@@ -71,8 +72,7 @@ def test_as_a_large_system_nobody_is_located_wrongly_and_nobody_said_to_be_safe_
             assert standing.by_integers[record] == state(values) or state(values) == EXACT
             # never before, at the latest when enumeration says so by the same words
             since = int(standing.since_integers[record])
-            told = [query for query in standing.answers[:since]]
-            assert state(remaining(truth, told)[record]) >= standing.by_integers[record]
+            assert state(remaining(truth, standing.answers[:since])[record]) >= standing.by_integers[record]
 
 
 @settings(max_examples=100)
@@ -83,7 +83,7 @@ def test_as_a_large_system_nobody_is_located_wrongly_and_nobody_said_to_be_safe_
 def test_who_is_settled_by_equations_is_found_with_the_answer_that_settles_him(
     truth: list[int], queries: list[Query]
 ) -> None:
-    """Without a look in between; an equation is one whatever the values are, so ranks say when it is there."""
+    """Without a look in between; an equation holds whatever the values are, so ranks say when it is there."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stated, "SMALL", 0)
         standing = Standing(np.array(truth), TOP, Standard(NEED))
@@ -93,15 +93,13 @@ def test_who_is_settled_by_equations_is_found_with_the_answer_that_settles_him(
     for row, answer in zip(rows, standing.answers, strict=True):
         row[answer.members] = 1 if answer.coefficients is None else answer.coefficients
     for record in range(len(truth)):
-        unit = np.eye(len(truth))[record]
-        since = next(
-            (
-                count
-                for count in range(1, len(rows) + 1)
-                if np.linalg.matrix_rank(np.vstack([rows[:count], unit])) == np.linalg.matrix_rank(rows[:count])
-            ),
-            None,
-        )
+        unit, rank = np.eye(len(truth))[record], np.linalg.matrix_rank
+        settled = [
+            count
+            for count in range(1, len(rows) + 1)
+            if rank(np.vstack([rows[:count], unit])) == rank(rows[:count])
+        ]
+        since = settled[0] if settled else None
         if since is None:
             continue
         assert standing.by_reals[record] == EXACT
