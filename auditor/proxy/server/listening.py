@@ -8,6 +8,7 @@ connection's own secret; and that SIGTERM ends it in bounded time, with an error
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hmac
 import ipaddress
 import secrets
@@ -37,6 +38,14 @@ from auditor.proxy.users import Users, read_users
 
 if TYPE_CHECKING:
     from auditor.gate import Gate
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
+_OTHER_FILES = 256
+"""Descriptors for what is not a client's socket: the ledger, DuckDB, who reads the metrics."""
 
 
 @dataclass(frozen=True)
@@ -309,6 +318,19 @@ def _tls(serving: Serving) -> tuple[ssl.SSLContext, bytes | None] | None:
     return context, binding
 
 
+def _make_room(sockets: int) -> None:
+    """Allow as many files as the limits on connections may need, as far as the system lets us."""
+    if resource is None:
+        return
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = sockets + _OTHER_FILES
+    if most != resource.RLIM_INFINITY:
+        wanted = min(wanted, most)
+    if now != resource.RLIM_INFINITY and now < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
+
 def _unexpected(log: Log, about: dict[str, Any]) -> None:
     """What asyncio would print: its texts may hold values, so the type of the exception must do."""
     error = about.get("exception")
@@ -337,6 +359,7 @@ def run(
         UsersError: the users file cannot be used.
     """
     server = Server(sources, serving, log, reopen=reopen)
+    _make_room(serving.connections + serving.waiting)
 
     async def main() -> None:
         loop, ended = asyncio.get_running_loop(), asyncio.Event()

@@ -516,3 +516,34 @@ def test_who_is_removed_on_the_way_in_does_not_come_in(
 
         monkeypatch.setattr(client, "message", message)
         assert b"28P01" in client.log_in("bob", PASSWORD)
+
+
+def test_a_low_limit_on_open_files_is_raised_to_what_the_connections_need(tmp_path: Path) -> None:
+    """Systems begin with 1,024 files or fewer for a process; a server that has none left hears nobody."""
+    resource = pytest.importorskip("resource")
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most != resource.RLIM_INFINITY and most < 1_000:
+        pytest.skip("the system allows too few files")
+    opened(tmp_path).close()
+    (tmp_path / "policy.toml").write_text(policy_text())
+    start = (
+        f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (100, {most})); "
+        "from auditor.cli import main; main()"
+    )
+    command = [sys.executable, "-c", start, "serve", str(tmp_path / "staff.duckdb"), "-p",
+               str(tmp_path / "policy.toml"), "--listen", "127.0.0.1:0", "--users",
+               str(users_file(tmp_path))]  # fmt: skip
+    with (
+        subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process,
+        contextlib.ExitStack() as stack,
+    ):
+        try:
+            assert process.stderr is not None
+            port = int(process.stderr.readline().partition("127.0.0.1:")[2].partition('"')[0])
+            threading.Thread(target=process.stderr.read, daemon=True).start()
+            for _ in range(200):
+                stack.enter_context(socket.create_connection(("127.0.0.1", port), 5))
+            with Raw(port) as client:
+                assert client.log_in("ana", PASSWORD) == b"ZI"
+        finally:
+            process.kill()
