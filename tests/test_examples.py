@@ -42,6 +42,13 @@ SAYS = {
         "The patient of ward X in 200 tables that agree: {1}",
         "wards X, A, B: 8\n  wards X, A, C: 9\n  wards X, B, C: refused (risk)",
     ],
+    "06_compare_releases.py": [
+        "risk, if what is known is      nothing  sex, job   and age",
+        "a sample of 50 %                  0.18      0.19      0.39",
+        "sums over 8 people each           0.11      0.11      0.15",
+        "10 % of noise on everything       0.62      0.63      0.73",
+        "ages in bands, no job             0.64      0.65      0.67",
+    ],
 }
 """By example: pieces of what it prints."""
 
