@@ -37,7 +37,7 @@ _ADDED = 4
 _HALVINGS = 12
 _NEAR, _FAR = 1e-9, 1e-3
 """By which part retentions are lowered at first, when a search ends just beyond the limit, and at most so."""
-_STARTS = 3
+_STARTS = 2
 _MORE = 0.4
 """How much lower an attribute's retention is where another search starts."""
 
