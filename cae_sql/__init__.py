@@ -59,10 +59,12 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Import late: compiled kernels and solvers cost half a second that a command's `--help` need not pay."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
+    if name == "releases":  # a package of its own, there without a second import
+        return import_module("cae_sql.releases")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
