@@ -42,44 +42,37 @@ def by_counts(positions: Ints, weights: Floats, size: int, total: int) -> Floats
         size: Number of records.
         total: The sum.
     """
+    second, rest = int(positions[1]), positions[2:].astype(np.int64)
+    if not len(rest):
+        greater, left_over = divmod(total, second)
+        return None if left_over or not 0 <= greater <= size else np.array([size - greater, greater]) / size
     logs = np.log(weights)
     factorials = special.gammaln(np.arange(size + 1) + 1.0)
-    first, second = 0, int(positions[1])
-    rest = positions[2:].astype(np.int64)
     top, expected = -math.inf, np.zeros(len(positions))
-    for fixed, counts in _all_but_two(len(rest), size):
-        left = total - sum(int(c) * int(x) for c, x in zip(fixed, rest, strict=False)) - first
-        n = size - sum(fixed)
-        free = counts if len(rest) else np.zeros(1, dtype=np.int64)
-        left_each = left - free * int(rest[-1]) if len(rest) else np.full(1, left)
-        ones, off = np.divmod(left_each, second)
-        zeros = n - free - ones
+    for fixed, free in _all_but_two(len(rest), size):
+        left = total - sum(c * int(x) for c, x in zip(fixed, rest, strict=False)) - free * int(rest[-1])
+        ones, off = np.divmod(left, second)
+        zeros = size - sum(fixed) - free - ones
         possible = (off == 0) & (ones >= 0) & (zeros >= 0)
         if not possible.any():
             continue
-        free, ones, zeros = free[possible], ones[possible], zeros[possible]
-        weight = ones * logs[1] + zeros * logs[0] - factorials[ones] - factorials[zeros]
-        if len(rest):
-            weight = weight + free * logs[-1] - factorials[free]
-        for c, log in zip(fixed, logs[2:], strict=False):
-            weight = weight + c * log - factorials[c]
+        counts = np.stack([zeros[possible], ones[possible], free[possible]])
+        # log of how many tables have these counts, each weighed; n! is left out
+        weight = logs[[0, 1, -1]] @ counts - factorials[counts].sum(axis=0)
+        weight += sum(c * log - factorials[c] for c, log in zip(fixed, logs[2:], strict=False))
         best = float(weight.max())
         if best > top:
-            expected *= math.exp(top - best) if top > -math.inf else 0.0
+            expected *= math.exp(top - best)
             top = best
         shares = np.exp(weight - top)
-        expected[0] += shares @ zeros
-        expected[1] += shares @ ones
-        for place, c in enumerate(fixed):
-            expected[2 + place] += c * shares.sum()
-        if len(rest):
-            expected[-1] += shares @ free
+        expected[[0, 1, -1]] += counts @ shares
+        expected[2:-1] += np.array(fixed) * shares.sum()
     return None if top == -math.inf else expected / expected.sum()
 
 
 def _all_but_two(free: int, size: int) -> Iterator[tuple[tuple[int, ...], Ints]]:
     """Counts of the values but the first two: of all but the last of them, and every count of that one."""
-    if free <= 1:
+    if free == 1:
         yield (), np.arange(size + 1, dtype=np.int64)
         return
     counts = [0] * (free - 1)
