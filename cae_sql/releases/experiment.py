@@ -154,6 +154,8 @@ def run(
         for parameter in levels
         for repetition in range(repetitions)
     ]
+    if not releases:
+        raise InvalidInput("there is nothing to do: no technique has a parameter")
     found: dict[Release, list[dict[str, object]]] = {}
     with ThreadPoolExecutor(jobs) as pool:
         tasks = {pool.submit(_one, prepared, release, seed): release for release in releases}

@@ -114,6 +114,13 @@ def test_pictures_can_be_left_out_and_are_the_same_each_time(staff, tmp_path, ca
         assert path.read_bytes() == (tmp_path / "c" / path.name).read_bytes()
 
 
+def test_a_technique_without_parameters_is_left_out(staff, tmp_path, capsys):
+    status, out, err = run(capsys, *of(staff, "--sampling", "", "--noise", "", "-o", tmp_path / "a"))
+    assert status == 0, err
+    assert set(re.findall(r"sampling|query restriction|noise", out)) == {"query restriction"}
+    assert (tmp_path / "a" / "figure-2.svg").is_file()
+
+
 def test_one_amount_of_noise_makes_no_figure_against_the_amount(staff, tmp_path, capsys):
     run(capsys, *of(staff, "-o", tmp_path / "a", "--noise", "30"))
     assert not (tmp_path / "a" / "figure-4.svg").exists()
@@ -147,6 +154,7 @@ def test_a_missing_scikit_learn_is_said(capsys, monkeypatch):
         (["--query-set-sizes", "2.5"], "is no list of whole numbers"),
         (["--query-set-sizes", "3"], "query_set_size must be even"),
         (["--query-set-sizes", "64"], "query_set_size is 64, but there are 40 records"),
+        (["--sampling", "", "--query-set-sizes", "", "--noise", ""], "there is nothing to do"),
         (["--noise=-5"], "a parameter of noise addition must be 0 or more"),
         (["-o", "/dev/null/results"], "/dev/null/results: "),
     ],

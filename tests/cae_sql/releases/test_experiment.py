@@ -159,6 +159,7 @@ def test_subsets_can_be_limited_and_too_many_are_an_error():
         (Parameters((), (3,), ()), 1, 1, "query_set_size must be even"),
         (Parameters((), (62,), ()), 1, 1, "query_set_size is 62, but there are 60 records"),
         (Parameters((), (), (-5,)), 1, 1, "a parameter of noise addition must be 0 or more"),
+        (Parameters((), (), ()), 1, 1, "there is nothing to do"),
         (FEW, 0, 1, "repetitions and jobs must be at least 1"),
         (FEW, 1, 0, "repetitions and jobs must be at least 1"),
     ],
