@@ -247,8 +247,12 @@ def _tell_numbers(found: Evaluation) -> None:
 
 
 def _short(row: Sequence[object]) -> list[object]:
-    """Figures for the eye: four significant digits, three decimals."""
-    return [round(value, 3) if isinstance(value, float) else value for value in row]
+    """Figures for the eye: three decimals, and never 0 for what is not."""
+    return [_figure(value) if isinstance(value, float) else value for value in row]
+
+
+def _figure(value: float) -> float:
+    return float(f"{value:.1g}") if 0 < abs(value) < 0.0005 else round(value, 3)
 
 
 def _write(output: Path | None, found: Evaluation | Sweep) -> None:
