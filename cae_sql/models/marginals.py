@@ -152,6 +152,11 @@ def _tilted(known: Knowledge, sums: Ints, windows: _Windows) -> Floats:
         )
     matrix = sparse.csr_array(known.matrix).astype(np.float64)
     theta = matrix.T @ multipliers(matrix, known.sizes, sums, of_boxes(known.low, known.high))
+    return _geometric(known, theta, windows)
+
+
+def _geometric(known: Knowledge, theta: Floats, windows: _Windows) -> Floats:
+    """p(u) ∝ exp(θ u) over the units of each atom's box, in closed form by windows."""
     starts = np.arange(windows.count) * windows.width
     first = np.maximum(starts, known.low[:, None])
     count = np.minimum(starts + windows.width - 1, known.high[:, None]) - first + 1
@@ -165,9 +170,12 @@ def _tilted(known: Knowledge, sums: Ints, windows: _Windows) -> Floats:
 
 
 def _exact(known: Knowledge, sums: Ints, windows: _Windows) -> tuple[Floats, NDArray[np.bool_]]:
-    rows = np.zeros((known.count, windows.count))
+    rows = _geometric(known, np.zeros(known.count), windows)  # of those whom no answer ties to others
     estimated = np.zeros(known.count, dtype=np.bool_)
-    for label in range(int(known.components.max()) + 1):
+    tied = np.array(known.matrix.any(axis=0), dtype=np.bool_)
+    for extreme in known.extremes:
+        tied[extreme.atoms] = True
+    for label in np.unique(known.components[tied]).tolist():
         atoms = np.flatnonzero(known.components == label)
         try:
             found = _component(known, sums, atoms)

@@ -175,6 +175,14 @@ def test_wide_boxes_and_fine_grids_are_in_closed_form_for_tilted() -> None:
     assert found.of(999)[:25] == pytest.approx(1 / 25, rel=1e-3)
 
 
+def test_who_is_in_no_sum_has_an_even_distribution_however_fine_the_grid() -> None:
+    system = AnsweredSystem(3, 0, 10**7, 1)
+    system.add_max([0, 1], 10**7)  # whoever it is, it may be at the end of the domain
+    found = marginals(system, "exact", Domain(0, 10**7, 10**5))
+    assert found.of(2)[:100] == pytest.approx(0.01, rel=1e-6)
+    assert found.estimated[found.labels].tolist() == [True, True, False]
+
+
 # Estimates
 
 
