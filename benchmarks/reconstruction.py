@@ -5,8 +5,10 @@ asked of a gate with an empty ledger, in their order, in both modes of decision 
 Afterwards integer programs (SciPy's, over the ledger's sums alone; no code of the package's inference) look
 for a table for each record and either value: a record with only one is *determined*. Then for each two
 records and each pair of values: if knowing one bit settles another, that pair is *determined by an insider*
-(which only `insiders = 1` promises to prevent). And the attack itself is run: the least-error bits for all
-answers, rounded; *guessed* counts those that are right, *chance* what the commoner value for everybody gets.
+(which only `insiders = 1` promises to prevent). What no program decides in time is looked up among the
+tables that the gate itself had listed, each of them checked against every sum. And the attack itself is run:
+the least-error bits for all answers, rounded; *guessed* counts those that are right, *chance* what the
+commoner value for everybody gets.
 
 Some refusals are looked at in the same way: *harmless* are those of which the true answer, beside what was
 known then, would have determined nobody. In the simulatable mode some of them are refused for good reason,
@@ -36,13 +38,14 @@ from scipy import optimize, sparse
 from auditor import Gate, Policy, QueryRefused
 from benchmarks._data import peak_megabytes, shown, timed
 from benchmarks._results import Line, options, write
+from cae_sql.inference.worlds import Pool
 
 ATTACK = Path(__file__).resolve().parents[2] / "shared" / "data" / "attack"
 LOANS, QUERIES = ATTACK / "loans_2000_3000.csv.gz", ATTACK / "queries_2000_3000.csv.gz"
 MODES = ("simulatable", "answer-dependent")
-PROGRAM_SECONDS, CHECK_SECONDS = 30.0, 600.0
+PROGRAM_SECONDS, CHECK_SECONDS = 30.0, 240.0
 """Limits of one integer program, and of all pairs of one outcome; what is not solved stays undecided."""
-LOOKED_AT, PROBE_SECONDS = 5, 120.0
+LOOKED_AT, PROBE_SECONDS = 5, 30.0
 """Refusals that are looked at, and the limit for the pairs of each."""
 COLUMNS = (
     *(
@@ -57,7 +60,7 @@ COLUMNS = (
         "determined",
         "by an insider",
     ),
-    *("undecided", "harmless : not", "guessed", "median", "worst", "all", "checked in"),
+    *("undecided", "unseen", "harmless : not", "guessed", "median", "worst", "all", "checked in"),
 )
 POLICY = """
 [protect]
@@ -97,7 +100,9 @@ class Outcome:
     pairs: int = 0
     """Pairs of records of which knowing the one may settle the other."""
     undecided: int = 0
-    """Programs that came to no end in time."""
+    """Values and pairs for which programs came to no end in time ..."""
+    unseen: int = 0
+    """... and for which no table was at hand either."""
     guessed: int = 0
     harmless: int = 0
     """Of the refusals looked at, those whose true answer would have determined nobody."""
@@ -158,8 +163,24 @@ def wanted(records: int) -> Iterator[dict[int, int]]:
             yield dict(zip((one, other), values, strict=True))
 
 
-def determine(outcome: Outcome, whole: Matrix, told: Matrix, seconds: float = CHECK_SECONDS) -> None:
-    """Count who is determined; a table that was found serves everything that it has."""
+def determine(
+    outcome: Outcome,
+    whole: Matrix,
+    told: Matrix,
+    seconds: float = CHECK_SECONDS,
+    listed: NDArray[np.int8] | None = None,
+) -> None:
+    """Count who is determined; a table that was found serves everything that it has.
+
+    Args:
+        outcome: Filled.
+        whole: (q, n) coefficients of all sums.
+        told: (q,) the sums.
+        seconds: For all pairs.
+        listed: (m, n) tables that somebody else came to, for what programs leave undecided.
+    """
+    if listed is not None and (listed @ whole.T.astype(np.int64) != told).any():
+        raise AssertionError("a listed table that does not agree with the sums")
     matrix, sums = independent(whole, told)
     outcome.rank = len(sums)
     seen = np.zeros((0, matrix.shape[1]), dtype=np.int64)
@@ -172,16 +193,15 @@ def determine(outcome: Outcome, whole: Matrix, told: Matrix, seconds: float = CH
             continue  # a value that is known already tells nothing; that record is counted
         if (seen[:, names] == values).all(axis=1).any():
             continue
-        if len(fixed) == 2 and time.monotonic() > end:
-            outcome.undecided += 1
-            continue
-        found = tables(matrix, sums, fixed)
+        late = len(fixed) == 2 and time.monotonic() > end
+        found = True if late else tables(matrix, sums, fixed)
         if isinstance(found, np.ndarray):
             if (whole @ found != told).any():
                 raise AssertionError("a table that agrees with some answers and not with the rest")
             seen = np.vstack([seen, found])
         elif found:
             outcome.undecided += 1
+            outcome.unseen += int(listed is None or not (listed[:, names] == values).all(axis=1).any())
         elif len(fixed) == 1:
             single[names[0]] = 1 - values[0]
         else:
@@ -226,13 +246,15 @@ def asked(
         outcome.leaks = int(gate.history()["leak"].sum())
         known = [each for entry in gate._ledger.entries() for each in entry.answers if each.kind == "sum"]
         values = gate._database.vaults[0].integers
+        pool = gate._knowledge.of("analyst").columns[0].system.pool()
+        gathered = pool.gathered(float("inf")) if isinstance(pool, Pool) else None
     matrix = np.zeros((len(known), len(values)))
     for place, each in enumerate(known):
         matrix[place, each.records] = 1 if each.signs is None else each.signs
     sums = np.array([float(each.value) for each in known])
     if (matrix @ values != sums).any():
         raise AssertionError("what was released is not exact")
-    judged(outcome, matrix, sums, values)
+    judged(outcome, matrix, sums, values, None if gathered is None else gathered.worlds)
     if len(sums) != outcome.codes["answered"]:
         return outcome  # which answers were known at a refusal is not plain then
     for place in np.random.default_rng(1).permutation(len(refused))[:LOOKED_AT].tolist():
@@ -248,11 +270,17 @@ def asked(
     return outcome
 
 
-def judged(outcome: Outcome, matrix: Matrix, sums: Matrix, values: NDArray[np.int64]) -> None:
+def judged(
+    outcome: Outcome,
+    matrix: Matrix,
+    sums: Matrix,
+    values: NDArray[np.int64],
+    listed: NDArray[np.int8] | None = None,
+) -> None:
     """What the sums give away."""
     with timed() as checking:
         outcome.sums = len(sums)
-        determine(outcome, matrix, sums)
+        determine(outcome, matrix, sums, listed=listed)
         outcome.guessed = int((attacked(matrix, sums) == values).sum())
     outcome.checking = checking.seconds
 
@@ -296,7 +324,7 @@ def cells(outcome: Outcome) -> list[str]:
         if seconds
         else ["–"] * 3
     )
-    judged_counts = outcome.determined, outcome.pairs, outcome.undecided
+    judged_counts = outcome.determined, outcome.pairs, outcome.undecided, outcome.unseen
     return [
         *(
             outcome.against,
@@ -306,7 +334,7 @@ def cells(outcome: Outcome) -> list[str]:
             str(outcome.rank),
         ),
         *(str(codes["risk"]), str(codes["time"]), str(outcome.leaks)),
-        *(["–"] * 3 if noisy else map(str, judged_counts)),
+        *(["–"] * 4 if noisy else map(str, judged_counts)),
         f"{outcome.harmless} : {outcome.harmful}" if outcome.codes["risk"] + outcome.codes["time"] else "–",
         *(str(outcome.guessed), *times, shown(outcome.checking)),
     ]
