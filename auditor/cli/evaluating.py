@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from auditor.evaluation.techniques import Settings
 
 BEYOND = 3
+_NOISE = 1e-9
+"""Less is rounding."""
 SHOWN = 20
 """Classes on the terminal; `--top` says otherwise, CSV and JSON have all."""
 
@@ -252,7 +254,7 @@ def _short(row: Sequence[object]) -> list[object]:
 
 
 def _figure(value: float) -> float:
-    return float(f"{value:.1g}") if 0 < abs(value) < 0.0005 else round(value, 3)
+    return float(f"{value:.1g}") if _NOISE < abs(value) < 0.0005 else round(value, 3)
 
 
 def _write(output: Path | None, found: Evaluation | Sweep) -> None:
