@@ -99,8 +99,9 @@ class PartyColumn:
         ):
             places = np.minimum(np.searchsorted(counts, since), len(counts) - 1)
             for noted, new in ((found, states != KEEPS), (exact, states == EXACT)):
-                new &= noted < 0
-                noted[new] = places[new]
+                # what is looked back at later may turn out to have been so before
+                earlier = np.where(noted < 0, places, np.minimum(noted, places))
+                noted[new] = earlier[new]
 
     def risk(self, codes: NDArray[np.int64]) -> float:
         """Of the worst class; worked out again only where something has changed."""

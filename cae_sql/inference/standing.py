@@ -36,6 +36,8 @@ GROWTH = 1.5
 """Large systems are looked at whenever there are so many times the answers of the last time."""
 MOST_ALONE = 256
 """Answers about one record alone up to which each has a row; with more they are taken out of the sums."""
+BACK_CELLS = 1_000_000
+"""Atoms times sums up to which looking back asks all answers that were known at a time."""
 _ENDS = (
     *("by_integers", "by_reals", "low", "high", "least", "most"),
     *("since_integers", "since_reals", "open", "looked"),
@@ -332,7 +334,12 @@ class Standing:
         self.since_integers[integers], self.since_reals[reals] = now, now
         late = (self.looked < now - 1) if large else (self.looked < self.before)
         late &= loose
-        self._look_back(np.flatnonzero(integers & late), np.flatnonzero(reals & late))
+        whole_before = not large or self.known.count * len(self.known.matrix) <= BACK_CELLS
+        if large and whole and whole_before:
+            # of whom an answer alone has told something, several may have done so before
+            reals |= (self.by_reals != KEEPS) & (self.looked < self.since_reals - 1)
+            integers |= reals & (self.by_integers == self.by_reals)
+        self._look_back(np.flatnonzero(integers & late), np.flatnonzero(reals & late), whole_before)
         self.looked[~self.open] = now
         self.before = now
         if any((new != old).any() for new, old in zip(self._said, before, strict=True)):
@@ -357,16 +364,18 @@ class Standing:
                 return sorted(self.row_answers[row] for row, _ in rows)
         return sorted(self.support.get(record, ()))
 
-    def _look_back(self, integers: Ints, reals: Ints) -> None:
-        """When records were located, by integers and by reals, that have not been looked at since."""
-        back = Since(len(self.truth), self.top, self.answers)
-        large = self._stated.large
+    def _look_back(self, integers: Ints, reals: Ints, whole: bool) -> None:
+        """When records were located, by integers and by reals, that have not been looked at since.
 
-        def since(record: int, state: int, judge: Judge) -> int:
-            before, now = int(self.looked[record]), len(self.answers)
-            if large:
-                return back.by_few(record, state, judge, before, now, self.support_of(record))
-            return back.by_reals(record, state, judge, before, now)
+        With `whole` all answers of a time are asked, else those near to a record.
+        """
+        back = Since(len(self.truth), self.top, self.answers)
+
+        def since(record: int, state: int, judge: Judge, now: int) -> int:
+            before = int(self.looked[record])
+            if whole:
+                return back.by_reals(record, state, judge, before, now)
+            return back.by_few(record, state, judge, before, now, self.support_of(record))
 
         def values_mean(values: Ints) -> int:
             return state_of(values, self.standard)
@@ -378,7 +387,8 @@ class Standing:
             return values_mean(np.arange(ceil(least), floor(most) + 1))
 
         for record in reals.tolist():
-            self.since_reals[record] = since(record, int(self.by_reals[record]), by_reals)
+            state, now = int(self.by_reals[record]), int(self.since_reals[record])
+            self.since_reals[record] = since(record, state, by_reals, now)
         known = set(reals.tolist())
         for record in integers.tolist():
             state = int(self.by_integers[record])
@@ -386,4 +396,5 @@ class Standing:
                 self.since_integers[record] = self.since_reals[record]
             elif self.by_reals[record] != KEEPS:
                 # where rounding does not show it, integer programs do: known from now on
-                self.since_integers[record] = since(record, state, on_the_grid)
+                now = int(self.since_integers[record])
+                self.since_integers[record] = since(record, state, on_the_grid, now)
