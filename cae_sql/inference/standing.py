@@ -32,6 +32,8 @@ KEEPS, APPROXIMATE, EXACT = 0, 1, 2
 """What is known of a record: it keeps the standard as far as known, less remains, one value remains."""
 SECONDS = 60.0
 """For the integer programs after one statement; who is left then is open."""
+PATIENCE = 10
+"""A look at a large system is ended after so many times that: what it does is counted and not timed."""
 GROWTH = 1.5
 """Large systems are looked at whenever there are so many times the answers of the last time."""
 MOST_ALONE = 256
@@ -311,7 +313,7 @@ class Standing:
         time when it was first so all the same.
 
         Args:
-            seconds: For programs, in large systems linear ones too.
+            seconds: For integer programs.
             whole: Whether everybody is looked at.
         """
         from cae_sql.inference.locating import Locating
@@ -321,8 +323,9 @@ class Standing:
         if large and not whole and len(self.answers) < self._next:
             return
         self._next = int(len(self.answers) * GROWTH) + 1
-        before = [each.copy() for each in self._said]
-        deadline = time.monotonic() + seconds
+        said = self.by_integers, self.by_reals, self.low, self.high
+        before = [each.copy() for each in said]
+        deadline = time.monotonic() + (PATIENCE * seconds if large else seconds)
         look = Survey(self, deadline, whole) if large else Locating(self, deadline)
         look.run()
         loose, labels = ~self.fixed, self.known.atoms.labels
@@ -342,7 +345,7 @@ class Standing:
         self._look_back(np.flatnonzero(integers & late), np.flatnonzero(reals & late), whole_before)
         self.looked[~self.open] = now
         self.before = now
-        if any((new != old).any() for new, old in zip(self._said, before, strict=True)):
+        if any((new != old).any() for new, old in zip(said, before, strict=True)):
             self.changes += 1
 
     def equation_of(self, record: int) -> list[tuple[int, Fraction]]:
@@ -351,10 +354,6 @@ class Standing:
             return []
         rows = self._stated.span.combination(record)
         return [(self.row_answers[row], weight) for row, weight in rows]
-
-    @property
-    def _said(self) -> list[NDArray[np.signedinteger]]:
-        return [self.by_integers, self.by_reals, self.low, self.high]
 
     def support_of(self, record: int) -> list[int]:
         """Answers that suffice for a record's interval in a large system, as far as they are known."""

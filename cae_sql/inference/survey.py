@@ -34,8 +34,9 @@ BASES = 4
 """Bases that are tried one after the other at the end, for whom the first leaves open."""
 FEW_CELLS = 4_000_000
 """Atoms times sums up to which linear programs are stated."""
-LINEAR_SECONDS = 20.0
-"""Of the processor, for linear programs of one system."""
+WORK = 4e11
+"""Programs are asked about so many records, times (atoms times sums) ** 1.5: counted and not timed, so that
+what is found does not hang on the machine."""
 STEPS = 30_000_000
 """Moves tried in a walk."""
 DOMAINS = 8
@@ -130,12 +131,13 @@ class Survey:
         """Intervals over the reals, then where extremes are answered those in which somebody attains them."""
         known = self.known
         sums = known.matrix @ self.totals
-        end = time.process_time() + LINEAR_SECONDS
+        left = int(WORK / max(1.0, float(known.matrix.size)) ** 1.5)
         for system in [replace(known, extremes=()), known][: 2 if known.extremes else 1]:
             solved, found = Solved(system, sums), Totals.start(system)
             programs: dict[int, ByPrograms] = {}
             for atom in self._waiting().tolist():
-                if time.monotonic() > self._deadline or time.process_time() > end:
+                left -= 1
+                if left < 0 or time.monotonic() > self._deadline:
                     return
                 component = int(system.components[atom])
                 if component not in programs:
