@@ -254,7 +254,7 @@ def _short(row: Sequence[object]) -> list[object]:
 
 
 def _figure(value: float) -> float:
-    return float(f"{value:.1g}") if _NOISE < abs(value) < 0.0005 else round(value, 3)
+    return float(f"{value:.1g}") if _NOISE < abs(value) < 0.0005 else round(value, 3) + 0.0
 
 
 def _write(output: Path | None, found: Evaluation | Sweep) -> None:

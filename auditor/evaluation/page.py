@@ -100,10 +100,10 @@ def _headline(found: Evaluation) -> str:
 def _facts(found: Evaluation) -> list[tuple[str, list[Fact]]]:
     each = found.summary
     risk = [
-        (f"{each.worst_risk:.3f}", "highest risk of a class"),
-        (f"{each.mean_risk:.3f}", "mean risk of a record"),
+        (words.risk(each.worst_risk), "highest risk of a class"),
+        (words.risk(each.mean_risk), "mean risk of a record"),
         (number(each.mean_entropy), "bits left to guess, on average"),
-        (f"{found.anybody:.3f}", "risk to somebody who knows nothing of the person"),
+        (words.risk(found.anybody), "risk to somebody who knows nothing of the person"),
     ]
     who = [
         (f"{len(found.subject.known)}", f"known columns: {words.listed(found.subject.known)}"),

@@ -16,10 +16,11 @@ from auditor.evaluation.subject import Subject
 from cae_sql.errors import InvalidInput
 from cae_sql.releases import estimates
 from cae_sql.releases.anatomy import anatomise
-from cae_sql.releases.beliefs import Beliefs
+from cae_sql.releases.beliefs import Beliefs, Ints
 from cae_sql.releases.distortion import randomise
 from cae_sql.releases.estimates import Comparison
 from cae_sql.releases.generalisation import generalised_beliefs
+from cae_sql.releases.groups import grouped_beliefs
 from cae_sql.releases.matching import check_table, classes_of
 from cae_sql.releases.noise import add_noise, perturbed_beliefs
 from cae_sql.releases.response import randomised_beliefs
@@ -150,7 +151,6 @@ class Randomised:
 class Generalised:
     """Quasi-identifiers made coarser, or groups."""
 
-    original: pd.DataFrame
     subject: Subject
     table: pd.DataFrame
     group: str | None
@@ -158,10 +158,29 @@ class Generalised:
     def beliefs(self, known: Sequence[str]) -> Beliefs:
         """By `generalised`."""
         s = self.subject
-        return generalised_beliefs(self.original, self.table, s.column, known, s.domain, group=self.group)
+        return generalised_beliefs(s.table, self.table, s.column, known, s.domain, group=self.group)
 
     def comparison(self, by: str | None) -> Comparison:
         """Records spread as their classes are."""
+        known = [] if by is None else [by]
+        return estimates.of_beliefs(self.subject.table, self.beliefs(known), self.subject.column)
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """Groups that were made here."""
+
+    subject: Subject
+    group: Ints
+    """(n,) of each record, 0 … g − 1."""
+
+    def beliefs(self, known: Sequence[str]) -> Beliefs:
+        """By `grouped_beliefs`: the figures of `generalised`, sooner."""
+        s = self.subject
+        return grouped_beliefs(s.table, self.group, s.column, known, s.domain)
+
+    def comparison(self, by: str | None) -> Comparison:
+        """Records spread as their groups are."""
         known = [] if by is None else [by]
         return estimates.of_beliefs(self.subject.table, self.beliefs(known), self.subject.column)
 
@@ -194,12 +213,8 @@ def _make_randomised(subject: Subject, settings: Settings, seed: int) -> Release
 def _make_anatomy(subject: Subject, settings: Settings, seed: int) -> Release:
     assert settings.ell is not None
     check_table(subject.table, [subject.column, *subject.public], "the original")
-    name = "group"
-    while name in subject.table.columns:
-        name = f"_{name}"
     group = anatomise(subject.published, subject.column, settings.ell, seed)
-    original = subject.table.assign(**{name: group})
-    return Generalised(original, subject, original[[name, subject.column]], name)
+    return Grouped(subject, group.to_numpy())
 
 
 def _read_sample(subject: Subject, table: pd.DataFrame, settings: Settings) -> Release:
@@ -218,11 +233,11 @@ def _read_randomised(subject: Subject, table: pd.DataFrame, settings: Settings) 
 
 def _read_generalised(subject: Subject, table: pd.DataFrame, settings: Settings) -> Release:
     del settings
-    return Generalised(subject.table, subject, table, None)
+    return Generalised(subject, table, None)
 
 
 def _read_groups(subject: Subject, table: pd.DataFrame, settings: Settings) -> Release:
-    return Generalised(subject.table, subject, table, settings.group)
+    return Generalised(subject, table, settings.group)
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,15 @@ def limit_words(limit: Limit | None) -> str:
     return " and ".join(parts)
 
 
+def risk(figure: float) -> str:
+    """A risk as people read it; "-0.000" is 0.
+
+    >>> risk(0.12345), risk(-0.0001)
+    ('0.123', '0.000')
+    """
+    return f"{round(figure, 3) + 0.0:.3f}"
+
+
 def listed(names: Sequence[str]) -> str:
     """Names as a person lists them.
 
@@ -76,8 +85,8 @@ def origin(found: Evaluation) -> str:
 def verdict(found: Evaluation) -> str:
     """How many records are beyond the limit."""
     all_of, who = found.summary, knowing(found.subject)
-    worst = f"The highest risk is {all_of.worst_risk:.3f}, the mean {all_of.mean_risk:.3f}"
-    worst += f"; to somebody who knows nothing of the person it is {found.anybody:.3f}."
+    worst = f"The highest risk is {risk(all_of.worst_risk)}, the mean {risk(all_of.mean_risk)}"
+    worst += f"; to somebody who knows nothing of the person it is {risk(found.anybody)}."
     if found.subject.limit is None:
         return f"{counted(all_of.records, 'record')} judged against {who}; no limit was given. {worst}"
     limit = limit_words(found.subject.limit)

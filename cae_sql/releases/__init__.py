@@ -17,6 +17,7 @@ the candidate distributions themselves.
     anatomy.py          sensitive values by group, its rival; utility.py: what a release is still good for
     privacy.py          what sums and means take away of each record's entropy, in bits (paper 003)
     responsible.py      what one record does to parameters; synthetic.py: data by clusters (paper 002)
+    groups.py           anatomy whose groups are at hand
     estimates.py        what a user of each release takes the original to be
     experiment.py       all of it over all supplementary knowledge (supplementary.py), as paper 000 does
 
