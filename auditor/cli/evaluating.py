@@ -149,16 +149,13 @@ def evaluate(
 
 
 def _subject(source: Path, original: str | None, policy: Path | None, stated: Stated) -> Subject:
-    from auditor.evaluation.subject import subject_of
+    from auditor.evaluation.subject import protect_of, subject_of
     from auditor.evaluation.tables import read
     from auditor.policy import Policy
 
     rules = None if policy is None else Policy.load(policy)
-    table = None
-    if rules is not None:
-        named = [each for each in rules.protects if stated.column in (None, each.column)]
-        table = (named or rules.protects)[0].table
-    found = read(source, original, table)
+    protect = protect_of(rules, stated.column)
+    found = read(source, original, None if protect is None else protect.table)
     return subject_of(found.name, found.table, rules, stated)
 
 

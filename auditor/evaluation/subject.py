@@ -88,7 +88,7 @@ def subject_of(name: str, table: pd.DataFrame, policy: Policy | None, stated: St
         PolicyError: a policy that protects several columns, none of which was named, or not the one that was.
         InvalidInput: a column that the table does not have; without a policy, something that was not said.
     """
-    protect = _protect(policy, stated.column)
+    protect = protect_of(policy, stated.column)
     column = protect.column if protect is not None else stated.column
     if column is None or (protect is None and stated.public is None):
         raise InvalidInput("without a policy the columns are needed: --column and --public")
@@ -106,7 +106,12 @@ def subject_of(name: str, table: pd.DataFrame, policy: Policy | None, stated: St
     return replace(subject, table=_rounded(table, column, domain, "the original"))
 
 
-def _protect(policy: Policy | None, column: str | None) -> Protect | None:
+def protect_of(policy: Policy | None, column: str | None) -> Protect | None:
+    """The policy's section that is meant; None without a policy.
+
+    Raises:
+        PolicyError: none or several are.
+    """
     if policy is None:
         return None
     if column is None:
@@ -114,9 +119,12 @@ def _protect(policy: Policy | None, column: str | None) -> Protect | None:
             names = ", ".join(f"{each.table}.{each.column}" for each in policy.protects)
             raise PolicyError(f"the policy protects {names}: name one of these columns with --column")
         return policy.protects[0]
-    for each in policy.protects:
-        if each.name[1] == folded(column):
-            return each
+    found = [each for each in policy.protects if each.name[1] == folded(column)]
+    if len(found) > 1:
+        names = " and ".join(f"{each.table}.{each.column}" for each in found)
+        raise PolicyError(f"the policy protects {names}; take a policy with one of these columns")
+    if found:
+        return found[0]
     names = ", ".join(each.column for each in policy.protects)
     raise PolicyError(f"the policy does not protect {column}; it protects {names}")
 

@@ -164,6 +164,33 @@ def test_a_release_may_be_another_table_of_the_database(folder, staff):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("form", ["parquet", "json"])
+def test_other_files_that_duckdb_reads_are_read(folder, staff, form):
+    with duckdb.connect() as connection:
+        connection.execute(f"COPY (SELECT * FROM staff) TO 'staff.{form}'")
+    arguments = ("--technique", "query-restriction", "--query-set-size", "4")
+    assert told(f"staff.{form}", *arguments)["rows"] == told("staff.csv", *arguments)["rows"]
+
+
+def test_groups_that_are_given_are_judged_as_groups_that_are_made(folder, staff):
+    grouped = staff.assign(team=releases.anatomise(staff[["salary", "sex", "age"]], "salary", 2, 4))
+    grouped.to_csv("grouped.csv", index=False)
+    grouped[["team", "salary"]].to_csv("values.csv", index=False)
+    given = told("grouped.csv", "--technique", "anatomy", "--release", "values.csv", "--group", "team")
+    made = told("grouped.csv", "--technique", "anatomy", "--ell", "2", "--seed", "4")
+    assert frame(given).risk.tolist() == pytest.approx(frame(made).risk.tolist())
+
+
+def test_columns_are_found_as_duckdb_compares_names(folder, staff):
+    sample = releases.draw_sample(staff, 50, 1)
+    sample.rename(columns=str.upper).to_csv("upper.csv", index=False)
+    found = told("staff.csv", "--technique", "sampling", "--release", "upper.csv", "--known", "SEX")
+    assert (
+        found["rows"]
+        == told("staff.csv", "--technique", "sampling", "--percent", "50", "--seed", "1")["rows"]
+    )
+
+
 def test_nothing_known_is_one_class_of_everybody(folder):
     found = told("staff.csv", "--technique", "sampling", "--percent", "50", "--known", "none")
     assert found["rows"][0][found["columns"].index("matches")] == 60
@@ -359,6 +386,14 @@ def test_a_policy_of_several_columns_wants_one_of_them_named(folder):
     assert run(*arguments, "--column", "salary")[0] in (0, 3)
 
 
+def test_a_column_that_two_tables_have_is_not_guessed(folder):
+    first, rest = POLICY.replace("[protect]", "[[protect]]").split("[limit]")
+    Path("two.toml").write_text(first + first.replace('"staff"', '"managers"') + "[limit]" + rest)
+    err = complaint("staff.csv", "--technique", "sampling", "--percent", "5", "-p", "two.toml",
+                    "--column", "salary")  # fmt: skip
+    assert "the policy protects staff.salary and managers.salary; take a policy with one" in err
+
+
 def test_missing_values_of_the_original_are_one_clear_line(folder, staff):
     staff.assign(salary=staff.salary.where(staff.index != 7)).to_csv("gap.csv", index=False)
     for technique in (["sampling", "--percent", "5"], ["randomised-response", "--probability", "0.9"],
@@ -418,6 +453,19 @@ def test_a_sweep_of_which_no_setting_keeps_the_limit_has_status_3(folder):
     assert "No setting keeps the limit" in out
     assert run("staff.csv", "--sweep", "sampling:90,100", "-p", "policy.toml", "--known", "all",
                "--fail-on", "none")[0] == 0  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "what", [("--technique", "sampling", "--percent", "100"), ("--sweep", "sampling:10,100")]
+)
+def test_the_report_is_written_whole_and_says_what_the_terminal_says(folder, what):
+    before = {path.name for path in folder.iterdir()}
+    _, out, err = run("staff.csv", "-p", "policy.toml", *what, "--known", "all", "-o", "report.html")
+    assert {path.name for path in folder.iterdir()} - before == {"report.html"}
+    assert err == "wrote report.html\n"
+    said = next(line for line in out.splitlines() if "limit (risk at most 0.5)" in line)
+    shown = Path("report.html").read_text(encoding="utf-8").replace("&#39;", "'")
+    assert said in shown
 
 
 def test_csv_has_all_classes_and_nothing_else(folder, staff):
