@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import doctest
 import io
 import json
 from pathlib import Path
@@ -16,6 +17,7 @@ from typer.testing import CliRunner
 
 from auditor.cli import main
 from auditor.cli.app import app
+from auditor.evaluation import words
 from auditor.evaluation.json_form import schema
 from cae_sql import Domain, releases
 from cae_sql.risk import risk_of
@@ -272,6 +274,12 @@ def test_a_release_that_is_given_is_said_to_be(folder, staff):
     staff.to_csv("all.csv", index=False)
     _, out, _ = run("staff.csv", "--technique", "sampling", "--release", "all.csv", "-p", "policy.toml")
     assert out.startswith("Given: all.csv, taken as a release of salary in staff.csv by sampling.")
+
+
+def test_the_words_are_as_their_examples_say():
+    tried = doctest.testmod(words)
+    assert tried.attempted > 3
+    assert tried.failed == 0
 
 
 # Bad input
