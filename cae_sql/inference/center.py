@@ -201,9 +201,11 @@ class Center:
             self.bases = [] if further is None else [further]
         self.usable = self.usable and bool(self.bases)
 
-    def further(self, taken: NDArray[np.bool_], room: NDArray[np.number]) -> Basis | None:
+    def further(
+        self, taken: NDArray[np.bool_], room: NDArray[np.number], candidates: int = MOST_CANDIDATES
+    ) -> Basis | None:
         """A basis of atoms that are not taken, chosen for room; None where none is found."""
-        found = basis_of(self.marks[: self.count, : self.rank], taken, room)
+        found = basis_of(self.marks[: self.count, : self.rank], taken, room, candidates)
         if found is None:
             return None
         columns = self.columns([found[1]])[0]
@@ -237,7 +239,7 @@ def _apply(columns: Columns, pending: Pending, width: int, count: int) -> int:
 
 
 def basis_of(
-    marks: Columns, taken: NDArray[np.bool_], room: NDArray[np.number]
+    marks: Columns, taken: NDArray[np.bool_], room: NDArray[np.number], candidates: int = MOST_CANDIDATES
 ) -> tuple[Ints, NDArray[np.float32]] | None:
     """Basic atoms among the roomiest, and the inverse of their columns; None where no pivots of ±1 are found.
 
@@ -245,6 +247,7 @@ def basis_of(
         marks: (p, k) coefficients.
         taken: (p,) atoms not to be used.
         room: (p,) how far each can move, or how well it would serve.
+        candidates: Of more than so many none are looked for.
     """
     rank = marks.shape[1]
     free = np.flatnonzero(~taken)
@@ -259,7 +262,7 @@ def basis_of(
         whole = eliminate(entries, pending, room[chosen].astype(np.float64), basic) and not pending.any()
         if whole:
             break
-        if most >= len(free) or most > MOST_CANDIDATES:
+        if most >= len(free) or most > candidates:
             return None
         most *= 4  # sums over few records have none among the roomiest
     atoms = chosen[basic]

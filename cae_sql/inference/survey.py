@@ -39,6 +39,8 @@ WORK = 4e11
 what is found does not hang on the machine."""
 STEPS = 30_000_000
 """Moves tried in a walk."""
+CELLS = 80_000_000
+"""Atoms times sums up to which basic atoms are sought among all: of few people nobody may have room."""
 DOMAINS = 8
 """A basic atom is no better for more room than so many whole domains."""
 
@@ -202,7 +204,7 @@ def bases_of(center: Center) -> Iterator[Basis]:
     for turn in range(BASES):
         chance = np.random.default_rng(turn).uniform(0.2 if turn else 1.0, 1.0, center.count)
         for taken, weight in ((still, room), (none, room), (none, room / crowded)):
-            basis = center.further(taken, weight * chance)
+            basis = center.further(taken, weight * chance, CELLS // center.rank)
             if basis is not None:
                 yield basis
                 break
