@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cae_sql.inference import stated
+from cae_sql.inference import center, stated
 from cae_sql.inference.answers import Query
 from cae_sql.inference.irreducible import Claims
 from cae_sql.inference.judging import Standard
@@ -131,4 +131,21 @@ def test_many_people_in_few_sums_are_all_shown_to_be_safe(
         standing.add([Query(kind="sum", members=np.flatnonzero(chance.random(300) < 0.4))])
     standing.assess(10.0, whole=True)
     assert not standing.by_integers.any()
+    assert not standing.open.any()
+
+
+def test_a_sum_over_few_who_have_no_room_leaves_nobody_else_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their atoms are not among the roomiest, and no basis was found at all."""
+    monkeypatch.setattr(stated, "SMALL", 0)
+    monkeypatch.setattr(center, "CANDIDATES", 20)
+    monkeypatch.setattr(center.basis_of, "__defaults__", (30,))
+    chance = np.random.default_rng(5)
+    truth = chance.integers(1, 40, 300)
+    truth[:2] = 0
+    standing = Standing(truth, 40, Standard(20))
+    for _ in range(12):
+        standing.add([Query(kind="sum", members=np.flatnonzero(chance.random(300) < 0.4))])
+    standing.add([Query(kind="sum", members=np.array([0, 1]))])
+    standing.assess(10.0, whole=True)
+    assert np.flatnonzero(standing.by_integers).tolist() == [0, 1]
     assert not standing.open.any()
