@@ -13,9 +13,9 @@ from cae_sql.candidates import grid_candidates
 from cae_sql.inference.answers import Query
 from cae_sql.inference.bounds import Bounds
 from cae_sql.inference.runs import Runs
-from cae_sql.models.figures import model_risks
+from cae_sql.models.figures import ModelRisks, model_risks
 from cae_sql.models.marginals import Model
-from cae_sql.risk import Risk, class_risks, risk_of
+from cae_sql.risk import ClassRisks, Risk, class_risks, risk_of
 
 if TYPE_CHECKING:
     from auditor.column import ColumnKnowledge
@@ -70,51 +70,34 @@ def _in_front(frame: pd.DataFrame, name: str, value: str) -> None:
 
 
 def _figures(party: ColumnKnowledge, codes: NDArray[np.int64]) -> pd.DataFrame:
-    bounds = party.system.bounds()
     runs = party.certified_runs()
     certified = party.system.certified() if runs is None else _as_bounds(party, runs)
     low, high = certified.lower, certified.upper
-    epsilon = party.column.limits.epsilon
-    found = class_risks(codes, low, high, party.column.protect.domain, epsilon)
-    count = int(codes.max()) + 1
-    lower, upper = np.full(count, np.inf), np.full(count, -np.inf)
-    np.minimum.at(lower, codes, bounds.lower)
-    np.maximum.at(upper, codes, bounds.upper)
-    at_epsilon = np.full(count, np.nan) if found.entropy_at_epsilon is None else found.entropy_at_epsilon
-    frame = pd.DataFrame(
-        {
-            "records": found.records,
-            "lower": lower,
-            "upper": upper,
-            "initial_entropy": found.initial_entropy,
-            "entropy_at_epsilon": at_epsilon,
-            "area": found.area,
-            "risk": found.risk,
-        }
-    )
+    found = class_risks(codes, low, high, party.column.protect.domain, party.column.limits.epsilon)
+    frame = _frame(party, codes, found)
     for code, figures in [] if runs is None else _by_sets(party, runs, codes):
         at = np.nan if figures.entropy_at_epsilon is None else figures.entropy_at_epsilon
         frame.loc[code, ["initial_entropy", "entropy_at_epsilon", "area", "risk"]] = [
             figures.initial_entropy, at, figures.area, figures.risk,
         ]  # fmt: skip
-    # what a refusal told is not among the answers: nothing is claimed for those it reaches
-    lost = np.unique(codes[party.lost])
-    frame.loc[lost, ["initial_entropy", "area", "risk"]] = [0.0, 0.0, 1.0]
-    if epsilon is not None:
-        frame.loc[lost, "entropy_at_epsilon"] = 0.0
-    return frame
+    return _without_the_lost(frame, party, codes)
 
 
 def _learned(party: ColumnKnowledge, codes: NDArray[np.int64], model: Model) -> pd.DataFrame:
     """What a candidate model makes of the answers; intervals are beside it for what is excluded."""
-    bounds, limits = party.system.bounds(), party.column.limits
-    found = model_risks(party.system, model, codes, party.column.protect.domain, limits.epsilon)
-    count = len(found.label)
+    found = model_risks(party.system, model, codes, party.column.protect.domain, party.column.limits.epsilon)
+    frame = _frame(party, codes, found).assign(worst_risk=found.worst_risk, estimated=found.estimated)
+    return _without_the_lost(frame, party, codes)
+
+
+def _frame(party: ColumnKnowledge, codes: NDArray[np.int64], found: ClassRisks | ModelRisks) -> pd.DataFrame:
+    """Figures of classes, with the feasibility intervals of their records together."""
+    bounds, count = party.system.bounds(), len(found.label)
     lower, upper = np.full(count, np.inf), np.full(count, -np.inf)
     np.minimum.at(lower, codes, bounds.lower)
     np.maximum.at(upper, codes, bounds.upper)
     at_epsilon = np.full(count, np.nan) if found.entropy_at_epsilon is None else found.entropy_at_epsilon
-    frame = pd.DataFrame(
+    return pd.DataFrame(
         {
             "records": found.records,
             "lower": lower,
@@ -123,15 +106,18 @@ def _learned(party: ColumnKnowledge, codes: NDArray[np.int64], model: Model) -> 
             "entropy_at_epsilon": at_epsilon,
             "area": found.area,
             "risk": found.risk,
-            "worst_risk": found.worst_risk,
-            "estimated": found.estimated,
         }
     )
-    # as above: nothing is claimed for those that a refusal told something of
+
+
+def _without_the_lost(frame: pd.DataFrame, party: ColumnKnowledge, codes: NDArray[np.int64]) -> pd.DataFrame:
+    """What a refusal told is not among the answers: nothing is claimed for the classes it reaches."""
     lost = np.unique(codes[party.lost])
-    frame.loc[lost, ["initial_entropy", "area", "risk", "worst_risk"]] = [0.0, 0.0, 1.0, 1.0]
-    if limits.epsilon is not None:
-        frame.loc[lost, "entropy_at_epsilon"] = 0.0
+    nothing = {"initial_entropy": 0.0, "area": 0.0, "risk": 1.0, "worst_risk": 1.0}
+    if party.column.limits.epsilon is not None:
+        nothing["entropy_at_epsilon"] = 0.0
+    for name in frame.columns.intersection(list(nothing)):
+        frame.loc[lost, name] = nothing[name]
     return frame
 
 
