@@ -19,8 +19,10 @@ running time", 1977.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from fractions import Fraction
 from math import isqrt, lcm
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -216,19 +218,24 @@ class Span:
 
     def _adds_up(self, found: list[tuple[int, Fraction]], record: int) -> bool:
         """Whether weights times sums are the record alone: exact."""
-        common = lcm(*(weight.denominator for _, weight in found))
-        most = sum(abs(int(weight * common)) * self._largest(row) for row, weight in found)
-        total = np.zeros(len(self._names), dtype=np.int64 if most < 2**62 else object)
-        for row, weight in found:
-            query = self.rows[row]
-            own = 1 if query.coefficients is None else query.coefficients.astype(total.dtype)
-            total[query.members] += int(weight * common) * own
+        total, common = added_up([(self.rows[row], weight) for row, weight in found], len(self._names))
         total[record] -= common
         return not total.any()
 
-    def _largest(self, row: int) -> int:
-        coefficients = self.rows[row].coefficients
-        return 1 if coefficients is None else int(np.abs(coefficients).max())
+
+def added_up(terms: Sequence[tuple[Query, Fraction]], size: int) -> tuple[NDArray[Any], int]:
+    """Weights times sums: (n,) exact coefficients, times a number, and that number."""
+    common = lcm(*(weight.denominator for _, weight in terms))
+    most = sum(abs(int(weight * common)) * _largest(query) for query, weight in terms)
+    total: NDArray[Any] = np.zeros(size, dtype=np.int64 if most < 2**62 else object)
+    for query, weight in terms:
+        own = 1 if query.coefficients is None else query.coefficients.astype(total.dtype)
+        total[query.members] += int(weight * common) * own
+    return total, common
+
+
+def _largest(query: Query) -> int:
+    return 1 if query.coefficients is None else int(np.abs(query.coefficients).max())
 
 
 @compiled()

@@ -26,6 +26,7 @@ from cae_sql.inference.judging import Standard
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.narrowing import narrow
 from cae_sql.inference.since import Judge, Since
+from cae_sql.inference.span import added_up
 from cae_sql.inference.stated import Stated
 
 KEEPS, APPROXIMATE, EXACT = 0, 1, 2
@@ -191,11 +192,7 @@ class Standing:
         fresh = [(place, query) for place, query in there if query is not None]
         if not fresh:
             return []
-        answers = [query.answered(int(query.of(self.truth))) for _, query in fresh]
-        answers = [
-            answer if answer.kind == "sum" else answer.answered(values[place])
-            for answer, (place, _) in zip(answers, fresh, strict=True)
-        ]
+        answers = [self._answered(query, values[place]) for place, query in fresh]
         by_others = [
             self._by_fixed(queries[place], answer) for answer, (place, _) in zip(answers, fresh, strict=True)
         ]
@@ -215,6 +212,10 @@ class Standing:
         if len(query.members) == 1:
             self.alone.setdefault(int(query.members[0]), len(self.answers))
         self.answers.append(query.answered(value))
+
+    def _answered(self, query: Query, value: int) -> Answer:
+        """A reduced query with its answer; an extreme's is that of the whole query."""
+        return query.answered(int(query.of(self.truth)) if query.kind == "sum" else value)
 
     def _by_fixed(self, asked: Query, answer: Answer) -> bool:
         """Whether somebody who is fixed attains an extreme."""
@@ -259,10 +260,7 @@ class Standing:
             self._stated.set_apart(np.flatnonzero(self.fixed))
         reduced = [(number, self._reduced(answer)) for number, answer in enumerate(self.answers)]
         there = [(number, query) for number, query in reduced if query is not None]
-        stated = []
-        for number, query in there:
-            own = query.of(self.truth) if query.kind == "sum" else self.answers[number].value
-            stated.append(query.answered(int(own)))
+        stated = [self._answered(query, int(self.answers[number].value)) for number, query in there]
         by_others = [
             self._by_fixed(self.answers[number], answer)
             for (number, _), answer in zip(there, stated, strict=True)
@@ -294,7 +292,13 @@ class Standing:
                 self.changes += 1
                 for ends in (self.low, self.high, self.least, self.most):
                     ends[record] = self.truth[record]
-                self._rise(record, EXACT, self.row_answers[rows[-1][0]] + 1)
+                self._rise(record, EXACT, self._told(rows))
+
+    def _told(self, rows: Sequence[tuple[int, Fraction]]) -> int:
+        """With how many answers some sums were all known, and the rows that were read of others in them."""
+        terms = [(self.answers[self.row_answers[row]], weight) for row, weight in rows]
+        read = np.flatnonzero(added_up(terms, len(self.truth))[0].astype(np.bool_) & self.fixed)
+        return 1 + max([self.row_answers[rows[-1][0]], *(self.alone[each] for each in read.tolist())])
 
     def _rise(self, record: int, state: int, since: int) -> None:
         """A record's state is at least this, by reals too, since so many answers."""

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cae_sql.inference import center, stated
+from cae_sql.inference import standing as standing_module
 from cae_sql.inference.answers import Query
 from cae_sql.inference.irreducible import Claims
 from cae_sql.inference.judging import Standard
@@ -149,3 +150,21 @@ def test_a_sum_over_few_who_have_no_room_leaves_nobody_else_open(monkeypatch: py
     standing.assess(10.0, whole=True)
     assert np.flatnonzero(standing.by_integers).tolist() == [0, 1]
     assert not standing.open.any()
+
+
+def test_who_is_settled_by_sums_and_rows_that_were_read_is_so_since_the_last_of_both(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rows that were read are taken out of the sums, and so were not seen to be needed."""
+    monkeypatch.setattr(stated, "SMALL", 0)
+    monkeypatch.setattr(standing_module, "MOST_ALONE", 0)
+    standing = Standing(np.array([1, 1, 2, 2]), TOP, Standard(NEED))
+    for members in ([0, 1, 2, 3], [0, 3], [1]):
+        standing.add([Query(kind="sum", members=np.array(members))])
+        standing.assess(5.0)
+    standing.add([Query(kind="sum", members=np.array([0, 1]))])
+    standing.assess(5.0, whole=True)
+    assert standing.by_reals.tolist() == [EXACT] * 4
+    # the second by the sum of the others, once its row was read; the others with the last answer
+    assert standing.since_reals.tolist() == [4, 3, 3, 4]
+    assert standing.since_integers.tolist() == [4, 3, 3, 4]
