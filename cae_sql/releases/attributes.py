@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 1_000_000
 """Values of an attribute's domain."""
+MOST_NOISE = 10_000_000
+"""Steps that are added at most."""
 _SLACK = 1e-6
 """In steps: how far off the grid a number may be for rounding's sake."""
 
@@ -80,12 +82,17 @@ class Attribute:
         """M: so many percent of |D| − 1, rounded to the nearest even number, halves up.
 
         Raises:
-            InvalidInput: a percentage that is negative.
+            InvalidInput: a percentage that is negative, or more than `MOST_NOISE` steps.
         """
         share = exact(percent, "noise")
         if share < 0:
             raise InvalidInput(f"noise must be 0 percent or more, not {percent}")
-        return 2 * int(share * (self.count - 1) / 200 + Fraction(1, 2))
+        most = 2 * int(share * (self.count - 1) / 200 + Fraction(1, 2))
+        if most > MOST_NOISE:
+            raise InvalidInput(
+                f"noise of {percent:g} percent is more than {MOST_NOISE:,} steps of {self.name}; take less"
+            )
+        return most
 
     def _of_numbers(self, values: NDArray[np.float64], table: str) -> Ints:
         steps = (values - float(self.origin)) / float(self.step)
@@ -119,7 +126,7 @@ def attribute_of(original: pd.DataFrame, name: str, domain: Domain | None = None
                 row,
             )
         return found
-    return _of_numbers(original, name) if _numeric(column) else _of_words(column)
+    return _of_numbers(original, name) if _numeric(column) else _of_words(column, name)
 
 
 def _inside(places: Ints, count: int) -> NDArray[np.bool_]:
@@ -132,18 +139,16 @@ def _numeric(column: pd.Series) -> bool:
     return bool(pd.api.types.is_numeric_dtype(column.dtype))
 
 
-def _of_words(column: pd.Series) -> Attribute:
+def _of_words(column: pd.Series, name: str) -> Attribute:
     import pandas as pd
 
     if isinstance(column.dtype, pd.CategoricalDtype):
-        return Attribute(str(column.name), len(column.cat.categories), labels=tuple(column.cat.categories))
+        return Attribute(name, len(column.cat.categories), labels=tuple(column.cat.categories))
     try:
         labels = sorted(set(column.tolist()))
     except TypeError as error:
-        raise InvalidInput(
-            f"{column.name} mixes values that have no common order; code it as numbers"
-        ) from error
-    return Attribute(str(column.name), len(labels), labels=tuple(labels))
+        raise InvalidInput(f"{name} mixes values that have no common order; code it as numbers") from error
+    return Attribute(name, len(labels), labels=tuple(labels))
 
 
 def _of_numbers(original: pd.DataFrame, name: str) -> Attribute:

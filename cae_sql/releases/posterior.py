@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cae_sql.compiled import compiled
-from cae_sql.releases.beliefs import Floats, Ints
+from cae_sql.errors import InvalidInput
+from cae_sql.releases.beliefs import LARGEST, Floats, Ints
 
 _TINY = 1e-200
 """Below this a class's total is worked out in logarithms."""
@@ -56,11 +57,21 @@ class Noise:
 def said_of(count: int, most: int) -> Floats:
     """(count + M, |D|) what each released confidential value says of the original one, rows of sum 1.
 
-    Row r is of the released place r − M/2.
+    Row r is of the released place r − M/2. Far out all chances are too small for floats, so each row's are
+    taken relative to its likeliest.
+
+    Raises:
+        InvalidInput: more probabilities than are held at once.
     """
-    table = np.exp(binomial(most))
+    if (count + most) * count > LARGEST:
+        raise InvalidInput(
+            f"a domain of {count:,} values with {most:,} steps of noise is too much to hold; take a larger "
+            "step of the domain, or less noise"
+        )
+    table = binomial(most)
     place = np.arange(count + most)[:, None] - np.arange(count)
-    found = np.where((place >= 0) & (place <= most), table[place.clip(0, most)], 0.0)
+    logs = np.where((place >= 0) & (place <= most), table[place.clip(0, most)], -math.inf)
+    found = np.exp(logs - logs.max(axis=1, keepdims=True))
     total: Floats = found / found.sum(axis=1, keepdims=True)
     return total
 

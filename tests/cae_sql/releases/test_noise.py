@@ -187,3 +187,37 @@ def test_a_column_of_too_many_steps_asks_for_rounding():
         InvalidInput, match=r"x has 10,000,001 steps of 1e-07 .* round it, or give its domain"
     ):
         add_noise(table, "pay", ["x"], DOMAIN, 10, seed=1)
+
+
+@pytest.mark.parametrize(("top", "noise"), [(1_100, 100), (3, 100_000)])
+def test_noise_of_more_than_a_thousand_steps_is_bayes_rule_too(top, noise):
+    """At the ends of such noise probabilities are below the least float."""
+    table = pd.DataFrame({"pay": [0, top, top // 2], "age": [30, 31, 30]})
+    domain = Domain(0, top, 1)
+    released = pd.DataFrame({"pay": [-top // 2, top, top + top // 2], "age": [30, 31, 30]})
+    found = perturbed_beliefs(table, released, "pay", [], domain, noise)
+    most = nearest_even_of(noise, top + 1)
+    believed = np.zeros(top + 1)
+    for value in released.pay:
+        terms = [chance(most, int(value) - d) for d in range(top + 1)]
+        total = sum(terms)
+        believed += [float(term / total) / 3 for term in terms]
+    assert found.probabilities[0] == pytest.approx(believed, abs=1e-12)
+
+
+def nearest_even_of(percent: int, count: int) -> int:
+    return 2 * int(Fraction(percent * (count - 1), 200) + Fraction(1, 2))
+
+
+def test_noise_that_fits_into_no_memory_is_one_error():
+    table = pd.DataFrame({"pay": [0, 10], "age": [30, 31]})
+    with pytest.raises(InvalidInput, match="more than 10,000,000 steps of pay"):
+        add_noise(table, "pay", ["age"], Domain(0, 10, 1), 1e30, 0)
+    with pytest.raises(InvalidInput, match="10,001 values with 10,000 steps of noise is too much to hold"):
+        perturbed(table, table, "pay", [], Domain(0, 10_000, 1), 100)
+
+
+def test_columns_without_words_for_names_are_released_too():
+    table = pd.DataFrame({0: ["a", "b"], 1: [30, 31], 2: [10, 20]})
+    released = add_noise(table, 2, [0, 1], DOMAIN, 0, 0)
+    assert perturbed(table, released, 2, [0, 1], DOMAIN, 0).risk.tolist() == [1.0, 1.0]
