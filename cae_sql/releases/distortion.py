@@ -237,14 +237,14 @@ def randomise(
         raise InvalidInput("probabilities must name at least one column")
     distortion = Distortion.of(probabilities, domains).only(probabilities)
     random = generator(seed)
-    columns = {}
+    released = frame.copy()
     for attribute, code in zip(distortion.attributes, distortion.codes(frame), strict=True):
         if attribute.retention < 1:
             moved = np.flatnonzero(random.random(code.size) >= attribute.probability)
             other = random.integers(0, attribute.size - 1, moved.size)
             code[moved] = other + (other >= code[moved])
-            columns[attribute.name] = _values(frame[attribute.name], attribute, code)
-    return frame.assign(**columns)
+            released[attribute.name] = _values(frame[attribute.name], attribute, code)
+    return released
 
 
 def factor(retention: float, size: int) -> Factor:

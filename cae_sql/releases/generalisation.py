@@ -96,7 +96,7 @@ def generalised_beliefs(
         check_table(original, [group], "the original")
         released = released[[each for each in released.columns if each in (group, column)]]
     check_release(original, released, [column, *(names if group is None else [group])], "the release")
-    quasi = [str(each) for each in released.columns if each != column]
+    quasi = [each for each in released.columns if each != column]
     check_table(original, quasi, "the original")
     check_table(released, quasi, "the release")
     places = positions(released, column, domain, "the release")

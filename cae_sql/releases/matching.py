@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _SLACK = 1e-9
 """In steps: values this near to a value of the domain are that value."""
+_EXACT = 2**53
+"""Whole numbers up to here are floats exactly."""
 _WEIGHTS = frozenset({"weight", "weights", "w", "wt", "wgt", "pwgt", "pwgtp", "perwt", "fnlwgt"})
 
 
@@ -231,8 +233,17 @@ def numbers(table: pd.DataFrame, column: str, name: str) -> NDArray[np.float64]:
     """A column as finite floats.
 
     Raises:
-        InvalidInput: a value that is none.
+        InvalidInput: a value that is none, or a whole number that floats do not tell from its neighbours.
     """
+    if table[column].dtype.kind in "iu":
+        far = np.flatnonzero(~table[column].between(-_EXACT, _EXACT).to_numpy(dtype=np.bool_))
+        if far.size:
+            row = int(far[0])
+            raise InvalidInput(
+                f"row {row} of {name}: {column} = {table[column].iloc[row]} is beyond ±2⁵³, where whole "
+                "numbers are not told apart; subtract what all have in common, or make them words",
+                row,
+            )
     try:
         values: NDArray[np.float64] = table[column].to_numpy(dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -145,3 +145,10 @@ def test_columns_with_very_many_combinations_are_distorted_all_the_same() -> Non
     frame = pd.DataFrame({"a": [1, 2], "b": [3, 4]})
     found = randomise(frame, {"a": 0.5, "b": 0.5}, {"a": range(50_000), "b": range(50_000)}, seed=1)
     assert found.shape == frame.shape
+
+
+def test_columns_named_by_numbers_are_distorted_too() -> None:
+    frame = pd.DataFrame({0: ["a", "b"] * 50, 1: range(100)})
+    found = randomise(frame, {0: 0.5}, {0: ["a", "b"]}, 1)
+    assert (found[0] != frame[0]).any()
+    assert found[1].tolist() == frame[1].tolist()

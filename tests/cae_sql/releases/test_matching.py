@@ -141,3 +141,19 @@ def test_a_column_of_lists_is_an_error():
     table = STAFF.assign(age=[[1], [2], [3], [4]])
     with pytest.raises(InvalidInput, match="age holds values that cannot be compared, such as lists"):
         by_sample(table, table)
+
+
+@pytest.mark.parametrize("measure", [by_noise, by_sample])
+def test_whole_numbers_that_floats_do_not_tell_apart_are_an_error(measure):
+    """Else all records would be taken for alike, and who is known for unknown."""
+    table = STAFF.assign(age=[2**62 + place for place in range(4)])
+    if measure is by_sample:
+        table = STAFF.assign(pay=[2**62 + place for place in range(4)])
+    with pytest.raises(InvalidInput, match="is beyond ±2⁵³, where whole numbers are not told apart"):
+        measure(table, table)
+
+
+def test_columns_may_be_named_by_numbers():
+    table = STAFF.set_axis([0, 1, 2], axis=1)
+    found, named = by_classes(table, table, [1], column=0), by_classes(STAFF, STAFF)
+    assert found.risk.tolist() == named.risk.tolist()
