@@ -140,7 +140,7 @@ def _numbers(text: str) -> tuple[float, ...]:
 
 def _whole(text: str) -> tuple[float, ...]:
     found = _numbers(text)
-    if any(number != int(number) for number in found):
+    if not all(number.is_integer() for number in found):
         raise typer.BadParameter(f"{text!r} is no list of whole numbers")
     return found
 

@@ -205,7 +205,13 @@ def evaluate(
 
 
 def judged(beliefs: Beliefs, limit: Limit | None) -> pd.DataFrame:
-    """The figures of every class, and whether it is beyond the limit."""
+    """The figures of every class, and whether it is beyond the limit.
+
+    Raises:
+        InvalidInput: a known column of that name.
+    """
+    if "beyond" in beliefs.known.columns:
+        raise InvalidInput("a known column cannot be named 'beyond': the result has one; rename it")
     frame = beliefs.frame(None if limit is None else limit.epsilon)
     return frame.assign(beyond=_beyond(frame, limit))
 

@@ -94,6 +94,11 @@ def subject_of(name: str, table: pd.DataFrame, policy: Policy | None, stated: St
         raise InvalidInput("without a policy the columns are needed: --column and --public")
     column = _found(column, table, name)
     public = _public(table, name, column, policy, protect, stated)
+    for place, each in enumerate(public):
+        if each == column:
+            raise InvalidInput(f"public names the confidential column {column!r}", place)
+        if each in public[:place]:
+            raise InvalidInput(f"public names {each!r} twice", place)
     domain = _domain(protect, stated)
     limit = stated.limit
     if limit is None and protect is not None:

@@ -271,7 +271,7 @@ class Technique:
         if self.parameter == "probability":
             return Settings(probability={subject.column: value})
         if self.parameter in ("query_set_size", "ell"):
-            if value != int(value):
+            if not float(value).is_integer():
                 raise InvalidInput(f"{self.name}: {value:g} must be a whole number")
             return Settings(**{self.parameter: int(value)})  # type: ignore[arg-type]
         return Settings(**{self.parameter: value})  # type: ignore[arg-type]

@@ -482,3 +482,28 @@ def test_csv_has_all_classes_and_nothing_else(folder, staff):
     lines = out.splitlines()
     assert lines[0] == "sex,age,matches,initial_entropy,area,risk,beyond"
     assert len(lines) == 1 + len(staff.groupby(["sex", "age"]))
+
+
+def test_a_known_column_is_never_taken_for_a_figure_of_the_result(folder, staff):
+    staff.rename(columns={"sex": "beyond"}).to_csv("other.csv", index=False)
+    options = ["--column", "salary", "--minimum", 10, "--maximum", 100, "--step", 10]
+    error = complaint("other.csv", *options, "--public", "beyond", "--technique", "sampling", "--percent", 50)
+    assert "a known column cannot be named 'beyond'" in error
+
+
+@pytest.mark.parametrize(
+    ("public", "said"),
+    [
+        ("sex,salary", "public names the confidential column 'salary'"),
+        ("sex,SEX", "public names 'sex' twice"),
+    ],
+)
+def test_the_public_columns_are_each_another_and_not_the_confidential_one(folder, public, said):
+    sums = ["--technique", "query-restriction", "--query-set-size", 4]
+    assert said in complaint("staff.csv", "-p", "policy.toml", "--public", public, "--known", "sex", *sums)
+
+
+@pytest.mark.parametrize("value", ["inf", "nan", "2.5"])
+def test_a_sweep_over_groups_of_no_whole_number_is_one_error(folder, value):
+    error = complaint("staff.csv", "-p", "policy.toml", "--sweep", f"anatomy:{value}")
+    assert f"anatomy: {value} must be a whole number" in error

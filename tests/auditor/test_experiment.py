@@ -152,6 +152,8 @@ def test_a_missing_scikit_learn_is_said(capsys, monkeypatch):
         (["--step", "x"], "step must be a finite number"),
         (["--sampling", "5,x"], "is no list of numbers"),
         (["--query-set-sizes", "2.5"], "is no list of whole numbers"),
+        (["--query-set-sizes", "inf"], "is no list of whole numbers"),
+        (["--query-set-sizes", "nan"], "is no list of whole numbers"),
         (["--query-set-sizes", "3"], "query_set_size must be even"),
         (["--query-set-sizes", "64"], "query_set_size is 64, but there are 40 records"),
         (["--sampling", "", "--query-set-sizes", "", "--noise", ""], "there is nothing to do"),
