@@ -113,7 +113,7 @@ class Prover:
         self._claims = Claims(len(standing.truth), standing.top, answers)
 
     def _with_rows(self, found: Proved, gone: NDArray[np.bool_]) -> Proved:
-        """The proof with the rows that were put in: each of them is needed for its sum."""
+        """The proof with the rows that were put in, and of these no more than it needs."""
         standing = self._standing
         if not gone.any():
             return found
@@ -136,7 +136,25 @@ class Prover:
                 members = standing.answers[number].members
                 if standing.answers[number].kind == "sum":
                     rows |= {standing.alone[record] for record in members[gone[members]].tolist()}
-        return replace(found, numbers=tuple(sorted({*found.numbers, *rows})), lower=ends[0], upper=ends[1])
+        made = replace(found, numbers=tuple(sorted({*found.numbers, *rows})), lower=ends[0], upper=ends[1])
+        return self._without_spare(made) if rows else made
+
+    def _without_spare(self, made: Proved) -> Proved:
+        """Where bounds say as much as a row that was read, the row can be spared; of many it says so."""
+        standing, lower, upper = self._standing, made.lower, made.upper
+        claims = Claims(len(standing.truth), standing.top, standing.answers)
+        fewer: Proved | None = None
+        if lower is not None and upper is not None and lower == upper and made.kind == "reals":
+            fewer = claims.by_equation(made.record, made.low, lower.terms, standing.truth)
+        if fewer is None and len(made.numbers) <= NEAR[-1]:
+            if lower is None or upper is None:
+                fewer = claims.by_integers(made.numbers, made.record, range(made.low, made.high + 1))
+            elif made.kind == "reals":
+                fewer = claims.by_reals(made.numbers, made.record, lower.bound, upper.bound)
+            else:
+                rounded = claims.on_the_grid(made.numbers, made.record, made.low)
+                fewer = None if rounded is None else claims.without_spare(rounded)
+        return replace(made, irreducible=False) if fewer is None else fewer
 
     def _by_few(self, record: int, state: int, since: int) -> Proved | None:
         """Among the smallest answers that bear on the record: what few prove may be less, and is enough."""

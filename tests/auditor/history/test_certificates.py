@@ -16,6 +16,7 @@ from scipy.optimize import linprog
 
 from auditor import audit
 from auditor.history.findings import Finding
+from cae_sql.inference import standing
 
 from . import worlds
 
@@ -157,3 +158,16 @@ def test_a_value_that_only_the_grid_gives_has_a_proof_by_integers(tmp_path: Path
     finding = next(each for each in found.findings if each.record == 2)
     assert (finding.kind, finding.certificate.proof, finding.lower) == ("exact", "integers", 2.0)
     assert "no other table" in finding.certificate.sentence
+
+
+def test_a_row_that_was_read_is_not_named_where_the_sum_says_as_much_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two persons have 8 together and nobody more than 4: that the other one's row was read adds nothing."""
+    monkeypatch.setattr(standing, "MOST_ALONE", 0)
+    database = worlds.build(tmp_path / "t.duckdb", [1, 4, 4])
+    asked = ["SELECT v FROM t WHERE id = 2", "SELECT SUM(v) FROM t WHERE id IN (2, 3)"]
+    found = audit(database, worlds.policy(0, 4), worlds.log(asked), gate_seconds=0)
+    finding = next(each for each in found.findings if each.record == 2)
+    assert (finding.kind, finding.certificate.proof, finding.lower) == ("exact", "reals", 4.0)
+    assert [term.statement.number for term in finding.certificate.terms] == [2]
