@@ -244,11 +244,11 @@ class Standing:
                 kept.append(place)
         fixed = np.array(list(self.alone), dtype=np.int64)
         self.fixed[fixed] = True
-        self.by_reals[fixed] = self.by_integers[fixed] = EXACT
         for ends in (self.low, self.high, self.least, self.most):
             ends[fixed] = self.truth[fixed]
-        for record in fixed[self.since_reals[fixed] == 0].tolist():
-            self.since_reals[record] = self.since_integers[record] = self.alone[record] + 1
+        # who was located approximately before is so exactly since now
+        for record in fixed[self.by_reals[fixed] + self.by_integers[fixed] < 2 * EXACT].tolist():
+            self._rise(record, EXACT, self.alone[record] + 1)
         self.changes += 1
         self._state_again()
         return kept

@@ -168,3 +168,17 @@ def test_who_is_settled_by_sums_and_rows_that_were_read_is_so_since_the_last_of_
     # the second by the sum of the others, once its row was read; the others with the last answer
     assert standing.since_reals.tolist() == [4, 3, 3, 4]
     assert standing.since_integers.tolist() == [4, 3, 3, 4]
+
+
+@pytest.mark.parametrize("small", [0, 400])
+def test_who_was_located_approximately_is_so_exactly_since_his_row_was_read(
+    small: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stated, "SMALL", small)
+    monkeypatch.setattr(standing_module, "MOST_ALONE", 0)
+    standing = Standing(np.array([1, 0, 3]), TOP, Standard(NEED))
+    for members, expected in (([0, 1], (APPROXIMATE, 1)), ([1, 2], (APPROXIMATE, 1)), ([1], (EXACT, 3))):
+        standing.add([Query(kind="sum", members=np.array(members))])
+        standing.assess(5.0)
+        assert (standing.by_reals[1], standing.since_reals[1]) == expected
+        assert (standing.by_integers[1], standing.since_integers[1]) == expected
