@@ -226,8 +226,9 @@ def randomise(
             values: keep it, or draw it.
 
     Returns:
-        A new frame with the same index, columns and types; other columns are untouched. The order of the
-        records is untouched too, and so tells who is who to those who know it: shuffle where that matters.
+        A new frame with the same index and columns, and the same types where these hold all of the domain;
+        other columns are untouched. The order of the records is untouched too, and so tells who is who to
+        those who know it: shuffle where that matters.
 
     Raises:
         InvalidInput: as `Distortion.of` and `Distortion.codes`, for the columns that are distorted; a seed
@@ -287,10 +288,16 @@ def _codes(frame: pd.DataFrame, attribute: Attribute) -> Ints:
 
 
 def _values(column: pd.Series, attribute: Attribute, code: Ints) -> pd.Series:
-    """Coded values in the column's own type."""
+    """Coded values in the column's own type, or in the domain's where that one cannot hold all of them."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         values = list(attribute.values)
         ordered = bool(column.dtype.ordered)
         return pd.Series(pd.Categorical.from_codes(code, values, ordered), index=column.index)
-    values = pd.Index(attribute.values, tupleize_cols=False).astype(column.dtype)
+    values = pd.Index(attribute.values, tupleize_cols=False)
+    try:
+        own = values.astype(column.dtype)
+    except (TypeError, ValueError, OverflowError):
+        own = values
+    if (own == values).all():  # a cast may cut off decimals, or go round at a small type's end
+        values = own
     return pd.Series(values.take(code), index=column.index)

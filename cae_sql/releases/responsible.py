@@ -30,6 +30,8 @@ from cae_sql.measure.distribution import is_number
 
 Floats = NDArray[np.float64]
 
+LARGEST = 1e60
+"""Of a value: fourth powers are summed up."""
 LEAST_CONFIDENCE = 1 - 1 / math.sqrt(2 * math.pi)
 """Below it the bound that A is taken from has no solution."""
 
@@ -196,7 +198,7 @@ def table(data: ArrayLike, attributes: int | None = None) -> Floats:
     """Records by attributes, checked.
 
     Raises:
-        InvalidInput: not numbers, not finite, of another shape, fewer than three records.
+        InvalidInput: not numbers, not finite or beyond `LARGEST`, of another shape, fewer than three records.
     """
     try:
         x = np.asarray(data, dtype=np.float64)
@@ -217,6 +219,8 @@ def table(data: ArrayLike, attributes: int | None = None) -> Floats:
             "missing",
             row,
         )
+    if np.abs(x).max() > LARGEST:
+        raise InvalidInput(f"a value beyond ±{LARGEST:g} has no covariance in floats; take larger units")
     return x
 
 

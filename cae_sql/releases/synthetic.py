@@ -21,6 +21,7 @@ from scipy.cluster import hierarchy
 
 from cae_sql.errors import InvalidInput
 from cae_sql.measure.distribution import is_number
+from cae_sql.releases.drawing import generator
 from cae_sql.releases.responsible import Floats, checked_count, parameter_risk, table
 
 MOST_RECORDS = 20_000
@@ -74,7 +75,7 @@ def responsible_release(
         seed: Of the draws.
 
     Raises:
-        InvalidInput: data or numbers that cannot be used, or more than `MOST_RECORDS` records.
+        InvalidInput: data or numbers that cannot be used, a bad seed, or more than `MOST_RECORDS` records.
     """
     x = table(data)
     if len(x) > MOST_RECORDS:
@@ -84,7 +85,7 @@ def responsible_release(
     checked_count(tables, "tables", 1)
     if most_risk is not None and not (is_number(most_risk) and most_risk > 0):
         raise InvalidInput(f"most_risk must be greater than 0 per cent, not {most_risk!r}")
-    chance = np.random.default_rng(seed)
+    chance = generator(seed)
     labels = _clustered(x, clusters)
     found, withheld = list[SyntheticCluster](), list[NDArray[np.int64]]()
     for label in np.unique(labels).tolist():

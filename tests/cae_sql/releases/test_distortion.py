@@ -152,3 +152,14 @@ def test_columns_named_by_numbers_are_distorted_too() -> None:
     found = randomise(frame, {0: 0.5}, {0: ["a", "b"]}, 1)
     assert (found[0] != frame[0]).any()
     assert found[1].tolist() == frame[1].tolist()
+
+
+@pytest.mark.parametrize(
+    ("type_", "value"),
+    [("int64", 30.5), ("int8", 1000), ("int64", "other"), ("Int64", 0.5), ("bool", "other")],
+)
+def test_no_value_of_a_domain_is_cut_to_the_type_of_a_column(type_: str, value: object) -> None:
+    frame = pd.DataFrame({"x": pd.Series([0, 1] * 50).astype(type_)})
+    domain = [*frame.x.unique().tolist(), value]
+    found = randomise(frame, {"x": 1 / 3}, {"x": domain}, 1)
+    assert set(found.x) == set(domain)

@@ -207,3 +207,14 @@ def test_synthetic_tables_have_the_mean_and_covariance_that_they_are_drawn_from(
 def test_bad_input_is_one_clear_error(call: Callable[[], object], text: str) -> None:
     with pytest.raises(InvalidInput, match=text):
         call()
+
+
+def test_values_whose_covariance_floats_cannot_hold_are_an_error():
+    with pytest.raises(InvalidInput, match="a value beyond"):
+        parameter_risks(np.array([1e200, 2e200, 3e200, 1.0]))
+
+
+@pytest.mark.parametrize("seed", [-1, None, 1.5, "a"])
+def test_a_seed_that_is_none_is_one_error(seed):
+    with pytest.raises(InvalidInput, match="seed must be a whole number"):
+        responsible_release(np.random.default_rng(0).normal(size=(20, 2)), 1, 5, seed=seed)
