@@ -22,6 +22,8 @@ Ints = NDArray[np.int64]
 FactKind = Literal["sum", "max", "min", "row"]
 LARGEST = 2**31
 """Coefficients beyond this are not reasoned with."""
+TOTAL = 2.0**62
+"""Nor with sums that may be greater than that, in units: they do not fit 64 bits."""
 SPREAD = 1000
 """Coefficients beyond this are taken apart where they can be: programs are exact with small numbers."""
 CANCELLED = 1e-9
@@ -127,7 +129,7 @@ def _sums(
     largest = int(np.abs(coefficients).max())
     parts = [(r, coefficients)] if one or largest <= SPREAD else taken_apart(r, coefficients, top)
     for records, weights in parts:
-        if int(np.abs(weights).max()) > LARGEST:
+        if int(np.abs(weights).max()) > LARGEST or float(np.abs(weights).sum(dtype=np.float64)) * top > TOTAL:
             raise Unusable("weights", "records count with weights too far apart to be reasoned with")
         kind: FactKind = "sum"
         plain = len(records) == 1 or bool((weights == weights[0]).all())
