@@ -8,6 +8,7 @@ seen to reach it, integer programs look for one, or show that there is none.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import ceil, floor
 
@@ -120,6 +121,15 @@ class Locating:
                 self._bounded(Solved(replace(known, extremes=()), solved.sums), located, reals=True)
 
     def _bounded(self, solved: Solved, atoms: Ints, reals: bool) -> None:
+        try:
+            self._bound(solved, atoms, reals)
+        except OutOfTime:
+            # a linear program that numbers of very different size defeat leaves its own atom open, no other
+            for atom in atoms:
+                with suppress(OutOfTime):
+                    self._bound(solved, atom[None], reals)
+
+    def _bound(self, solved: Solved, atoms: Ints, reals: bool) -> None:
         least, most = few_intervals(solved, atoms, self._seen)
         for atom in atoms.tolist():
             record = int(self.first[atom])

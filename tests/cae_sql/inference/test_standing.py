@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cae_sql.inference import center, stated
+from cae_sql.errors import OutOfTime
+from cae_sql.inference import center, locating, stated
 from cae_sql.inference import standing as standing_module
-from cae_sql.inference.answers import Query
+from cae_sql.inference.answers import Ints, Query
+from cae_sql.inference.bounds import Solved, few_intervals
 from cae_sql.inference.irreducible import Claims
 from cae_sql.inference.judging import Standard
 from cae_sql.inference.standing import APPROXIMATE, EXACT, KEEPS, Standing
@@ -182,3 +185,23 @@ def test_who_was_located_approximately_is_so_exactly_since_his_row_was_read(
         standing.assess(5.0)
         assert (standing.by_reals[1], standing.since_reals[1]) == expected
         assert (standing.by_integers[1], standing.since_integers[1]) == expected
+
+
+def test_a_linear_program_that_is_not_solved_leaves_its_own_record_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two sums settle two records each; the program of one pair fails."""
+    asked = list[list[int]]()
+
+    def fails_for_one(solved: Solved, atoms: Ints, *more: Any) -> Any:
+        asked.append(np.asarray(atoms).tolist())
+        if 1 in asked[-1]:
+            raise OutOfTime("the linear program was not solved")
+        return few_intervals(solved, atoms, *more)
+
+    monkeypatch.setattr(locating, "few_intervals", fails_for_one)
+    standing = Standing(np.array([4, 4, 0, 0, 3]), 4, Standard(2))
+    standing.add([Query(kind="sum", members=np.array(pair)) for pair in ([0, 1], [2, 3])])
+    standing.assess(10.0, whole=True)
+    assert asked == [[1, 2], [1], [2]]
+    assert sorted(standing.by_reals[[0, 2]].tolist()) == [KEEPS, EXACT]
