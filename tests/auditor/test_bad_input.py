@@ -20,7 +20,7 @@ import duckdb
 import pytest
 from sqlalchemy import event
 
-import auditor.ledger.book
+import auditor.ledger.places
 from auditor import AuditorError, DatabaseError, DataChanged, Gate, LedgerError, PolicyError
 from auditor.cli import main
 
@@ -407,7 +407,7 @@ def test_a_ledger_or_an_anchor_that_cannot_be_written(
 @pytest.fixture
 def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """SQLite's own limit gives the very error of a full disk."""
-    real = auditor.ledger.book.connect
+    real = auditor.ledger.places.connect
 
     def limited(file: Path) -> object:
         engine = real(file)
@@ -418,7 +418,7 @@ def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 
         return engine
 
-    monkeypatch.setattr(auditor.ledger.book, "connect", limited)
+    monkeypatch.setattr(auditor.ledger.places, "connect", limited)
 
 
 LONG = [
