@@ -65,6 +65,7 @@ class Pool:
             InconsistentAnswers: no world agrees.
             OutOfTime: none was found, and none excluded, before the deadline.
         """
+        self._gathered = None  # worlds of fewer answers
         room = self.knowledge.room(self.totals())
         self.knowledge = self.knowledge.refined(answers, room)
         for answer in answers:

@@ -159,3 +159,17 @@ def test_a_list_that_a_true_answer_asked_for_is_not_there_for_later_verdicts() -
     assert isinstance(pool, Pool)
     assert pool._gathered is None
     assert pool.gathered(time.monotonic() + 60) is pool.gathered(0.0) is not None
+
+
+def test_a_list_does_not_outlive_the_next_answer() -> None:
+    system, _ = a_system(3)
+    pool = system.pool()
+    assert isinstance(pool, Pool)
+    before = gathered(system)
+    query = system.query("sum", np.arange(0, RECORDS, 2))
+    value = int(query.of(pool.values[0]))
+    pool.learn([query.answered(value)])
+    after = pool.gathered(time.monotonic() + 60)
+    assert after is not None
+    assert (query.of(after.worlds) == value).all()
+    assert len(after.worlds) < len(before.worlds)
