@@ -11,8 +11,7 @@ Nothing here comes from the true table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,6 +22,7 @@ from cae_sql.inference.basis import eliminate
 from cae_sql.inference.columns import LARGEST_ENTRY, Columns, apply_pending
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.swaps import Swaps, find
+from cae_sql.inference.threads import in_two
 
 CANDIDATES = 3_000
 """Atoms among which the basic ones of a further basis are looked for, the roomiest."""
@@ -30,19 +30,8 @@ MOST_CANDIDATES = 20_000
 """Of more than this none are looked for."""
 SWAPPED = 2_000
 """Fewer atoms than this are not swapped."""
-ENOUGH_WORK = 1 << 20
-"""Elementary steps from which two threads share a pass."""
 CHUNK = 20_000
 """Columns that are multiplied at once."""
-
-
-def in_two(work: Callable[[int, int], object], count: int, each: int) -> list[object]:
-    """Do `work(first, last)` over 0..count, on two threads where `each` step costs enough."""
-    if count * each < ENOUGH_WORK:
-        return [work(0, count)]
-    middle = count // 2
-    with ThreadPoolExecutor(2) as pool:
-        return list(pool.map(work, (0, middle), (middle, count)))
 
 
 @dataclass(eq=False)

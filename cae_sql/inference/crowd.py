@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 from cae_sql.compiled import compiled
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.answers import Ints
-from cae_sql.inference.center import Center, in_two
+from cae_sql.inference.center import Center
 from cae_sql.inference.columns import Columns
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.mixing import UNIFORM, spread
 from cae_sql.inference.priors import Prior
 from cae_sql.inference.prospect import Prospect
 from cae_sql.inference.shown import bounds_of, hold
+from cae_sql.inference.threads import in_two
 from cae_sql.inference.witnesses import Pins
 
 MIX_STEPS = 3_000

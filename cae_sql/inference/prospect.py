@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.inference.answers import Ints, Query
-from cae_sql.inference.center import Basis, Center, Pending, in_two
+from cae_sql.inference.center import Basis, Center, Pending
 from cae_sql.inference.columns import columns_of, reduce_row, relax, strains
 from cae_sql.inference.exchange import SPARE, Bounds, Exchange, Tables
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.reserves import Ground, Reserves, choose
 from cae_sql.inference.swaps import Opposed, opposed
+from cae_sql.inference.threads import in_two
 
 LOOKED_AT = 16
 """Roomiest parts that are compared as pivots."""

@@ -21,10 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.inference.answers import Ints
-from cae_sql.inference.center import basis_of, in_two
+from cae_sql.inference.center import basis_of
 from cae_sql.inference.columns import Columns
 from cae_sql.inference.paying import allotted, help_out, reach, suited
 from cae_sql.inference.swaps import Swaps, canonical, named
+from cae_sql.inference.threads import in_two
 
 KINDS = 20_000
 """Differences among which reserves are chosen, those with the most room."""

@@ -19,12 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.inference.answers import Ints
-from cae_sql.inference.center import Basis, Center, Pending, basis_of, columns_in, in_two
+from cae_sql.inference.center import Basis, Center, Pending, basis_of, columns_in
 from cae_sql.inference.columns import SAFETY, combine, loads
 from cae_sql.inference.exchange import Bounds, Tables
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.prospect import Prospect
 from cae_sql.inference.reserves import Reserves
+from cae_sql.inference.threads import in_two
 from cae_sql.inference.witnesses import Pins, able
 
 SINGLE = 20_000

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from cae_sql.compiled import compiled
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.columns import Columns
+from cae_sql.inference.threads import in_two
 
 ORDERS = 10
 """Random orders in which atoms are sorted."""
@@ -39,6 +40,7 @@ MOST_SWAPS = 200_000
 SEED = 20130527
 
 Names = NDArray[np.uint64]
+Words = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,11 +75,18 @@ class Swaps:
 def named(names: Names, rows: NDArray[np.signedinteger], first: int) -> Names:
     """Names (p,) to which those of further sums (g, p), the first of them number `first`, are added."""
     found = names.copy()
-    salts = np.random.default_rng(SEED).integers(0, 2**64, first + len(rows), dtype=np.uint64)
-    for row, salt in zip(rows, salts[first:], strict=True):
-        here = np.flatnonzero(row)
-        found[here] += row[here].astype(np.int64).view(np.uint64) * salt
+    salts = np.random.default_rng(SEED).integers(0, 2**64, first + len(rows), dtype=np.uint64)[first:]
+    in_two(lambda one, last: add_names(rows, salts, one, last, found), len(names), len(rows))
     return found
+
+
+@compiled()
+def add_names(rows: NDArray[np.signedinteger], salts: Names, first: int, last: int, names: Names) -> None:
+    """Add salts × coefficients (g, p) to names (p,), modulo 2**64."""
+    for place in range(first, last):
+        for number in range(len(salts)):
+            if rows[number, place]:
+                names[place] += np.uint64(np.int64(rows[number, place])) * salts[number]
 
 
 def find(marks: Columns, able: NDArray[np.bool_]) -> Swaps:
@@ -201,29 +210,65 @@ def _near(marks: Columns, atoms: Ints) -> tuple[Ints, Ints]:
     if not rank or count < 2:
         return atoms[:0], atoms[:0]
     chance = np.random.default_rng([SEED, rank])
-    packed = np.packbits(marks[atoms] != 0, axis=1)
-    firsts, seconds = list[Ints](), list[Ints]()
-    for _ in range(max(2, min(ORDERS, LOOKED_AT // max(count * NEIGHBOURS, 1)))):
-        chosen = chance.permutation(rank)[:FIRST_SUMS]
-        order = _sorted(marks[atoms][:, chosen] != 0)
-        for apart in range(1, min(NEIGHBOURS, count - 1) + 1):
-            one, two = order[:-apart], order[apart:]
-            differing = np.bitwise_count(packed[one] ^ packed[two]).sum(axis=1)
-            near = (differing > 0) & (differing <= FARTHEST)
-            firsts.append(np.minimum(one, two)[near])
-            seconds.append(np.maximum(one, two)[near])
-    none: Ints = np.zeros(0, dtype=np.int64)
-    first, second = np.concatenate([none, *firsts]), np.concatenate([none, *seconds])
-    both = np.sort(first * count + second)
+    bits = np.zeros((count, -(-rank // 64)), dtype=np.uint64)
+    in_two(lambda first, last: pack(marks, rank, atoms, first, last, bits), count, rank)
+    orders = max(2, min(ORDERS, LOOKED_AT // max(count * NEIGHBOURS, 1)))
+    both = np.zeros(0, dtype=np.int64)
+    for _ in range(orders):
+        order = _sorted(bits, chance.permutation(rank)[:FIRST_SUMS])
+        ordered = bits[order]
+
+        def work(first: int, last: int, order: Ints = order, ordered: Words = ordered) -> Ints:
+            return neighbours(ordered, order, min(NEIGHBOURS, count - 1), first, last)
+
+        found = in_two(work, count, NEIGHBOURS * bits.shape[1])
+        both = np.concatenate([both, *(each for each in found if isinstance(each, np.ndarray))])
+    both.sort()
     both = both[np.diff(both, prepend=-1) > 0]
     return atoms[both // max(count, 1)], atoms[both % max(count, 1)]
 
 
-def _sorted(bits: NDArray[np.bool_]) -> Ints:
-    """The order of rows of bits, the first bit counting most."""
-    packed = np.packbits(bits, axis=1)
-    wide = np.zeros((len(packed), -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
-    wide[:, : packed.shape[1]] = packed
-    words = wide.view(">u8").astype(np.uint64)
-    order: Ints = np.lexsort(words.T[::-1])
+def _sorted(bits: Words, chosen: Ints) -> Ints:
+    """The order of atoms by some of their sums, the first counting most."""
+    keys = np.zeros((-(-len(chosen) // 64), len(bits)), dtype=np.uint64)
+    in_two(lambda first, last: gathered(bits, chosen, first, last, keys), len(bits), len(chosen))
+    order: Ints = np.lexsort(keys[::-1])
     return order
+
+
+@compiled()
+def pack(marks: Columns, rank: int, atoms: Ints, first: int, last: int, bits: Words) -> None:
+    """(a, w) a bit for each sum that an atom is in, by 64 in a word."""
+    for place in range(first, last):
+        for number in range(rank):
+            if marks[atoms[place], number]:
+                bits[place, number >> 6] |= np.uint64(1) << np.uint64(number & 63)
+
+
+@compiled()
+def gathered(bits: Words, chosen: Ints, first: int, last: int, keys: Words) -> None:
+    """(w, a) words of some of the bits, the first of them the highest."""
+    for place in range(first, last):
+        for number in range(len(chosen)):
+            bit = bits[place, chosen[number] >> 6] >> np.uint64(chosen[number] & 63) & np.uint64(1)
+            keys[number >> 6, place] |= bit << np.uint64(63 - (number & 63))
+
+
+@compiled()
+def neighbours(ordered: Words, order: Ints, apart: int, first: int, last: int) -> Ints:
+    """Those in an order that differ little from one of the next few: lesser × a + greater of each pair."""
+    count, width = ordered.shape
+    found, size = np.zeros((last - first) * apart, np.int64), 0
+    for place in range(first, last):
+        for other in range(place + 1, min(place + apart + 1, count)):
+            differing = 0
+            for word in range(width):
+                rest = ordered[place, word] ^ ordered[other, word]
+                while rest and differing <= FARTHEST:
+                    rest &= rest - np.uint64(1)
+                    differing += 1
+            if 0 < differing <= FARTHEST:
+                one, two = order[place], order[other]
+                found[size] = min(one, two) * count + max(one, two)
+                size += 1
+    return found[:size]

@@ -17,9 +17,9 @@ from scipy import sparse
 
 from cae_sql.compiled import compiled
 from cae_sql.inference.answers import Ints
-from cae_sql.inference.center import in_two
 from cae_sql.inference.interior import Floats, gram, inverse_root
 from cae_sql.inference.knowledge import Knowledge
+from cae_sql.inference.threads import in_two
 
 CELLS = 256
 """Values, or stretches of as many, that odds are kept for: of wider boxes a coarse picture will do."""

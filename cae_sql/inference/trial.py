@@ -15,7 +15,7 @@ import numpy as np
 
 from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.answers import Answer, Ints, Query
-from cae_sql.inference.center import Center, in_two
+from cae_sql.inference.center import Center
 from cae_sql.inference.centering import rebuild
 from cae_sql.inference.crowd import Crowd
 from cae_sql.inference.exchange import Bounds, Tables
@@ -25,6 +25,7 @@ from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.prospect import Prospect
 from cae_sql.inference.runs import Effort
 from cae_sql.inference.shown import Shown, all_pairs, bounds_of, hold, show
+from cae_sql.inference.threads import in_two
 from cae_sql.inference.ties import without_ties
 from cae_sql.inference.worlds import Pool
 
