@@ -6,10 +6,12 @@
 | `*` | everything |
 | `[30, 39]`, `[30, 40)`, `30-39`, `30–39`, a pandas Interval | the numbers in between, ends as written |
 | `<30`, `<=30`, `>60`, `>=60`, `60+` | the numbers beyond |
-| `{a, b}`, `a|b`, a set, list or tuple | each of them |
+| `{a, b}`, `a|b`, a set, list or tuple | each of them that the original has |
 | `47*`, `47***` | what begins so |
 
-Promise: whatever is none of these, or stands for no value of the original, is an error that names it.
+Promise: whatever is none of these, or stands for no value of the original, is an error that names it. A set
+may name values that nobody has, as hierarchies do that were drawn up before the data. Spaces at the ends of
+words do not count.
 """
 
 from __future__ import annotations
@@ -67,7 +69,7 @@ def covered(label: Any, values: list[Any], name: str) -> Flags:
     Raises:
         InvalidInput: it is not understood, or stands for none of them.
     """
-    found = _of_several(label, values, name) if _is_several(label) else _of_one(label, values)
+    found = _of_several(label, values) if _is_several(label) else _of_one(label, values)
     if found is None:
         raise InvalidInput(
             f"{name} = {label!r} of the release is not understood; write *, [30, 39], 30-39, <30, 60+, "
@@ -82,10 +84,20 @@ def _is_several(label: Any) -> bool:
     return isinstance(label, (set, frozenset, list, tuple, np.ndarray))
 
 
-def _of_several(labels: Iterable[Any], values: list[Any], name: str) -> Flags:
+def _of_several(labels: Iterable[Any], values: list[Any]) -> Flags | None:
+    return _each(
+        [_of_several(each, values) if _is_several(each) else _of_one(each, values) for each in labels], values
+    )
+
+
+def _each(parts: list[Flags | None], values: list[Any]) -> Flags | None:
+    """All of a set's parts; a word among words that is no value is one that nobody has."""
+    if any(part is None for part in parts) and all(_is_number(each) for each in values):
+        return None
     found = np.zeros(len(values), dtype=np.bool_)
-    for each in labels:
-        found |= covered(each, values, name)
+    for part in parts:
+        if part is not None:
+            found |= part
     return found
 
 
@@ -102,29 +114,25 @@ def _of_one(label: Any, values: list[Any]) -> Flags | None:
 
 
 def _of_text(text: str, values: list[Any]) -> Flags | None:
-    if text.strip() == "*":
-        return np.ones(len(values), dtype=np.bool_)
     inner = text.strip()
+    if inner == "*":
+        return np.ones(len(values), dtype=np.bool_)
+    same = np.array([str(each).strip() == inner for each in values], dtype=np.bool_)
+    if same.any():
+        return same
     if inner.startswith("{") and inner.endswith("}"):
-        return _of_texts(inner[1:-1].split(","), values)
+        return _of_texts(inner[1:-1].split("|" if "|" in inner else ","), values)
     if "|" in inner:
         return _of_texts(inner.split("|"), values)
     if starred := _STARS.fullmatch(inner):
         return np.array([str(each).startswith(starred[1]) for each in values], dtype=np.bool_)
     if all(_is_number(each) for each in values) and (meant := _range(inner)):
         return meant.among(values)
-    same = np.array([str(each) == inner for each in values], dtype=np.bool_)
-    return same if same.any() else None
+    return None
 
 
 def _of_texts(texts: list[str], values: list[Any]) -> Flags | None:
-    found = np.zeros(len(values), dtype=np.bool_)
-    for text in texts:
-        part = _of_text(text.strip(), values)
-        if part is None:
-            return None
-        found |= part
-    return found
+    return _each([_of_text(text, values) for text in texts], values)
 
 
 def _range(text: str) -> _Range | None:

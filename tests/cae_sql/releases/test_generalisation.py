@@ -73,6 +73,24 @@ def test_groups_are_read_from_both_tables():
     assert by_job.probabilities[0].tolist() == [0.25, 0.5, 0, 0, 0.25]
 
 
+@pytest.mark.parametrize("label", ["{a, c}", "{a,c}", "a|c", {"a", "c"}, ["a", "c"]])
+def test_a_set_may_name_values_that_nobody_has(label):
+    original = STAFF.assign(job=["a", "a", "b", "b"])
+    released = pd.DataFrame({"pay": original.pay, "job": pd.Series([label, label, "b", "b"], dtype=object)})
+    found = generalised_beliefs(original, released, "pay", ["job"], DOMAIN)
+    assert found.probabilities.tolist() == [[0.5, 0.5, 0, 0, 0], [0, 0.5, 0, 0, 0.5]]
+    nobody = pd.DataFrame({"pay": original.pay, "job": pd.Series(["{c, d}", "a", "b", "b"], dtype=object)})
+    with pytest.raises(InvalidInput, match="job = '{c, d}' of the release stands for no value"):
+        generalised(original, nobody, "pay", ["job"], DOMAIN)
+
+
+def test_spaces_around_words_do_not_count():
+    original = STAFF.assign(job=[" a", " a", " b", " c"])
+    released = STAFF[["pay"]].assign(job=["{a, b}", "{a, b}", "{a, b}", "c"])
+    found = generalised_beliefs(original, released, "pay", ["job"], DOMAIN)
+    assert found.probabilities.tolist() == [[1 / 3, 2 / 3, 0, 0, 0]] * 2 + [[0, 0, 0, 0, 1]]
+
+
 def test_what_a_coarse_value_stands_for_can_be_said():
     released = STAFF.assign(age=["thirties"] * 3 + ["forties"])
     with pytest.raises(InvalidInput, match=r"age = '(thir|for)ties' of the release is not understood"):
