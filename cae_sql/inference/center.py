@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.basis import eliminate
-from cae_sql.inference.columns import LARGEST_ENTRY, Columns, apply_pending
+from cae_sql.inference.columns import LARGEST_ENTRY, Columns, apply_pending, multiplied
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.swaps import Swaps, find
 from cae_sql.inference.threads import in_two
@@ -30,8 +30,6 @@ MOST_CANDIDATES = 20_000
 """Of more than this none are looked for."""
 SWAPPED = 2_000
 """Fewer atoms than this are not swapped."""
-CHUNK = 20_000
-"""Columns that are multiplied at once."""
 
 
 @dataclass(eq=False)
@@ -202,20 +200,19 @@ class Center:
 
     def columns(self, inverses: Sequence[NDArray[np.float32]]) -> list[Columns | None]:
         """The columns of all atoms in terms of some bases; None for a basis where some are too large."""
-        found: list[Columns | None] = [np.zeros(self.marks.shape, dtype=np.int8) for _ in inverses]
-        for first in range(0, self.count, CHUNK):
-            last = min(first + CHUNK, self.count)
-            marks = self.marks[first:last, : self.rank].astype(np.float32)
-            for place, inverse in enumerate(inverses):
-                columns = found[place]
-                if columns is None:
-                    continue
-                some = columns_in(marks, inverse)
-                if some is None:
-                    found[place] = None
-                else:
-                    columns[first:last, : self.rank] = some
-        return found
+        return [self._columns(inverse) for inverse in inverses]
+
+    def _columns(self, inverse: NDArray[np.float32]) -> Columns | None:
+        columns = np.zeros(self.marks.shape, dtype=np.int8)
+        sums, rows = np.nonzero(inverse.T)
+        starts = np.searchsorted(sums, np.arange(self.rank + 1))
+        entries = inverse.T[sums, rows].astype(np.int64)
+
+        def work(first: int, last: int) -> int:
+            return int(multiplied(self.marks, self.rank, starts, rows, entries, first, last, columns))
+
+        largest = in_two(work, self.count, self.rank + 1)
+        return columns if max(largest) <= LARGEST_ENTRY else None
 
 
 def _apply(columns: Columns, pending: Pending, width: int, count: int) -> int:
@@ -224,7 +221,7 @@ def _apply(columns: Columns, pending: Pending, width: int, count: int) -> int:
     def work(first: int, last: int) -> int:
         return int(apply_pending(columns, width, ys, pivots, len(ys), first, last))
 
-    return max(int(str(found)) for found in in_two(work, count, width + 1)) if len(ys) else 0
+    return max(in_two(work, count, width + 1)) if len(ys) else 0
 
 
 def basis_of(

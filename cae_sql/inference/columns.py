@@ -59,6 +59,34 @@ def columns_of(
 
 
 @compiled()
+def multiplied(
+    marks: Columns, rank: int, starts: Ints, rows: Ints, entries: Ints, first: int, last: int,
+    columns: Columns,
+) -> int:  # fmt: skip
+    """Fill columns of some atoms: their coefficients times an inverse; returns the largest entry.
+
+    Both have few entries: an atom is in few sums, and a sum is paid for by few basic atoms. `starts`, `rows`
+    and `entries` are the inverse by sums. Entries beyond int8 end it.
+    """
+    column, largest = np.zeros(rank, np.int64), 0
+    for atom in range(first, last):
+        column[:] = 0
+        for number in range(rank):
+            mark = np.int64(marks[atom, number])
+            if mark == 0:
+                continue
+            for z in range(starts[number], starts[number + 1]):
+                column[rows[z]] += mark * entries[z]
+        for i in range(rank):
+            largest = max(largest, abs(column[i]))
+        if largest > LARGEST_ENTRY:
+            return largest
+        for i in range(rank):
+            columns[atom, i] = column[i]
+    return largest
+
+
+@compiled()
 def strains(
     pivots: NDArray[np.int32], signs: Ints, spaces: Ints, shown: NDArray[np.int32], ys: NDArray[np.int32],
     allowed: Ints,

@@ -219,10 +219,10 @@ def _near(marks: Columns, atoms: Ints) -> tuple[Ints, Ints]:
         ordered = bits[order]
 
         def work(first: int, last: int, order: Ints = order, ordered: Words = ordered) -> Ints:
-            return neighbours(ordered, order, min(NEIGHBOURS, count - 1), first, last)
+            found: Ints = neighbours(ordered, order, min(NEIGHBOURS, count - 1), first, last)
+            return found
 
-        found = in_two(work, count, NEIGHBOURS * bits.shape[1])
-        both = np.concatenate([both, *(each for each in found if isinstance(each, np.ndarray))])
+        both = np.concatenate([both, *in_two(work, count, NEIGHBOURS * bits.shape[1])])
     both.sort()
     both = both[np.diff(both, prepend=-1) > 0]
     return atoms[both // max(count, 1)], atoms[both % max(count, 1)]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+Found = TypeVar("Found")
 
 ENOUGH_WORK = 1 << 20
 """Elementary steps from which two threads share a pass."""
 
 
-def in_two(work: Callable[[int, int], object], count: int, each: int) -> list[object]:
+def in_two(work: Callable[[int, int], Found], count: int, each: int) -> list[Found]:
     """Do `work(first, last)` over 0..count, on two threads where `each` step costs enough."""
     if count * each < ENOUGH_WORK:
         return [work(0, count)]
