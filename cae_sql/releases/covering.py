@@ -115,11 +115,11 @@ def _of_one(label: Any, values: list[Any]) -> Flags | None:
 
 def _of_text(text: str, values: list[Any]) -> Flags | None:
     inner = text.strip()
-    if inner == "*":
-        return np.ones(len(values), dtype=np.bool_)
     same = np.array([str(each).strip() == inner for each in values], dtype=np.bool_)
     if same.any():
         return same
+    if inner == "*":
+        return np.ones(len(values), dtype=np.bool_)
     if inner.startswith("{") and inner.endswith("}"):
         return _of_texts(inner[1:-1].split("|" if "|" in inner else ","), values)
     if "|" in inner:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cae_sql.compiled import compiled
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
 from cae_sql.releases.beliefs import Beliefs, Floats, Ints, check_room
@@ -36,9 +37,6 @@ from cae_sql.releases.matching import (
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_AT_ONCE = 5_000_000
-"""Pairs of a kind of record and a released class that are compared at once."""
 
 Covers = Mapping[str, Mapping[Any, Sequence[Any]]]
 
@@ -166,25 +164,65 @@ def _flags(
 
 def _compatible(kinds: Classes, tables: Sequence[tuple[Ints, Flags, Ints]], values: Ints) -> Floats:
     """(kinds, |D|) what is believed of records whose quasi-identifiers are all known."""
-    out = np.empty((kinds.count, values.shape[1]))
+    out = np.zeros((kinds.count, values.shape[1]))
     if not tables:
         out[:] = values.sum(axis=0) / values.sum()
         return out
-    chunk = max(_AT_ONCE // len(values), 1)
-    for start in range(0, kinds.count, chunk):
-        part = slice(start, start + chunk)
-        inside = np.ones((out[part].shape[0], len(values)), dtype=np.bool_)
-        for codes, flags, labels in tables:
-            inside &= flags[codes[part]][:, labels]
-        found = inside @ values.astype(np.float64)
-        total = found.sum(axis=1)
-        lost = np.flatnonzero(total == 0.0)
-        if lost.size:
-            row = start + int(lost[0])
-            told = kinds.told(kinds.values.iloc[row])
-            raise InvalidInput(f"the records with {told} are in no class of the release", row)
-        out[part] = found / total[:, None]
+    # The column whose released values cover least comes first, as lists of the kinds that may be meant.
+    order = sorted(range(len(tables)), key=lambda each: float(tables[each][1].mean()))
+    codes, flags, labels = tables[order[0]]
+    by_label = np.argsort(labels, kind="stable")
+    sizes = np.bincount(labels, minlength=flags.shape[1])
+    rest = [tables[each] for each in order[1:]]
+    starts = np.cumsum([0, *(each[1].size for each in rest)])[:-1].astype(np.int64)
+    _add_covering(
+        codes, flags, np.cumsum(sizes) - sizes, sizes, by_label,
+        _stacked([each[0] for each in rest], kinds.count), _stacked([each[2] for each in rest], len(values)),
+        np.concatenate([each[1].ravel() for each in rest] or [np.zeros(0, dtype=np.bool_)]), starts,
+        np.array([each[1].shape[1] for each in rest], dtype=np.int64), values, out,
+    )  # fmt: skip
+    total = out.sum(axis=1)
+    lost = np.flatnonzero(total == 0.0)
+    if lost.size:
+        row = int(lost[0])
+        told = kinds.told(kinds.values.iloc[row])
+        raise InvalidInput(f"the records with {told} are in no class of the release", row)
+    out /= total[:, None]
     return out
+
+
+def _stacked(columns: Sequence[Ints], rows: int) -> Ints:
+    return np.stack(columns) if columns else np.zeros((0, rows), dtype=np.int64)
+
+
+@compiled(error_model="numpy")
+def _add_covering(
+    codes: Ints, flags: Flags, begin: Ints, sizes: Ints, listed: Ints,
+    others: Ints, labels: Ints, covers: Flags, starts: Ints, widths: Ints, values: Ints, out: Floats,
+) -> None:  # fmt: skip
+    """Add up, for each kind of record, the values of the released kinds that cover it in every column.
+
+    Args:
+        codes: (k,) value of each kind in the first column; `flags` (values, labels): which it is covered by.
+        begin: (labels,) where in `listed` the released kinds with each label of it begin; `sizes` how many.
+        others: (a, k) values in the other columns, `labels` (a, r) what the released kinds have there, and
+            `covers` from `starts` on, `widths` to a value: whether a label covers it.
+        values: (r, |D|) how many records of each released kind have each confidential value.
+    """
+    for kind in range(codes.size):
+        for label in range(flags.shape[1]):
+            if not flags[codes[kind], label]:
+                continue
+            for place in range(begin[label], begin[label] + sizes[label]):
+                released = listed[place]
+                inside = True
+                for a in range(others.shape[0]):
+                    if not covers[starts[a] + others[a, kind] * widths[a] + labels[a, released]]:
+                        inside = False
+                        break
+                if inside:
+                    for value in range(values.shape[1]):
+                        out[kind, value] += values[released, value]
 
 
 def _averaged(believed: Floats, kinds: Classes, classes: Classes) -> Floats:

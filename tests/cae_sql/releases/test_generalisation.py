@@ -80,7 +80,7 @@ def test_a_set_may_name_values_that_nobody_has(label):
     found = generalised_beliefs(original, released, "pay", ["job"], DOMAIN)
     assert found.probabilities.tolist() == [[0.5, 0.5, 0, 0, 0], [0, 0.5, 0, 0, 0.5]]
     nobody = pd.DataFrame({"pay": original.pay, "job": pd.Series(["{c, d}", "a", "b", "b"], dtype=object)})
-    with pytest.raises(InvalidInput, match="job = '{c, d}' of the release stands for no value"):
+    with pytest.raises(InvalidInput, match=r"job = '\{c, d\}' of the release stands for no value"):
         generalised(original, nobody, "pay", ["job"], DOMAIN)
 
 
