@@ -23,6 +23,7 @@ from cae_sql.inference.judging import Judgement
 from cae_sql.inference.runs import Effort, Runs
 from cae_sql.inference.search import search
 from cae_sql.inference.system import SMALL
+from cae_sql.models.judging import ModelJudgement, ModelKnowledge
 
 REPORT_SECONDS = 2.0
 """Time for a figure that decides nothing."""
@@ -57,6 +58,8 @@ class ColumnKnowledge:
         """How many leak events it knows of."""
         self._lost: tuple[int, int, NDArray[np.bool_]] = (0, 0, self.spent)
         self._judgement: Judgement | None = None
+        self._model: ModelKnowledge | None = None
+        self._likely: ModelJudgement | None = None
         self._figures = Figures()
 
     def query(self, each: Asked) -> Query:
@@ -68,7 +71,15 @@ class ColumnKnowledge:
 
     def case(self, queries: Sequence[Query]) -> Case:
         """The queries, to be decided."""
-        return Case(self.system, queries, self.column.standard, self._truth, self.effort)
+        return Case(self.system, queries, self.column.standard, self._truth, self.effort, self.model)
+
+    @property
+    def model(self) -> ModelKnowledge | None:
+        """What the answers make likely; None where no candidate model decides."""
+        standard = self.column.model_standard
+        if standard is not None and (self._model is None or not self._model.current):
+            self._model = ModelKnowledge(self.system, standard)
+        return self._model
 
     def derivable(self, queries: Sequence[Query]) -> bool:
         """Whether past answers settle all of them."""
@@ -123,7 +134,7 @@ class ColumnKnowledge:
         answers = [queries[place].answered(part.values[place]) for place in self._new(queries)]
         self._figures.keep(queries, part.values)
         self.system.accept(answers, part.learned)
-        self._judgement, self.effort = part.judgement, Effort()
+        self._judgement, self._likely, self.effort = part.judgement, part.model, Effort()
 
     def learn(self, answers: Sequence[KnownAnswer]) -> None:
         """Take in answers from the ledger."""
@@ -137,7 +148,7 @@ class ColumnKnowledge:
             found.append(query.answered(self.system.units(query, answer.value)))
         if found:
             self.system.accept(found)
-            self._judgement, self.effort = None, Effort()
+            self._judgement, self._likely, self.effort = None, None, Effort()
 
     @property
     def lost(self) -> NDArray[np.bool_]:
@@ -158,16 +169,35 @@ class ColumnKnowledge:
         return any(self.lost[query.members].any() for query in queries)
 
     def risk(self) -> float | None:
-        """Worst certified risk over the records as things stand: an upper limit of it."""
+        """Worst risk over the records as things stand: the certified one's upper limit, or the model's."""
         if self._judgement is None:
             quick = time.monotonic() + min(self._rules.seconds, REPORT_SECONDS)
             self._judgement = self.system.judged(self.column.standard, quick)
-        return self.column.risk_of(self._judgement)
+        return self.risk_of(self._judgement, self._as_things_stand())
+
+    def risk_of(self, judgement: Judgement | None, likely: ModelJudgement | None) -> float | None:
+        """The greater of what judgements leave possible and make likely; None where one is not known."""
+        excluded = self.column.risk_of(judgement)
+        if likely is None or excluded is None:
+            return excluded
+        return None if likely.risk is None else max(excluded, likely.risk)
+
+    def _as_things_stand(self) -> ModelJudgement | None:
+        if self._likely is None and self.model is not None:
+            quick = time.monotonic() + min(self._rules.seconds, REPORT_SECONDS)
+            self._likely = self.model.trial([]).judge((), quick)
+        return self._likely
 
     def keeps_limit(self) -> bool:
         """Whether, with little effort, everybody is shown to keep the limit as things stand."""
         self.risk()
-        return self._judgement is not None and self._judgement.safe
+        likely = self._as_things_stand()
+        return self._judgement is not None and self._judgement.safe and (likely is None or likely.safe)
+
+    def keeps_model(self) -> bool:
+        """Whether everybody is shown to keep the limit under the candidate model as things stand."""
+        likely = self._as_things_stand()
+        return likely is None or likely.safe
 
     def certified_runs(self) -> Runs | None:
         """Runs as long as they are found, and exactly known sets for those whose run is not long enough.

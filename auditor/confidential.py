@@ -22,6 +22,7 @@ from cae_sql.inference.answers import Ints, Query
 from cae_sql.inference.judging import Judgement, Standard
 from cae_sql.inference.priors import Prior
 from cae_sql.inference.system import POOL, AnsweredSystem
+from cae_sql.models.judging import ModelStandard
 from cae_sql.risk import Limit, risk_of, risk_of_run
 
 SEED = 20130527
@@ -56,6 +57,8 @@ class Confidential:
             )
         self._values = _on_grid(protect, vault)
         self.standard = _standard(protect, self.limits.limit, policy.intruder.insiders)
+        self.model_standard = _model_standard(policy, protect)
+        """What every record must keep under a candidate model; None where none decides."""
         groups = GROUP_WORLDS if policy.decision.partial == "suppress" else 0
         stated = policy.prior_of(protect)
         self._prior = None if stated is None else Prior.of(stated.draw, stated.probabilities)
@@ -171,3 +174,10 @@ def _standard(protect: Protect, limit: Limit, insiders: int) -> Standard:
         return limit.keeps(*grid_candidates(_in_column_units(protect, units), domain), domain)
 
     return Standard(int((least - 1) * protect.step / protect.grid), accepts, insiders)
+
+
+def _model_standard(policy: Policy, protect: Protect) -> ModelStandard | None:
+    model = policy.intruder.candidates
+    if model == "interval":
+        return None
+    return ModelStandard(model, policy.limits_of(protect).limit, protect.domain)

@@ -6,6 +6,9 @@ tells nothing. Only then is the true answer looked at; should it break the limit
 refused as a *leak event*, counted and reported. Answer-dependent: the true answer alone decides, and refusals
 speak.
 
+Where the policy asks for a candidate model, an answer must keep the limit twice: by what it excludes, and by
+what the model makes of it. The second is tried for those alone that pass the first.
+
 Protected columns are independent systems. Of a statement that reads several, all hypothetical answers about
 all of them are judged before one true answer is looked at, and one column that is not safe refuses it whole.
 
@@ -26,6 +29,7 @@ from cae_sql.inference.judging import Judgement, Standard
 from cae_sql.inference.runs import Effort
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.inference.trial import Learned, Trial
+from cae_sql.models.judging import ModelJudgement, ModelKnowledge, ModelTrial
 
 TRUE_ANSWER_FACTOR = 2.0
 """The true answer is judged with this many times the time that was allowed for hypothetical ones: its
@@ -99,10 +103,16 @@ class Case:
     effort: Effort
     """Integer programs that hypothetical answers may still use. What the true answer uses is not taken from
     it: later verdicts would depend on it."""
+    model: ModelKnowledge | None = None
+    """What past answers make likely, where the policy decides by a candidate model too."""
 
     def trial(self) -> Trial:
         """What if they were answered? Prepared once."""
         return self.system.trial(self.queries)
+
+    def model_trial(self) -> ModelTrial | None:
+        """What would they make likely? Prepared once; None without a model."""
+        return None if self.model is None else self.model.trial(self.queries)
 
 
 @dataclass(frozen=True)
@@ -115,6 +125,8 @@ class Part:
     """What the system becomes with the answers; None where past answers settle them."""
     judgement: Judgement | None = None
     """How everybody fares with the answers known, where that may be told."""
+    model: ModelJudgement | None = None
+    """The same under the candidate model, if there is one."""
     leak: bool = False
     """The true answer broke the limit after the hypothetical ones had passed."""
 
@@ -123,8 +135,9 @@ class Part:
 class Outcome:
     """A decision, and what it needs to be carried out."""
 
-    verdict: Literal["known", "safe", "risk", "time"]
-    """"known": past answers settle it; "safe": may be answered; the others refuse."""
+    verdict: Literal["known", "safe", "risk", "time", "uncounted"]
+    """"known": past answers settle it; "safe": may be answered; the others refuse. "uncounted": what answers
+    would make likely is not known."""
     parts: tuple[Part, ...]
     """By case."""
 
@@ -160,8 +173,12 @@ def decide(cases: Sequence[Case], rules: Rules, budget: Budget | None = None) ->
         ]
     if all(part.values for part in parts):
         return Outcome("safe", tuple(parts))
+    models = [part.model for part in parts if not part.values and part.model is not None]
+    verdict: Literal["risk", "uncounted"] = (
+        "uncounted" if models and not all(each.counted for each in models) else "risk"
+    )
     # nothing is said of the columns whose answers would have been safe
-    return Outcome("risk", tuple(Part() if part.values else part for part in parts))
+    return Outcome(verdict, tuple(Part() if part.values else part for part in parts))
 
 
 _Judged = dict[tuple[int, ...], Judgement]
@@ -173,22 +190,55 @@ def _settled(trial: Trial) -> Part:
 
 def _true_part(case: Case, rules: Rules, deadline: float, judged: _Judged) -> Part:
     """The true answers, if everybody keeps the standard with them known."""
-    trial, values = case.trial(), tuple(case.truth(case.queries))
-    judgement = judged.get(values)
+    trial, values, model = case.trial(), tuple(case.truth(case.queries)), case.model_trial()
+    judgement, likely = judged.get(values), None
     if judgement is None:
         judgement = trial.judge_true(values, case.standard, deadline, renew=not rules.simulatable)
+    safe = judgement is None or judgement.safe
+    if safe and model is not None:
+        likely = model.judge(values, deadline, keep=not rules.simulatable)
+        safe = likely.safe
     try:
-        if judgement is None or judgement.safe:
+        if safe:
             learned = trial.learn(values, deadline)
     except (OutOfTime, InconsistentAnswers):
         # the answer is true, so a table agrees with it: the search was not good enough
         return Part(leak=rules.simulatable)
-    if judgement is None:
+    if safe and judgement is None:
         judgement = learned.judge(case.standard, deadline)
-    if not judgement.safe:
-        # in simulatable mode no figure that the true answer had a part in may leave with the refusal
-        return Part(judgement=None if rules.simulatable else judgement, leak=rules.simulatable)
-    return Part(values, learned, judgement)
+        safe = judgement.safe
+    if safe:
+        return Part(values, learned, judgement, likely)
+    if rules.simulatable:
+        # no figure that the true answer had a part in may leave with the refusal
+        return Part(leak=True)
+    return Part(judgement=judgement, model=likely)
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """Hypothetical answers to what a statement asks about one column."""
+
+    place: int
+    """Of its case."""
+    case: Case
+    answers: dict[tuple[int, ...], list[int]]
+    """With the worlds that give them."""
+    allowed: int
+    """How many worlds may break the limit."""
+    judged: _Judged
+    """Filled with what was judged."""
+
+    def refuse(
+        self,
+        cases: Sequence[Case],
+        verdict: Literal["risk", "uncounted"],
+        judgement: Judgement | None,
+        likely: ModelJudgement | None = None,
+    ) -> Outcome:
+        """A refusal at the answer where the search stopped."""
+        part = Part(judgement=judgement, model=likely)
+        return Outcome(verdict, tuple(part if each is self.case else Part() for each in cases))
 
 
 def simulate(
@@ -202,27 +252,61 @@ def simulate(
         deadline: `time.monotonic()` after which the queries are refused.
         judged: Filled with the judgements made, by case.
     """
-    broken = set[int]()
+    drawn = []
     for place, case in enumerate(cases):
         trial = case.trial()
-        if trial.derivable:
+        if not trial.derivable:
+            answers = trial.hypothetical(rules.worlds)
+            allowed = int(rules.delta * sum(len(worlds) for worlds in answers.values()) + 1e-9)
+            drawn.append(_Drawn(place, case, answers, allowed, {} if judged is None else judged[place]))
+    broken = set[int]()
+    for step in (_by_what_is_excluded, _by_what_is_likely):
+        for each in drawn:
+            refusal = step(cases, each, broken, deadline)
+            if refusal is not None:
+                return refusal
+    return None
+
+
+def _by_what_is_excluded(
+    cases: Sequence[Case], drawn: _Drawn, broken: set[int], deadline: float
+) -> Outcome | None:
+    case, known = drawn.case, drawn.judged
+    trial = case.trial()
+    case.effort.regain()
+    known.update(trial.judge_together(list(drawn.answers), case.standard, deadline))
+    for values, worlds in drawn.answers.items():
+        judgement = known.get(values)
+        if judgement is None:
+            judgement = known[values] = trial.judge(values, worlds, case.standard, deadline, case.effort)
+        # the n-th world of each column together are one hypothetical table
+        broken |= set() if judgement.safe else set(worlds)
+        if time.monotonic() > deadline:
+            # how far a search had come when time was over is no figure of the risk
+            return Outcome("time", tuple(Part() for _ in cases))
+        if len(broken) > drawn.allowed:
+            return drawn.refuse(cases, "risk", judgement)
+    return None
+
+
+def _by_what_is_likely(
+    cases: Sequence[Case], drawn: _Drawn, broken: set[int], deadline: float
+) -> Outcome | None:
+    model, unknown = drawn.case.model_trial(), set[int]()
+    if model is None:
+        return None
+    for values, worlds in drawn.answers.items():
+        if broken.issuperset(worlds):
             continue
-        case.effort.regain()
-        hypothetical = trial.hypothetical(rules.worlds)
-        drawn = sum(len(worlds) for worlds in hypothetical.values())
-        allowed = int(rules.delta * drawn + 1e-9)
-        known: _Judged = {} if judged is None else judged[place]
-        known.update(trial.judge_together(list(hypothetical), case.standard, deadline))
-        for values, worlds in hypothetical.items():
-            judgement = known.get(values)
-            if judgement is None:
-                judgement = known[values] = trial.judge(values, worlds, case.standard, deadline, case.effort)
-            # the n-th world of each column together are one hypothetical table
-            broken |= set() if judgement.safe else set(worlds)
-            if time.monotonic() > deadline:
-                # how far a search had come when time was over is no figure of the risk
-                return Outcome("time", tuple(Part() for _ in cases))
-            if len(broken) > allowed:
-                parts = [Part(judgement=judgement) if each is case else Part() for each in cases]
-                return Outcome("risk", tuple(parts))
+        likely = model.judge(values, deadline)
+        if not likely.safe:
+            broken |= set(worlds)
+            unknown |= set() if likely.counted else set(worlds)
+        if time.monotonic() > deadline:
+            return Outcome("time", tuple(Part() for _ in cases))
+        if len(broken) > drawn.allowed:
+            verdict: Literal["risk", "uncounted"] = (
+                "risk" if len(broken - unknown) > drawn.allowed else "uncounted"
+            )
+            return drawn.refuse(cases, verdict, drawn.judged.get(values), likely)
     return None

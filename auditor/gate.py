@@ -96,6 +96,8 @@ class Gate:
             gate._catch_up()
             if book.binding.insiders < rules.intruder.insiders:
                 gate._warn_of_earlier_answers(book.binding.insiders)
+            if rules.intruder.candidates != "interval":
+                gate._warn_of_what_is_likely()
             gate._publish()
             opened.pop_all()
         return gate
@@ -383,6 +385,20 @@ class Gate:
             stacklevel=3,
         )
 
+    def _warn_of_what_is_likely(self) -> None:
+        """Say so if what was answered is not shown to keep the limit under the candidate model."""
+        parties = list(self._knowledge.parties())
+        columns = [column for _, party in parties if party.learned for column in party.columns]
+        if all(column.keeps_model() for column in columns):
+            return
+        warnings.warn(
+            f"the ledger's answers are not shown to keep the limit under candidates = "
+            f'"{self.policy.intruder.candidates}": they stay known, and nothing new is answered as long as '
+            "somebody is not shown to keep it",
+            EarlierAnswersWarning,
+            stacklevel=3,
+        )
+
     def _publish(self) -> None:
         """Put on record, once, what everybody knows anyway: from then on worlds agree with it."""
         published = self.policy.intruder.published
@@ -457,9 +473,10 @@ class Gate:
         column in front; with `scope = "user"` one for each user, with a column user before those.
 
         Args:
-            candidates: "interval" is what the gate decides by: what is excluded. "exact" and "tilted" say
+            candidates: "interval" is what every gate decides by: what is excluded. "exact" and "tilted" say
                 what is learned beyond what everybody knows (`cae_sql.models`), with worst_risk, the greatest
-                of a single record, and estimated, whether a figure rests on random tables.
+                of a single record, and estimated, whether a figure rests on random tables. A gate decides by
+                one of them too where the policy says so.
 
         Raises:
             InvalidInput: too many groups of records and values for a candidate model.

@@ -31,6 +31,7 @@ LONGEST = 60
 FIXED = {
     "risk": "Ask about a larger group: drop a condition, widen a range, or ask for an average.",
     "time": "Ask about fewer groups at once, or about a larger group.",
+    "uncounted": "Ask for sums and averages of groups that do not overlap, or that are nested.",
     "partial": "Group more coarsely.",
 }
 """By code: the hint where nothing particular can be said."""
@@ -55,12 +56,14 @@ def hint(code: str, normalised: str, columns: Sequence[str], said: str, refuses_
     """What would help, in one or two sentences.
 
     Args:
-        code: "risk", "time" or "partial".
+        code: "risk", "time", "uncounted" or "partial".
         normalised: The statement, as `Plan.normalised` has it.
         columns: Names of the protected columns that it reads.
         said: What the analyst wrote, with parameters: nothing else is quoted, such as a view's conditions.
         refuses_whole: Whether one unsafe group refuses all.
     """
+    if code == "uncounted":
+        return FIXED[code]
     tree, lower = _parsed(normalised), said.casefold()
     try:
         changes = list(_changes(tree, columns))

@@ -185,7 +185,7 @@ class Party:
         outcome = self._refusals.recall(name, learned)
         if outcome is None:
             outcome = decide(self.cases(reads), rules)
-            if outcome.verdict == "risk" and rules.simulatable and not outcome.leak:
+            if outcome.verdict in ("risk", "uncounted") and rules.simulatable and not outcome.leak:
                 self._refusals.keep(name, learned, outcome)
         return outcome
 
@@ -252,15 +252,17 @@ class Party:
     def risk_with(self, reads: Reads, outcome: Outcome) -> float | None:
         """The same as a decision would leave it; for one that refuses, at the answer where it stopped."""
         judged = {
-            place: part.judgement
+            place: part
             for place, part in zip(reads, outcome.parts, strict=True)
-            if part.judgement is not None
+            if part.judgement is not None or part.model is not None
         }
         if not judged and outcome.verdict != "known":
             return None  # a leak event: what the true answer would do is told to nobody
         return _worst(
             [
-                column.column.risk_of(judged[place]) if place in judged else column.risk()
+                column.risk_of(judged[place].judgement, judged[place].model)
+                if place in judged
+                else column.risk()
                 for place, column in enumerate(self.columns)
             ]
         )

@@ -20,6 +20,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from auditor.errors import PolicyError
@@ -117,8 +119,9 @@ class Policy(Section):
         for protect in self.protects:
             if protect.limits is None and self.limits is None:
                 wrong("limit", None, "missing; give [limit] with risk = 0.5, or each [[protect]] its own")
-            self._can_be_kept(protect)
         self._priors_fit()
+        for protect in self.protects:
+            self._can_be_kept(protect)
         return self
 
     def _tables_apart(self) -> None:
@@ -168,6 +171,23 @@ class Policy(Section):
                 f"is more than the {bits:.3f} bits{of} that are there at epsilon before any answer; take less"
             )
             wrong(f"{place}.min_entropy", limits.min_entropy, text)
+        prior = self.prior_of(protect) if self.intruder.candidates == "tilted" else None
+        if prior is not None and prior.probabilities is not None:
+            self._can_be_kept_with(prior.probabilities, protect, f"{place}.epsilon")
+
+    def _can_be_kept_with(self, probabilities: NDArray[np.float64], protect: Protect, place: str) -> None:
+        """Under `tilted` a prior is what is believed before any answer."""
+        from cae_sql.measure import cae_entropy
+
+        limits, width = self.limits_of(protect), int(protect.step / protect.grid)
+        windows = np.add.reduceat(probabilities, np.arange(0, len(probabilities), width))
+        bits = cae_entropy(protect.domain.values[: len(windows)], windows, float(limits.epsilon or 0))
+        if bits < (limits.min_entropy or 0) or bits <= 0:
+            text = (
+                f'leaves {bits:.3f} bits under candidates = "tilted" with the prior of {protect.table}.'
+                f"{protect.column}, before any answer; take less, or a smaller min_entropy, or a wider prior"
+            )
+            wrong(place, limits.epsilon, text)
 
     def _priors_fit(self) -> None:
         """A prior is of one column, and of its domain and grid."""

@@ -2,14 +2,14 @@
 
 Promise: from pydantic's list of findings comes one sentence. What would do is read from the docstring of the
 key itself, so the text cannot drift from the model. A misspelt key suggests the near one, and comes before
-the missing one that it causes. Requests for what this version does not offer are told apart from mistakes.
+the missing one that it causes.
 """
 
 from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, get_args
@@ -22,21 +22,6 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
     from pydantic_core import ErrorDetails
 
-NOT_HERE: Mapping[tuple[str, str], tuple[object, str]] = {
-    ("intruder", "candidates"): (
-        "interval",
-        'decides nothing: the gate judges what is excluded; leave it out, or set candidates = "interval", '
-        "and see what is learned with cae-sql risk --candidates {value}",
-    ),
-}
-"""(section, key): the one value on offer, and what to say to those that are offered elsewhere."""
-
-ELSEWHERE: Mapping[tuple[str, str], tuple[object, ...]] = {
-    ("intruder", "candidates"): ("exact", "tilted"),
-}
-"""(section, key): the values that are offered elsewhere. Any other is a mistake."""
-
-
 LONGEST = 100
 """Characters of a value that a message quotes."""
 
@@ -45,7 +30,7 @@ def prepared(document: dict[str, Any]) -> dict[str, Any]:
     """The document, `[protect]` taken for one `[[protect]]`.
 
     Raises:
-        PolicyError: it asks for what this version does not offer.
+        PolicyError: `protect` is no section.
     """
     protect = document.get("protect")
     if isinstance(protect, dict):
@@ -55,17 +40,6 @@ def prepared(document: dict[str, Any]) -> dict[str, Any]:
     ):
         text = "must be a section: [protect], or [[protect]] once for each protected column"
         raise PolicyError(f"protect = {_shown(protect)}: {text}")
-    for (place, key), (offered, text) in NOT_HERE.items():
-        section = document.get(place)
-        if not isinstance(section, dict) or key not in section:
-            continue
-        value = section[key]
-        if value in ELSEWHERE[place, key] and not isinstance(value, bool):
-            raise PolicyError(f"{place}.{key} = {_shown(value)}: {text.format(value=value)}")
-        if value != offered or isinstance(value, bool):
-            raise PolicyError(
-                f"{place}.{key} = {_shown(value)}: not a value of {key}; set {key} = {_shown(offered)}"
-            )
     return document
 
 

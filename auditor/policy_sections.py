@@ -195,8 +195,8 @@ class Intruder(Section):
     """the public columns the intruder knows of a person, or "all": knows = ["age", "sex"]"""
     insiders: Annotated[int, BeforeValidator(_insiders)] = DEFAULT_INSIDERS
     """how many individuals may pool their own values with the answers, 0 or 1: insiders = 1"""
-    candidates: str = "interval"
-    """how answers become beliefs where the gate decides: candidates = "interval\""""
+    candidates: Literal["interval", "exact", "tilted"] = "interval"
+    """what decides: candidates = "interval" (what is excluded), "tilted" or "exact" (also what is learned)"""
     published: tuple[Name, ...] = ()
     """statements whose answers everybody knows anyway: published = ["SELECT AVG(salary) FROM staff"]"""
     prior: Stated | None = None

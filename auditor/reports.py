@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from auditor.ledger import Ledger
 
 Candidates = Literal["interval", "exact", "tilted"]
-"""How answers become beliefs in a report; what the gate decides by is "interval" alone."""
+"""How answers become beliefs in a report, whatever the gate decides by."""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from auditor.knowledge import Knowledge, Party, Reads
 from auditor.ledger import KnownAnswer
 from auditor.sql import Plan
 
-Fate = Literal["known", "safe", "risk", "time", "leaks"]
+Fate = Literal["known", "safe", "risk", "time", "uncounted", "leaks"]
 """What becomes of a group: past answers settle it, it may be answered, or why it is withheld."""
 
 GIVEN = ("known", "safe")
@@ -88,7 +88,7 @@ def verdict_of(fates: Sequence[tuple[Unit, Fate]]) -> tuple[str, int]:
     if len(lost) < len(fates) and all(unit.grouped for unit, _ in lost):
         return "partial", len(lost)
     reasons = {fate for unit, fate in lost if not unit.grouped} or {fate for _, fate in lost}
-    return next(fate for fate in ("risk", "time", "leaks") if fate in reasons), len(lost)
+    return next(fate for fate in ("risk", "time", "uncounted", "leaks") if fate in reasons), len(lost)
 
 
 class Suppression:

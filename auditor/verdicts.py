@@ -33,6 +33,8 @@ TEXTS = {
     "partial": "{groups} withheld (NULL): together with the others and earlier answers, more could tell too "
     "much about somebody's {any}.",
     "time": "It could not be shown in time that every {every} stays uncertain enough.",
+    "uncounted": "What this would make likely of somebody's {any} cannot be worked out, and an estimate "
+    "shows nothing.",
     "risk": "Together with earlier answers this could tell too much about somebody's {any}.",
 }
 """By code."""
@@ -55,7 +57,7 @@ def of(
     """The verdict on a decided statement.
 
     Args:
-        code: "known", "answered", "partial", "risk", "time" or "leaks".
+        code: "known", "answered", "partial", "risk", "time", "uncounted" or "leaks".
         columns: The protected columns that the statement reads.
         before: Worst risk before it.
         after: Worst risk as it would leave it.

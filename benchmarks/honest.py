@@ -16,6 +16,9 @@ how many refusals would unlimited integer programs not have demanded? See `bench
 With `--partial suppress` a GROUP BY gives the groups that are safe; `--grouped` asks those statements only,
 `--alone` each with an empty ledger, so that what one uses up is not missed by the next.
 The column *groups* has how many groups were given and withheld, all statements together.
+
+With `--candidates tilted` what is learned decides too; `--prior`, `--after-leak` and `--leaks` are keys of the
+policy. The column *leaks* has leak events, *after* the refusals that follow from them.
 """
 
 from __future__ import annotations
@@ -45,7 +48,7 @@ MODES = ("simulatable", "answer-dependent")
 STATEMENTS = Path(__file__).parent / "statements"
 COLUMNS = (
     *("data", "mode", "limit", "asked", "answered", "partial", "risk", "time", "unsupported", "leaks"),
-    "groups",
+    *("after", "groups"),
     *("median", "worst", "opening", "peak MB"),
 )
 
@@ -73,14 +76,16 @@ class Study:
         text = "\n".join(line for line in lines if not line.startswith("--"))
         return [statement.strip() for statement in text.split(";") if statement.strip()]
 
-    def policy(self, risk: float, mode: str, partial: str, insiders: int) -> Policy:
+    def policy(self, risk: float, mode: str, how: How) -> Policy:
         """The policy of a run."""
         low, high, step = self.domain
+        prior = f"prior = {how.prior}\n" if how.prior else ""
         return Policy.parse(
             f'[protect]\ntable = "{self.table}"\ncolumn = "{self.column}"\nminimum = {low}\n'
             f"maximum = {high}\nstep = {step}\npublic = {json.dumps(self.public)}\n"
-            f"[intruder]\ninsiders = {insiders}\n"
-            f'[limit]\nrisk = {risk}\n[decision]\nmode = "{mode}"\npartial = "{partial}"\n'
+            f'[intruder]\ninsiders = {how.insiders}\ncandidates = "{how.candidates}"\n{prior}'
+            f'[limit]\nrisk = {risk}\n[decision]\nmode = "{mode}"\npartial = "{how.partial}"\n'
+            f'after_leak = "{how.after_leak}"\nleaks = {how.leaks}\n'
         )
 
     def build(self, path: Path, rows: int | None) -> None:
@@ -119,6 +124,11 @@ class How:
     insiders: int
     judged: int
     """Refusals that are looked at from outside."""
+    candidates: str = "interval"
+    prior: str = ""
+    """As the policy has it."""
+    after_leak: str = "refuse"
+    leaks: int = 3
 
 
 @dataclass(frozen=True)
@@ -174,7 +184,7 @@ def counted_groups(answer: Answer) -> tuple[int, int]:
 def day(study: Study, database: Path, how: How, risk: float, mode: str, statements: Sequence[str]) -> Run:
     """Ask everything; check what was released, and what was refused."""
     run = Run(study.name, mode, risk)
-    policy = study.policy(risk, mode, how.partial, how.insiders)
+    policy = study.policy(risk, mode, how)
     refusals: list[Refusal | None] = []
     number = len(list(database.parent.glob("*.ledger")))
     ledger = database.with_suffix(f".{number}.ledger")
@@ -234,6 +244,7 @@ def add(table: Table, run: Run) -> None:
         *(len(run.asked), run.counted("answered"), run.counted("answered", "partial")),
         run.counted("refused", "risk"),
         *(run.counted("refused", "time"), run.counted("unsupported"), run.leaks),
+        run.counted("refused", "leaks"),
         f"{sum(each.given for each in run.asked)}+{sum(each.withheld for each in run.asked)}",
     )
     times = shown(float(np.median(seconds))), shown(float(seconds.max())), shown(run.opening)
@@ -303,8 +314,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--alone", action="store_true", help="each statement with an empty ledger")
     parser.add_argument("--insiders", type=int, choices=(0, 1), default=1)
     parser.add_argument("--judged", type=int, default=6, help="refusals to look at from outside, of each run")
+    parser.add_argument("--candidates", choices=("interval", "tilted", "exact"), default="interval")
+    parser.add_argument("--prior", default="", help="intruder.prior, as TOML")
+    parser.add_argument("--after-leak", choices=("refuse", "continue"), default="refuse")
+    parser.add_argument("--leaks", type=int, default=3, help="leak events that may happen")
     given = parser.parse_args(arguments)
-    how = How(given.partial, given.insiders, 1 if given.quick else given.judged)
+    judged = 1 if given.quick else given.judged
+    how = How(
+        given.partial, given.insiders, judged, given.candidates, given.prior, given.after_leak, given.leaks
+    )
     console = Console(width=140)
     table = Table(title="A day of honest analysis")
     for name in COLUMNS:

@@ -12,6 +12,6 @@ greatest entropy, which `exact` comes to in large systems.
     layers.py           several sums that overlap: partial sums, atom by atom
     weights.py          weighted sets of whole numbers, their sums, and products of sums
     tilt.py             the model of greatest entropy, by Newton's method on its dual
-
-Nothing here decides what a gate answers.
+    windows.py          the same with a prior, and over windows of one step
+    judging.py          would everybody keep a limit under a model, if these were the answers?
 """

@@ -25,25 +25,44 @@ def about_everybody(system: AnsweredSystem) -> list[Answer]:
     Raises:
         InconsistentAnswers: a sum contradicts others, or boxes are empty.
     """
-    everybody = np.arange(system.size)
     found = solved(system.size, system.grid, system.answers, range(len(system.answers)), 1)
-    kinds: tuple[Kind, ...] = ("sum", "max", "min")
-    answers = []
-    for kind in kinds:
-        query = Query(kind=kind, members=everybody)
-        value = _total(found.known, found.sums) if kind == "sum" else found.known.forced_extreme(query)
-        if value is not None:
-            answers.append(query.answered(Fraction(value)))
-    return answers
+    weights, told = total_weights(found.known), extremes_of_everybody(found.known)
+    if weights is not None:
+        told = [("sum", int(weights @ found.sums)), *told]
+    everybody = np.arange(system.size)
+    return [Query(kind=kind, members=everybody).answered(Fraction(value)) for kind, value in told]
 
 
-def _total(known: Knowledge, sums: Ints) -> int | None:
-    """The sum over all records, where it is a combination of answered sums; exact."""
-    room = (known.sizes * (known.high - known.low)).astype(np.float64)
-    reduced = tableau_of(known.matrix, sums, room) if len(known.matrix) else None
-    if reduced is None:
+def extremes_of_everybody(known: Knowledge) -> list[tuple[Kind, int]]:
+    """The maximum and minimum over all records, in units, those of them that are settled."""
+    if not (known.extremes or known.implied):
+        return []
+    everybody = np.arange(len(known.atoms.labels))
+    kinds: tuple[Kind, ...] = ("max", "min")
+    values = [(kind, known.forced_extreme(Query(kind=kind, members=everybody))) for kind in kinds]
+    return [(kind, value) for kind, value in values if value is not None]
+
+
+def total_weights(known: Knowledge) -> Ints | None:
+    """(k,) whole multiples of the independent sums that add up to the sum over all records.
+
+    None where there are none: with rows that have no ±1 the total may follow from the sums and still count as
+    not known, the safe side.
+    """
+    matrix = known.matrix
+    if not len(matrix):
         return None
-    tableau, sides, _ = reduced
-    left = tableau.reduced(np.ones(known.count, dtype=np.int64))
-    # with rows that have no ±1 it may follow from those too: then it counts as not known, the safe side
-    return None if left is None or left.any() else int(sides.sum())
+    room = (known.sizes * (known.high - known.low)).astype(np.float64)
+    reduced = tableau_of(matrix, np.zeros(len(matrix), dtype=np.int64), room)
+    if reduced is None or len(reduced[0].stuck):
+        return None
+    basic = reduced[0].basic
+    square = matrix[:, basic].astype(np.float64)
+    if square.shape[0] != square.shape[1]:
+        return None
+    # floats find them, whole numbers check them
+    found = np.rint(np.linalg.solve(square.T, np.ones(len(matrix))))
+    if not np.abs(found).max(initial=0) < 2**30:
+        return None
+    weights: Ints = found.astype(np.int64)
+    return weights if (weights @ matrix.astype(np.int64) == 1).all() else None

@@ -10,6 +10,7 @@ Promise: exact up to rounding, or `OutOfTime`.
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,7 +36,13 @@ class Counted:
     """By atom, of one record's value, over the positions of its set; sum 1."""
 
 
-def counted(values: list[Weighted], sizes: Ints, matrix: NDArray[np.signedinteger], sums: Ints) -> Counted:
+def counted(
+    values: list[Weighted],
+    sizes: Ints,
+    matrix: NDArray[np.signedinteger],
+    sums: Ints,
+    deadline: float = math.inf,
+) -> Counted:
     """The marginals of all records, given sums.
 
     Args:
@@ -43,9 +50,10 @@ def counted(values: list[Weighted], sizes: Ints, matrix: NDArray[np.signedintege
         sizes: (p,) records in each atom.
         matrix: (k, p) coefficients of the sums over the atoms' records.
         sums: (k,) right-hand sides.
+        deadline: `time.monotonic()` after which it is given up.
 
     Raises:
-        OutOfTime: the sums overlap too much, or cover too many records, to be counted.
+        OutOfTime: the sums overlap too much, or cover too many records, to be counted; after the deadline.
         InconsistentAnswers: a sum contradicts others.
     """
     system = _reduced(matrix.astype(np.int64), sums, sizes, values)
@@ -59,7 +67,7 @@ def counted(values: list[Weighted], sizes: Ints, matrix: NDArray[np.signedintege
         some = [values[atom] for atom in atoms]
         part = _restricted(system, rows, atoms)
         solve = _one_sum if len(rows) == 1 else _several
-        log, probabilities = solve(part, some, sizes[atoms])
+        log, probabilities = solve(part, some, sizes[atoms], deadline)
         log_weight += log
         if log == -math.inf:
             return Counted(log, [])
@@ -122,7 +130,9 @@ def _restricted(system: Reduced, rows: Ints, atoms: Ints) -> Reduced:
     return Reduced(system.entries[np.ix_(rows, atoms)], basic, system.sums[rows])
 
 
-def _one_sum(part: Reduced, values: list[Weighted], sizes: Ints) -> tuple[float, list[Floats]]:
+def _one_sum(
+    part: Reduced, values: list[Weighted], sizes: Ints, deadline: float
+) -> tuple[float, list[Floats]]:
     """Atoms with the same set and coefficient are one group."""
     row, total = part.entries[0], int(part.sums[0])
     names: dict[tuple[int, bytes, bytes], int] = {}
@@ -140,7 +150,7 @@ def _one_sum(part: Reduced, values: list[Weighted], sizes: Ints) -> tuple[float,
         label.append(at)
     found = given_sum(groups, total)
     if found is None:
-        return _several(part, values, sizes)
+        return _several(part, values, sizes, deadline)
     if found.log_weight == -math.inf:
         return -math.inf, []
     probabilities = [
@@ -150,11 +160,17 @@ def _one_sum(part: Reduced, values: list[Weighted], sizes: Ints) -> tuple[float,
     return found.log_weight, probabilities
 
 
-def _several(part: Reduced, values: list[Weighted], sizes: Ints) -> tuple[float, list[Floats]]:
+def _several(
+    part: Reduced, values: list[Weighted], sizes: Ints, deadline: float
+) -> tuple[float, list[Floats]]:
     matrix = sparse.csr_array(part.entries.astype(np.float64))
     tilted, shift = reweighted(values, matrix, sizes, part.sums)
-    sums = [each.power(size) for each, size in zip(tilted, sizes.tolist(), strict=True)]
-    found = totals(part, sums)
+    sums = []
+    for each, size in zip(tilted, sizes.tolist(), strict=True):
+        if time.monotonic() > deadline:
+            raise OutOfTime("the sums were not counted in time")
+        sums.append(each.power(size))
+    found = totals(part, sums, deadline)
     if found.log_weight == -math.inf:
         return -math.inf, []
     probabilities = [

@@ -20,11 +20,15 @@ from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.measure.batch import areas, entropies
+from cae_sql.measure.distribution import is_number
 from cae_sql.measure.rows import Lists
 from cae_sql.models.baseline import about_everybody
 from cae_sql.models.marginals import Marginals, Model, marginals
 from cae_sql.models.weights import Floats, Ints
 from cae_sql.risk import TOLERANCE, Epsilon
+
+NOTHING = 1e-9
+"""Part of the domain's area that is none: λ is not found to more digits where it has no finite value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,28 +71,34 @@ def model_risks(
         InconsistentAnswers: no table agrees with the answers.
         OutOfTime: as `marginals`.
     """
+    if not isinstance(system, AnsweredSystem):
+        raise InvalidInput(f"system must be an AnsweredSystem, not {type(system).__name__}")
+    if not isinstance(domain, Domain):
+        raise InvalidInput(f"domain must be a Domain, not {type(domain).__name__}")
+    if epsilon is not None and not is_number(epsilon):
+        raise InvalidInput(f"epsilon must be a number of 0 or more, not {epsilon!r:.60}")
     codes = np.asarray(labels)
     if codes.ndim != 1 or codes.dtype.kind not in "iu" or len(codes) != system.size:
         raise InvalidInput(f"labels must be {system.size} whole numbers, one for each record")
     found = marginals(system, model, domain)
     baseline = marginals(system, model, domain, about_everybody(system))
-    base = float(_areas(baseline.probabilities[:1], domain)[0])
+    base = float(areas_of_rows(baseline.probabilities[:1], domain)[0])
     names, code = np.unique(codes, return_inverse=True)
     mixed, records = _mixed(found, code, len(names))
-    area = _areas(mixed, domain)
-    single = _risks(_areas(found.probabilities, domain), base)[found.labels]
+    area = areas_of_rows(mixed, domain)
+    single = risks(areas_of_rows(found.probabilities, domain), base, domain)[found.labels]
     worst = np.full(len(names), -np.inf)
     np.maximum.at(worst, code, single)
     guessed = np.zeros(len(names), dtype=np.bool_)
     np.logical_or.at(guessed, code, found.estimated[found.labels])
-    at_epsilon = None if epsilon is None else _entropies(mixed, domain, float(epsilon))
+    at_epsilon = None if epsilon is None else entropies_of_rows(mixed, domain, float(epsilon))
     return ModelRisks(
         label=names.astype(np.int64),
         records=records,
-        initial_entropy=_entropies(mixed, domain, 0.0),
+        initial_entropy=entropies_of_rows(mixed, domain, 0.0),
         entropy_at_epsilon=at_epsilon,
         area=area,
-        risk=_risks(area, base),
+        risk=risks(area, base, domain),
         worst_risk=worst,
         estimated=guessed,
         baseline_area=base,
@@ -104,20 +114,23 @@ def _mixed(found: Marginals, code: Ints, count: int) -> tuple[Floats, Ints]:
     return mixed / records[:, None], records
 
 
-def _risks(area: Floats, base: float) -> Floats:
-    if base <= 0:
+def risks(area: Floats, base: float, domain: Domain) -> Floats:
+    """1 − A / A_baseline, of whatever shape; 1 where the baseline leaves nothing open."""
+    if base <= NOTHING * domain.area:
         return np.ones_like(area)
     risk = 1.0 - area / base
     found: Floats = np.where(np.abs(risk) <= TOLERANCE, 0.0, risk)
     return found
 
 
-def _areas(rows: Floats, domain: Domain) -> Floats:
+def areas_of_rows(rows: Floats, domain: Domain) -> Floats:
+    """(r,) bits × units of distributions (r, w) over the domain's values."""
     values, weights = _lists(rows, domain)
     return areas(values, weights, np.ones(len(rows), dtype=np.bool_))
 
 
-def _entropies(rows: Floats, domain: Domain, epsilon: float) -> Floats:
+def entropies_of_rows(rows: Floats, domain: Domain, epsilon: float) -> Floats:
+    """(r,) H(ε) in bits of distributions (r, w) over the domain's values."""
     values, weights = _lists(rows, domain)
     return entropies(values, weights, np.full(len(rows), epsilon), np.ones(len(rows), dtype=np.bool_))
 

@@ -10,6 +10,7 @@ positive numbers; only the number of states is a limit.
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -74,6 +75,7 @@ class _Search:
     left_low: Ints
     """(k,) the least that the atoms not yet taken can add."""
     left_high: Ints
+    deadline: float = math.inf
     layers: list[_Layer] = field(default_factory=list)
     steps: int = 0
 
@@ -115,6 +117,8 @@ class _Search:
 
     def _count(self, steps: int) -> None:
         self.steps += steps
+        if time.monotonic() > self.deadline:
+            raise OutOfTime("the sums were not counted in time")
         if self.steps > MOST_STEPS:
             raise OutOfTime("the sums overlap too much to be counted exactly")
 
@@ -129,15 +133,16 @@ class _Search:
         self.scale += scale + (math.log(top) if top > 0 else -math.inf)
 
 
-def totals(system: Reduced, sums: list[Weighted]) -> Totals:
+def totals(system: Reduced, sums: list[Weighted], deadline: float = math.inf) -> Totals:
     """The distributions of all atoms' totals, of sums that hang together.
 
     Args:
         system: The sums.
         sums: By atom, its possible totals with their weights.
+        deadline: `time.monotonic()` after which it is given up.
 
     Raises:
-        OutOfTime: too many states.
+        OutOfTime: too many states, or after the deadline.
     """
     ends = [
         np.sort(np.outer(system.entries[:, a], each.positions[[0, -1]]), axis=1)
@@ -151,6 +156,7 @@ def totals(system: Reduced, sums: list[Weighted]) -> Totals:
         0.0,
         sum((each[:, 0] for each in ends), start=np.zeros(len(system.sums), dtype=np.int64)),
         sum((each[:, 1] for each in ends), start=np.zeros(len(system.sums), dtype=np.int64)),
+        deadline,
     )
     forward = [search.ways]
     for step in _order(system, sums):

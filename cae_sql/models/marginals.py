@@ -3,12 +3,13 @@
 - `exact`: all tables on the grid that agree with every answer are equally likely. Small components of the
   system, and single sums over any number of records, are counted; an answered MAX or MIN by inclusion and
   exclusion. What cannot be counted is estimated from random tables that agree with the answers, and says so.
-- `tilted`: greatest entropy with the answered expected sums, inside the boxes that MAX and MIN leave. That
-  somebody attains an extreme is left out of it. It is the limit of `exact` in large systems.
+- `tilted`: greatest entropy, relative to the system's prior, with the answered expected sums, inside the
+  boxes that MAX and MIN leave: p(u) ∝ prior(u) exp(θ u). That somebody attains an extreme is left out of it.
+  Without a prior it is the limit of `exact` in large systems.
 
-Both take every value of the grid for equally likely before any answer; a prior that the system draws its
-tables from is no part of the models. Neither excludes anything by itself, and what is excluded is no part of
-them: an interval, or a certified run, is for `AnsweredSystem.bounds` and `certified`.
+`exact` takes every value of the grid for equally likely before any answer, whatever prior the system draws
+its tables from; so does `tilted` without one. Neither excludes anything by itself, and what is excluded is no
+part of them: an interval, or a certified run, is for `AnsweredSystem.bounds` and `certified`.
 
 Source: `mathematics.md`, 3; paper 003, Section 3.3 (`exact`).
 """
@@ -17,23 +18,25 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from cae_sql.domain import Domain, exact, grid_values
+from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput, OutOfTime
-from cae_sql.inference.answers import Answer, Grid
+from cae_sql.inference.answers import Answer
 from cae_sql.inference.fixed_point import solved
 from cae_sql.inference.knowledge import Extreme, Knowledge
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.models.counting import counted
-from cae_sql.models.tilt import log_geometric, multipliers, of_boxes
 from cae_sql.models.weights import Floats, Ints, Weighted
+from cae_sql.models.windows import Tilt, Windows
 
 Model = Literal["exact", "tilted"]
 MODELS: tuple[Model, ...] = ("exact", "tilted")
@@ -41,8 +44,6 @@ ESTIMATE = 200
 """Random tables that an estimate rests on."""
 MOST_EXTREMES = 6
 """Extremes of one component that are counted by inclusion and exclusion."""
-LARGEST = 50_000_000
-"""Probabilities, or coefficients other than 0, that are held at once: 400 MB."""
 MOST_COUNTED = 200_000
 """Values of a box that are counted one by one."""
 _CERTAIN = 1e-7
@@ -63,7 +64,15 @@ class Marginals:
     """(p,) whether a row is an estimate from random tables, and not counted."""
 
     def of(self, record: int) -> Floats:
-        """(w,) the distribution of a record's value."""
+        """(w,) the distribution of a record's value.
+
+        Raises:
+            InvalidInput: no such record; they are counted from 0, and none from the end.
+        """
+        if isinstance(record, bool) or not isinstance(record, (int, np.integer)):
+            raise InvalidInput(f"record must be a whole number, not {record!r:.60}")
+        if not 0 <= record < len(self.labels):
+            raise InvalidInput(f"record {record}: there are records 0 to {len(self.labels) - 1}")
         found: Floats = self.probabilities[self.labels[record]]
         return found
 
@@ -73,6 +82,7 @@ def marginals(
     model: Model,
     domain: Domain | None = None,
     answers: Sequence[Answer] | None = None,
+    estimate: bool = True,
 ) -> Marginals:
     """The distribution of every record's value under a model.
 
@@ -82,6 +92,7 @@ def marginals(
         domain: Its minimum is the system's and its step a multiple of the resolution: values are gathered in
             windows of one step. None: every value of the grid by itself.
         answers: What is known; None: all answers of the system.
+        estimate: Whether what cannot be counted is estimated. If not, its rows mean nothing.
 
     Raises:
         InvalidInput: no such model, a system without a grid, a domain that does not fit, more than `LARGEST`
@@ -89,105 +100,91 @@ def marginals(
         InconsistentAnswers: no table agrees.
         OutOfTime: no table was found to estimate from.
     """
-    if model not in MODELS:
-        raise InvalidInput(f'model must be "exact" or "tilted", not {model!r}')
-    windows = _Windows.of(system.grid, domain)
+    if not isinstance(model, str) or model not in MODELS:
+        raise InvalidInput(f'model must be "exact" or "tilted", not {model!r:.60}')
+    if not isinstance(system, AnsweredSystem):
+        raise InvalidInput(f"system must be an AnsweredSystem, not {type(system).__name__}")
+    if domain is not None and not isinstance(domain, Domain):
+        raise InvalidInput(f"domain must be a Domain, not {type(domain).__name__}")
+    windows = Windows.of(system.grid, domain)
     given = list(system.answers if answers is None else answers)
     found = solved(system.size, system.grid, given, range(len(given)), 1)
     known, sums = found.known, found.sums
-    if known.count * windows.count > LARGEST:
-        raise InvalidInput(
-            f"{known.count:,} groups of records with {windows.count:,} values each are too many to hold; "
-            "take a coarser step"
-        )
+    windows.check_rows(known.count)
     if model == "tilted":
-        rows, estimated = _tilted(known, sums, windows), np.zeros(known.count, dtype=np.bool_)
+        rows = _tilted(known, sums, Tilt(windows, system.prior))
+        estimated = np.zeros(known.count, dtype=np.bool_)
     else:
-        rows, estimated = _exact(known, sums, windows)
-        if estimated.any():
+        rows, estimated = counted_exactly(known, sums, windows)
+        if estimated.any() and estimate:
             rows[estimated] = _estimate(system, given, known, windows)[estimated]
     return Marginals(known.atoms.labels, windows.values, rows, estimated)
 
 
-@dataclass(frozen=True, eq=False)
-class _Windows:
-    """Units of the grid gathered in windows of one step of the domain."""
-
-    width: int
-    """Units in a window."""
-    count: int
-    values: Floats
-
-    @classmethod
-    def of(cls, grid: Grid, domain: Domain | None) -> _Windows:
-        if not grid.whole:
-            raise InvalidInput("candidate models need a grid: give the system a resolution")
-        units = int(grid.top) + 1
-        step = grid.unit if domain is None else exact(domain.step)
-        if domain is not None and exact(domain.minimum) != grid.minimum:
-            raise InvalidInput(
-                f"the domain begins at {domain.minimum}, the system at {float(grid.minimum):g}; "
-                "give both the same minimum"
-            )
-        width = step / grid.unit
-        if width.denominator != 1:
-            raise InvalidInput(
-                f"a step of {float(step):g} is no multiple of the resolution {float(grid.unit):g}; "
-                "take one that is"
-            )
-        count = -(-units // int(width))
-        if count > LARGEST:
-            raise InvalidInput(f"{count:,} values are too many to hold; take a coarser step")
-        return cls(int(width), count, grid_values(np.arange(count), grid.minimum, step))
-
-    def gathered(self, units: Ints, weights: Floats) -> Floats:
-        found: Floats = np.bincount(units // self.width, weights, self.count).astype(np.float64)
-        return found
+def _tilted(known: Knowledge, sums: Ints, tilt: Tilt) -> Floats:
+    point, _ = tilt.multipliers(known, sums)
+    return tilt.rows(known.low, known.high, sparse.csr_array(known.matrix).astype(np.float64).T @ point)
 
 
-def _tilted(known: Knowledge, sums: Ints, windows: _Windows) -> Floats:
-    if np.count_nonzero(known.matrix) > LARGEST:
-        raise InvalidInput(
-            f"{len(known.matrix):,} sums over {known.count:,} groups of records are too many for a model"
-        )
-    matrix = sparse.csr_array(known.matrix).astype(np.float64)
-    theta = matrix.T @ multipliers(matrix, known.sizes, sums, of_boxes(known.low, known.high))
-    return _geometric(known, theta, windows)
+def counted_exactly(
+    known: Knowledge,
+    sums: Ints,
+    windows: Windows,
+    kept: dict[bytes, list[Floats]] | None = None,
+    deadline: float = math.inf,
+    strict: bool = False,
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """(p, w) the model `exact` as far as it can be counted, and (p,) where it cannot: rows of no meaning.
 
+    Args:
+        known: Boxes, extremes, and the matrix of the independent sums.
+        sums: (k,) their right-hand sides.
+        windows: In which values are gathered.
+        kept: What was counted of components before; what is counted now is added.
+        deadline: `time.monotonic()` after which it is given up.
+        strict: Whether one that cannot be counted is the end.
 
-def _geometric(known: Knowledge, theta: Floats, windows: _Windows) -> Floats:
-    """p(u) ∝ exp(θ u) over the units of each atom's box, in closed form by windows."""
-    starts = np.arange(windows.count) * windows.width
-    first = np.maximum(starts, known.low[:, None])
-    count = np.minimum(starts + windows.width - 1, known.high[:, None]) - first + 1
-    steep = np.broadcast_to(theta[:, None], first.shape)
-    with np.errstate(divide="ignore"):
-        logs = steep * (first - known.low[:, None]) + log_geometric(steep, np.maximum(count, 1).astype(float))
-    logs = np.where(count > 0, logs, -np.inf)
-    p = np.exp(logs - logs.max(axis=1, keepdims=True))
-    found: Floats = p / p.sum(axis=1, keepdims=True)
-    return found
-
-
-def _exact(known: Knowledge, sums: Ints, windows: _Windows) -> tuple[Floats, NDArray[np.bool_]]:
-    rows = _geometric(known, np.zeros(known.count), windows)  # of those whom no answer ties to others
-    estimated = np.zeros(known.count, dtype=np.bool_)
+    Raises:
+        OutOfTime: after the deadline; strict, and something cannot be counted.
+    """
+    rows = Tilt(windows).rows(known.low, known.high, np.zeros(known.count))  # of those tied to nobody
+    missing = np.zeros(known.count, dtype=np.bool_)
     tied = np.array(known.matrix.any(axis=0), dtype=np.bool_)
     for extreme in known.extremes:
         tied[extreme.atoms] = True
     for label in np.unique(known.components[tied]).tolist():
+        if time.monotonic() > deadline:
+            raise OutOfTime("not all components were counted in time")
         atoms = np.flatnonzero(known.components == label)
+        name = b"" if kept is None else _name(known, sums, atoms)
+        found = None if kept is None else kept.get(name)
         try:
-            found = _component(known, sums, atoms)
+            found = _component(known, sums, atoms, deadline) if found is None else found
         except OutOfTime:
-            estimated[atoms] = True
+            if strict:
+                raise
+            missing[atoms] = True
             continue
+        if kept is not None:
+            kept[name] = found
         for atom, p in zip(atoms.tolist(), found, strict=True):
             rows[atom] = windows.gathered(np.arange(known.low[atom], known.high[atom] + 1), p)
-    return rows, estimated
+    return rows, missing
 
 
-def _component(known: Knowledge, sums: Ints, atoms: Ints) -> list[Floats]:
+def _name(known: Knowledge, sums: Ints, atoms: Ints) -> bytes:
+    """One name for components that are counted alike."""
+    rows = np.flatnonzero(known.matrix[:, atoms].any(axis=1))
+    parts = [known.low[atoms], known.high[atoms], known.sizes[atoms], sums[rows]]
+    parts.append(known.matrix[np.ix_(rows, atoms)].astype(np.int64).ravel())
+    for each in known.extremes:
+        inside = np.flatnonzero(np.isin(atoms, each.atoms))
+        if len(inside):
+            parts.append(np.array([len(inside), each.top, each.value, *inside], dtype=np.int64))
+    return blake2b(b"".join(b"%d " % len(part) + part.tobytes() for part in parts), digest_size=20).digest()
+
+
+def _component(known: Knowledge, sums: Ints, atoms: Ints, deadline: float) -> list[Floats]:
     """By atom, probabilities over the units of its box.
 
     Tables in which all extremes are attained are those inside the boxes, less those in which one is not, plus
@@ -210,7 +207,8 @@ def _component(known: Knowledge, sums: Ints, atoms: Ints) -> list[Floats]:
             boxes = [
                 Weighted(np.arange(a, b + 1), np.ones(b - a + 1)) for a, b in zip(under, over, strict=True)
             ]
-            part = counted(boxes, known.sizes[atoms], known.matrix[np.ix_(rows, atoms)], sums[rows])
+            matrix = known.matrix[np.ix_(rows, atoms)]
+            part = counted(boxes, known.sizes[atoms], matrix, sums[rows], deadline)
             if part.log_weight > -math.inf:
                 logs.append(part.log_weight)
                 signs.append(-1 if count % 2 else 1)
@@ -248,10 +246,10 @@ def _without(known: Knowledge, atoms: Ints, missing: Sequence[Extreme]) -> tuple
     return low[atoms], high[atoms]
 
 
-def _estimate(system: AnsweredSystem, answers: list[Answer], known: Knowledge, windows: _Windows) -> Floats:
+def _estimate(system: AnsweredSystem, answers: list[Answer], known: Knowledge, windows: Windows) -> Floats:
     """How often each value occurs among an atom's records in random tables that agree with the answers."""
     grid = system.grid
-    # without the system's prior, which is no part of the models
+    # without the system's prior, which is no part of `exact`
     plain = AnsweredSystem(system.size, grid.minimum, grid.to_value(grid.top), grid.unit, seed=system.seed)
     plain.accept(answers)
     rows = np.zeros((known.count, windows.count))

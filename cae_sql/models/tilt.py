@@ -11,6 +11,8 @@ what records look like, given the sums, in large systems.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -18,6 +20,7 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import spsolve
 
+from cae_sql.errors import OutOfTime
 from cae_sql.inference.interior import gram
 from cae_sql.models.weights import Floats, Ints, Weighted
 
@@ -88,8 +91,37 @@ def of_sets(values: list[Weighted]) -> Callable[[Floats], Moments]:
     return moments
 
 
+def of_windows(low: Ints, high: Ints, logs: Floats) -> Callable[[Floats], Moments]:
+    """Moments of tilted distributions that are spread evenly within each of some windows.
+
+    Args:
+        low: (p, w) the least unit of each atom's box in each window.
+        high: (p, w) the greatest; the window is none of the box where it is less than `low`.
+        logs: (w,) logarithm of the weight of a unit in each window.
+    """
+    inside, ends = high >= low, np.maximum(low, high)
+
+    def moments(theta: Floats) -> Moments:
+        one = of_boxes(low, ends)(theta[:, None])
+        each = np.where(inside, logs + one.logs, -np.inf)
+        top = each.max(axis=1, keepdims=True)
+        p = np.exp(each - top)
+        total = p.sum(axis=1)
+        p /= total[:, None]
+        means = (p * one.means).sum(axis=1)
+        variances = (p * (one.variances + (one.means - means[:, None]) ** 2)).sum(axis=1)
+        return Moments(top[:, 0] + np.log(total), means, variances)
+
+    return moments
+
+
 def multipliers(
-    matrix: sparse.csr_array, sizes: Ints, sums: Ints, moments: Callable[[Floats], Moments]
+    matrix: sparse.csr_array,
+    sizes: Ints,
+    sums: Ints,
+    moments: Callable[[Floats], Moments],
+    start: Floats | None = None,
+    deadline: float = math.inf,
 ) -> Floats:
     """λ, (k,), of independent sums.
 
@@ -98,14 +130,33 @@ def multipliers(
         sizes: (p,) records in each atom.
         sums: (k,) right-hand sides.
         moments: Of one record of each atom, by θ (p,).
+        start: (k,) where to begin: the λ of like sums, if they are known. By default 0.
+        deadline: `time.monotonic()` after which it is given up.
+
+    Raises:
+        OutOfTime: after the deadline.
     """
-    point, m = np.zeros(matrix.shape[0]), sizes.astype(np.float64)
+    return fitted(matrix, sizes, sums, moments, start, deadline)[0]
+
+
+def fitted(
+    matrix: sparse.csr_array,
+    sizes: Ints,
+    sums: Ints,
+    moments: Callable[[Floats], Moments],
+    start: Floats | None = None,
+    deadline: float = math.inf,
+) -> tuple[Floats, float]:
+    """As `multipliers`, and how many standard deviations the expected sums are off there, about."""
+    point, m = np.zeros(matrix.shape[0]) if start is None else start, sizes.astype(np.float64)
     if not len(point):
-        return point
+        return point, 0.0
     columns, by_atom = matrix.T.tocsr(), matrix.tocsc()
     now = moments(columns @ point)
-    value = float(m @ now.logs - point @ sums)
+    value, decrement = float(m @ now.logs - point @ sums), math.inf
     for _ in range(STEPS):
+        if time.monotonic() > deadline:
+            raise OutOfTime("the model of greatest entropy was not found in time")
         off = matrix @ (m * now.means) - sums
         step = _step(matrix, by_atom, m * now.variances, off)
         decrement = float(off @ step)
@@ -122,7 +173,7 @@ def multipliers(
         else:
             break
         point, now, value = point - length * step, tried, reached
-    return point
+    return point, math.sqrt(max(decrement, 0.0)) if np.isfinite(decrement) else math.inf
 
 
 def _step(matrix: sparse.csr_array, by_atom: sparse.csc_array, weights: Floats, off: Floats) -> Floats:

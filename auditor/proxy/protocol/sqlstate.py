@@ -111,7 +111,7 @@ ANSWERED: Mapping[str, SqlState] = {
 }
 """Codes of answers; a warning goes beside the rows."""
 
-REFUSED = frozenset({"risk", "time", "leaks"})
+REFUSED = frozenset({"risk", "time", "uncounted", "leaks"})
 """Codes of refusals: 42501 each. An answer that could not be judged in time is refused, not cancelled."""
 
 OWN: Mapping[str, SqlState] = {

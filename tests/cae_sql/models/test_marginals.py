@@ -215,7 +215,7 @@ def test_an_estimate_comes_near_to_what_counting_gives(monkeypatch: pytest.Monke
     assert np.abs(estimate.probabilities - counted.probabilities).max() < 0.12
 
 
-def test_a_prior_of_the_system_is_no_part_of_the_models(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_prior_of_the_system_is_no_part_of_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     def low(count: int, seed: int) -> np.ndarray:
         return np.zeros(count, dtype=np.int64)
 
