@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
-from cae_sql.releases.beliefs import FIGURES, Ints
+from cae_sql.releases.beliefs import FIGURES, Ints, check_room
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -203,9 +203,11 @@ def positions(table: pd.DataFrame, column: str, domain: Domain, name: str) -> In
     """(n,) place of each confidential value in the domain.
 
     Raises:
-        InvalidInput: a value that is no number, outside of the domain, or between two of its values.
+        InvalidInput: a value that is no number, outside of the domain, or between two of its values; a domain
+            of too many values.
     """
     values = numbers(table, column, name)
+    check_room(1, domain)
     grid = domain.values
     step = float(grid[1] - grid[0]) if grid.size > 1 else 1.0
     place = np.rint((values - grid[0]) / step)
