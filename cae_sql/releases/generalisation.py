@@ -26,12 +26,14 @@ from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
 from cae_sql.releases.beliefs import Beliefs, Floats, Ints, check_room
 from cae_sql.releases.covering import Flags, covered
+from cae_sql.releases.groups import of_groups
 from cae_sql.releases.matching import (
     Classes,
     check_known,
     check_release,
     check_table,
     classes_of,
+    codes_of,
     positions,
 )
 
@@ -62,7 +64,7 @@ def generalised(
         known: What the intruder knows of the target; of the quasi-identifiers, unless there is a `group`.
         domain: Which values are possible.
         group: The column of both tables that says in which group a record is.
-        covers: For a column and a released value, which values of the original it stands for.
+        covers: For a column and a released value, which values of the original it stands for; not of groups.
         epsilon: Approximate compromise range at which H is wanted too.
 
     Returns:
@@ -99,22 +101,42 @@ def generalised_beliefs(
     check_table(released, quasi, "the release")
     places = positions(released, column, domain, "the release")
     _check_same(positions(original, column, domain, "the original"), places, column, domain)
+    if group is not None:
+        return _grouped(original, released, group, places, names, domain, covers)
     kinds, released_kinds = classes_of(original, quasi), _kinds(released, quasi)
     check_room(kinds.count + released_kinds.count, domain)
     values = np.bincount(
         released_kinds.labels * domain.count + places, minlength=released_kinds.count * domain.count
     ).reshape(released_kinds.count, domain.count)
     tables = [
-        _stands_for(
-            kinds.values[name], released_kinds.values[name], (covers or {}).get(name), exactly=bool(group)
-        )
+        _stands_for(kinds.values[name], released_kinds.values[name], (covers or {}).get(name))
         for name in quasi
     ]
-    if group is not None:
-        _check_sizes(kinds, values.sum(axis=1), tables[0][1][:, tables[0][2]], group)
     believed = _compatible(kinds, tables, values)
     classes = classes_of(original, names)
     return Beliefs(classes.values, classes.members, _averaged(believed, kinds, classes), domain)
+
+
+def _grouped(
+    original: pd.DataFrame,
+    released: pd.DataFrame,
+    group: str,
+    places: Ints,
+    names: Sequence[str],
+    domain: Domain,
+    covers: Covers | None,
+) -> Beliefs:
+    """What is believed where each record has the values of its group: in linear time."""
+    if group in (covers or {}):
+        raise InvalidInput(f"covers names the groups {group!r}; they are compared as they are")
+    codes_of(released[group])  # refuses what cannot be compared
+    kinds = classes_of(original, [group])
+    labels = kinds.of(released, "the release")
+    _check_sizes(kinds, np.bincount(labels, minlength=kinds.count), group)
+    classes = classes_of(original, names)
+    check_room(classes.count, domain)
+    believed = of_groups(classes, kinds.labels, labels, places, domain)
+    return Beliefs(classes.values, classes.members, believed, domain)
 
 
 def _kinds(released: pd.DataFrame, quasi: Sequence[str]) -> Classes:
@@ -127,7 +149,7 @@ def _kinds(released: pd.DataFrame, quasi: Sequence[str]) -> Classes:
 
 
 def _stands_for(
-    original: pd.Series, released: pd.Series, covers: Mapping[Any, Sequence[Any]] | None, exactly: bool
+    original: pd.Series, released: pd.Series, covers: Mapping[Any, Sequence[Any]] | None
 ) -> tuple[Ints, Flags, Ints]:
     """Which distinct value of the original each kind has, which of them each distinct released one covers
     (values, labels), and which of those each released kind has."""
@@ -142,21 +164,16 @@ def _stands_for(
         key = repr(label)
         if key not in labels:
             labels[key] = len(columns)
-            columns.append(_flags(label, distinct, covers, str(original.name), exactly))
+            columns.append(_flags(label, distinct, covers, str(original.name)))
         released_codes[row] = labels[key]
     return codes.astype(np.int64), np.stack(columns, axis=1), released_codes
 
 
-def _flags(
-    label: Any, distinct: list[Any], covers: Mapping[Any, Sequence[Any]] | None, name: str, exactly: bool
-) -> Flags:
-    if covers is not None and label in covers:
-        meant = set(covers[label])
-        found = np.array([value in meant for value in distinct], dtype=np.bool_)
-    elif exactly:
-        found = np.array([value == label for value in distinct], dtype=np.bool_)
-    else:
+def _flags(label: Any, distinct: list[Any], covers: Mapping[Any, Sequence[Any]] | None, name: str) -> Flags:
+    if covers is None or label not in covers:
         return covered(label, distinct, name)
+    meant = set(covers[label])
+    found = np.array([value in meant for value in distinct], dtype=np.bool_)
     if not found.any():
         raise InvalidInput(f"{name} = {label!r} of the release stands for no value of the original")
     return found
@@ -249,9 +266,8 @@ def _check_same(there: Ints, released: Ints, column: str, domain: Domain) -> Non
         )
 
 
-def _check_sizes(kinds: Classes, sizes: Ints, of: Flags, group: str) -> None:
+def _check_sizes(kinds: Classes, there: Ints, group: str) -> None:
     """Refuse groups that have more or fewer values than records."""
-    there = of @ sizes
     other = np.flatnonzero(there != kinds.members)
     if other.size:
         row = int(other[0])

@@ -1,8 +1,6 @@
-"""Anatomy whose groups are at hand: what `generalised_beliefs` says with a group, in linear time.
+"""Sensitive values by group (anatomy, permutation), in linear time.
 
-A release that somebody else made has to be compared with the original, group by group; one that was made of
-these very records need not be. Each record has the confidential values of its group, all alike; the matching
-records are averaged.
+Each record has the confidential values of its group, all alike; the matching records are averaged.
 
 Source: as `generalisation.py`.
 """
@@ -13,11 +11,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
-from cae_sql.releases.beliefs import Beliefs, Ints, check_room
-from cae_sql.releases.matching import check_known, classes_of, positions
+from cae_sql.releases.beliefs import Beliefs, Floats, Ints, check_room
+from cae_sql.releases.matching import Classes, check_known, classes_of, positions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,19 +42,23 @@ def grouped_beliefs(
     if group.size != place.size:
         raise InvalidInput(f"there are groups of {group.size} records, and {place.size} records")
     check_room(classes.count, domain)
-    sizes = np.bincount(group)
-    order = np.argsort(group, kind="stable")
-    first = np.cumsum(sizes) - sizes
-    # Of each pair of a class and a group that meet, all values of the group, each with 1/size a record.
-    pairs, counts = np.unique(classes.labels * sizes.size + group, return_counts=True)
-    label, met = np.divmod(pairs, sizes.size)
-    length = sizes[met]
-    within = np.arange(int(length.sum())) - np.repeat(np.cumsum(length) - length, length)
-    records = order[np.repeat(first[met], length) + within]
-    flat = np.bincount(
-        np.repeat(label, length) * domain.count + place[records],
-        weights=np.repeat(counts / length, length),
-        minlength=classes.count * domain.count,
-    )
-    believed = flat.reshape(classes.count, domain.count) / classes.members[:, None]
+    believed = of_groups(classes, group, group, place, domain)
     return Beliefs(classes.values, classes.members, believed, domain)
+
+
+def of_groups(classes: Classes, group: Ints, released: Ints, places: Ints, domain: Domain) -> Floats:
+    """(k, |D|) what is believed of the records of each class.
+
+    Args:
+        classes: Of the original's records.
+        group: (n,) the group of each, 0 … g − 1, each of which has records.
+        released: (n,) the group of each released value.
+        places: (n,) its place in the domain.
+        domain: Which values are possible.
+    """
+    sizes = np.bincount(group)
+    # Pairs of a class and a group that meet, and of a group and a value: no more than there are records.
+    meet = csr_array((1.0 / sizes[group], (classes.labels, group)), shape=(classes.count, sizes.size))
+    values = csr_array((np.ones(places.size), (released, places)), shape=(sizes.size, domain.count))
+    found: Floats = (meet @ values).toarray() / classes.members[:, None]
+    return found
