@@ -21,10 +21,11 @@ import pandas as pd
 from benchmarks._data import timed
 from benchmarks._generalising import generalise
 from cae_sql.errors import InvalidInput
-from cae_sql.releases import anatomise, optimal_probabilities, randomise, reconstruct
+from cae_sql.releases import anatomise, optimal_probabilities, randomise, randomise_within, reconstruct
 from cae_sql.releases.anatomy import anatomy_estimate
+from cae_sql.releases.disclosure import Combinations
 from cae_sql.releases.distortion import Distortion, Floats
-from cae_sql.releases.optimal import Optimum
+from cae_sql.releases.optimal import Optimum, best_retentions
 from cae_sql.releases.utility import cube_error, distances, group_by_error, pair, uncertainty_coefficient
 
 LETTERS = {"education": "E", "marital_status": "M", "sex": "G", "race": "R", "workclass": "W", "income": "S",
@@ -154,23 +155,28 @@ def compared(study: Study, ell: int, seeds: Sequence[int]) -> list[Measured]:
 def times(
     study: Study, ls: Sequence[int], repeats: int, advance: Callable[[], None]
 ) -> dict[str, list[float]]:
-    """Medians of CPU seconds for each l: RR-Both, its search alone, anatomy, l-diversity."""
-    found: dict[str, list[float]] = {"RR-Both": [], "search": [], "anatomy": [], "l-diversity": []}
+    """Medians of CPU seconds for each l, in turn: RR-Both, its search alone, anatomy, its groups alone,
+    l-diversity."""
+    names = ("RR-Both", "search", "anatomy", "groups", "l-diversity")
+    found: dict[str, list[float]] = {name: [] for name in names}
+    codes = study.plain.codes(study.frame)
+    combinations = Combinations.read(codes, study.plain.shape)
     for ell in ls:
         each: dict[str, list[float]] = {name: [] for name in found}
         for seed in range(repeats):
             with timed(time.process_time) as both:
-                with timed(time.process_time) as search:
-                    optimum = study.optimum(ell, "RR-Both")
-                assert optimum is not None
-                randomise(study.frame, optimum.probabilities, study.domains, seed)
+                table = study.frame[list(study.domains)]
+                randomise_within(table, study.quasi, study.sensitive, study.domains, 1 / ell, seed)
+            with timed(time.process_time) as search:
+                best_retentions(combinations, np.arange(codes.shape[0]), 1 / ell)
             with timed(time.process_time) as anatomy:
-                group = anatomise(study.frame, study.sensitive, ell, seed)
+                with timed(time.process_time) as grouping:
+                    group = anatomise(study.frame, study.sensitive, ell, seed)
                 study.frame[list(study.quasi)].assign(group=group)
                 pd.DataFrame({"group": group, study.sensitive: study.frame[study.sensitive]}).value_counts()
             with timed(time.process_time) as diverse:
                 generalise(study.plain.table(study.plain.codes(study.frame)), study.quasi, study.domains, ell)
-            for name, watch in zip(found, (both, search, anatomy, diverse), strict=True):
+            for name, watch in zip(found, (both, search, anatomy, grouping, diverse), strict=True):
                 each[name].append(watch.seconds)
         for name, seconds in each.items():
             found[name].append(statistics.median(seconds))

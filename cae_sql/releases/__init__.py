@@ -12,10 +12,12 @@ the candidate distributions themselves.
     restriction.py      sums over query sets of one size; windows.py: their exact intervals
     noise.py            noise on every attribute; attributes.py: in which steps; posterior.py: Bayes' rule
     generalisation.py   quasi-identifiers made coarser, or groups; covering.py: what a coarse value stands for
+    mondrian.py         classes of at least k records
     distortion.py       randomised response; response.py: on this scale; reconstruction.py: estimates from it
     disclosure.py       who is found out through it; optimal.py: the best probabilities under a limit
     anatomy.py          sensitive values by group, its rival; utility.py: what a release is still good for
     privacy.py          what sums and means take away of each record's entropy, in bits (paper 003)
+    by_group.py         sums, histograms, means and variances by group: what these tell of each record
     responsible.py      what one record does to parameters; synthetic.py: data by clusters (paper 002)
     groups.py           anatomy whose groups are at hand
     estimates.py        what a user of each release takes the original to be
@@ -34,11 +36,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cae_sql.releases.anatomy import anatomise
     from cae_sql.releases.beliefs import Beliefs
+    from cae_sql.releases.by_group import (
+        GroupStatistics,
+        histograms_by_group,
+        parameters_by_group,
+        sums_by_group,
+    )
     from cae_sql.releases.disclosure import attribute_disclosure_risk
     from cae_sql.releases.distortion import randomise
     from cae_sql.releases.generalisation import generalised, generalised_beliefs
+    from cae_sql.releases.mondrian import generalise
     from cae_sql.releases.noise import add_noise, perturbed, perturbed_beliefs
-    from cae_sql.releases.optimal import Optimum, optimal_probabilities
+    from cae_sql.releases.optimal import Optimum, optimal_probabilities, randomise_within
     from cae_sql.releases.privacy import (
         expected_privacy_loss,
         privacy_loss,
@@ -66,6 +75,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Beliefs",
+    "GroupStatistics",
     "Optimum",
     "Reconstruction",
     "add_noise",
@@ -75,13 +85,16 @@ __all__ = [
     "attribute_disclosure_risk",
     "draw_sample",
     "expected_privacy_loss",
+    "generalise",
     "generalised",
     "generalised_beliefs",
     "histogram_risk",
+    "histograms_by_group",
     "mean_risk",
     "optimal_probabilities",
     "parameter_risk",
     "parameter_risks",
+    "parameters_by_group",
     "perturbed",
     "perturbed_beliefs",
     "privacy_loss",
@@ -89,6 +102,7 @@ __all__ = [
     "privacy_losses",
     "query_sets",
     "randomise",
+    "randomise_within",
     "randomised",
     "randomised_beliefs",
     "reconstruct",
@@ -98,10 +112,12 @@ __all__ = [
     "restricted_beliefs",
     "sampled",
     "sampled_beliefs",
+    "sums_by_group",
 ]
 
 _HOMES = {
     "Beliefs": "beliefs",
+    "GroupStatistics": "by_group",
     "Optimum": "optimal",
     "Reconstruction": "reconstruction",
     "add_noise": "noise",
@@ -111,13 +127,16 @@ _HOMES = {
     "attribute_disclosure_risk": "disclosure",
     "draw_sample": "sampling",
     "expected_privacy_loss": "privacy",
+    "generalise": "mondrian",
     "generalised": "generalisation",
     "generalised_beliefs": "generalisation",
     "histogram_risk": "responsible",
+    "histograms_by_group": "by_group",
     "mean_risk": "responsible",
     "optimal_probabilities": "optimal",
     "parameter_risk": "responsible",
     "parameter_risks": "responsible",
+    "parameters_by_group": "by_group",
     "perturbed": "noise",
     "perturbed_beliefs": "noise",
     "privacy_loss": "privacy",
@@ -125,6 +144,7 @@ _HOMES = {
     "privacy_losses": "privacy",
     "query_sets": "restriction",
     "randomise": "distortion",
+    "randomise_within": "optimal",
     "randomised": "response",
     "randomised_beliefs": "response",
     "reconstruct": "reconstruction",
@@ -134,6 +154,7 @@ _HOMES = {
     "restricted_beliefs": "restriction",
     "sampled": "sampling",
     "sampled_beliefs": "sampling",
+    "sums_by_group": "by_group",
 }
 
 

@@ -167,7 +167,10 @@ class Distortion:
                 domain; `.position` is the record.
         """
         check_table(frame, self.names, "the table")
-        return np.array([_codes(frame, attribute) for attribute in self.attributes])
+        found = np.empty((len(self.attributes), len(frame)), dtype=np.int64)
+        for attribute, row in zip(self.attributes, found, strict=True):
+            row[:] = _codes(frame, attribute)
+        return found
 
     def table(self, codes: Ints) -> Floats:
         """The contingency table of coded records, as proportions; its axes are the attributes.
@@ -237,9 +240,15 @@ def randomise(
     if not probabilities:
         raise InvalidInput("probabilities must name at least one column")
     distortion = Distortion.of(probabilities, domains).only(probabilities)
-    random = generator(seed)
+    return distorted(frame, distortion, distortion.codes(frame), generator(seed))
+
+
+def distorted(
+    frame: pd.DataFrame, distortion: Distortion, codes: Ints, random: np.random.Generator
+) -> pd.DataFrame:
+    """`randomise` of a table whose codes are at hand, which are changed."""
     released = frame.copy()
-    for attribute, code in zip(distortion.attributes, distortion.codes(frame), strict=True):
+    for attribute, code in zip(distortion.attributes, codes, strict=True):
         if attribute.retention < 1:
             moved = np.flatnonzero(random.random(code.size) >= attribute.probability)
             other = random.integers(0, attribute.size - 1, moved.size)
@@ -274,7 +283,7 @@ def along(table: Floats, each: Iterable[Factor]) -> Floats:
 def _codes(frame: pd.DataFrame, attribute: Attribute) -> Ints:
     """The place of each value in the domain."""
     code, found = pd.factorize(frame[attribute.name])
-    place = pd.Index(attribute.values, tupleize_cols=False).get_indexer(pd.Index(found))[code]
+    place: Ints = _places(found, attribute.values)[code]
     outside = np.flatnonzero(place < 0)
     if outside.size:
         row = int(outside[0])
@@ -283,8 +292,16 @@ def _codes(frame: pd.DataFrame, attribute: Attribute) -> Ints:
             "domain; take a domain that has every value",
             row,
         )
-    codes: Ints = place.astype(np.int64)
-    return codes
+    return place
+
+
+def _places(found: Iterable[Hashable], values: Sequence[Hashable]) -> Ints:
+    """Where each of some distinct values stands in a domain; −1: it does not."""
+    if all(type(value) is str for value in values):  # an index costs more than a few words' look-up
+        places = {value: place for place, value in enumerate(values)}
+        return np.array([places.get(value, -1) for value in found], dtype=np.int64)
+    index = pd.Index(values, tupleize_cols=False)
+    return np.asarray(index.get_indexer(pd.Index(found)), dtype=np.int64)
 
 
 def _values(column: pd.Series, attribute: Attribute, code: Ints) -> pd.Series:

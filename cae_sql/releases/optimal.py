@@ -22,7 +22,8 @@ import pandas as pd
 from cae_sql.errors import InvalidInput
 from cae_sql.measure.distribution import is_number
 from cae_sql.releases.disclosure import Combinations, Watched, in_order
-from cae_sql.releases.distortion import Floats, Ints
+from cae_sql.releases.distortion import Distortion, Floats, Ints, distorted
+from cae_sql.releases.drawing import generator
 
 _LEAST_RETENTION = 1e-6
 """Below, nothing can be reconstructed in practice: variances grow with 1 / r²."""
@@ -35,9 +36,11 @@ _FINE, _COARSE = 1e-10, 1e-5
 """When a search ends: by how little the logarithm of the objective still falls."""
 _ADDED = 4
 _HALVINGS = 12
+_LOWER = 0.7
+"""What is left of all retentions at each step, until everybody keeps the limit and a search can start."""
 _NEAR, _FAR = 1e-9, 1e-3
 """By which part retentions are lowered at first, when a search ends just beyond the limit, and at most so."""
-_STARTS = 2
+_STARTS = 1
 _MORE = 0.4
 """How much lower an attribute's retention is where another search starts."""
 
@@ -80,6 +83,49 @@ def optimal_probabilities(
         InvalidInput: a limit out of range, or one that no distortion of these columns keeps, or hardly any
             (the message names the combination); as `attribute_disclosure_risk`.
     """
+    return _table(frame, quasi_identifiers, sensitive, domains, limit, distort)[0]
+
+
+def randomise_within(
+    frame: pd.DataFrame,
+    quasi_identifiers: Sequence[str],
+    sensitive: str,
+    domains: Mapping[str, Sequence[Hashable]],
+    limit: float,
+    seed: int,
+    distort: Sequence[str] | None = None,
+) -> tuple[Optimum, pd.DataFrame]:
+    """`optimal_probabilities`, and the table that `randomise` releases with them: read once, where the two
+    calls read it twice.
+
+    Args:
+        frame: The original records.
+        quasi_identifiers: As there, and so all the others.
+        sensitive: See there.
+        domains: See there.
+        limit: See there.
+        seed: As `randomise` takes it.
+        distort: See there.
+
+    Raises:
+        InvalidInput: as both of them.
+    """
+    random = generator(seed)
+    optimum, distortion, codes = _table(frame, quasi_identifiers, sensitive, domains, limit, distort)
+    chosen = distortion.only(optimum.probabilities)
+    rows = [distortion.names.index(name) for name in chosen.names]
+    return optimum, distorted(frame, chosen, codes[rows], random)
+
+
+def _table(
+    frame: pd.DataFrame,
+    quasi_identifiers: Sequence[str],
+    sensitive: str,
+    domains: Mapping[str, Sequence[Hashable]],
+    limit: float,
+    distort: Sequence[str] | None,
+) -> tuple[Optimum, Distortion, Ints]:
+    """The optimum, its distortion of all columns, and the table's codes."""
     if not is_number(limit) or not 0 < limit <= 1:
         raise InvalidInput(f"limit must be greater than 0 and at most 1, not {limit!r}")
     names = [*quasi_identifiers, sensitive]
@@ -87,13 +133,23 @@ def optimal_probabilities(
     if isinstance(distort, str) or not chosen:
         raise InvalidInput("distort must be a list of at least one column")
     distortion = in_order(quasi_identifiers, sensitive, dict.fromkeys(chosen, 1.0), domains)
-    combinations = Combinations.read(distortion.codes(frame), distortion.shape)
+    codes = distortion.codes(frame)
+    combinations = Combinations.read(codes, distortion.shape)
     axes = np.array([names.index(name) for name in dict.fromkeys(chosen)])
-    _check_possible(combinations, axes, float(limit), names, domains)
-    search = _Search(combinations, axes, float(limit))
-    retentions = search.best()
-    sizes = np.array(distortion.shape)
-    p = retentions + (1 - retentions) / sizes
+    found = _optimum(combinations, axes, float(limit), names, domains)
+    return found, Distortion.of(found.probabilities, {name: domains[name] for name in names}), codes
+
+
+def _optimum(
+    combinations: Combinations,
+    axes: Ints,
+    limit: float,
+    names: Sequence[str],
+    domains: Mapping[str, Sequence[Hashable]],
+) -> Optimum:
+    _check_possible(combinations, axes, limit, names, domains)
+    retentions = best_retentions(combinations, axes, limit)
+    p = retentions + (1 - retentions) / np.array(combinations.shape)
     risks = combinations.risks(retentions.tolist())
     if risks.max() > limit:
         raise InvalidInput(
@@ -102,10 +158,16 @@ def optimal_probabilities(
         )
     return Optimum(
         {names[axis]: float(min(1.0, p[axis])) for axis in axes.tolist()},
-        float(np.exp(search.loss(retentions[axes]))),
+        float(np.prod([1 + (combinations.shape[axis] - 1) / retentions[axis] ** 2 for axis in axes])),
         float(risks.max()),
-        _binding(combinations, risks, float(limit), names, domains),
+        _binding(combinations, risks, limit, names, domains),
     )
+
+
+def best_retentions(combinations: Combinations, axes: Ints, limit: float) -> Floats:
+    """r of all attributes, when those of these axes may be distorted; where that is next to impossible, the
+    risk of some stays above the limit."""
+    return _Search(combinations, axes, limit).best()
 
 
 class _Search:
@@ -128,15 +190,18 @@ class _Search:
     def best(self) -> Floats:
         """Retentions of all attributes, the best of those that the starts lead to.
 
-        The first start distorts all attributes alike. Others distort one of the most distorted attributes
-        still more, which keeps the limit, and leave it to the rest to be distorted less.
+        The first start distorts all attributes alike. Another one distorts the most distorted attribute still
+        more, which keeps the limit, and leaves it to the rest to be distorted less.
         """
-        alike = np.ones(self._axes.size)
-        if self._worst(alike) <= self._limit:
-            return self._full(alike)
-        for axis in range(self._axes.size):  # whoever is at risk when this attribute alone is distorted
-            self._hold(self._breaking(np.where(np.arange(self._axes.size) == axis, _MORE, 1.0)))
-        best = self._from(self._from(self._within(alike), _COARSE), _FINE)
+        start = np.ones(self._axes.size)
+        if self._worst(start) <= self._limit:
+            return self._full(start)
+        for axis in range(start.size):  # whoever is at risk when this attribute alone is distorted
+            self._hold(self._breaking(np.where(np.arange(start.size) == axis, _MORE, 1.0)))
+        while (breaking := self._breaking(start)).size and start[0] > _LEAST_RETENTION:
+            self._hold(breaking)
+            start = np.maximum(start * _LOWER, _LEAST_RETENTION)
+        best = self._from(start, _FINE)
         for axis in np.argsort(best)[:_STARTS] if best.size > 1 else ():
             start = best.copy()
             start[axis] *= _MORE

@@ -15,7 +15,12 @@ from hypothesis import strategies as st
 from scipy.optimize import differential_evolution
 
 from cae_sql import InvalidInput
-from cae_sql.releases import attribute_disclosure_risk, optimal_probabilities
+from cae_sql.releases import (
+    attribute_disclosure_risk,
+    optimal_probabilities,
+    randomise,
+    randomise_within,
+)
 from cae_sql.releases.optimal import Optimum
 
 DOMAINS = {"sex": ["f", "m"], "zip": [1, 2, 3], "ill": ["a", "b", "c", "d"]}
@@ -72,6 +77,54 @@ def test_no_point_of_a_grid_keeps_the_limit_and_loses_less(seed: int, ell: int, 
     assert all(loss(point) >= np.log(found.objective) - 1e-6 for point in kept)
 
 
+def formed(size: int, p: float) -> np.ndarray:
+    """One attribute's matrix, element by element."""
+    return np.full((size, size), (1 - p) / (size - 1)) + np.eye(size) * (p - (1 - p) / (size - 1))
+
+
+def inverted(cells: np.ndarray) -> np.ndarray:
+    """1 / x, of cells that may come up."""
+    return np.array([1 / x if x > 0 else 0.0 for x in cells])
+
+
+def risk_with_formed_matrices(table: np.ndarray, point: Sequence[float]) -> float:
+    """Equations (6), (7) and (8) of the paper as they are printed, with the Kronecker product formed."""
+    matrices = [formed(size, p) for size, p in zip(table.shape, point, strict=True)]
+    quasi, ill = np.kron(matrices[0], matrices[1]), matrices[2]
+    rows = table.reshape(-1, table.shape[-1]) / table.sum()
+    pi = rows.sum(axis=1)
+    eta = (quasi**2).T @ inverted(quasi @ pi) * pi
+    worst = 0.0
+    for alpha in np.flatnonzero(pi):
+        c = rows[alpha] / pi[alpha]
+        kappa = (ill**2).T @ inverted(ill @ c) * c
+        worst = max(worst, float((eta[alpha] * c * kappa).max()))
+    return worst
+
+
+@pytest.mark.parametrize(("seed", "ell"), [(2, 2), (5, 3), (8, 4)])
+def test_no_point_of_a_grid_over_all_three_attributes_loses_less_by_formed_matrices(
+    seed: int, ell: int
+) -> None:
+    """RR-Both, against risks and norms of matrices that are formed and inverted."""
+    frame = a_frame(seed)
+    table = frame.groupby(list(DOMAINS)).size().reindex(list(product(*DOMAINS.values())), fill_value=0)
+    cells = table.to_numpy(dtype=float).reshape(2, 3, 4)
+    best = optimal_probabilities(frame, QUASI, "ill", DOMAINS, 1 / ell)
+    assert risk_with_formed_matrices(cells, list(best.probabilities.values())) == pytest.approx(best.risk)
+    norms = [
+        {p: float(np.linalg.norm(np.linalg.inv(formed(size, p))) ** 2)
+         for p in np.linspace(1 / size, 1, 17)[1:].tolist()}
+        for size in cells.shape
+    ]  # fmt: skip
+    better = [
+        point for point in product(*norms)
+        if np.prod([norm[p] for norm, p in zip(norms, point, strict=True)]) < best.objective * (1 - 1e-6)
+    ]  # fmt: skip
+    assert better
+    assert all(risk_with_formed_matrices(cells, point) > 1 / ell for point in better)
+
+
 @pytest.mark.parametrize("seed", [1, 4, 9])
 def test_a_global_search_of_three_attributes_finds_nothing_better(seed: int) -> None:
     frame = a_frame(seed)
@@ -101,6 +154,19 @@ def test_the_limit_is_reached_wherever_the_table_itself_breaks_it(seed: int, lim
         assert limit * (1 - 1e-6) <= found.risk <= limit
         assert len(found.binding)
         assert found.binding["risk"].max() == pytest.approx(found.risk)
+
+
+@pytest.mark.parametrize("distort", [None, ["zip", "sex"], ["ill", "zip"]])
+def test_probabilities_and_release_in_one_are_those_of_the_two(distort: list[str] | None) -> None:
+    frame = a_frame(3).assign(other=1.5)
+    domains = {**DOMAINS, "unused": [1, 2]}
+    best, released = randomise_within(frame, QUASI, "ill", domains, 0.5, 7, distort)
+    alone = optimal_probabilities(frame, QUASI, "ill", domains, 0.5, distort)
+    assert (dict(best.probabilities), best.risk) == (dict(alone.probabilities), alone.risk)
+    pd.testing.assert_frame_equal(released, randomise(frame, best.probabilities, domains, 7))
+    assert not released.equals(frame)
+    with pytest.raises(InvalidInput, match="seed must be a whole number"):
+        randomise_within(frame, QUASI, "ill", domains, 0.5, -7, distort)
 
 
 def test_the_combinations_that_bind_are_named_with_their_records() -> None:
