@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.basis import eliminate
-from cae_sql.inference.columns import LARGEST_ENTRY, Columns, apply_pending, multiplied
+from cae_sql.inference.columns import LARGEST_ENTRY, Columns, apply_pending, by_sums, multiplied
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.swaps import Swaps, find
 from cae_sql.inference.threads import in_two
@@ -198,21 +198,33 @@ class Center:
         columns = self.columns([found[1]])[0]
         return None if columns is None else Basis(found[0], columns)
 
-    def columns(self, inverses: Sequence[NDArray[np.float32]]) -> list[Columns | None]:
-        """The columns of all atoms in terms of some bases; None for a basis where some are too large."""
-        return [self._columns(inverse) for inverse in inverses]
+    def columns(
+        self, inverses: Sequence[NDArray[np.float32]], spare: Sequence[Columns] = ()
+    ) -> list[Columns | None]:
+        """The columns of all atoms in terms of some bases; None for a basis where some are too large.
 
-    def _columns(self, inverse: NDArray[np.float32]) -> Columns | None:
-        columns = np.zeros(self.marks.shape, dtype=np.int8)
-        sums, rows = np.nonzero(inverse.T)
-        starts = np.searchsorted(sums, np.arange(self.rank + 1))
-        entries = inverse.T[sums, rows].astype(np.int64)
+        Args:
+            inverses: Of the coefficients of the basic atoms, one for each basis.
+            spare: Memory that nobody needs any more: new memory takes as long as the columns do.
+        """
+        places = [each for each in spare if each.shape[0] >= self.count and each.shape[1] >= self.rank]
+        return [self._columns(inverse, places.pop() if places else None) for inverse in inverses]
 
-        def work(first: int, last: int) -> int:
-            return int(multiplied(self.marks, self.rank, starts, rows, entries, first, last, columns))
+    def _columns(self, inverse: NDArray[np.float32], place: Columns | None) -> Columns | None:
+        if place is None:
+            columns = np.zeros(self.marks.shape, dtype=np.int8)
+        else:
+            columns = place
+            columns[:] = 0
 
-        largest = in_two(work, self.count, self.rank + 1)
-        return columns if max(largest) <= LARGEST_ENTRY else None
+        def largest(rows: NDArray[np.signedinteger]) -> int:
+            def work(first: int, last: int) -> int:
+                return int(multiplied(self.marks, self.rank, rows, first, last, columns))
+
+            found = in_two(work, self.count, self.rank + 1)
+            return largest(by_sums(inverse, wide=True)) if min(found) < 0 else max(found)
+
+        return columns if largest(by_sums(inverse)) <= LARGEST_ENTRY else None
 
 
 def _apply(columns: Columns, pending: Pending, width: int, count: int) -> int:

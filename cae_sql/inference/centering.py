@@ -70,8 +70,9 @@ def rebuild(
     if not chosen:
         return
     # the old ones make place first
+    spare = [basis.columns for basis in center.bases[1:]]
     center.bases = center.bases[:1]
-    columns = center.columns([inverse for _, inverse in chosen])
+    columns = center.columns([inverse for _, inverse in chosen], spare)
     bases = [Basis(basic, mine) for (basic, _), mine in zip(chosen, columns, strict=True) if mine is not None]
     if not bases:
         return

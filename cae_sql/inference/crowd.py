@@ -18,6 +18,7 @@ from cae_sql.errors import OutOfTime
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.center import Center
 from cae_sql.inference.columns import Columns
+from cae_sql.inference.exchange import Bounds
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.mixing import UNIFORM, spread
 from cae_sql.inference.priors import Prior
@@ -77,10 +78,14 @@ class Crowd:
         """
         values = self.values.copy()
         found = np.zeros(len(values), dtype=np.bool_)
+        # where nobody is held all worlds have the same bounds
+        none = np.zeros(boxes.count, dtype=np.int64)
+        bounds = None if boxes.extremes else bounds_of(boxes, Pins(none, none))
 
         def work(first: int, last: int) -> None:
             for place in range(first, last):
-                found[place] = self._move(values[place], prospect, boxes, answers, None, self._chance(place))
+                chance = self._chance(place)
+                found[place] = self._move(values[place], prospect, boxes, answers, None, chance, bounds)
 
         in_two(work, len(values), boxes.count + len(boxes.atoms.labels))
         lost = np.flatnonzero(~found)
@@ -97,14 +102,14 @@ class Crowd:
 
     def _move(
         self, values: NDArray[np.signedinteger], prospect: Prospect, boxes: Knowledge, answers: Sequence[int],
-        goal: Ints | None, seed: int,
+        goal: Ints | None, seed: int, bounds: Bounds | None = None,
     ) -> bool:  # fmt: skip
         totals = totals_of(values, boxes.atoms.labels, boxes.count)
         pins = hold(boxes, totals, 1, np.zeros(0, dtype=np.int64), seed)
         if pins is None:
             return False
         if goal is None:
-            goal = prospect.table(bounds_of(boxes, pins), answers, seed, totals)
+            goal = prospect.table(bounds or bounds_of(boxes, pins), answers, seed, totals)
         else:
             pins = hold(boxes, goal, 1, np.zeros(0, dtype=np.int64), seed)
         if goal is None or pins is None:

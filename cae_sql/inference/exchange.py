@@ -38,6 +38,30 @@ class Bounds:
     most: Ints
 
 
+@dataclass(frozen=True, eq=False)
+class Rooms:
+    """How far parts may go from tables, those that are asked for: most questions are about few."""
+
+    tables: Tables
+    bounds: Bounds
+    spare: int
+    """1 / 2**spare of the room."""
+
+    def up(self, parts: Ints) -> Ints:
+        """How far some parts may rise."""
+        found: Ints = (self.bounds.most[parts] - self.tables.most[parts]) >> self.spare
+        return found
+
+    def down(self, parts: Ints) -> Ints:
+        """How far they may fall."""
+        found: Ints = (self.tables.least[parts] - self.bounds.least[parts]) >> self.spare
+        return found
+
+    def along(self, ways: NDArray[np.integer], parts: Ints) -> Ints:
+        """How far they may go each its own way: up where that is positive."""
+        return np.where(ways > 0, self.up(parts), self.down(parts))
+
+
 class Exchange:
     """What may be exchanged for some new sums. Shapes: g sums, p' parts."""
 
@@ -79,34 +103,36 @@ class Exchange:
         """
         if goal == 0:
             return []
-        row, others = self._rows[number], np.delete(self._rows, number, axis=0)
-        up, down = (bounds.most - tables.most) >> spare, (tables.least - bounds.least) >> spare
-        gain = np.where((row > 0) == (goal > 0), up, down)
+        row, others, rooms = (
+            self._rows[number],
+            np.delete(self._rows, number, axis=0),
+            Rooms(tables, bounds, spare),
+        )
         way = 1 if goal > 0 else -1
         # first what stands in no other sum at all
         if number not in self._free:
             self._free[number] = np.flatnonzero(self._unseen(others) & (row != 0))
         free = self._free[number]
-        taken = _shared(abs(goal), gain[free])
+        taken = _shared(abs(goal), rooms.along(way * row[free], free))
         changes = [(free, way * row[free] * taken)]
-        gain[free] -= taken
         left = abs(goal) - int(taken.sum())
         if left:
             if number not in self._pairs:
                 self._pairs[number] = self._twins(others, row)
             inside, outside = self._pairs[number]
-            give = np.where((row[inside] > 0) == (goal > 0), down[outside], up[outside])
-            taken = _shared(left, np.minimum(gain[inside], give))
+            gain = rooms.along(way * row[inside], inside) - _looked_up(inside, free, taken)
+            able = np.minimum(gain, rooms.along(-way * row[inside], outside))
+            taken = _shared(left, able)
             by = way * row[inside] * taken
             changes += [(inside, by), (outside, -by)]
             left -= int(taken.sum())
         if left:
-            swapped = self._swapped(number, way * left, changes, up, down)
+            swapped = self._swapped(number, way * left, changes, rooms)
             return None if swapped is None else changes + swapped
         return changes
 
     def _swapped(
-        self, number: int, goal: int, changes: list[tuple[Ints, Ints]], up: Ints, down: Ints
+        self, number: int, goal: int, changes: list[tuple[Ints, Ints]], rooms: Rooms
     ) -> list[tuple[Ints, Ints]] | None:
         """The same by swaps between parts of different atoms, of those that are not changed yet."""
         if number not in self._opposed:
@@ -118,7 +144,10 @@ class Exchange:
         for parts, by in changes:
             still[parts[by != 0]] = False
         rise, fall = (found.up, found.down) if goal > 0 else (found.down, found.up)
-        able = np.minimum(np.minimum(up[rise[0]], up[rise[1]]), np.minimum(down[fall[0]], down[fall[1]]))
+        able = np.minimum(
+            np.minimum(rooms.up(rise[0]), rooms.up(rise[1])),
+            np.minimum(rooms.down(fall[0]), rooms.down(fall[1])),
+        )
         able = np.where(still[rise[0]] & still[rise[1]] & still[fall[0]] & still[fall[1]], able, 0)
         taken = _shared(abs(goal), np.maximum(able, 0))
         if int(taken.sum()) < abs(goal):
@@ -139,6 +168,14 @@ class Exchange:
         same = (keys[1:, :-1] == keys[:-1, :-1]).all(axis=1) & (keys[1:, -1] != keys[:-1, -1])
         first = np.flatnonzero(same)
         return parts[first + 1], parts[first]
+
+
+def _looked_up(these: Ints, those: Ints, values: Ints) -> Ints:
+    """Values of some parts, ascending, for others: 0 for whom there is none."""
+    if not len(those):
+        return np.zeros(len(these), dtype=np.int64)
+    places = np.minimum(np.searchsorted(those, these), len(those) - 1)
+    return np.where(those[places] == these, values[places], 0)
 
 
 def _shared(goal: int, able: Ints) -> Ints:

@@ -19,12 +19,11 @@ from scipy import linalg, sparse
 
 from cae_sql.compiled import compiled
 from cae_sql.errors import InconsistentAnswers
+from cae_sql.inference.threads import in_two
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.integer]
 
-BLOCK = 1 << 19
-"""Entries of a block of columns that is made sparse at once."""
 STEPS = 60
 """Newton steps after which a centre is given up, or sought on a face."""
 FACES = 12
@@ -52,24 +51,42 @@ class Bounds:
 
 
 def sparse_columns(matrix: ArrayLike | sparse.spmatrix | sparse.sparray) -> sparse.csc_array:
-    """A matrix of any type as sparse floats by columns, a block at a time."""
+    """A matrix of any type as sparse floats by columns."""
     if sparse.issparse(matrix):
         return sparse.csc_array(matrix, dtype=np.float64)
     dense = np.asarray(matrix)
-    rows, columns = dense.shape
-    width = max(1, BLOCK // max(rows, 1))
-    parts = [sparse.csc_array(dense[:, at : at + width]) for at in range(0, columns, width)]
-    if not parts:
-        return sparse.csc_array(dense.shape, dtype=np.float64)
-    counts = np.concatenate([np.diff(part.indptr) for part in parts])
-    return sparse.csc_array(
-        (
-            np.concatenate([part.data for part in parts]).astype(np.float64),
-            np.concatenate([part.indices.astype(np.int32) for part in parts]),
-            np.concatenate([[0], np.cumsum(counts)]).astype(np.int32 if counts.sum() < 2**31 else np.int64),
-        ),
-        shape=dense.shape,
-    )
+    if dense.dtype.kind not in "biuf":
+        dense = dense.astype(np.float64)
+    counts = np.zeros(dense.shape[1] + 1, dtype=np.int64)
+    in_two(lambda first, last: count_entries(dense, first, last, counts), *dense.shape[::-1])
+    starts = np.cumsum(counts)
+    rows, entries = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1])
+    in_two(lambda first, last: list_entries(dense, first, last, starts, rows, entries), *dense.shape[::-1])
+    kind = np.int32 if starts[-1] < 2**31 else np.int64
+    return sparse.csc_array((entries, rows, starts.astype(kind)), shape=dense.shape)
+
+
+@compiled()
+def count_entries(dense: NDArray[np.generic], first: int, last: int, counts: Places) -> None:
+    """How many entries other than 0 some columns have, one place on."""
+    for column in range(first, last):
+        for row in range(dense.shape[0]):
+            counts[column + 1] += dense[row, column] != 0
+
+
+@compiled()
+def list_entries(
+    dense: NDArray[np.generic], first: int, last: int, starts: Places, rows: Places, entries: Floats
+) -> None:  # fmt: skip
+    """Where they are, and what."""
+    for column in range(first, last):
+        place, end = starts[column], starts[column + 1]
+        for row in range(dense.shape[0]):
+            if place == end:
+                break
+            # without a branch, which would be guessed wrong as often as not
+            rows[place], entries[place] = row, dense[row, column]
+            place += dense[row, column] != 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,17 +296,25 @@ def gram(matrix: sparse.csc_array, weights: Floats) -> Floats:
 
     Not by the linear algebra library: its threads wait for each other when the machine has other work.
     """
-    total = np.zeros((matrix.shape[0], matrix.shape[0]))
-    add_outer(matrix.indptr, matrix.indices, matrix.data, weights, total)
+    size, columns = matrix.shape
+
+    def work(first: int, last: int) -> Floats:
+        total = np.zeros((size, size))
+        add_outer(matrix.indptr, matrix.indices, matrix.data, weights, first, last, total)
+        return total
+
+    total = sum(in_two(work, columns, (matrix.nnz // max(columns, 1)) ** 2), np.zeros((size, size)))
     whole: Floats = total + total.T
     whole[np.diag_indices_from(whole)] /= 2
     return whole
 
 
 @compiled()
-def add_outer(starts: Places, rows: Places, entries: Floats, weights: Floats, total: Floats) -> None:
-    """Add Σ w a aᵀ over the columns a of a sparse matrix to a square one, each pair of rows once."""
-    for j in range(len(weights)):
+def add_outer(
+    starts: Places, rows: Places, entries: Floats, weights: Floats, first: int, last: int, total: Floats
+) -> None:  # fmt: skip
+    """Add Σ w a aᵀ over some columns a of a sparse matrix to a square one, each pair of rows once."""
+    for j in range(first, last):
         for a in range(starts[j], starts[j + 1]):
             line, x = total[rows[a]], weights[j] * entries[a]
             for b in range(starts[j], a + 1):

@@ -144,43 +144,50 @@ def _both(
     return count
 
 
-@compiled()
+@compiled(fastmath={"nnan", "ninf", "nsz"})
 def reach(
     marks: Columns, width: int, parents: Ints, rows: NDArray[np.int32], starts: Ints, reserves: Ints,
-    entries: Ints, firsts: Ints, from_: Ints, by: Ints, scarce: NDArray[np.floating], parts: Ints,
-    safety: float, ends: NDArray[np.floating],
+    entries: NDArray[np.signedinteger], helped: Ints, firsts: Ints, from_: Ints,
+    by: NDArray[np.signedinteger], scarce: NDArray[np.floating], parts: Ints, safety: float,
+    ends: NDArray[np.floating],
 ) -> None:  # fmt: skip
-    """`firsts`, `from_` and `by`: what each reserve takes aside, row by row."""
+    """`firsts`, `from_` and `by`: what each of the `helped` reserves takes aside.
+
+    All reserves are gone through for each part, though many have nothing to do with it: that is done many at
+    once, and without branches that would be guessed wrong as often as not.
+    """
     size = scarce.shape[1]
-    column, touched, aside = np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size, np.int64)
-    listed = np.zeros(size, np.bool_)
+    column, aside = np.zeros(size, entries.dtype), np.zeros(size, entries.dtype)
+    there = np.zeros(size + 1, np.int64)
     for place in range(len(parts)):
         part = parts[place]
-        count = _column(
-            marks, width, parents[part], part, rows, 1, starts, reserves, entries, column, listed, touched, 0
-        )
-        direct = count
-        for t in range(direct):
-            reserve = touched[t]
-            for z in range(firsts[reserve], firsts[reserve + 1]):
-                if column[reserve] == 0:
-                    continue
-                other = from_[z]
-                if not listed[other]:
-                    listed[other] = True
-                    touched[count] = other
-                    count += 1
-                aside[other] += abs(column[reserve]) * by[z]
-        most0, most1, most2, most3 = NOTHING, NOTHING, NOTHING, NOTHING
+        atom, count = parents[part], 0
+        for number in range(width):
+            there[count] = number
+            count += marks[atom, number] != 0
+        for number in range(width, size):
+            there[count] = number
+            count += rows[number - width, part] != 0
+        column[:] = 0
         for t in range(count):
-            reserve = touched[t]
-            entry, more = column[reserve], aside[reserve]
-            column[reserve], aside[reserve], listed[reserve] = 0, 0, False
+            number = there[t]
+            mark = np.int32(marks[atom, number]) if number < width else rows[number - width, part]
+            for z in range(starts[number], starts[number + 1]):
+                column[reserves[z]] += mark * entries[z]
+        aside[:] = 0
+        for h in range(len(helped)):
+            share = abs(column[helped[h]])
+            if share:
+                for z in range(firsts[h], firsts[h + 1]):
+                    aside[from_[z]] += share * by[z]
+        most0, most1, most2, most3 = NOTHING, NOTHING, NOTHING, NOTHING
+        for i in range(size):
             # what is taken aside may be taken either way
-            gain, lose = max(entry, 0) + more, max(-entry, 0) + more
-            most0 = max(most0, gain * scarce[0, reserve], lose * scarce[1, reserve])
-            most1 = max(most1, gain * scarce[1, reserve], lose * scarce[0, reserve])
-            most2 = max(most2, gain * scarce[2, reserve], lose * scarce[3, reserve])
-            most3 = max(most3, gain * scarce[3, reserve], lose * scarce[2, reserve])
+            gain = scarce.dtype.type(max(column[i], 0) + aside[i])
+            lose = scarce.dtype.type(max(-column[i], 0) + aside[i])
+            most0 = max(most0, gain * scarce[0, i], lose * scarce[1, i])
+            most1 = max(most1, gain * scarce[1, i], lose * scarce[0, i])
+            most2 = max(most2, gain * scarce[2, i], lose * scarce[3, i])
+            most3 = max(most3, gain * scarce[3, i], lose * scarce[2, i])
         ends[0, place], ends[1, place] = safety / most0, safety / most1
         ends[2, place], ends[3, place] = safety / most2, safety / most3

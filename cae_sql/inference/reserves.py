@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.center import basis_of
-from cae_sql.inference.columns import Columns
+from cae_sql.inference.columns import LARGEST_ENTRY, Columns
 from cae_sql.inference.paying import allotted, help_out, reach, suited
 from cae_sql.inference.swaps import Swaps, canonical, named
 from cae_sql.inference.threads import in_two
@@ -137,13 +137,20 @@ class Reserves:
             safety: Factor of what is found.
         """
         ends = np.zeros((4, len(parts)), dtype=scarce.dtype)
-        helped, from_ = np.nonzero(self.aside)
-        firsts = np.searchsorted(helped, np.arange(len(self.inverse) + 1))
-        by, prices = self.aside[helped, from_], self.prices(ground)
+        marks, width, parents, rows, starts, whose, entries = self.prices(ground)
+        helped = np.flatnonzero(self.aside.any(axis=1))
+        row, from_ = np.nonzero(self.aside[helped])
+        firsts, by = np.searchsorted(row, np.arange(len(helped) + 1)), self.aside[helped[row], from_]
+        # the most that a part can take from a reserve, and besides: four bytes serve more at once than eight
+        most = float(np.abs(self.inverse).sum(axis=1).max(initial=0)) * LARGEST_ENTRY
+        besides = most * float(self.aside.sum(axis=0).max(initial=0))
+        kind = np.int32 if most + besides < 2**31 else np.int64
 
         def work(start: int, end: int) -> None:
-            some = parts[start:end]
-            reach(*prices, firsts, from_, by, scarce, some, safety, ends[:, start:end])
+            reach(
+                marks, width, parents, rows, starts, whose, entries.astype(kind), helped, firsts, from_,
+                by.astype(kind), scarce, parts[start:end], safety, ends[:, start:end],
+            )  # fmt: skip
 
         in_two(work, len(parts), len(self.inverse))
         return ends

@@ -16,6 +16,7 @@ from cae_sql.inference.center import Center
 from cae_sql.inference.exchange import Bounds
 from cae_sql.inference.interior import Floats, gram, inverse_root, sparse_columns
 from cae_sql.inference.prospect import Prospect
+from cae_sql.inference.threads import in_two
 
 ROUNDS = 12
 """How often what is missing is shared out, at most, before the basis does the rest: rounding leaves some."""
@@ -45,8 +46,11 @@ class Sharing:
 
     def missing(self, totals: Ints) -> Ints:
         """(k,) what the sums lack, in whole numbers."""
-        found = self.sums.copy()
-        subtract(self.matrix.indptr, self.matrix.indices, self.matrix.data, totals, found)
+        given = self.matrix.indptr, self.matrix.indices, self.matrix.data, totals
+        parts = in_two(
+            lambda first, last: added(*given, first, last, len(self.sums)), *self.matrix.shape[::-1]
+        )
+        found: Ints = self.sums - np.sum(parts, axis=0)
         return found
 
     def totals(self, near: Ints, bounds: Bounds, seed: int) -> Ints | None:
@@ -95,8 +99,12 @@ class Sharing:
 
 
 @compiled()
-def subtract(starts: Ints, rows: Ints, entries: Floats, totals: Ints, left: Ints) -> None:
-    """Take the sums of some totals (p,) off `left` (k,)."""
-    for atom in range(len(totals)):
+def added(
+    starts: Ints, rows: Ints, entries: Floats, totals: Ints, first: int, last: int, count: int
+) -> Ints:  # fmt: skip
+    """(k,) what some atoms' totals (p,) make of the sums."""
+    found = np.zeros(count, np.int64)
+    for atom in range(first, last):
         for place in range(starts[atom], starts[atom + 1]):
-            left[rows[place]] -= np.int64(entries[place]) * totals[atom]
+            found[rows[place]] += np.int64(entries[place]) * totals[atom]
+    return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -87,3 +89,26 @@ def test_larger_entries_than_a_byte_holds_are_never_kept() -> None:
             told.ask("sum", members, rng.choice([1, -1], 20))
         _, wrong = told_in_turn(told)
         assert not wrong
+
+
+def test_columns_are_coefficients_times_the_inverse_whatever_they_are_and_wherever_they_are_put() -> None:
+    chance = np.random.default_rng(6)
+    for seed in range(40):
+        atoms, rank = int(chance.integers(1, 60)), int(chance.integers(1, 9))
+        largest = 1 if seed % 2 else 3
+        marks = np.zeros((atoms + 5, rank + 4), dtype=np.int8)
+        marks[:atoms, :rank] = chance.integers(-largest, largest + 1, (atoms, rank))
+        center = Center(SimpleNamespace(count=atoms), np.zeros(atoms, dtype=np.int64), marks, [0] * rank)
+        inverse = chance.integers(-2, 3, (rank, rank)).astype(np.float32)
+        expected = marks[:atoms, :rank].astype(np.int64) @ inverse.T.astype(np.int64)
+        for spare in ([], [np.full(marks.shape, 7, dtype=np.int8)], [np.full((1, 1), 7, dtype=np.int8)]):
+            found = center.columns([inverse], spare)[0]
+            assert found is not None
+            assert (found[:atoms, :rank] == expected).all()
+
+
+def test_columns_with_an_entry_beyond_a_byte_are_none() -> None:
+    center = Center(SimpleNamespace(count=1), np.zeros(1, dtype=np.int64), np.full((1, 1), 2, np.int8), [0])
+    assert center.columns([np.full((1, 1), 63, dtype=np.float32)])[0] is not None
+    assert center.columns([np.full((1, 1), 64, dtype=np.float32)])[0] is None
+    assert center.columns([np.full((1, 1), 20_000, dtype=np.float32)])[0] is None

@@ -143,10 +143,14 @@ def test_the_type_of_the_matrix_does_not_matter() -> None:
         assert found.upper.tolist() == plain.upper.tolist()
 
 
-def test_a_matrix_is_made_sparse_in_blocks_and_stays_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cae_sql.inference.interior.BLOCK", 20)
-    dense = np.random.default_rng(0).integers(-1, 2, (7, 31)).astype(np.int8)
-    assert (sparse_columns(dense).toarray() == dense).all()
+def test_a_matrix_is_made_sparse_by_columns_and_stays_the_same_whatever_its_type_and_order() -> None:
+    chance = np.random.default_rng(0)
+    for shape in ((7, 31), (1, 5), (4, 0), (300, 9_000)):
+        whole = chance.integers(-1, 2, shape)
+        for dense in (whole, whole.astype(np.int8), np.asfortranarray(whole), whole * 0.5, whole > 0):
+            found = sparse_columns(dense)
+            assert found.nnz == np.count_nonzero(dense)
+            assert (found.toarray() == dense).all()
 
 
 def test_records_that_nothing_tells_apart_count_as_one_column() -> None:
