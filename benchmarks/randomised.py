@@ -28,9 +28,11 @@ from rich.table import Table
 
 from benchmarks._data import ACS, ADULT, shown
 from benchmarks._one_scale import PUBLIC, one_scale, shown_means
-from benchmarks._randomising import LETTERS, SIZED_AT, SIZES, Found, Measured, Study, run
+from benchmarks._randomising import LETTERS, SIZED_AT, Found, run
 from benchmarks._results import Line, options, write
+from cae_sql.releases.diversity import ADULT as LADDERS
 from cae_sql.releases.optimal import Optimum
+from cae_sql.releases.rivals import SIZES, Measured, Study
 
 PRINTED = {
     "original": {1: 2.74},
@@ -39,6 +41,7 @@ PRINTED = {
     "l-diversity": {3: 0.0, 4: 2.74, 5: 0.0},
 }
 """U of salary and occupation, × 10⁻², as Section V-B3 prints it."""
+SO = "income, occupation"
 FIGURES = {
     "5: nearer, Euclidean": "euclidean",
     "5: nearer, KL": "kullback_leibler",
@@ -82,13 +85,20 @@ def measures(title: str, first: str, found: Sequence[tuple[str, Measured]]) -> T
 def uncertainties(original: Measured, found: Sequence[Measured]) -> Table:
     """Tables 4 and 5, Figure 7."""
     table = Table(title="Tables 4 and 5, Figure 7: uncertainty coefficients, × 10⁻²")
-    for name in ("l", "technique", *original.uncertainty, "SO, paper", "mean QI–S", "mean QI–QI"):
+    for name in (
+        "l",
+        "technique",
+        *("".join(LETTERS[each] for each in key.split(", ")) for key in original.uncertainty),
+        "SO, paper",
+        "mean QI–S",
+        "mean QI–QI",
+    ):
         table.add_column(name, justify="left" if name == "technique" else "right")
     for m in (original, *found):
         paper = PRINTED.get(m.technique, {}).get(m.ell)
         cells = [f"{u:.2f}" for u in m.uncertainty.values()]
         cells += ["–" if paper is None else f"{paper:.2f}"]
-        cells += [f"{m.mean_uncertainty(sensitive):.2f}" for sensitive in (True, False)]
+        cells += [f"{u:.2f}" for u in (m.uncertainty_sensitive, m.uncertainty_quasi)]
         table.add_row("–" if m is original else str(m.ell), m.technique, *cells)
     return table
 
@@ -112,10 +122,8 @@ def statements(found: Found) -> list[tuple[str, str]]:
     whole = {(ell, case): found.whole_objective(ell, case) for ell in ls for case in ("RR-QI", "RR-Both")}
     best = sum(whole[ell, "RR-Both"] <= whole[ell, "RR-QI"] * (1 + 1e-6) for ell in ls)
     sizes = [m.euclidean for _, m in found.fig_4]
-    original = found.original.uncertainty["SO"]
-    kept = [
-        [m.uncertainty["SO"] for m in found.rivals if m.technique == name] for name in ("RR-QI", "anatomy")
-    ]
+    original = found.original.uncertainty[SO]
+    kept = [[m.uncertainty[SO] for m in found.rivals if m.technique == name] for name in ("RR-QI", "anatomy")]
     ratio = sum(found.seconds["RR-Both"]) / sum(found.seconds["anatomy"])
     told = ", ".join(f"{min(each):.2f} … {max(each):.2f}" for each in kept)
     return [
@@ -191,8 +199,8 @@ def main(arguments: list[str] | None = None) -> None:
         frame = frame[frame["split"] == "train"].reset_index(drop=True)
     ls = (2, 3) if given.quick else (2, 3, 4, 5, 6, 7)
     seeds = range(1 if given.quick else given.releases)
-    emgrw = Study("EMGRW", frame, ("education", "marital_status", "sex", "race"), "workclass")
-    esgro = Study("ESGRO", frame, ("education", "income", "sex", "race"), "occupation")
+    emgrw = Study("EMGRW", frame, ("education", "marital_status", "sex", "race"), "workclass", LADDERS)
+    esgro = Study("ESGRO", frame, ("education", "income", "sex", "race"), "occupation", LADDERS)
     with Progress(console=Console(stderr=True)) as progress:
         task = progress.add_task("randomised response", total=9 * len(ls) + len(SIZES))
         found = run(emgrw, esgro, ls, seeds, 1 if given.quick else 7, lambda: progress.advance(task))

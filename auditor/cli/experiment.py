@@ -1,4 +1,5 @@
-"""`cae-sql experiment`: the paper's comparison of sampling, query restriction and noise, on anybody's table.
+"""`cae-sql experiment`: the papers' comparisons on anybody's table: of sampling, query restriction and noise
+(paper 000), of randomised response, anatomy and l-diversity (paper 004).
 
 Promise: the table is read and nothing of it is written but averages; the same seed gives the same figures.
 """
@@ -7,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -31,10 +32,36 @@ class Picture(StrEnum):
     NONE = "none"
 
 
+class Paper(StrEnum):
+    """What `--paper` takes."""
+
+    QUANTIFYING_PRIVACY = "quantifying-privacy"
+    RANDOMIZATION = "randomization"
+
+
+OTHERS = {
+    Paper.QUANTIFYING_PRIVACY: {"ells": "--l"},
+    Paper.RANDOMIZATION: {
+        "minimum": "--minimum", "maximum": "--maximum", "step": "--step", "samples": "--sampling",
+        "sizes": "--query-set-sizes", "noise": "--noise", "subsets": "--subsets", "jobs": "--jobs",
+    },
+}  # fmt: skip
+"""Options that are not for this paper."""
+
+
 def experiment(
+    context: typer.Context,
     data: Annotated[
         str, typer.Option("--data", help="A CSV, Parquet or JSON file; or wine or breast-cancer.")
     ],
+    paper: Annotated[
+        Paper,
+        typer.Option(
+            "--paper",
+            help="What is compared: sampling, sums and noise (quantifying-privacy), or randomised response, "
+            "anatomy and l-diversity (randomization).",
+        ),
+    ] = Paper.QUANTIFYING_PRIVACY,
     column: Annotated[str | None, typer.Option("--column", help="The confidential column.")] = None,
     public: Annotated[
         list[str] | None,
@@ -55,6 +82,9 @@ def experiment(
         str, typer.Option("--noise", help="Percent of each attribute's |D| − 1.")
     ] = "10,25,50,75,100",
     repetitions: Annotated[int, typer.Option("--repetitions", min=1, help="Releases of each kind.")] = 30,
+    ells: Annotated[
+        str, typer.Option("--l", help="Of randomization: nobody is found with more than 1 in l.")
+    ] = "2,3,4,5,6,7",
     subsets: Annotated[
         int | None, typer.Option("--subsets", min=1, help="At most so many subsets of columns of each size.")
     ] = None,
@@ -66,12 +96,20 @@ def experiment(
     picture: Annotated[Picture, typer.Option("--picture", help="Form of the figures.")] = Picture.SVG,
     form: Annotated[Format, typer.Option("--format", help="How to print the averages.")] = Format.TABLE,
 ) -> None:
-    """Compare sampling, query restriction and noise by what is left to guess, as the paper does."""
+    """Compare sampling, query restriction and noise by what is left to guess, or randomised response and its
+    rivals by what they are still good for, as the papers do."""
+    for name, option in OTHERS[paper].items():
+        source = context.get_parameter_source(name)
+        if source is not None and source.name != "DEFAULT":
+            raise typer.BadParameter(f"{option} is not for --paper {paper.value}")
+    names = [name.strip() for part in public or [] for name in part.split(",") if name.strip()]
+    if paper is Paper.RANDOMIZATION:
+        _randomised(data, column, names, ells, repetitions, seed, output, picture, form)
+        return
     from auditor.experiment import data as sources
     from cae_sql.numbers import exact
     from cae_sql.releases.experiment import Parameters, averages, prepare, run
 
-    names = [name.strip() for part in public or [] for name in part.split(",") if name.strip()]
     parameters = Parameters(_numbers(samples), tuple(int(n) for n in _whole(sizes)), _numbers(noise))
     given = {"minimum": minimum, "maximum": maximum, "step": step}
     bounds = [None if text is None else exact(text, name) for name, text in given.items()]
@@ -86,6 +124,55 @@ def experiment(
     if output is not None:
         _write(runs, points, output, picture)
     _tell(points, form)
+
+
+def _randomised(
+    data: str,
+    column: str | None,
+    public: list[str],
+    ells: str,
+    repetitions: int,
+    seed: int,
+    output: Path | None,
+    picture: Picture,
+    form: Format,
+) -> None:
+    """Paper 004's figures, of releases with the seeds `seed`, `seed` + 1, …"""
+    from auditor.experiment import data as sources
+    from auditor.experiment import rivals
+    from cae_sql.releases.rivals import run
+
+    limits = [int(ell) for ell in _whole(ells)]
+    with show.status("reading"):
+        studies = rivals.studies(sources.file(Path(data)), Path(data).stem, column, public)
+    if output is not None:
+        _ready(output, picture)
+    with _progress("points") as progress:
+        points = run(*studies, limits, range(seed, seed + repetitions), progress)
+    if output is not None:
+        tables = {"averages": points.averages, "uncertainties": points.uncertainties,
+                  "probabilities": points.probabilities}  # fmt: skip
+        written = _csv(tables, output)
+        if picture is not Picture.NONE:
+            written += rivals.draw(points, output, picture.value)
+        _wrote(written)
+    _tell_rivals(points.averages, form)
+
+
+def _tell_rivals(points: DataFrame, form: Format) -> None:
+    if form is not Format.TABLE:
+        about = {"code": "experiment", "message": f"{len(points)} points", "hint": ""}
+        show.rows(list(points.columns), show.frame_rows(points), form, about)
+        return
+    columns = {"figure": "figure", "study": "of", "technique": "technique", "l": "l", "size": "size",
+               "euclidean": "Euclidean", "kullback_leibler": "KL", "chi_squared": "χ²",
+               "group_by_error": "GROUP BY", "cube_error": "CUBE", "uncertainty_sensitive": "U of QI, S",
+               "uncertainty_quasi": "U of QI"}  # fmt: skip
+    content = [
+        [f"{value:.4g}" if isinstance(value, float) else str(value) for value in row]
+        for row in points[list(columns)].itertuples(index=False)
+    ]
+    show.rows(list(columns.values()), content, form, {}, "distances, relative errors, U × 10⁻²")
 
 
 def _tell(points: DataFrame, form: Format) -> None:
@@ -108,14 +195,24 @@ def _tell(points: DataFrame, form: Format) -> None:
 def _write(runs: DataFrame, points: DataFrame, folder: Path, picture: Picture) -> None:
     from auditor.experiment import figures
 
-    written = [folder / "runs.csv", folder / "averages.csv"]
-    try:
-        runs.to_csv(written[0], index=False)
-        points.to_csv(written[1], index=False)
-    except OSError as error:
-        raise StatementError(f"{folder}: {error.strerror or error}") from error
+    written = _csv({"runs": runs, "averages": points}, folder)
     if picture is not Picture.NONE:
         written += figures.draw(points, folder, picture.value)
+    _wrote(written)
+
+
+def _csv(tables: Mapping[str, DataFrame], folder: Path) -> list[Path]:
+    written = []
+    try:
+        for name, table in tables.items():
+            written.append(folder / f"{name}.csv")
+            table.to_csv(written[-1], index=False)
+    except OSError as error:
+        raise StatementError(f"{folder}: {error.strerror or error}") from error
+    return written
+
+
+def _wrote(written: list[Path]) -> None:
     print(f"wrote {', '.join(str(path) for path in written)}", file=sys.stderr)
 
 
@@ -146,7 +243,7 @@ def _whole(text: str) -> tuple[float, ...]:
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[int, int], None] | None]:
+def _progress(what: str = "releases") -> Iterator[Callable[[int, int], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
@@ -154,7 +251,7 @@ def _progress() -> Iterator[Callable[[int, int], None] | None]:
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=show.error_console(), transient=True) as bar:
-        task = bar.add_task("releases")
+        task = bar.add_task(what)
 
         def tell(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total)

@@ -70,7 +70,7 @@ def read(
         return _built_in(source, column, public, minimum, maximum, step)
     if column is None or not public:
         raise InvalidInput("a file needs the confidential column and the public ones: --column and --public")
-    table = _file(Path(source))
+    table = file(Path(source))
     check_known(table, column, public)
     return _on_grid(Path(source).stem, table, column, public, minimum, maximum, step)
 
@@ -117,7 +117,12 @@ def step_for(values: NDArray[np.float64], most: int) -> Fraction:
     raise AssertionError("a power of ten further the spread is less than a step")  # pragma: no cover
 
 
-def _file(path: Path) -> pd.DataFrame:
+def file(path: Path) -> pd.DataFrame:
+    """The table in a file that DuckDB reads.
+
+    Raises:
+        DatabaseError: a file that is not there or cannot be read.
+    """
     import duckdb
 
     if not path.is_file():

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MEASURES = (("initial_entropy", "H0 (bits)"), ("area", "area (bits × units)"))
-_STYLE: Any = {
+STYLE: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "cae-sql",
     "font.size": 9,
     "font.sans-serif": ["DejaVu Sans"],
 }
-_MARKERS = "osDv^<>ph*"
+MARKERS = "osDv^<>ph*"
 _LABELS = {"sampling": "{:g} %", "query restriction": "Q = {:g}", "noise addition": "{:g} %"}
 
 
@@ -59,50 +59,56 @@ def draw(averages: pd.DataFrame, folder: Path, form: str) -> list[Path]:
 
     names = list(dict.fromkeys(averages.technique))
     written = []
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(8, 2.9 * len(names)), layout="constrained")
         panels = figure.subplots(len(names), 2, squeeze=False, sharex=True, sharey="col")
         for technique, row in zip(names, panels, strict=True):
             for (measure, title), axes in zip(_MEASURES, row, strict=True):
                 against_knowledge(axes, averages[averages.technique == technique], technique, measure, title)
-        written.append(_save(figure, folder / f"figure-2.{form}"))
+        written.append(save(figure, folder / f"figure-2.{form}"))
         noise = averages[averages.technique == "noise addition"]
         if noise.parameter.nunique() > 1:
             figure = Figure(figsize=(8, 2.9), layout="constrained")
             for (measure, title), axes in zip(_MEASURES, figure.subplots(1, 2), strict=True):
                 against_noise(axes, noise, measure, title)
-            written.append(_save(figure, folder / f"figure-4.{form}"))
+            written.append(save(figure, folder / f"figure-4.{form}"))
     return written
 
 
 def against_knowledge(axes: Any, points: pd.DataFrame, technique: str, measure: str, title: str) -> None:
     """One panel of Figure 2: a line for each parameter of a technique."""
-    for marker, (parameter, line) in zip(_MARKERS, points.groupby("parameter"), strict=False):
+    for marker, (parameter, line) in zip(MARKERS, points.groupby("parameter"), strict=False):
         label = _LABELS[technique].format(parameter)
         axes.plot(line.known, line[measure], marker=marker, markersize=4, linewidth=1, label=label)
     axes.set(title=technique.capitalize(), xlabel="number of known attributes", ylabel=title)
     axes.set_xticks(sorted(set(points.known)))
-    _finish(axes)
+    finish(axes)
 
 
 def against_noise(axes: Any, points: pd.DataFrame, measure: str, title: str) -> None:
     """One panel of Figure 4: a line for each number of known attributes."""
-    for marker, (known, line) in zip(_MARKERS, points.groupby("known"), strict=False):
+    for marker, (known, line) in zip(MARKERS, points.groupby("known"), strict=False):
         axes.plot(
             line.parameter, line[measure], marker=marker, markersize=4, linewidth=1, label=f"SK {known}"
         )
     axes.set(title="Noise addition", xlabel="noise (%)", ylabel=title)
-    _finish(axes)
+    finish(axes)
 
 
-def _finish(axes: Any) -> None:
+def finish(axes: Any) -> None:
+    """Both axes as all panels have them, and the legend beside the panel."""
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
     axes.tick_params(labelbottom=True)
     axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
 
 
-def _save(figure: Any, path: Path) -> Path:
+def save(figure: Any, path: Path) -> Path:
+    """Write a picture, the same each time.
+
+    Raises:
+        StatementError: a file that cannot be written.
+    """
     try:
         if path.suffix != ".svg":
             figure.savefig(path)
