@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from cae_sql.errors import InvalidInput
-from cae_sql.releases.distortion import Distortion, Floats, Ints
+from cae_sql.releases.distortion import Distortion, Floats, Ints, check_one
 from cae_sql.releases.drawing import generator
 from cae_sql.releases.matching import check_table
 
@@ -40,11 +40,12 @@ def anatomise(frame: pd.DataFrame, sensitive: str, ell: int, seed: int) -> pd.Se
         The group of each record, 0 … g − 1, with the frame's index; named "group".
 
     Raises:
-        InvalidInput: an ell that is no whole number from 2, a bad table, or a value that more than 1/l of the
-            records have, in which case no such groups exist; a seed that is no whole number >= 0.
+        InvalidInput: an ell that is no whole number from 2, several columns, a bad table, or a value that more
+            than 1/l of the records have, in which case no such groups exist; a seed that is no whole number >= 0.
     """
     if isinstance(ell, bool) or not isinstance(ell, int | np.integer) or ell < 2:
         raise InvalidInput(f"ell must be a whole number from 2, not {ell!r}")
+    check_one(sensitive)
     check_table(frame, [sensitive], "the table")
     code, values = pd.factorize(frame[sensitive])
     counts = np.bincount(code)

@@ -29,7 +29,16 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from cae_sql.errors import InvalidInput
-from cae_sql.releases.distortion import Attribute, Distortion, Floats, Ints, along, factors, squared
+from cae_sql.releases.distortion import (
+    Attribute,
+    Distortion,
+    Floats,
+    Ints,
+    along,
+    check_one,
+    factors,
+    squared,
+)
 
 _ALMOST = 1 - 1e-10
 """Where slopes at r = 1 are taken: cells that no record is in come up here, though hardly ever."""
@@ -285,11 +294,12 @@ def in_order(
     """The distortion of the quasi-identifiers, then of the sensitive column.
 
     Raises:
-        InvalidInput: no quasi-identifiers, one text in their place, the sensitive column among them, or as
-            `Distortion.of`; more combinations than fit into memory.
+        InvalidInput: no quasi-identifiers, one text in their place, the sensitive column among them, several of
+            these, or as `Distortion.of`; more combinations than fit into memory.
     """
     if isinstance(quasi_identifiers, str) or not quasi_identifiers:
         raise InvalidInput("quasi_identifiers must be a list of at least one column")
+    check_one(sensitive)
     if sensitive in quasi_identifiers:
         raise InvalidInput(f"the sensitive column {sensitive!r} is among the quasi-identifiers")
     if len(set(quasi_identifiers)) < len(quasi_identifiers):

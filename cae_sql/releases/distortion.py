@@ -257,6 +257,19 @@ def distorted(
     return released
 
 
+def check_one(sensitive: Hashable) -> None:
+    """Refuse several sensitive columns at once.
+
+    Raises:
+        InvalidInput: says what would do.
+    """
+    if isinstance(sensitive, list | set | frozenset | dict | pd.Index | np.ndarray):
+        raise InvalidInput(
+            f"sensitive must be one column, not {sensitive!r}; take each by itself: with the lowest of the "
+            "probabilities that they ask for, randomised response keeps the limits of all"
+        )
+
+
 def factor(retention: float, size: int) -> Factor:
     """P = a I + b J of an attribute, or with 1 / r its inverse."""
     return retention, (1 - retention) / size

@@ -22,7 +22,7 @@ import pandas as pd
 from cae_sql.errors import InvalidInput
 from cae_sql.measure.distribution import is_number
 from cae_sql.releases.disclosure import Combinations, Watched, in_order
-from cae_sql.releases.distortion import Distortion, Floats, Ints, distorted
+from cae_sql.releases.distortion import Distortion, Floats, Ints, check_one, distorted
 from cae_sql.releases.drawing import generator
 
 _LEAST_RETENTION = 1e-6
@@ -128,6 +128,7 @@ def _table(
     """The optimum, its distortion of all columns, and the table's codes."""
     if not is_number(limit) or not 0 < limit <= 1:
         raise InvalidInput(f"limit must be greater than 0 and at most 1, not {limit!r}")
+    check_one(sensitive)
     names = [*quasi_identifiers, sensitive]
     chosen = names if distort is None else list(distort)
     if isinstance(distort, str) or not chosen:

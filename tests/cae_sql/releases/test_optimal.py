@@ -16,6 +16,7 @@ from scipy.optimize import differential_evolution
 
 from cae_sql import InvalidInput
 from cae_sql.releases import (
+    anatomise,
     attribute_disclosure_risk,
     optimal_probabilities,
     randomise,
@@ -167,6 +168,38 @@ def test_probabilities_and_release_in_one_are_those_of_the_two(distort: list[str
     assert not released.equals(frame)
     with pytest.raises(InvalidInput, match="seed must be a whole number"):
         randomise_within(frame, QUASI, "ill", domains, 0.5, -7, distort)
+
+
+@given(st.integers(0, 60), st.sampled_from([0.3, 0.5, 0.7]))
+@settings(max_examples=15)
+def test_the_lowest_probabilities_that_two_sensitive_columns_ask_for_keep_the_limit_of_both(
+    seed: int, limit: float
+) -> None:
+    random = np.random.default_rng(seed)
+    frame = a_frame(seed).assign(wage=random.choice([1, 2, 3], 60, p=[0.6, 0.3, 0.1]))
+    domains = {**DOMAINS, "wage": [1, 2, 3]}
+    try:
+        each = [optimal_probabilities(frame, QUASI, name, domains, limit) for name in ("ill", "wage")]
+    except InvalidInput:
+        return
+    lowest: dict[str, float] = {}
+    for best in each:
+        for name, p in best.probabilities.items():
+            lowest[name] = min(p, lowest.get(name, 1.0))
+    for name in ("ill", "wage"):
+        own = {key: p for key, p in lowest.items() if key in (*QUASI, name)}
+        assert attribute_disclosure_risk(frame, QUASI, name, own, domains).max() <= limit
+
+
+def test_several_sensitive_columns_at_once_are_an_error_that_says_what_would_do() -> None:
+    frame, several = a_frame(0), ["ill", "zip"]
+    for call in (
+        lambda: optimal_probabilities(frame, ["sex"], several, DOMAINS, 0.5),  # type: ignore[arg-type]
+        lambda: attribute_disclosure_risk(frame, ["sex"], several, {}, DOMAINS),  # type: ignore[arg-type]
+        lambda: anatomise(frame, several, 2, 1),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(InvalidInput, match=r"must be one column, not .*; take each by itself"):
+            call()
 
 
 def test_the_combinations_that_bind_are_named_with_their_records() -> None:
