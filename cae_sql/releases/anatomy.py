@@ -40,8 +40,9 @@ def anatomise(frame: pd.DataFrame, sensitive: str, ell: int, seed: int) -> pd.Se
         The group of each record, 0 … g − 1, with the frame's index; named "group".
 
     Raises:
-        InvalidInput: an ell that is no whole number from 2, several columns, a bad table, or a value that more
-            than 1/l of the records have, in which case no such groups exist; a seed that is no whole number >= 0.
+        InvalidInput: an ell that is no whole number from 2, several columns, a bad table, or a value that
+            more than 1/l of the records have, in which case no such groups exist; a seed that is no whole
+            number >= 0.
     """
     if isinstance(ell, bool) or not isinstance(ell, int | np.integer) or ell < 2:
         raise InvalidInput(f"ell must be a whole number from 2, not {ell!r}")

@@ -294,8 +294,8 @@ def in_order(
     """The distortion of the quasi-identifiers, then of the sensitive column.
 
     Raises:
-        InvalidInput: no quasi-identifiers, one text in their place, the sensitive column among them, several of
-            these, or as `Distortion.of`; more combinations than fit into memory.
+        InvalidInput: no quasi-identifiers, one text in their place, the sensitive column among them, several
+            of these, or as `Distortion.of`; more combinations than fit into memory.
     """
     if isinstance(quasi_identifiers, str) or not quasi_identifiers:
         raise InvalidInput("quasi_identifiers must be a list of at least one column")
