@@ -18,8 +18,8 @@ import typer
 
 from auditor.cli import show
 from auditor.cli.auditing import require_writable
+from auditor.cli.evaluating_output import tell_evaluation, tell_sweep, write_report
 from auditor.cli.show import Format
-from auditor.errors import AuditorError
 
 if TYPE_CHECKING:
     from auditor.evaluation.evaluate import Evaluation
@@ -28,10 +28,6 @@ if TYPE_CHECKING:
     from auditor.evaluation.techniques import Settings
 
 BEYOND = 3
-_NOISE = 1e-9
-"""Less is rounding."""
-SHOWN = 20
-"""Classes on the terminal; `--top` says otherwise, CSV and JSON have all."""
 
 
 class TechniqueName(StrEnum):
@@ -43,6 +39,9 @@ class TechniqueName(StrEnum):
     GENERALISATION = "generalisation"
     ANATOMY = "anatomy"
     RANDOMISED_RESPONSE = "randomised-response"
+    SUMS = "sums"
+    HISTOGRAM = "histogram"
+    PARAMETERS = "parameters"
 
 
 class FailOn(StrEnum):
@@ -73,6 +72,19 @@ Sweeps = Annotated[
     Names,
     typer.Option("--sweep", metavar="TECHNIQUE:V,V,…", help="Compare these settings; may be repeated."),
 ]
+By = Annotated[
+    Names,
+    typer.Option(
+        "--by", metavar="A,B,…", help="sums, histogram, parameters: grouped by (default: one group)."
+    ),
+]
+Columns = Annotated[Names, typer.Option("--column", help="The confidential column; one a run.")]
+Save = Annotated[
+    Path | None,
+    typer.Option(
+        "--save", metavar="FILE", help="Write what was made here, or a sweep's choice: CSV, Parquet."
+    ),
+]
 Numbers = Annotated[
     bool, typer.Option("--by-number", help="A line for each number of known columns, too; slower.")
 ]
@@ -95,16 +107,29 @@ def evaluate(
     noise: Annotated[float | None, typer.Option(help="noise: percent of each attribute's |D| − 1.")] = None,
     query_set_size: Annotated[int | None, typer.Option(help="query-restriction: records in a sum.")] = None,
     probability: Probabilities = None,
+    k: Annotated[int | None, typer.Option("--k", help="generalisation: records alike, at least.")] = None,
     ell: Annotated[int | None, typer.Option(help="anatomy: different values in a group.")] = None,
     group: Annotated[str | None, typer.Option(help="anatomy: the column that names the group.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of what is made here.")] = 0,
+    by: By = None,
+    least: Annotated[
+        int | None, typer.Option(help="sums, histogram, parameters: groups of fewer records are withheld.")
+    ] = None,
+    draws: Annotated[
+        int | None, typer.Option(help="histogram, parameters: synthetic records (default: the group's).")
+    ] = None,
+    confidence: Annotated[
+        float | None, typer.Option(help="histogram, parameters: of responsible release (default: 0.95).")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Of what is made here (default: 0; with --save a secret one).")
+    ] = None,
     sweep: Sweeps = None,
     repetitions: Annotated[int, typer.Option(min=1, help="Of --sweep: releases of each setting.")] = 3,
     known: Annotated[
         Names, typer.Option(metavar="A,B,…|none|all", help="What the intruder knows (default: policy's).")
     ] = None,
     by_number: Numbers = False,
-    column: Annotated[str | None, typer.Option(help="The confidential column.")] = None,
+    column: Columns = None,
     public: Annotated[Names, typer.Option(metavar="A,B,…", help="Columns that are released.")] = None,
     minimum: Annotated[str | None, typer.Option(help="Of the domain.")] = None,
     maximum: Annotated[str | None, typer.Option(help="Of the domain.")] = None,
@@ -117,6 +142,7 @@ def evaluate(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="A report: one HTML file.")
     ] = None,
+    save: Save = None,
     fail_on: Annotated[FailOn, typer.Option("--fail-on", help="What makes the status 3.")] = FailOn.LIMIT,
     form: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.TABLE,
 ) -> None:
@@ -125,27 +151,104 @@ def evaluate(
         raise typer.BadParameter("give --technique for one release, or --sweep to compare several")
     if make and release is not None:
         raise typer.BadParameter("--make makes a release, and --release names one: leave one of the two out")
-    if output is not None:
-        require_writable({"html": output})
+    if column and len(column) > 1:
+        raise typer.BadParameter(
+            "--column is given twice: several confidential columns are evaluated one a run; leave the others "
+            "out of --public where they are not released"
+        )
+    if save is not None and release is not None:
+        raise typer.BadParameter("--save writes what is made here, and --release names what is there already")
+    _check_files(output, save)
     from auditor.evaluation.techniques import Settings
 
-    stated = _stated(column, public, known, minimum, maximum, step, max_risk, round_)
+    seed = _seed(seed, save)
+    stated = _stated(column[0] if column else None, public, known, minimum, maximum, step, max_risk, round_)
     with show.status("reading"):
         subject = _subject(source, original, policy, stated)
     chances = _probabilities(probability or [], subject.column)
-    settings = Settings(percent, noise, query_set_size, chances, ell, group)
+    grouped = None if by is None else _split(by)
+    settings = Settings(
+        percent, noise, query_set_size, chances, ell, group, k, grouped, least, draws, confidence
+    )
     if sweep:
-        if settings.given or release is not None or make or by_number:
+        own = [name for name in settings.given if name not in ("by", "draws", "confidence")]
+        if own or release is not None or make or by_number:
             raise typer.BadParameter("--sweep has its parameters with it, as in --sweep sampling:5,10,20")
-        broken = _sweep(subject, sweep, repetitions, seed, output, form)
+        if save is not None and subject.limit is None:
+            raise typer.BadParameter(
+                "--save writes the setting that keeps the limit at least cost: give a limit"
+            )
+        swept = _sweep(subject, sweep, settings, repetitions, seed)
+        broken = subject.limit is not None and swept.best is None
+        write_report(output, swept)
+        saved = _save_chosen(swept, save)
+        tell_sweep(swept, form, saved)
     else:
         assert technique is not None
         found = _evaluation(source, subject, technique, settings, release, seed, by_number)
-        _write(output, found)
-        _tell(found, form, top)
         broken = found.broken
+        write_report(output, found)
+        saved = _save(found, save, broken and fail_on is FailOn.LIMIT)
+        tell_evaluation(found, form, top, saved)
     if broken and fail_on is FailOn.LIMIT:
         raise typer.Exit(BEYOND)
+
+
+def _check_files(output: Path | None, save: Path | None) -> None:
+    """Whether they can be written, before the work begins."""
+    from auditor.evaluation.save import check_suffix
+
+    if save is not None:
+        check_suffix(save)
+    given = {"html": output, "release": save}
+    require_writable({name: path for name, path in given.items() if path is not None})
+
+
+def _seed(seed: int | None, save: Path | None) -> int:
+    from auditor.evaluation.save import secret_seed
+
+    if seed is not None:
+        return seed
+    return 0 if save is None else secret_seed()
+
+
+def _save(found: Evaluation, path: Path | None, beyond: bool) -> Path | None:
+    """What was judged, unless a record is beyond the limit."""
+    from auditor.evaluation.save import save
+
+    if path is None:
+        return None
+    if beyond:
+        print(
+            f"{path}: not written: a record is beyond the limit; --fail-on none writes it all the same",
+            file=sys.stderr,
+        )
+        return None
+    save(found.release, found.seed, path)
+    _tell_seed(path, found.seed)
+    return path
+
+
+def _save_chosen(found: Sweep, path: Path | None) -> Path | None:
+    """The first release of the setting that keeps the limit at least cost."""
+    from auditor.evaluation.save import save
+    from auditor.evaluation.sweep import made
+
+    if path is None:
+        return None
+    if found.best is None:
+        print(f"{path}: not written: no setting keeps the limit", file=sys.stderr)
+        return None
+    save(made(found.subject, found.best.setting, found.seed, found.beside), found.seed, path)
+    _tell_seed(path, found.seed)
+    return path
+
+
+def _tell_seed(path: Path, seed: int) -> None:
+    print(
+        f"wrote {path}; its seed {seed} tells which record is whose: keep it to yourself, or forget it",
+        file=sys.stderr,
+    )
 
 
 def _subject(source: Path, original: str | None, policy: Path | None, stated: Stated) -> Subject:
@@ -172,7 +275,8 @@ def _evaluation(
     from auditor.evaluation.tables import read_release
     from auditor.evaluation.techniques import TECHNIQUES
 
-    given = None if release is None else read_release(source, release)
+    like = None if technique is TechniqueName.NOISE else subject.table
+    given = None if release is None else read_release(source, release, like)
     with _progress("sets of columns") as progress:
         return run(
             subject,
@@ -186,89 +290,12 @@ def _evaluation(
         )
 
 
-def _sweep(
-    subject: Subject,
-    texts: Sequence[str],
-    repetitions: int,
-    seed: int,
-    output: Path | None,
-    form: Format,
-) -> bool:
-    """Whether no setting keeps the limit."""
-    from auditor.evaluation.json_form import sweep_members, sweep_rows
+def _sweep(subject: Subject, texts: Sequence[str], beside: Settings, repetitions: int, seed: int) -> Sweep:
     from auditor.evaluation.sweep import settings_of
     from auditor.evaluation.sweep import sweep as run
-    from auditor.evaluation.words import choice
 
-    settings = settings_of(texts)
     with _progress("releases") as progress:
-        found = run(subject, settings, repetitions, seed, progress)
-    _write(output, found)
-    columns, rows = sweep_rows(found)
-    if form is Format.TABLE:
-        rows = [_short(row) for row in rows]
-        columns, rows = columns[:2] + columns[3:], [row[:2] + row[3:] for row in rows]
-    show.rows(columns, rows, form, sweep_members(found))
-    if form is Format.TABLE:
-        print(show.plain(choice(found)))
-    return subject.limit is not None and found.best is None
-
-
-def _tell(found: Evaluation, form: Format, top: int | None) -> None:
-    from auditor.evaluation.json_form import class_table, evaluation_members
-    from auditor.evaluation.words import CAUTION, origin, verdict
-
-    classes = class_table(found)
-    most = top or (SHOWN if form is Format.TABLE else len(classes))
-    content = show.frame_rows(classes.head(most))
-    if form is not Format.TABLE:
-        show.rows(list(classes.columns), content, form, evaluation_members(found))
-        return
-    print(show.plain(origin(found)))
-    if found.numbers:
-        _tell_numbers(found)
-    show.rows(list(classes.columns), [_short(row) for row in content], form, {})
-    if len(classes) > len(content):
-        print(f"the {len(content)} riskiest of {len(classes):,} classes; --top shows more")
-    print(show.plain(verdict(found)))
-    print(CAUTION)
-
-
-def _tell_numbers(found: Evaluation) -> None:
-    columns = ["known columns", "sets", "mean_entropy", "mean_risk", "worst_risk", "beyond_share"]
-    rows: list[list[object]] = []
-    for line in found.numbers:
-        sets = f"{line.subsets}" + (f" of {line.all_subsets}" if line.subsets < line.all_subsets else "")
-        rows.append([line.known, sets, line.mean_entropy, line.mean_risk, line.worst_risk, line.beyond_share])
-    if found.subject.limit is None:
-        columns, rows = columns[:-1], [row[:-1] for row in rows]
-    show.rows(columns, [_short(row) for row in rows], Format.TABLE, {})
-
-
-def _short(row: Sequence[object]) -> list[object]:
-    """Figures for the eye: three decimals, and never 0 for what is not."""
-    return [_figure(value) if isinstance(value, float) else value for value in row]
-
-
-def _figure(value: float) -> float:
-    return float(f"{value:.1g}") if _NOISE < abs(value) < 0.0005 else round(value, 3) + 0.0
-
-
-def _write(output: Path | None, found: Evaluation | Sweep) -> None:
-    """The report, whole or not at all."""
-    if output is None:
-        return
-    from auditor.evaluation.page import html
-
-    text = html(found)
-    beside = output.with_name(f".{output.name}.part")
-    try:
-        beside.write_text(text, encoding="utf-8", newline="")
-        beside.replace(output)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise AuditorError(f"{output}: cannot be written: {error.strerror or error}") from error
-    print(f"wrote {output}", file=sys.stderr)
+        return run(subject, settings_of(texts), repetitions, seed, progress, beside)
 
 
 def _stated(

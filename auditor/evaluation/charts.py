@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from auditor.evaluation.evaluate import Evaluation
+from auditor.evaluation.releases import NAMED
 from auditor.evaluation.sweep import Point, Sweep
 from auditor.report.chart import Bar, Drawing, Figure, Table, both
 from auditor.report.curves import drawn
@@ -149,15 +150,18 @@ def _figure(
 
 def sweep_table(found: Sweep) -> Table:
     """All settings and all figures."""
-    columns = ["Setting", "Mean risk", "Highest risk", "Anybody’s risk", "Mean bits"]
+    columns = ["Setting", "Mean risk", "Highest risk", "Anybody’s risk", "Mean bits", "Bits lost"]
     columns += ["Distance", "Error of sums", "Error of association"]
+    more = [name for name in NAMED if any(name in point.figures for point in found.points)]
+    columns += [NAMED[name] for name in more]
     rows: list[Sequence[str]] = []
     for point in found.points:
         used = point.utility
-        figures = (point.mean_risk, point.worst_risk, point.anybody, point.mean_entropy)
+        figures = (point.mean_risk, point.worst_risk, point.anybody, point.mean_entropy, point.privacy_loss)
         losses = (used.distance, used.query_error, used.association_error)
         name = f"{point.setting.technique.name}, {point.setting.label}"
         row = [name, *(f"{value:.3f}" for value in (*figures, *losses))]
+        row += [f"{point.figures[name]:.3f}" if name in point.figures else "–" for name in more]
         if found.subject.limit is not None:
             row += [f"{100 * point.beyond_share:.1f} %", "yes" if point.keeps else "no"]
         rows.append(row)

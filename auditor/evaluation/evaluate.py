@@ -15,11 +15,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from auditor.evaluation.releases import FIGURES, Release
 from auditor.evaluation.subject import Subject
-from auditor.evaluation.techniques import Release, Settings, Technique
+from auditor.evaluation.techniques import Settings, Technique, release_of
 from cae_sql.errors import InvalidInput
+from cae_sql.measure import uniform_entropy
 from cae_sql.measure.curve import curve_of
 from cae_sql.measure.distribution import distribution
+from cae_sql.releases.beliefs import entropies_at
 from cae_sql.releases.drawing import generator
 from cae_sql.risk import Limit, Risk
 
@@ -30,6 +33,10 @@ if TYPE_CHECKING:
 
 CURVES = 3
 """Worst classes whose curve is kept."""
+MOST_STEPS = 1_000
+"""Values up to which a curve has all its steps."""
+WIDTHS = 60
+"""At which longer curves are computed, evenly spaced."""
 MOST_SUBSETS = 50
 """Sets of known columns of one size that are looked at; of more, so many are drawn."""
 
@@ -51,6 +58,10 @@ class Summary:
     worst_risk: float
     mean_entropy: float
     """H0 in bits, each record counting once."""
+    privacy_loss: float
+    """Bits that the release takes away of log2 |D|, the greatest of a class (paper 003)."""
+    figures: Mapping[str, float]
+    """`FIGURES`, the greatest of a class; those that the release has."""
 
     @classmethod
     def of(cls, classes: pd.DataFrame) -> Summary:
@@ -65,6 +76,12 @@ class Summary:
             mean_risk=float(np.average(classes["risk"], weights=matches)),
             worst_risk=float(classes["risk"].max()),
             mean_entropy=float(np.average(classes["initial_entropy"], weights=matches)),
+            privacy_loss=float(classes["privacy_loss"].max()),
+            figures={
+                name: float(classes[name].max())
+                for name in FIGURES
+                if name in classes.columns and classes[name].notna().any()
+            },
         )
 
 
@@ -98,8 +115,9 @@ class Evaluation:
     seed: int
     """Of what was made here."""
     classes: pd.DataFrame
-    """Known columns, matches, initial_entropy, entropy_at_epsilon where the limit has an ε, area, risk,
-    beyond; worst first."""
+    """Known columns, matches, initial_entropy, privacy_loss, entropy_at_epsilon where the limit has an ε,
+    area, risk, `FIGURES` that the release has, beyond; worst first."""
+    release: Release
     summary: Summary
     anybody: float
     """The risk where nothing is known of the person: what the release tells about everybody."""
@@ -114,44 +132,6 @@ class Evaluation:
     def broken(self) -> bool:
         """Whether a record is beyond the limit."""
         return self.summary.beyond_records > 0
-
-
-def release_of(
-    subject: Subject, technique: Technique, settings: Settings, released: pd.DataFrame | None, seed: int
-) -> Release:
-    """The release that is given, or one that is made.
-
-    Raises:
-        InvalidInput: a parameter that is missing, or belongs to another technique; a technique that cannot
-            be made here, or is no table; tables that cannot be used.
-    """
-    wanted = technique.to_read if released is not None else (technique.parameter,)
-    foreign = [name for name in settings.given if name not in {technique.parameter, *technique.to_read}]
-    if foreign:
-        raise InvalidInput(f"{technique.name} has no {option(foreign[0])}")
-    if released is not None:
-        if technique.read is None:
-            raise InvalidInput(
-                f"{technique.name} publishes answers, not a table: leave --release out and give "
-                f"{option(technique.parameter or '')}"
-            )
-        idle = [name for name in settings.given if name not in technique.to_read]
-        if idle:
-            raise InvalidInput(
-                f"{option(idle[0])} says how a release is made, and one is given: leave one of the two out"
-            )
-    elif technique.make is None:
-        raise InvalidInput(f"{technique.name} cannot be made here: name a release with --release")
-    elif "group" in settings.given:
-        raise InvalidInput("--group says which column of a release holds its groups: give --release too")
-    for name in wanted:
-        if name not in settings.given:
-            raise InvalidInput(f"{technique.name} needs {option(name or '')}")
-    if released is not None:
-        assert technique.read is not None
-        return technique.read(subject, subject.like(released), settings)
-    assert technique.make is not None
-    return technique.make(subject, settings, seed)
 
 
 def evaluate(
@@ -186,7 +166,7 @@ def evaluate(
     tell = progress or silent
     tell(0, total)
     beliefs = release.beliefs(subject.known)
-    frame = judged(beliefs, subject.limit)
+    frame = judged(beliefs, subject.limit, release.figures(subject.known))
     frame = frame.sort_values(["beyond", "risk"], ascending=False, kind="stable")
     tell(1, total)
     return Evaluation(
@@ -196,6 +176,7 @@ def evaluate(
         source=source,
         seed=seed,
         classes=frame.reset_index(drop=True),
+        release=release,
         summary=Summary.of(frame),
         anybody=anybody_of(release, subject),
         curves=[_curve(beliefs, int(place)) for place in frame.index[:CURVES]],
@@ -204,26 +185,31 @@ def evaluate(
     )
 
 
-def judged(beliefs: Beliefs, limit: Limit | None) -> pd.DataFrame:
+def judged(
+    beliefs: Beliefs, limit: Limit | None, figures: Mapping[str, NDArray[np.float64]] | None = None
+) -> pd.DataFrame:
     """The figures of every class, and whether it is beyond the limit.
 
+    Args:
+        beliefs: Of classes.
+        limit: What they are held against.
+        figures: `FIGURES` of the same classes.
+
     Raises:
-        InvalidInput: a known column of that name.
+        InvalidInput: a known column with the name of a figure.
     """
-    if "beyond" in beliefs.known.columns:
-        raise InvalidInput("a known column cannot be named 'beyond': the result has one; rename it")
+    for name in (*FIGURES, "privacy_loss", "beyond"):
+        if name in beliefs.known.columns:
+            raise InvalidInput(f"a known column cannot be named {name!r}: the result has one; rename it")
     frame = beliefs.frame(None if limit is None else limit.epsilon)
-    return frame.assign(beyond=_beyond(frame, limit))
+    lost = np.maximum(np.log2(beliefs.domain.count) - frame["initial_entropy"].to_numpy(), 0.0)
+    frame.insert(frame.columns.get_loc("initial_entropy") + 1, "privacy_loss", lost)
+    return frame.assign(**(figures or {}), beyond=_beyond(frame, limit))
 
 
 def anybody_of(release: Release, subject: Subject) -> float:
     """The risk where nothing is known of the person but that they are in the table."""
     return float(judged(release.beliefs(()), subject.limit)["risk"].iloc[0])
-
-
-def option(name: str) -> str:
-    """A member of `Settings` as the command line calls it."""
-    return f"--{name.replace('_', '-')}"
 
 
 def silent(done: int, total: int) -> None:
@@ -285,5 +271,13 @@ def _curve(beliefs: Beliefs, place: int) -> tuple[dict[str, object], Points]:
 def _points(values: NDArray[np.float64], weights: NDArray[np.float64] | None) -> Points:
     if weights is not None:
         values, weights = values[weights > 0], weights[weights > 0]
-    found = curve_of(distribution(values, weights))
-    return tuple(zip(found.epsilon.tolist(), found.entropy.tolist(), strict=True))
+    if values.size <= MOST_STEPS:
+        found = curve_of(distribution(values, weights))
+        return tuple(zip(found.epsilon.tolist(), found.entropy.tolist(), strict=True))
+    widths = np.linspace(0.0, float(values[-1] - values[0]), WIDTHS + 1)
+    if weights is None:
+        step = float(values[1] - values[0])
+        heights = [uniform_entropy(values.size, step, width) for width in widths.tolist()]
+    else:
+        heights = entropies_at(values, weights, widths).tolist()
+    return tuple(zip(widths.tolist(), heights, strict=True))

@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from auditor.evaluation import words
 from auditor.evaluation.evaluate import Evaluation
+from auditor.evaluation.releases import FIGURES
 from auditor.evaluation.subject import Subject
-from auditor.evaluation.sweep import Sweep
+from auditor.evaluation.sweep import Impossible, Sweep
 from auditor.policy_numbers import written
 from cae_sql.domain import exact
 
@@ -31,8 +33,8 @@ def schema() -> dict[str, Any]:
     return loaded
 
 
-def evaluation_members(found: Evaluation) -> dict[str, object]:
-    """What stands beside the rows of classes."""
+def evaluation_members(found: Evaluation, saved: Path | None = None) -> dict[str, object]:
+    """What stands beside the rows of classes; `saved`: where the release was written."""
     each = found.summary
     return {
         "format": FORMAT,
@@ -46,7 +48,8 @@ def evaluation_members(found: Evaluation) -> dict[str, object]:
             "parameters": _plain(found.settings.given),
             "made": found.source is None,
             "source": found.source,
-            "seed": found.seed if found.source is None else None,
+            "seed": found.seed if found.source is None and found.technique.drawn else None,
+            "saved": None if saved is None else str(saved),
         },
         "summary": {
             "records": each.records,
@@ -57,6 +60,8 @@ def evaluation_members(found: Evaluation) -> dict[str, object]:
             "worst_risk": each.worst_risk,
             "anybody_risk": found.anybody,
             "mean_entropy": each.mean_entropy,
+            "privacy_loss": each.privacy_loss,
+            **{name: each.figures.get(name) for name in FIGURES},
         },
         "by_number_known": [
             {
@@ -73,8 +78,8 @@ def evaluation_members(found: Evaluation) -> dict[str, object]:
     }
 
 
-def sweep_members(found: Sweep) -> dict[str, object]:
-    """What stands beside the rows of settings."""
+def sweep_members(found: Sweep, saved: Path | None = None) -> dict[str, object]:
+    """What stands beside the rows of settings; `saved`: where the chosen one was written."""
     best = found.best
     return {
         "format": FORMAT,
@@ -88,31 +93,27 @@ def sweep_members(found: Sweep) -> dict[str, object]:
         "best": None
         if best is None
         else {"technique": best.setting.technique.name, "value": best.setting.value},
+        "saved": None if saved is None else str(saved),
     }
 
 
 def sweep_rows(found: Sweep) -> tuple[list[str], list[list[object]]]:
-    """Columns and rows of a sweep's table."""
+    """Columns and rows of a sweep's table; what a setting does not have is None."""
     columns = ["technique", "parameter", "value", "mean_risk", "worst_risk", "anybody_risk", "mean_entropy"]
-    columns += ["beyond_share", "keeps_limit", "distance", "query_error", "association_error"]
+    columns += ["privacy_loss", *FIGURES, "beyond_share", "keeps_limit", "distance", "query_error"]
+    columns += ["association_error", "impossible"]
     limited = found.subject.limit is not None
-    rows: list[list[object]] = [
-        [
-            point.setting.technique.name,
-            point.setting.label,
-            point.setting.value,
-            point.mean_risk,
-            point.worst_risk,
-            point.anybody,
-            point.mean_entropy,
-            point.beyond_share if limited else None,
-            point.keeps if limited else None,
-            point.utility.distance,
-            point.utility.query_error,
-            point.utility.association_error,
-        ]
-        for point in found.points
-    ]
+    rows: list[list[object]] = []
+    for each in found.outcomes:
+        row: list[object] = [each.setting.technique.name, each.setting.label, each.setting.value]
+        if isinstance(each, Impossible):
+            rows.append([*row, *[None] * (len(columns) - 4), each.reason])
+            continue
+        row += [each.mean_risk, each.worst_risk, each.anybody, each.mean_entropy, each.privacy_loss]
+        row += [each.figures.get(name) for name in FIGURES]
+        row += [each.beyond_share, each.keeps] if limited else [None, None]
+        used = each.utility
+        rows.append([*row, used.distance, used.query_error, used.association_error, None])
     return columns, rows
 
 

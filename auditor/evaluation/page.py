@@ -6,6 +6,8 @@ allows nothing but the one style in it, no script, no request. Every chart has a
 
 from __future__ import annotations
 
+import math
+
 from auditor.evaluation import words
 from auditor.evaluation.charts import (
     class_name,
@@ -16,6 +18,7 @@ from auditor.evaluation.charts import (
     sweep_table,
 )
 from auditor.evaluation.evaluate import Evaluation
+from auditor.evaluation.releases import NAMED
 from auditor.evaluation.subject import Subject
 from auditor.evaluation.sweep import Sweep
 from auditor.report.chart import Table
@@ -54,7 +57,7 @@ def _evaluation(found: Evaluation) -> str:
 def _sweep(found: Sweep) -> str:
     best = found.best
     if found.subject.limit is None:
-        headline = f"{counted(len(found.points), 'setting')} compared"
+        headline = f"{counted(len(found.outcomes), 'setting')} compared"
     elif best is None:
         headline = "No setting keeps the limit"
     else:
@@ -67,6 +70,7 @@ def _sweep(found: Sweep) -> str:
         lead=words.choice(found),
         repetitions=counted(found.repetitions, "release"),
         seed=found.seed,
+        impossible=[visible(words.impossible(each)) for each in found.impossible],
         figures=sweep_figures(found),
         table=sweep_table(found),
     )
@@ -104,7 +108,9 @@ def _facts(found: Evaluation) -> list[tuple[str, list[Fact]]]:
         (words.risk(each.mean_risk), "mean risk of a record"),
         (number(each.mean_entropy), "bits left to guess, on average"),
         (words.risk(found.anybody), "risk to somebody who knows nothing of the person"),
+        (number(each.privacy_loss), "bits lost in a class at most (privacy loss)"),
     ]
+    risk += [(number(figure), f"{NAMED[name]}, at most") for name, figure in each.figures.items()]
     who = [
         (f"{len(found.subject.known)}", f"known columns: {words.listed(found.subject.known)}"),
         (f"{each.classes:,}", "classes of persons who look alike to somebody who knows these"),
@@ -122,17 +128,19 @@ def _facts(found: Evaluation) -> list[tuple[str, list[Fact]]]:
 
 def _classes(found: Evaluation) -> Table:
     epsilon = "entropy_at_epsilon" in found.classes.columns
-    columns = ["What is known of them", "Records", "Bits"]
+    columns = ["What is known of them", "Records", "Bits", "Bits lost"]
     columns += ["Bits at ε"] if epsilon else []
-    columns += ["Area", "Risk"]
+    more = [name for name in NAMED if name in found.classes.columns]
+    columns += ["Area", "Risk", *(NAMED[name] for name in more)]
     columns += [] if found.subject.limit is None else ["Limit"]
     names = list(found.subject.known)
     rows = []
     for row in found.classes.head(MOST_CLASSES).to_dict("records"):
         cells = [class_name({name: row[name] for name in names}), f"{row['matches']:,}"]
-        cells.append(f"{row['initial_entropy']:.3f}")
+        cells += [f"{row['initial_entropy']:.3f}", f"{row['privacy_loss']:.3f}"]
         cells += [f"{row['entropy_at_epsilon']:.3f}"] if epsilon else []
         cells += [number(row["area"]), f"{row['risk']:.3f}"]
+        cells += ["–" if math.isnan(row[name]) else f"{row[name]:.3f}" for name in more]
         cells += [] if found.subject.limit is None else ["broken" if row["beyond"] else "kept"]
         rows.append(cells)
     return Table(columns, rows)

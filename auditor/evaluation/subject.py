@@ -66,6 +66,23 @@ class Subject:
         """The columns that a release has."""
         return self.table[[self.column, *self.public]]
 
+    def of(self, table: pd.DataFrame) -> Subject:
+        """The same of another table."""
+        return replace(self, table=table)
+
+    def public_column(self, name: str, where: str) -> str:
+        """A public column as the table spells it.
+
+        Raises:
+            InvalidInput: it is not public; `where` says who named it.
+        """
+        found = {folded(each): each for each in self.public}.get(folded(name))
+        if found is None:
+            raise InvalidInput(
+                f"{where} names {name!r}, which is not public; there are {', '.join(self.public) or 'none'}"
+            )
+        return found
+
     def like(self, released: pd.DataFrame) -> pd.DataFrame:
         """A released table with its columns spelled as the original's, and rounded where that is."""
         spelled = {folded(str(name)): str(name) for name in self.table.columns}

@@ -1,19 +1,21 @@
 """Several techniques over their parameters: risk against utility, so that a person can choose.
 
 Promise: every setting is made from the same seeds, measured with the same knowledge, and used in the same
-way; the figures of repetitions are averaged, the worst risk is the worst of all.
+way; the figures of repetitions are averaged, the worst risk is the worst of all. A setting that cannot be
+made says why, and does not keep the others from being compared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from auditor.evaluation.evaluate import Progress, Summary, anybody_of, judged, release_of, silent
+from auditor.evaluation.evaluate import Progress, Summary, anybody_of, judged, silent
+from auditor.evaluation.releases import FIGURES, Release
 from auditor.evaluation.subject import Subject
-from auditor.evaluation.techniques import TECHNIQUES, Technique
+from auditor.evaluation.techniques import TECHNIQUES, Settings, Technique, option, release_of
 from cae_sql.errors import InvalidInput
 from cae_sql.releases.estimates import Utility, utility
 
@@ -49,6 +51,18 @@ class Point:
     keeps: bool
     """Whether no record was beyond the limit in any repetition."""
     utility: Utility
+    privacy_loss: float
+    """Bits, the greatest of any class in any repetition (paper 003)."""
+    figures: Mapping[str, float]
+    """`FIGURES` that its releases have, the greatest of any class in any repetition."""
+
+
+@dataclass(frozen=True)
+class Impossible:
+    """A setting that cannot be made of this table."""
+
+    setting: Setting
+    reason: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +73,20 @@ class Sweep:
     repetitions: int
     seed: int
     """Of the first repetition; the others follow."""
-    points: Sequence[Point]
-    """In the order in which they were asked for."""
+    outcomes: Sequence[Point | Impossible]
+    """In the order in which they were asked for; at least one is a `Point`."""
+    beside: Settings = field(default_factory=Settings)
+    """Options that were given to all."""
+
+    @property
+    def points(self) -> list[Point]:
+        """Those that could be made."""
+        return [each for each in self.outcomes if isinstance(each, Point)]
+
+    @property
+    def impossible(self) -> list[Impossible]:
+        """Those that could not."""
+        return [each for each in self.outcomes if isinstance(each, Impossible)]
 
     @property
     def best(self) -> Point | None:
@@ -76,7 +102,7 @@ def settings_of(texts: Sequence[str]) -> list[Setting]:
     """`sampling:5,10` as settings.
 
     Raises:
-        InvalidInput: another technique, one without a parameter, or what is no list of numbers.
+        InvalidInput: another technique, or what is no list of numbers.
     """
     found = []
     for text in texts:
@@ -86,8 +112,6 @@ def settings_of(texts: Sequence[str]) -> list[Setting]:
             raise InvalidInput(
                 f"--sweep {text}: there is no technique {name}; {', '.join(TECHNIQUES)} are there"
             )
-        if TECHNIQUES[name].parameter is None:
-            raise InvalidInput(f"--sweep {text}: {name} cannot be made here, so there is nothing to vary")
         try:
             numbers = [float(value) for value in values.split(",") if value.strip()]
         except ValueError as error:
@@ -104,46 +128,66 @@ def sweep(
     repetitions: int = 1,
     seed: int = 0,
     progress: Progress | None = None,
+    beside: Settings | None = None,
 ) -> Sweep:
     """Make each setting's releases and measure them.
 
     Args:
         subject: The table, and what is known and wanted of it.
         settings: What to compare.
-        repetitions: Releases of each, with seeds that follow each other.
+        repetitions: Releases of each, with seeds that follow each other; one where a seed does not matter.
         seed: Of the first.
         progress: Told how many releases were measured, of how many.
+        beside: Options of techniques that have them.
 
     Raises:
-        InvalidInput: a table or a parameter that cannot be used.
+        InvalidInput: a table that cannot be used, an option that no technique here has, or no setting that
+            can be made.
     """
     tell = progress or silent
-    total = len(settings) * repetitions
-    points = []
-    for place, setting in enumerate(settings):
+    given = beside or Settings()
+    for name in given.given:
+        if not any(name in each.technique.options for each in settings):
+            raise InvalidInput(f"none of the techniques compared has {option(name)}")
+    total, done = len(settings) * repetitions, 0
+    outcomes: list[Point | Impossible] = []
+    for setting in settings:
         found = []
-        for repetition in range(repetitions):
-            tell(place * repetitions + repetition, total)
-            found.append(_measured(subject, setting, seed + repetition))
-        points.append(_point(setting, found))
+        try:
+            for repetition in range(repetitions if setting.technique.drawn else 1):
+                tell(done + repetition, total)
+                found.append(_measured(subject, setting, seed + repetition, given))
+            outcomes.append(_point(setting, found))
+        except InvalidInput as error:
+            outcomes.append(Impossible(setting, str(error)))
+        done += repetitions
     tell(total, total)
-    return Sweep(subject, repetitions, seed, points)
+    swept = Sweep(subject, repetitions, seed, outcomes, given)
+    if not swept.points and outcomes:
+        first = swept.impossible[0]
+        raise InvalidInput(f"{first.setting.technique.name}, {first.setting.label}: {first.reason}")
+    return swept
 
 
 _Found = tuple[Summary, float, Utility]
 
 
-def _measured(subject: Subject, setting: Setting, seed: int) -> _Found:
-    technique = setting.technique
-    chosen = technique.settings(subject, setting.value)
-    try:
-        release = release_of(subject, technique, chosen, None, seed)
-        summary = Summary.of(judged(release.beliefs(subject.known), subject.limit))
-        anybody = anybody_of(release, subject)
-        comparisons = [release.comparison(by) for by in subject.public or (None,)]
-    except InvalidInput as error:
-        raise InvalidInput(f"{technique.name}, {setting.label}: {error}") from error
-    return summary, anybody, utility(comparisons, subject.domain)
+def made(subject: Subject, setting: Setting, seed: int, beside: Settings) -> Release:
+    """A setting's release.
+
+    Raises:
+        InvalidInput: it cannot be made.
+    """
+    chosen = setting.technique.settings(subject, setting.value, beside)
+    return release_of(subject, setting.technique, chosen, None, seed)
+
+
+def _measured(subject: Subject, setting: Setting, seed: int, beside: Settings) -> _Found:
+    release = made(subject, setting, seed, beside)
+    figures = release.figures(subject.known)
+    summary = Summary.of(judged(release.beliefs(subject.known), subject.limit, figures))
+    comparisons = [release.comparison(by) for by in subject.public or (None,)]
+    return summary, anybody_of(release, subject), utility(comparisons, subject.domain)
 
 
 def _point(setting: Setting, found: Sequence[_Found]) -> Point:
@@ -156,6 +200,12 @@ def _point(setting: Setting, found: Sequence[_Found]) -> Point:
         mean_entropy=float(np.mean([each.mean_entropy for each in summaries])),
         beyond_share=float(np.mean([each.beyond_records / each.records for each in summaries])),
         keeps=not any(each.beyond_records for each in summaries),
+        privacy_loss=max(each.privacy_loss for each in summaries),
+        figures={
+            name: max(each.figures[name] for each in summaries)
+            for name in FIGURES
+            if all(name in each.figures for each in summaries)
+        },
         utility=Utility(
             float(np.mean([each.distance for each in utilities])),
             float(np.mean([each.query_error for each in utilities])),

@@ -6,6 +6,7 @@ do. Tables are read as they are: whether they can be used is said by those who m
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,14 +54,20 @@ def read(source: Path, table: str | None, policy_table: str | None) -> Read:
     return _table(source, name)
 
 
-def read_release(source: Path, release: str) -> Read:
+def read_release(source: Path, release: str, original: pd.DataFrame | None) -> Read:
     """The release: a table of the same database as the original if it has one of that name, else a file.
+
+    In a CSV file, columns that are words in the original are words, also where they look like numbers; not so
+    without an original (noise releases the numbers of words).
 
     Raises:
         DatabaseError: neither is there, or it cannot be read.
     """
     if Path(release).is_file():
-        return _file(Path(release))
+        if original is None:
+            return _file(Path(release))
+        words = {folded(str(name)) for name in original.columns if _is_words(original[name])}
+        return _file(Path(release), words)
     if is_database(source):
         return _table(source, release)
     raise DatabaseError(f"{release}: no such file")
@@ -79,12 +86,25 @@ def is_database(path: Path) -> bool:
         raise DatabaseError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def _file(path: Path) -> Read:
+def _file(path: Path, words: Set[str] = frozenset()) -> Read:
     if is_database(path):
         raise DatabaseError(f"{path} is a database: name one of its tables, not the file")
     with duckdb.connect(":memory:") as connection:
         literal = str(path).replace("'", "''")
-        return Read(path.name, _select(connection, f"'{literal}'", str(path)))
+        table = _select(connection, f"'{literal}'", str(path))
+        taken = [str(name) for name in table.columns if folded(str(name)) in words]
+        if path.suffix.lower() == ".csv" and any(not _is_words(table[name]) for name in taken):
+            types = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in taken)
+            table = _select(connection, f"read_csv('{literal}', types = {{{types}}})", str(path))
+        return Read(path.name, table)
+
+
+def _is_words(column: pd.Series) -> bool:
+    return column.dtype.kind == "O" or str(column.dtype).startswith(("str", "category"))
+
+
+def _text(name: str) -> str:
+    return "'" + name.replace("'", "''") + "'"
 
 
 def _table(path: Path, name: str) -> Read:

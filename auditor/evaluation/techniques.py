@@ -1,31 +1,34 @@
-"""The techniques that can be evaluated: how a release is made or taken, believed and used.
+"""The techniques that can be evaluated: how a release is made or taken, and what that needs.
 
-Promise: a release answers two questions in the same form, whatever made it: what somebody believes who knows
-some columns of the target (`beliefs`), and what a user takes a two-way table to be (`comparison`). The
-mathematics is `cae_sql.releases`'; here is only which of its functions is meant, and what they need.
+Promise: one table, `TECHNIQUES`; what belongs to no technique, or to another, is one error that names it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
+from auditor.evaluation.releases import (
+    Generalised,
+    Grouped,
+    Noisy,
+    QuerySets,
+    Randomised,
+    Release,
+    Sample,
+    Tabulated,
+    domains_of,
+)
 from auditor.evaluation.subject import Subject
 from cae_sql.errors import InvalidInput
-from cae_sql.releases import estimates
 from cae_sql.releases.anatomy import anatomise
-from cae_sql.releases.beliefs import Beliefs, Ints
+from cae_sql.releases.by_group import histograms_by_group, parameters_by_group, sums_by_group
 from cae_sql.releases.distortion import randomise
-from cae_sql.releases.estimates import Comparison
-from cae_sql.releases.generalisation import generalised_beliefs
-from cae_sql.releases.groups import grouped_beliefs
 from cae_sql.releases.matching import check_table, classes_of
-from cae_sql.releases.noise import add_noise, perturbed_beliefs
-from cae_sql.releases.response import randomised_beliefs
-from cae_sql.releases.restriction import restricted_beliefs
-from cae_sql.releases.sampling import draw_sample, sampled_beliefs
+from cae_sql.releases.mondrian import equivalence_classes, generalise
+from cae_sql.releases.noise import add_noise
+from cae_sql.releases.sampling import draw_sample
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +49,17 @@ class Settings:
     ell: int | None = None
     """Least number of different values in a group."""
     group: str | None = None
-    """The column of both tables that says in which group a record is."""
+    """The column that says in which group a record is."""
+    k: int | None = None
+    """Least number of records that coarse values do not tell apart."""
+    by: tuple[str, ...] | None = None
+    """Public columns by whose values statistics are grouped; none: one group."""
+    least: int | None = None
+    """Groups of fewer records are withheld."""
+    draws: int | None = None
+    """Synthetic records for which responsible release is judged."""
+    confidence: float | None = None
+    """The same."""
 
     @property
     def given(self) -> dict[str, object]:
@@ -54,140 +67,107 @@ class Settings:
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         return {name: value for name, value in values.items() if value is not None and value != {}}
 
-
-class Release(Protocol):
-    """Something that was, or could be, published."""
-
-    def beliefs(self, known: Sequence[str]) -> Beliefs:
-        """What somebody believes who knows these columns of the target."""
-
-    def comparison(self, by: str | None) -> Comparison:
-        """The table of a public column and the confidential one, and what a user takes it to be."""
+    def beside(self, technique: Technique) -> dict[str, object]:
+        """Those given that are options of a technique, but not what a sweep varies."""
+        return {name: value for name, value in self.given.items() if name in technique.options}
 
 
-@dataclass(frozen=True, eq=False)
-class Sample:
-    """A simple random sample."""
-
-    subject: Subject
-    table: pd.DataFrame
-
-    def beliefs(self, known: Sequence[str]) -> Beliefs:
-        """By `sampled`."""
-        s = self.subject
-        return sampled_beliefs(s.table, self.table, s.column, known, s.domain)
-
-    def comparison(self, by: str | None) -> Comparison:
-        """Its own proportions."""
-        s = self.subject
-        return estimates.of_sample(s.table, self.table, s.column, by, s.domain)
+Make = Callable[[Subject, Settings, int], Release]
+Read = Callable[[Subject, "pd.DataFrame", Settings], Release]
 
 
-@dataclass(frozen=True, eq=False)
-class Noisy:
-    """A table with noise on every attribute."""
+@dataclass(frozen=True)
+class Technique:
+    """A technique, and what it needs."""
 
-    subject: Subject
-    table: pd.DataFrame
-    noise: float
+    name: str
+    parameter: str
+    """The member of `Settings` that a sweep varies."""
+    unit: str
+    """Of it, for people; "{}" is the number."""
+    make: Make
+    """A release from a seed."""
+    read: Read | None
+    """A release from a table; None: it is none."""
+    to_read: tuple[str, ...] = ()
+    """Members of `Settings` without which a release cannot be judged."""
+    options: tuple[str, ...] = ()
+    """Members that may be given, and have a default."""
+    drawn: bool = True
+    """Whether a seed matters."""
 
-    def beliefs(self, known: Sequence[str]) -> Beliefs:
-        """By `perturbed`."""
-        s = self.subject
-        return perturbed_beliefs(s.table, self.table, s.column, known, s.domain, self.noise)
+    @property
+    def to_make(self) -> tuple[str, ...]:
+        """Members without which a release cannot be made."""
+        return () if self.parameter in self.options else (self.parameter,)
 
-    def comparison(self, by: str | None) -> Comparison:
-        """Its values as they are."""
-        s = self.subject
-        return estimates.of_noise(s.table, self.table, s.column, by, s.domain)
+    def label(self, value: float) -> str:
+        """A parameter as people say it."""
+        return self.unit.format(f"{value:g}")
 
+    def settings(self, subject: Subject, value: float, beside: Settings | None = None) -> Settings:
+        """The parameter of a sweep, with the options that were given beside it.
 
-@dataclass(frozen=True, eq=False)
-class QuerySets:
-    """Sums over overlapping query sets of one size."""
-
-    subject: Subject
-    size: int
-    seed: int
-
-    def beliefs(self, known: Sequence[str]) -> Beliefs:
-        """By `restricted`."""
-        s = self.subject
-        return restricted_beliefs(s.table, s.column, known, s.domain, self.size, self.seed)
-
-    def comparison(self, by: str | None) -> Comparison:
-        """Records spread over what the sums leave of each, with the right total."""
-        s = self.subject
-        return estimates.of_answers(s.table, s.column, by, s.domain, self.size, self.seed)
-
-
-@dataclass(frozen=True, eq=False)
-class Randomised:
-    """Randomised response."""
-
-    subject: Subject
-    table: pd.DataFrame
-    probabilities: Mapping[str, float]
-
-    @cached_property
-    def domains(self) -> dict[str, list[object]]:
-        """Of the columns that have a probability: of public ones the values that occur."""
-        return _domains(self.subject, self.probabilities)
-
-    def beliefs(self, known: Sequence[str]) -> Beliefs:
-        """By `randomised`."""
-        s = self.subject
-        domains = {name: values for name, values in self.domains.items() if name in known}
-        used = {name: p for name, p in self.probabilities.items() if name in (*known, s.column)}
-        return randomised_beliefs(s.table, self.table, s.column, known, s.domain, used, domains)
-
-    def comparison(self, by: str | None) -> Comparison:
-        """The reconstruction."""
-        s = self.subject
-        return estimates.of_randomised(s.table, self.table, s.column, by, s.domain, self.probabilities)
+        Raises:
+            InvalidInput: a number that should be whole.
+        """
+        if self.parameter == "probability":
+            return Settings(probability={subject.column: value})
+        chosen: dict[str, object] = {} if beside is None else beside.beside(self)
+        chosen[self.parameter] = value
+        if self.parameter in _WHOLE:
+            if not float(value).is_integer():
+                raise InvalidInput(f"{self.name}: {value:g} must be a whole number")
+            chosen[self.parameter] = int(value)
+        return Settings(**chosen)  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True, eq=False)
-class Generalised:
-    """Quasi-identifiers made coarser, or groups."""
-
-    subject: Subject
-    table: pd.DataFrame
-    group: str | None
-
-    def beliefs(self, known: Sequence[str]) -> Beliefs:
-        """By `generalised`."""
-        s = self.subject
-        return generalised_beliefs(s.table, self.table, s.column, known, s.domain, group=self.group)
-
-    def comparison(self, by: str | None) -> Comparison:
-        """Records spread as their classes are."""
-        known = [] if by is None else [by]
-        return estimates.of_beliefs(self.subject.table, self.beliefs(known), self.subject.column)
+_WHOLE = ("query_set_size", "ell", "k", "least")
 
 
-@dataclass(frozen=True, eq=False)
-class Grouped:
-    """Groups that were made here."""
+def release_of(
+    subject: Subject, technique: Technique, settings: Settings, released: pd.DataFrame | None, seed: int
+) -> Release:
+    """The release that is given, or one that is made.
 
-    subject: Subject
-    group: Ints
-    """(n,) of each record, 0 … g − 1."""
+    Raises:
+        InvalidInput: a parameter that is missing, or belongs to another technique; a technique that is no
+            table; tables that cannot be used.
+    """
+    known = {technique.parameter, *technique.to_read, *technique.options}
+    foreign = [name for name in settings.given if name not in known]
+    if foreign:
+        raise InvalidInput(f"{technique.name} has no {option(foreign[0])}")
+    if released is not None:
+        if technique.read is None:
+            raise InvalidInput(
+                f"{technique.name} publishes statistics of the original, and not a table of persons: leave "
+                f"--release out{''.join(f' and give {option(name)}' for name in technique.to_make)}"
+            )
+        idle = [name for name in settings.given if name not in technique.to_read]
+        if idle:
+            raise InvalidInput(
+                f"{option(idle[0])} says how a release is made, and one is given: leave one of the two out"
+            )
+    elif "group" in settings.given:
+        raise InvalidInput("--group says which column of a release holds its groups: give --release too")
+    for name in technique.to_make if released is None else technique.to_read:
+        if name not in settings.given:
+            raise InvalidInput(f"{technique.name} needs {option(name)}")
+    check_table(subject.table, [subject.column, *subject.public], "the original")
+    if released is not None:
+        assert technique.read is not None
+        return technique.read(subject, subject.like(released), settings)
+    return technique.make(subject, settings, seed)
 
-    def beliefs(self, known: Sequence[str]) -> Beliefs:
-        """By `grouped_beliefs`: the figures of `generalised`, sooner."""
-        s = self.subject
-        return grouped_beliefs(s.table, self.group, s.column, known, s.domain)
 
-    def comparison(self, by: str | None) -> Comparison:
-        """Records spread as their groups are."""
-        known = [] if by is None else [by]
-        return estimates.of_beliefs(self.subject.table, self.beliefs(known), self.subject.column)
+def option(name: str) -> str:
+    """A member of `Settings` as the command line calls it."""
+    return f"--{name.replace('_', '-')}"
 
 
 def _make_sample(subject: Subject, settings: Settings, seed: int) -> Release:
     assert settings.percent is not None
-    check_table(subject.table, [subject.column, *subject.public], "the original")
     return Sample(subject, draw_sample(subject.published, settings.percent, seed))
 
 
@@ -203,18 +183,55 @@ def _make_answers(subject: Subject, settings: Settings, seed: int) -> Release:
 
 
 def _make_randomised(subject: Subject, settings: Settings, seed: int) -> Release:
-    check_table(subject.table, [subject.column, *subject.public], "the original")
-    domains = _domains(subject, settings.probability)
-    return Randomised(
-        subject, randomise(subject.published, settings.probability, domains, seed), settings.probability
-    )
+    domains = domains_of(subject, list(settings.probability))
+    made = randomise(subject.published, settings.probability, domains, seed)
+    return Randomised(subject, made, settings.probability)
+
+
+def _make_generalised(subject: Subject, settings: Settings, seed: int) -> Release:
+    del seed
+    assert settings.k is not None
+    group = equivalence_classes(subject.table, subject.public, settings.k)
+    coarse = generalise(subject.table, subject.column, subject.public, settings.k)
+    return Grouped(subject, group, coarse)
 
 
 def _make_anatomy(subject: Subject, settings: Settings, seed: int) -> Release:
     assert settings.ell is not None
-    check_table(subject.table, [subject.column, *subject.public], "the original")
     group = anatomise(subject.published, subject.column, settings.ell, seed)
-    return Grouped(subject, group.to_numpy())
+    return Grouped(subject, group.to_numpy(), seed=seed)
+
+
+def _make_sums(subject: Subject, settings: Settings, seed: int) -> Release:
+    del seed
+    by, least = _by(subject, settings), 1 if settings.least is None else settings.least
+    return Tabulated(subject, sums_by_group(subject.table, subject.column, by, subject.domain, least))
+
+
+def _make_histogram(subject: Subject, settings: Settings, seed: int) -> Release:
+    del seed
+    found = histograms_by_group(
+        subject.table, subject.column, _by(subject, settings), subject.domain,
+        1 if settings.least is None else settings.least, settings.draws, _confidence(settings),
+    )  # fmt: skip
+    return Tabulated(subject, found)
+
+
+def _make_parameters(subject: Subject, settings: Settings, seed: int) -> Release:
+    del seed
+    found = parameters_by_group(
+        subject.table, subject.column, _by(subject, settings), subject.domain,
+        3 if settings.least is None else settings.least, settings.draws, _confidence(settings),
+    )  # fmt: skip
+    return Tabulated(subject, found)
+
+
+def _by(subject: Subject, settings: Settings) -> tuple[str, ...]:
+    return tuple(subject.public_column(name, "--by") for name in settings.by or ())
+
+
+def _confidence(settings: Settings) -> float:
+    return 0.95 if settings.confidence is None else settings.confidence
 
 
 def _read_sample(subject: Subject, table: pd.DataFrame, settings: Settings) -> Release:
@@ -237,45 +254,29 @@ def _read_generalised(subject: Subject, table: pd.DataFrame, settings: Settings)
 
 
 def _read_groups(subject: Subject, table: pd.DataFrame, settings: Settings) -> Release:
-    return Generalised(subject, table, settings.group)
+    """Groups that the original has too; or one table with groups and public columns, values permuted within
+    each group, as is written here."""
+    group, s = settings.group, subject
+    assert group is not None
+    if group in s.table.columns or not set(s.public) <= set(table.columns):
+        return Generalised(subject, table, group)
+    check_table(table, [s.column, *s.public, group], "the release")
+    there, here = classes_of(s.table, s.public), classes_of(table, s.public)
+    if (
+        len(table) != len(s.table)
+        or not there.values.equals(here.values)
+        or (there.members != here.members).any()
+    ):
+        raise InvalidInput(
+            f"the release has other records than the original: {', '.join(s.public)} must be the same in both"
+        )
+    if sorted(s.table[s.column].tolist()) != sorted(table[s.column].tolist()):
+        raise InvalidInput(f"the release has other values of {s.column} than the original")
+    return Grouped(subject.of(table), classes_of(table, [group]).labels)
 
 
-@dataclass(frozen=True)
-class Technique:
-    """A technique, and what it needs."""
-
-    name: str
-    parameter: str | None
-    """The member of `Settings` that a sweep varies."""
-    unit: str
-    """Of it, for people; "{}" is the number."""
-    make: Callable[[Subject, Settings, int], Release] | None
-    """A release from a seed; None: it cannot be made here."""
-    read: Callable[[Subject, pd.DataFrame, Settings], Release] | None
-    """A release from a table; None: it is none."""
-    to_read: tuple[str, ...] = ()
-    """Members of `Settings` without which a release cannot be judged."""
-
-    def label(self, value: float) -> str:
-        """A parameter as people say it."""
-        return self.unit.format(f"{value:g}")
-
-    def settings(self, subject: Subject, value: float) -> Settings:
-        """The parameter of a sweep, as settings.
-
-        Raises:
-            InvalidInput: a technique without a parameter, or a number that should be whole.
-        """
-        if self.parameter is None:
-            raise InvalidInput(f"{self.name} has no parameter to sweep over: give a release of it")
-        if self.parameter == "probability":
-            return Settings(probability={subject.column: value})
-        if self.parameter in ("query_set_size", "ell"):
-            if not float(value).is_integer():
-                raise InvalidInput(f"{self.name}: {value:g} must be a whole number")
-            return Settings(**{self.parameter: int(value)})  # type: ignore[arg-type]
-        return Settings(**{self.parameter: value})  # type: ignore[arg-type]
-
+_STATISTICS = ("by", "least")
+_SYNTHETIC = (*_STATISTICS, "draws", "confidence")
 
 TECHNIQUES: Mapping[str, Technique] = {
     each.name: each
@@ -283,28 +284,14 @@ TECHNIQUES: Mapping[str, Technique] = {
         Technique("sampling", "percent", "{} %", _make_sample, _read_sample),
         Technique("noise", "noise", "{} %", _make_noise, _read_noise, ("noise",)),
         Technique("query-restriction", "query_set_size", "Q = {}", _make_answers, None),
-        Technique("generalisation", None, "{}", None, _read_generalised),
+        Technique("generalisation", "k", "k = {}", _make_generalised, _read_generalised, drawn=False),
         Technique("anatomy", "ell", "l = {}", _make_anatomy, _read_groups, ("group",)),
         Technique(
-            "randomised-response",
-            "probability",
-            "p = {}",
-            _make_randomised,
-            _read_randomised,
+            "randomised-response", "probability", "p = {}", _make_randomised, _read_randomised,
             ("probability",),
         ),
+        Technique("sums", "least", "n >= {}", _make_sums, None, options=_STATISTICS, drawn=False),
+        Technique("histogram", "least", "n >= {}", _make_histogram, None, options=_SYNTHETIC, drawn=False),
+        Technique("parameters", "least", "n >= {}", _make_parameters, None, options=_SYNTHETIC, drawn=False),
     )
-}
-
-
-def _domains(subject: Subject, probabilities: Mapping[str, float]) -> dict[str, list[object]]:
-    found: dict[str, list[object]] = {}
-    for name in probabilities:
-        if name == subject.column:
-            found[name] = subject.domain.values.tolist()
-        elif name in subject.public:
-            found[name] = classes_of(subject.table, [name]).values[name].tolist()
-        else:
-            there = ", ".join([subject.column, *subject.public])
-            raise InvalidInput(f"a probability is given for {name}, which is not released; there are {there}")
-    return found
+}  # fmt: skip

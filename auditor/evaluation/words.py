@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from auditor.evaluation.evaluate import Evaluation
+from auditor.evaluation.releases import FIGURES
 from auditor.evaluation.subject import Subject
-from auditor.evaluation.sweep import Point, Sweep
+from auditor.evaluation.sweep import Impossible, Point, Sweep
 from auditor.policy_numbers import written
 from auditor.report.figures import counted, number, percent
 from cae_sql.domain import exact
@@ -70,6 +71,8 @@ def parameters(found: Evaluation) -> str:
             parts += [f"probability of keeping {column} {p:g}" for column, p in value.items()]
         else:
             shown = f"{value:g}" if isinstance(value, int | float) else str(value)
+            if isinstance(value, tuple):
+                shown = listed(value)
             parts.append(f"{name.replace('_', ' ')} {shown}")
     return ", ".join(parts)
 
@@ -78,7 +81,8 @@ def origin(found: Evaluation) -> str:
     """Whether the release was made here or given."""
     table = f"of {found.subject.column} in {found.subject.name}"
     if found.source is None:
-        return f"Made here: a release {table} by {parameters(found)}, seed {found.seed}."
+        seed = f", seed {found.seed}" if found.technique.drawn else ""
+        return f"Made here: a release {table} by {parameters(found)}{seed}."
     return f"Given: {found.source}, taken as a release {table} by {parameters(found)}."
 
 
@@ -98,6 +102,20 @@ def verdict(found: Evaluation) -> str:
     return f"{beyond} {verb} beyond the limit ({limit}), against {who}. {worst}"
 
 
+def companions(found: Evaluation) -> str:
+    """What the companion papers' measures come to; empty where the release has none."""
+    parts = [
+        f"{name} is at most {number(figure)}: {FIGURES[name]}"
+        for name, figure in found.summary.figures.items()
+    ]
+    return "; ".join(parts) + "." if parts else ""
+
+
+def impossible(each: Impossible) -> str:
+    """A setting that cannot be made, and why."""
+    return f"{each.setting.technique.name} ({each.setting.label}) is impossible: {each.reason}."
+
+
 def choice(found: Sweep) -> str:
     """What a sweep comes to."""
     limit, best = found.subject.limit, found.best
@@ -109,7 +127,7 @@ def choice(found: Sweep) -> str:
     kept = sum(point.keeps for point in found.points)
     verb = "keeps" if kept == 1 else "keep"
     return (
-        f"{kept} of {counted(len(found.points), 'setting')} {verb} the limit ({limit_words(limit)}) for "
+        f"{kept} of {counted(len(found.outcomes), 'setting')} {verb} the limit ({limit_words(limit)}) for "
         f"every record, against {who}. Of these {named(best)} is nearest to the original: its users have "
         f"{number(100 * best.utility.distance)} % of the records in the wrong place."
     )

@@ -4,10 +4,10 @@ Who is in which group is public, and how many they are. What is believed of a re
 
 - `sums_by_group`, which also means, since sizes are known: all tables that have the group's sum are equally
   likely, as before its release all tables were. Its bits less than log2 |D| are paper 003's privacy loss;
-- `histograms_by_group`: the shares of the group's values. `responsible_risk` is paper 002's for a release of
+- `histograms_by_group`: the shares of the group's values. `histogram_risk` is paper 002's for a release of
   draws from it;
 - `parameters_by_group`, mean and variance: a normal distribution with these, on the values of the domain.
-  `mean_risk` is paper 002's ComputeRisk1, `parameter_risk` (per cent) its ComputeRisk2.
+  `compute_risk_1` and `compute_risk_2` (per cent) are paper 002's.
 
 Groups of fewer records than wanted are withheld: nothing is believed of their records but the domain.
 
@@ -147,7 +147,7 @@ def histograms_by_group(
     believed, released = _told(groups, places, domain, least, told)
     return GroupStatistics(
         groups, believed, released, _histograms(groups, released, believed, column, domain),
-        {"responsible_risk": risk},
+        {"histogram_risk": risk},
     )  # fmt: skip
 
 
@@ -162,14 +162,14 @@ def parameters_by_group(
 ) -> GroupStatistics:
     """Means and standard deviations; arguments and errors as `histograms_by_group`.
 
-    Without one of two records there is no variance: groups of fewer than three have no `mean_risk` and no
-    `parameter_risk`, and groups of one are withheld, having no variance themselves.
+    Without one of two records there is no variance: groups of fewer than three have no `compute_risk_1`
+    and no `compute_risk_2`, and groups of one are withheld, having no variance themselves.
     """
     from cae_sql.releases.responsible import LEAST_CONFIDENCE
 
     groups, places = _grouped(original, column, by, domain, least)
     _check_synthetic(draws, confidence, LEAST_CONFIDENCE)
-    figures = {name: np.full(groups.count, np.nan) for name in ("mean_risk", "parameter_risk")}
+    figures = {name: np.full(groups.count, np.nan) for name in ("compute_risk_1", "compute_risk_2")}
     mean, deviation = np.full(groups.count, np.nan), np.full(groups.count, np.nan)
 
     def told(group: int, of: Ints) -> Floats:
@@ -220,9 +220,9 @@ def _responsible(values: Floats, draws: int, confidence: float) -> dict[str, flo
     found = {}
     if values.size >= 3:
         if np.ptp(values) > 0:
-            found["mean_risk"] = mean_risk(values, confidence, draws).risk
+            found["compute_risk_1"] = mean_risk(values, confidence, draws).risk
         if values.any():
-            found["parameter_risk"] = parameter_risk(values)
+            found["compute_risk_2"] = parameter_risk(values)
     return found
 
 

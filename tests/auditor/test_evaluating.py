@@ -2,91 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import doctest
-import io
 import json
 from pathlib import Path
 
 import duckdb
-import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from auditor.cli import main
 from auditor.cli.app import app
 from auditor.evaluation import words
-from auditor.evaluation.json_form import schema
-from cae_sql import Domain, releases
+from cae_sql import releases
 from cae_sql.risk import risk_of
+from tests.auditor.evaluating import POLICY, SALARY, complaint, folder, frame, run, staff, told
 
-POLICY = """\
-[protect]
-table = "staff"
-column = "salary"
-minimum = 10
-maximum = 100
-step = 10
-public = ["sex", "age"]
-[limit]
-risk = 0.5
-[intruder]
-knows = ["sex"]
-"""
-SALARY = Domain(10, 100, 10)
-
-
-@pytest.fixture
-def staff() -> pd.DataFrame:
-    rng = np.random.default_rng(5)
-    columns = {"id": np.arange(60), "sex": rng.choice(["f", "m"], 60), "age": rng.integers(30, 56, 60)}
-    return pd.DataFrame(columns | {"salary": rng.choice([20, 30, 50, 90], 60)})
-
-
-@pytest.fixture
-def folder(tmp_path: Path, staff: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the table as a file and in a database, and a policy."""
-    staff.to_csv(tmp_path / "staff.csv", index=False)
-    with duckdb.connect(str(tmp_path / "staff.duckdb")) as connection:
-        connection.execute("CREATE TABLE staff AS SELECT * FROM staff")
-    (tmp_path / "policy.toml").write_text(POLICY)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def run(*arguments: object) -> tuple[int, str, str]:
-    """Through the whole program, so that errors are what a person sees."""
-    status = 0
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            main(["evaluate", *(str(argument) for argument in arguments)])
-        except SystemExit as left:
-            status = left.code if isinstance(left.code, int) else 0 if left.code is None else 1
-    return status, out.getvalue(), err.getvalue()
-
-
-def told(*arguments: object) -> dict[str, object]:
-    """The JSON object, which fits its schema."""
-    _, out, err = run(*arguments, "-p", "policy.toml", "--format", "json")
-    assert err == ""
-    found = json.loads(out)
-    jsonschema.validate(found, schema(), jsonschema.Draft202012Validator)
-    return found
-
-
-def complaint(*arguments: object) -> str:
-    """The one line of an error."""
-    status, out, err = run(*arguments)
-    assert (status, out) == (2, ""), err
-    return err
-
-
-def frame(found: dict[str, object]) -> pd.DataFrame:
-    return pd.DataFrame(found["rows"], columns=found["columns"])
-
+__all__ = ["folder", "staff"]
 
 # One release
 
@@ -104,6 +36,7 @@ def test_a_release_that_is_given_has_the_figures_of_the_library_worst_first(fold
         assert both[name].tolist() == pytest.approx(both[f"{name}_expected"].tolist(), abs=1e-12)
     assert found["release"] == {
         "technique": "sampling", "parameters": {}, "made": False, "source": "sample.csv", "seed": None,
+        "saved": None,
     }  # fmt: skip
     assert found["summary"]["beyond_records"] == int(expected.matches[expected.risk > 0.5].sum())
 
@@ -321,7 +254,14 @@ def test_a_person_in_no_class_of_a_coarser_table_is_one_clear_line(folder, staff
         (["staff.csv", "--sweep", "magic:1", "-p", "policy.toml"], "there is no technique magic"),
         (["staff.csv", "--sweep", "sampling", "-p", "policy.toml"], "write sampling:5,10,20"),
         (["staff.csv", "--sweep", "sampling:five", "-p", "policy.toml"], "write sampling:5,10,20"),
-        (["staff.csv", "--sweep", "generalisation:2", "-p", "policy.toml"], "cannot be made here"),
+        (["staff.csv", "--sweep", "generalisation:500", "-p", "policy.toml"],
+         "generalisation, k = 500: k is 500, but there are 60 records"),
+        (["staff.csv", "--sweep", "sampling:5", "--by", "sex", "-p", "policy.toml"],
+         "none of the techniques compared has --by"),
+        (["staff.csv", "--sweep", "sums:1", "--by", "salary", "-p", "policy.toml"],
+         "--by names 'salary', which is not public; there are sex, age"),
+        (["staff.csv", "--technique", "sampling", "--percent", "5", "--column", "salary", "--column", "age",
+          "-p", "policy.toml"], "several confidential columns are evaluated one a run"),
         (["staff.csv", "--sweep", "query-restriction:7", "-p", "policy.toml"],
          "query-restriction, Q = 7: query_set_size must be even"),
         (["staff.csv", "--sweep", "query-restriction:7.5", "-p", "policy.toml"], "must be a whole number"),
@@ -337,8 +277,13 @@ def test_a_person_in_no_class_of_a_coarser_table_is_one_clear_line(folder, staff
         (["staff.csv", "--technique", "sampling", "--percent", "5", "--release", "staff.csv", "-p",
           "policy.toml"], "--percent says how a release is made, and one is given"),
         (["staff.csv", "--technique", "query-restriction", "--release", "staff.csv", "-p", "policy.toml"],
-         "publishes answers, not a table"),
-        (["staff.csv", "--technique", "generalisation", "-p", "policy.toml"], "cannot be made here"),
+         "query-restriction publishes statistics of the original, and not a table of persons: leave "
+         "--release out and give --query-set-size"),
+        (["staff.csv", "--technique", "sums", "--release", "staff.csv", "-p", "policy.toml"],
+         "sums publishes statistics of the original, and not a table of persons: leave --release out"),
+        (["staff.csv", "--technique", "generalisation", "-p", "policy.toml"], "generalisation needs --k"),
+        (["staff.csv", "--technique", "sums", "--least", "0", "-p", "policy.toml"],
+         "least must be a whole number from 1, not 0"),
         (["staff.csv", "--technique", "anatomy", "--group", "sex", "-p", "policy.toml"],
          "give --release too"),
         (["staff.csv", "--technique", "sampling", "--make", "--release", "staff.csv", "-p", "policy.toml"],
@@ -480,7 +425,7 @@ def test_csv_has_all_classes_and_nothing_else(folder, staff):
     _, out, _ = run("staff.csv", "--technique", "sampling", "--percent", "50", "-p", "policy.toml",
                     "--known", "sex,age", "--format", "csv")  # fmt: skip
     lines = out.splitlines()
-    assert lines[0] == "sex,age,matches,initial_entropy,area,risk,beyond"
+    assert lines[0] == "sex,age,matches,initial_entropy,privacy_loss,area,risk,beyond"
     assert len(lines) == 1 + len(staff.groupby(["sex", "age"]))
 
 

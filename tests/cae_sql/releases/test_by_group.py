@@ -86,15 +86,15 @@ def test_parameters_are_believed_as_a_normal_distribution_on_the_domain():
     mean, deviation = table.pay.mean(), table.pay.std()
     density = np.exp(-(((DOMAIN.values - mean) / deviation) ** 2) / 2)
     assert made.told[0] == pytest.approx(density / density.sum())
-    assert made.figures["parameter_risk"][0] == pytest.approx(releases.parameter_risk(table.pay))
-    assert made.figures["mean_risk"][0] == pytest.approx(releases.mean_risk(table.pay, 0.95, 4).risk)
+    assert made.figures["compute_risk_2"][0] == pytest.approx(releases.parameter_risk(table.pay))
+    assert made.figures["compute_risk_1"][0] == pytest.approx(releases.mean_risk(table.pay, 0.95, 4).risk)
 
 
 def test_a_group_that_all_have_one_value_tells_it():
     table = pd.DataFrame({"pay": [20, 20, 20]})
     for maker in MAKERS[1:]:
         assert maker(table, "pay", [], DOMAIN).told[0].tolist() == [0, 1, 0, 0, 0]
-    assert np.isnan(parameters_by_group(table, "pay", [], DOMAIN).figures["mean_risk"]).all()
+    assert np.isnan(parameters_by_group(table, "pay", [], DOMAIN).figures["compute_risk_1"]).all()
     lowest = pd.DataFrame({"pay": [10, 10, 10]})
     assert sums_by_group(lowest, "pay", [], DOMAIN).told[0].tolist() == [1, 0, 0, 0, 0]
 
@@ -103,8 +103,8 @@ def test_the_worst_figure_of_a_class_is_that_of_a_group_it_is_in():
     table = pd.DataFrame({"sex": list("ffffmm"), "town": list("xxyyxy"), "pay": [10, 20, 20, 20, 50, 10]})
     made = histograms_by_group(table, "pay", ["sex"], DOMAIN, 3, draws=7, confidence=0.9)
     of_women = releases.histogram_risk([1, 3, 0, 0, 0], 7, 0.9).worst
-    assert made.worst(table, ["town"], "responsible_risk") == pytest.approx([of_women, of_women])
-    by_sex = made.worst(table, ["sex"], "responsible_risk")
+    assert made.worst(table, ["town"], "histogram_risk") == pytest.approx([of_women, of_women])
+    by_sex = made.worst(table, ["sex"], "histogram_risk")
     assert by_sex[0] == pytest.approx(of_women)
     assert np.isnan(by_sex[1])
 
