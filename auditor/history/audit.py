@@ -22,6 +22,7 @@ from auditor.database import Database, Limits
 from auditor.history import checkpoint as checkpoints
 from auditor.history.findings import ClassRisk, Finding, Findings, GateView, PartyFindings
 from auditor.history.gateview import view
+from auditor.history.learned import SECONDS as MODEL_SECONDS
 from auditor.history.outcome import Table, findings_of, for_party, party_findings
 from auditor.history.parties import EVERYONE, Party
 from auditor.history.replay import SECONDS, Replay
@@ -211,13 +212,13 @@ class _Audit:
         lacking = ""
         for party in replay.parties.distinct:
             party.finish(min(self._seconds, GRACE / 4) if partial else self._seconds)
-        there = replay.parties.all()
+        there, deadline = replay.parties.all(), time.monotonic() + MODEL_SECONDS
         for party in there:
             own, without = self._of(party, by_party, asked)
             if without and not lacking:
                 lacking = f"no certificate was found in time for {without} located records of {party.name}"
             gate = self._gate(gate_seconds, asked) if party.name == EVERYONE and gate_seconds > 0 else None
-            summary, risks = party_findings(party, self._tables, own, gate)
+            summary, risks = party_findings(party, self._tables, own, gate, deadline)
             found += own
             parties.append(summary)
             classes += risks

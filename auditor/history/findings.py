@@ -168,9 +168,15 @@ class PartyFindings:
     direct: int
     open: int
     risk: float
+    """Worst class: 1 − A/A_prior over what intervals leave, so of what is excluded."""
     widths: Sequence[tuple[float, int]]
     """(width of the interval that remains, records), ascending."""
     gate: GateView | None = None
+    tilted_risk: float | None = None
+    """What is learned: the greatest 1 − A/A_baseline of a record under the model `tilted` (`cae_sql.models`);
+    None where the system is too large, or time was over."""
+    exact_risk: float | None = None
+    """The same under `exact`; None where it cannot be counted, too."""
 
 
 @dataclass(frozen=True)

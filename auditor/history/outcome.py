@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from auditor.history.certificates import Prover, certificate, direct
 from auditor.history.differences import Differences
 from auditor.history.findings import Certificate, ClassRisk, Finding, GateView, PartyFindings
+from auditor.history.learned import learned
 from auditor.history.parties import Party, PartyColumn
 from auditor.history.risks import class_findings, in_column_units
 from cae_sql.errors import OutOfTime
@@ -77,9 +78,13 @@ def _finding(party: Party, part: PartyColumn, table: Table, record: int, prover:
 
 
 def party_findings(
-    party: Party, tables: Sequence[Table], found: Sequence[Finding], gate: GateView | None
+    party: Party,
+    tables: Sequence[Table],
+    found: Sequence[Finding],
+    gate: GateView | None,
+    deadline: float,
 ) -> tuple[PartyFindings, list[ClassRisk]]:
-    """How a party stands at the end."""
+    """How a party stands at the end; what it learned, as far as that is known before the deadline."""
     widths: Counter[float] = Counter()
     classes: list[ClassRisk] = []
     for part, table in zip(party.columns, tables, strict=True):
@@ -103,6 +108,8 @@ def party_findings(
             risk=max((each.risk for each in classes), default=0.0),
             widths=tuple(sorted(widths.items())),
             gate=gate,
+            tilted_risk=learned(party.columns, "tilted", deadline),
+            exact_risk=learned(party.columns, "exact", deadline),
         ),
         classes,
     )

@@ -1,0 +1,43 @@
+"""What a party has learned beyond what its answers exclude, under the candidate models.
+
+Promise: a figure is that of a model which was found or counted, never an estimate; where a system is too
+large, or time is over, there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from auditor.history.parties import PartyColumn
+from cae_sql.models.judging import ModelKnowledge, ModelStandard
+from cae_sql.models.marginals import Model
+
+SECONDS = 20.0
+"""For the models of all parties of an audit together."""
+MOST_CELLS = 1_000_000
+"""Atoms times answers of a system that is looked at."""
+
+
+def learned(columns: Sequence[PartyColumn], model: Model, deadline: float) -> float | None:
+    """The greatest risk of a record under a model, over all protected columns; None where one is not known.
+
+    Args:
+        columns: What the party knows of each.
+        model: "tilted" or "exact".
+        deadline: `time.monotonic()` after which nothing is worked out.
+    """
+    worst = 0.0
+    for part in columns:
+        standing, column = part.standing, part.column
+        if not standing.answers:
+            continue
+        if standing.known.count * len(standing.answers) > MOST_CELLS:
+            return None
+        system = column.new_system()
+        system.accept(standing.answers)
+        standard = ModelStandard(model, column.limits.limit, column.protect.domain)
+        risk = ModelKnowledge(system, standard).trial([]).judge((), deadline).risk
+        if risk is None:
+            return None
+        worst = max(worst, risk)
+    return worst
