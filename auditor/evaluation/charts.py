@@ -150,7 +150,9 @@ def _figure(
 
 def sweep_table(found: Sweep) -> Table:
     """All settings and all figures."""
-    columns = ["Setting", "Mean risk", "Highest risk", "Anybody’s risk", "Mean bits", "Bits lost"]
+    limited = found.subject.limit is not None
+    columns = ["Setting", *(["Limit kept", "Records beyond the limit"] if limited else [])]
+    columns += ["Mean risk", "Highest risk", "Anybody’s risk", "Mean bits", "Bits lost"]
     columns += ["Distance", "Error of sums", "Error of association"]
     more = [name for name in NAMED if any(name in point.figures for point in found.points)]
     columns += [NAMED[name] for name in more]
@@ -159,15 +161,31 @@ def sweep_table(found: Sweep) -> Table:
         used = point.utility
         figures = (point.mean_risk, point.worst_risk, point.anybody, point.mean_entropy, point.privacy_loss)
         losses = (used.distance, used.query_error, used.association_error)
-        name = f"{point.setting.technique.name}, {point.setting.label}"
-        row = [name, *(f"{value:.3f}" for value in (*figures, *losses))]
+        row = [_setting(point)]
+        row += ["yes" if point.keeps else "no", f"{100 * point.beyond_share:.1f} %"] if limited else []
+        row += [f"{value:.3f}" for value in (*figures, *losses)]
         row += [f"{point.figures[name]:.3f}" if name in point.figures else "–" for name in more]
-        if found.subject.limit is not None:
-            row += [f"{100 * point.beyond_share:.1f} %", "yes" if point.keeps else "no"]
         rows.append(row)
-    if found.subject.limit is not None:
-        columns += ["Records beyond the limit", "Limit kept"]
     return Table(columns, rows)
+
+
+def kept_table(found: Sweep) -> Table | None:
+    """The settings to choose from: those that keep the limit, nearest to the original first; None where there
+    is no limit or none keeps it."""
+    if found.best is None:
+        return None
+    kept = sorted((each for each in found.points if each.keeps), key=lambda each: each.utility.distance)
+    columns = ["Setting", "Distance", "Error of sums", "Error of association", "Mean risk", "Highest risk"]
+    rows: list[Sequence[str]] = []
+    for point in kept:
+        used = point.utility
+        figures = (used.distance, used.query_error, used.association_error, point.mean_risk, point.worst_risk)
+        rows.append([_setting(point), *(f"{value:.3f}" for value in figures)])
+    return Table(columns, rows)
+
+
+def _setting(point: Point) -> str:
+    return f"{point.setting.technique.name}, {point.setting.label}".replace(" ", "\u00a0")
 
 
 def _bars(rows: Sequence[tuple[str, int, int]], width: int) -> Drawing:

@@ -12,6 +12,7 @@ from auditor.evaluation import words
 from auditor.evaluation.charts import (
     class_name,
     curves_figure,
+    kept_table,
     numbers_figure,
     risk_figure,
     sweep_figures,
@@ -73,6 +74,7 @@ def _sweep(found: Sweep) -> str:
         impossible=[visible(words.impossible(each)) for each in found.impossible],
         figures=sweep_figures(found),
         table=sweep_table(found),
+        kept=kept_table(found),
     )
 
 
