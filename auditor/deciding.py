@@ -274,8 +274,10 @@ def _by_what_is_excluded(
     case, known = drawn.case, drawn.judged
     trial = case.trial()
     case.effort.regain()
-    known.update(trial.judge_together(list(drawn.answers), case.standard, deadline))
-    for values, worlds in drawn.answers.items():
+    spared = drawn.allowed - len(broken)
+    known.update(trial.judge_together(list(drawn.answers), case.standard, deadline, spared))
+    # what is known to fail first: too many of those, and nobody needs to look at the others
+    for values, worlds in sorted(drawn.answers.items(), key=lambda each: each[0] not in known):
         judgement = known.get(values)
         if judgement is None:
             judgement = known[values] = trial.judge(values, worlds, case.standard, deadline, case.effort)

@@ -64,6 +64,10 @@ class Trial:
         """Tables for single answers."""
         self._shown: dict[Hashable, dict[frozenset[tuple[int, ...]], _Shown]] = {}
         """By reading, what was shown of hypothetical answers: it need not be shown again."""
+        self._missed: set[tuple[int, ...]] = set()
+        """Fresh sums for which no table was found where several were judged together."""
+        self._spared = 0
+        """How many of those there may be before nothing further is looked for."""
 
     @property
     def current(self) -> bool:
@@ -90,9 +94,17 @@ class Trial:
         return found
 
     def judge_together(
-        self, answers: Sequence[tuple[int, ...]], standard: Standard, deadline: float
+        self, answers: Sequence[tuple[int, ...]], standard: Standard, deadline: float, spared: int = 0
     ) -> dict[tuple[int, ...], Judgement]:
-        """Judge many hypothetical answers at once; of those that are left out nothing was shown."""
+        """Judge many hypothetical answers at once; of those that are left out nothing was shown.
+
+        Args:
+            answers: Each one for every query, in units.
+            standard: What everybody must keep.
+            deadline: `time.monotonic()` after which nothing more is tried.
+            spared: How many may fail: where no table is found for more of them, the rest is not looked at.
+        """
+        self._spared = spared
         found: dict[tuple[int, ...], Judgement] = {}
         if not self.prospect.usable:
             return found
@@ -108,7 +120,27 @@ class Trial:
                 judgement = self._show(group, standard, deadline)
             if judgement is not None and judgement.safe:
                 found.update(dict.fromkeys(group, judgement))
+            elif self._search is None and self._missed:
+                found.update(self._judge_rest(group, standard, deadline))
+        self._spared = 0
         return found
+
+    def _judge_rest(
+        self, group: Sequence[tuple[int, ...]], standard: Standard, deadline: float
+    ) -> dict[tuple[int, ...], Judgement]:
+        """Where no table was found for some answers: they fail, and the rest is judged without them."""
+        missed = [values for values in group if self._fresh(values) in self._missed]
+        rest = [values for values in group if self._fresh(values) not in self._missed]
+        found = dict.fromkeys(missed, Judgement(False, -1))
+        if rest and len(missed) <= self._spared and time.monotonic() <= deadline:
+            judgement = self._show(rest, standard, deadline)
+            if judgement is not None and judgement.safe:
+                found.update(dict.fromkeys(rest, judgement))
+        return found
+
+    def _fresh(self, values: Sequence[int]) -> tuple[int, ...]:
+        """Of answers, those to the fresh sums."""
+        return tuple(values[place] for place in self.prospect.fresh)
 
     def _renewable(self, standard: Standard, deadline: float) -> bool:
         """Choose bases anew where that may help."""
@@ -185,6 +217,7 @@ class Trial:
         self.center.renewed()
         self._shown.clear()
         self._found.clear()
+        self._missed.clear()
         self.prospect = Prospect(self.center, self.queries)
 
     def _show(
@@ -237,7 +270,7 @@ class Trial:
             return None
         extremes = tuple((each.top, each.value, each.atoms.tobytes()) for each in boxes.extremes)
         name = extremes, boxes.low.tobytes(), boxes.high.tobytes(), standard
-        sums = [tuple(values[place] for place in prospect.fresh) for values in group]
+        sums = [self._fresh(values) for values in group]
         kept, these = self._shown.setdefault(name, {}), frozenset(sums)
         if these in kept and kept[these].done:
             return kept[these].judgement
@@ -298,12 +331,13 @@ class Trial:
         self, bounds: Bounds, sums: Sequence[tuple[int, ...]], name: Hashable, keep: bool, deadline: float
     ) -> Tables | None:
         each_one: list[Ints | None] = [self._found.get((name, each)) for each in sums]
+        spared = self._spared if len(sums) > 1 else 0
         lost: list[int] = []
-        """One that is not found is enough to give up."""
+        """Those that are not found: more than may be missing are enough to give up."""
 
         def work(first: int, last: int) -> None:
             for place in range(first, last):
-                if lost or time.monotonic() > deadline:
+                if len(lost) > spared or time.monotonic() > deadline:
                     return
                 if each_one[place] is None:
                     each_one[place] = self.prospect.table(bounds, sums[place])
@@ -314,6 +348,7 @@ class Trial:
         if keep:
             found = zip(sums, each_one, strict=True)
             self._found.update({(name, each): table for each, table in found if table is not None})
+            self._missed.update(sums[place] for place in lost)
         if len(tables) < len(sums):
             return None
         return Tables(np.minimum.reduce(tables), np.maximum.reduce(tables))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import time
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from hypothesis import strategies as st
 from cae_sql import AnsweredSystem
 from cae_sql.inference import shown
 from cae_sql.inference.center import Center
+from cae_sql.inference.exchange import Bounds
+from cae_sql.inference.prospect import Prospect
 from cae_sql.inference.shown import Shown, all_pairs, certified_runs
 from cae_sql.inference.trial import Standard
 
@@ -166,15 +169,43 @@ def test_answers_that_are_judged_together_are_safe_each_by_itself() -> None:
         center, need = told.center(len(told.queries) - 1), int(rng.integers(1, told.top + 1))
         value = told.values[-1]
         answers = [(value + by,) for by in rng.integers(-need, need + 1, 4).tolist()]
-        judged = told.trial(center, 1).judge_together(answers, Standard(need, None, 1), time.monotonic() + 20)
-        for answer, judgement in judged.items():
+        spared, until = int(rng.integers(0, 3)), time.monotonic() + 20
+        judged = told.trial(center, 1).judge_together(answers, Standard(need, None, 1), until, spared)
+        for answer in (each for each, judgement in judged.items() if judgement.safe):
             possible = Possible(told.size, told.top, told.queries, [*told.values[:-1], *answer])
-            assert judgement.safe
             i, j = one_of_each_atom(told, center, 2, rng).tolist()
             held = possible.end(j, int(rng.choice([-1, 1])), {})
             assert held is not None
             looked_at += 1
             assert i == j or possible.run(i, {j: held}, need, rng)
+
+
+@pytest.mark.parametrize(("lost", "spared"), [(0, 0), (1, 0), (1, 1), (2, 1), (2, 2), (4, 4)])
+def test_answers_for_which_no_table_is_found_fail_and_the_rest_is_judged_if_they_are_few(
+    monkeypatch: pytest.MonkeyPatch, lost: int, spared: int
+) -> None:
+    rng = np.random.default_rng(5)
+    told = Told(rng.integers(0, 101, 60), 100)
+    for first in (0, 10, 20, 30):
+        told.ask("sum", np.arange(first, first + 30))
+    trial = told.trial(told.center(3), 1)
+    answers = [(told.values[-1] + by,) for by in (0, 3, 5, 8)]
+    found = Prospect.table
+
+    def table(self: Prospect, bounds: Bounds, sums: Sequence[int], *rest: object) -> Ints | None:
+        return None if tuple(sums) in answers[:lost] else found(self, bounds, sums, *rest)
+
+    monkeypatch.setattr(Prospect, "table", table)
+    monkeypatch.setattr(Prospect, "between", lambda *_: None)
+    judged = trial.judge_together(answers, Standard(50, None, 1), time.monotonic() + 60, spared)
+    assert (
+        all(judged[each].safe for each in answers[lost:])
+        if lost <= spared
+        else not any(judgement.safe for judgement in judged.values())
+    )
+    failed = [each for each in answers if each in judged and not judged[each].safe]
+    assert set(failed) <= set(answers[:lost])
+    assert len(failed) >= min(lost, spared + 1)
 
 
 def test_every_value_of_a_certified_run_is_possible() -> None:
