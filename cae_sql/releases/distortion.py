@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 
 from cae_sql.errors import InvalidInput
 from cae_sql.measure.distribution import is_number
+from cae_sql.releases.arguments import checked_mapping, checked_values
 from cae_sql.releases.drawing import generator
 from cae_sql.releases.matching import check_table
 
@@ -117,12 +119,16 @@ class Distortion:
         Raises:
             InvalidInput: a probability for a column without a domain, or as `Attribute` and the class say.
         """
+        checked_mapping(probabilities, "probabilities", "{'salary': 0.8}")
+        checked_mapping(domains, "domains", "{'salary': [10, 20, 30]}")
         for name in probabilities:
             if name not in domains:
                 raise InvalidInput(f"there is a probability for {name!r} but no domain of that name")
         return cls(
             tuple(
-                Attribute(name, tuple(values), probabilities.get(name, 1.0))
+                Attribute(
+                    name, checked_values(values, f"the domain of {name!r}"), probabilities.get(name, 1.0)
+                )
                 for name, values in domains.items()
             )
         )
@@ -295,8 +301,13 @@ def along(table: Floats, each: Iterable[Factor]) -> Floats:
 
 def _codes(frame: pd.DataFrame, attribute: Attribute) -> Ints:
     """The place of each value in the domain."""
-    code, found = pd.factorize(frame[attribute.name])
-    place: Ints = _places(found, attribute.values)[code]
+    column = frame[attribute.name]
+    words = all(type(value) is str for value in attribute.values)
+    if words and isinstance(column.array, pd.arrays.ArrowStringArray):
+        place = _places_of_words(column.array, attribute.values)
+    else:
+        code, found = pd.factorize(column)
+        place = _places(found, attribute.values)[code]
     outside = np.flatnonzero(place < 0)
     if outside.size:
         row = int(outside[0])
@@ -308,13 +319,20 @@ def _codes(frame: pd.DataFrame, attribute: Attribute) -> Ints:
     return place
 
 
-def _places(found: Iterable[Hashable], values: Sequence[Hashable]) -> Ints:
+def _places(found: pd.Index, values: Sequence[Hashable]) -> Ints:
     """Where each of some distinct values stands in a domain; −1: it does not."""
-    if all(type(value) is str for value in values):  # an index costs more than a few words' look-up
-        places = {value: place for place, value in enumerate(values)}
-        return np.array([places.get(value, -1) for value in found], dtype=np.int64)
     index = pd.Index(values, tupleize_cols=False)
     return np.asarray(index.get_indexer(pd.Index(found)), dtype=np.int64)
+
+
+def _places_of_words(column: Any, values: Sequence[Hashable]) -> Ints:
+    """The same of each word of an Arrow array, in half the time."""
+    import pyarrow
+    import pyarrow.compute
+
+    words = column.__arrow_array__()
+    found = pyarrow.compute.index_in(words, value_set=pyarrow.array(values, type=words.type))
+    return np.asarray(found.fill_null(-1).to_numpy(), dtype=np.int64)
 
 
 def _values(column: pd.Series, attribute: Attribute, code: Ints) -> pd.Series:

@@ -154,6 +154,20 @@ def test_columns_named_by_numbers_are_distorted_too() -> None:
     assert found[1].tolist() == frame[1].tolist()
 
 
+@pytest.mark.parametrize("type_", ["str", "object", "category", "string[pyarrow]", "string[python]"])
+def test_words_are_coded_alike_whatever_holds_them(type_: str) -> None:
+    words = ["b", "", "a", "ü", "b", "A"]
+    frame = pd.DataFrame({"x": pd.Series(words).astype(type_)})
+    chunked = pd.concat([frame, frame], ignore_index=True)
+    plain = Distortion.of({}, {"x": ["a", "b", "A", "ü", ""]})
+    assert plain.codes(chunked)[0].tolist() == [1, 4, 0, 3, 1, 2] * 2
+    narrow = Distortion.of({}, {"x": ["b", "", "a"]})
+    with pytest.raises(InvalidInput, match="row 3 of the table: x = ü is outside of its domain"):
+        narrow.codes(frame)
+    with pytest.raises(InvalidInput, match="row 0 of the table: x = b is outside of its domain"):
+        Distortion.of({}, {"x": [1, 2]}).codes(frame)
+
+
 @pytest.mark.parametrize(
     ("type_", "value"),
     [("int64", 30.5), ("int8", 1000), ("int64", "other"), ("Int64", 0.5), ("bool", "other")],
