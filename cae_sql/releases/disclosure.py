@@ -136,7 +136,10 @@ class Watched:
     def __init__(self, combinations: Combinations, flat: Ints, axes: Ints) -> None:
         row, self._value = np.divmod(flat, combinations.shape[-1])
         self._all, self._axes = combinations, axes
-        self._quasi = axes[axes < len(combinations.shape) - 1]
+        self._distorted = frozenset(axes.tolist())
+        self._shape = combinations.proportions.shape
+        self._within = axes < len(self._shape)
+        self._quasi = axes[self._within]
         self._codes = np.stack(np.unravel_index(combinations.occurring[row], self._shape), axis=1)
         self._share = combinations.proportions.ravel()[combinations.occurring[row]]
         self._conditional = combinations.conditional[row]
@@ -149,18 +152,13 @@ class Watched:
         Args:
             retentions: As `Combinations.risks`.
         """
-        below = [min(r, _ALMOST) if axis in self._axes else r for axis, r in enumerate(retentions)]
+        below = [min(r, _ALMOST) if axis in self._distorted else r for axis, r in enumerate(retentions)]
         identified, by_quasi = self._identified(below[:-1])
         guessed, by_sensitive = self._guessed(below[-1])
         slopes = np.empty((identified.size, self._axes.size))
-        within = self._axes < len(self._shape)
-        slopes[:, within] = by_quasi
-        slopes[:, ~within] = by_sensitive[:, None]
+        slopes[:, self._within] = by_quasi
+        slopes[:, ~self._within] = by_sensitive[:, None]
         return np.log(identified * guessed), slopes
-
-    @property
-    def _shape(self) -> tuple[int, ...]:
-        return self._all.proportions.shape
 
     def _differs(self, begin: int) -> Floats:
         """(h, cells, m) 1 where a cell of this block differs from a combination in an attribute."""
@@ -315,4 +313,4 @@ def in_order(
 
 def _inverted(table: Floats) -> Floats:
     """1 / x; 0 for cells that cannot come up, which the squares that go with them are 0 for too."""
-    return np.divide(1.0, table, out=np.zeros_like(table), where=table > 0)
+    return np.divide(1.0, table, out=np.zeros(table.shape), where=table > 0)

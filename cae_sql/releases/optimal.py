@@ -183,6 +183,7 @@ class _Search:
         self._held: Ints = np.empty(0, dtype=np.int64)
         self._watched = Watched(combinations, self._held, axes)
         self._last: tuple[bytes, tuple[Floats, Floats]] = (b"", (np.empty(0), np.empty(0)))
+        self._seen: tuple[bytes, Floats] = (b"", np.empty(0))
 
     def loss(self, r: Floats) -> float:
         """Σ log ‖P_i⁻¹‖_F²."""
@@ -252,7 +253,7 @@ class _Search:
 
     def _breaking(self, r: Floats) -> Ints:
         """The worst few combinations that break the limit, flat."""
-        risks = self._all.risks(self._full(r).tolist()).ravel()
+        risks = self._risks(r)
         worst = np.argpartition(risks, -_ADDED)[-_ADDED:] if risks.size > _ADDED else np.arange(risks.size)
         found: Ints = worst[risks[worst] > self._limit]
         return found
@@ -277,7 +278,14 @@ class _Search:
         return found
 
     def _worst(self, r: Floats) -> float:
-        return float(self._all.risks(self._full(r).tolist()).max())
+        return float(self._risks(r).max())
+
+    def _risks(self, r: Floats) -> Floats:
+        """Of all combinations, flat; once where they are asked for again."""
+        key = r.tobytes()
+        if self._seen[0] != key:
+            self._seen = (key, self._all.risks(self._full(r).tolist()).ravel())
+        return self._seen[1]
 
     def _full(self, r: Floats) -> Floats:
         """Retentions of all attributes, from those of the distorted ones."""
