@@ -31,7 +31,7 @@ from cae_sql.inference.worlds import Pool
 
 MOST_STARTS = 2
 """Tables that are exchanged around besides the center's, as long as somebody is left open."""
-MANY = 2_000
+MANY = 20_000
 """Where more than these are left open after two, further ones do not help."""
 SEEDS_APART = 1_000
 """Between the seeds of two of them: each round of steps has its own."""

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cae_sql import AnsweredSystem
-from cae_sql.inference import shown
+from cae_sql.inference import rooms, shown
 from cae_sql.inference.center import Center
 from cae_sql.inference.exchange import Bounds
 from cae_sql.inference.prospect import Prospect
@@ -125,7 +125,7 @@ def test_rooms_of_the_two_themselves_do_not_count(monkeypatch: pytest.MonkeyPatc
     told.ask("sum", np.arange(4))
     possible, rng = told.program(), np.random.default_rng(0)
     assert widest(told, told.center(), 0, 1) <= 2
-    monkeypatch.setattr(shown, "without", lambda room, loose, apart: room)
+    monkeypatch.setattr(rooms, "without", lambda room, loose, apart: room)
     careless = widest(told, told.center(), 0, 1)
     assert careless > 2
     assert not possible.run(0, {1: 10}, careless, rng)

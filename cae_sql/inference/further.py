@@ -1,0 +1,114 @@
+"""Who else pays for those whom bases and reserves leave open: found for one question, and forgotten.
+
+Directions of their own, shortened from bases that nothing else uses (`cae_sql.inference.directions`). What is
+found depends on the tables that are looked at; nothing of it is kept for other questions or answers.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.inference.answers import Ints
+from cae_sql.inference.center import basis_of, columns_in
+from cae_sql.inference.directions import Helpers, shortened
+from cae_sql.inference.prospect import Prospect
+from cae_sql.inference.rooms import Far, Rooms
+
+BASES = 16
+"""That are made, at most: so many directions a part can have."""
+CANDIDATES = 12_000
+"""Parts among which one is looked for, the roomiest."""
+MOST_OPEN = 20_000
+"""Of more than this nobody gets directions."""
+TRIED = 64
+"""Parts that get them first, those of whom least is shown."""
+HELPERS = 1_000
+"""Parts that may help."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Basis:
+    """Parts, and what turns coefficients into columns."""
+
+    basic: Ints
+    inverse: NDArray[np.float32]
+
+
+class Further:
+    """Directions for those who are left open. Shapes: p' parts."""
+
+    def __init__(self, prospect: Prospect, rooms: Rooms, need: int, deadline: float) -> None:
+        """Nothing is made yet.
+
+        Args:
+            prospect: The queries.
+            rooms: Of the judgement.
+            need: Width that is needed.
+            deadline: `time.monotonic()` after which nothing is begun.
+        """
+        self.prospect, self.rooms, self.need, self.deadline = prospect, rooms, need, deadline
+        self.nearer = rooms.nearer
+        able = np.flatnonzero((self.nearer > 0) & rooms.whole)
+        # of the roomiest every second one helps, the others are what bases are made of
+        roomy = able[np.argsort(-self.nearer[able], kind="stable")]
+        self._helpers = roomy[: 2 * HELPERS : 2]
+        self._free = np.setdiff1d(able, self._helpers)
+        """Parts of which bases can still be made."""
+        self._bases: list[_Basis] = []
+
+    def show(self, far: Far) -> None:
+        """Show of those who are left what directions can: of the hardest first, since all are needed.
+
+        Args:
+            far: What others who pay have shown; added to.
+        """
+        left = far.left(self.need)
+        if len(left) > MOST_OPEN:
+            return
+        order = left[np.lexsort((far.widths[left], far.free[left]))]
+        for some in (order[:TRIED], order[TRIED:]):
+            if len(self._directed(Far(self.rooms, far), some)):
+                return
+
+    def _directed(self, far: Far, whom: Ints) -> Ints:
+        """Directions over one basis after the other, as long as somebody has too little; who still has then.
+
+        Args:
+            far: Nobody pays yet.
+            whom: (a,) the parts.
+        """
+        helpers, theirs = Helpers.of(self._helpers, whom), self.prospect.marks_of(self._helpers)
+        for number in range(BASES):
+            left = np.flatnonzero((far.widths[whom] < self.need) | ~far.free[whom])
+            helpers, whom = helpers.some(left), whom[left]
+            basis = self._basis(number) if len(whom) and time.monotonic() < self.deadline else None
+            if basis is None:
+                return whom
+            mine = self.prospect.marks_of(whom)
+            columns, of_helpers = (columns_in(marks, basis.inverse) for marks in (mine, theirs))
+            if columns is None or of_helpers is None:
+                continue
+            found = shortened(self.rooms, basis.basic, columns, helpers, of_helpers)
+            wrong = found.missed(mine, self.prospect.marks_of(basis.basic), theirs)
+            found.ends[:, wrong] = 0
+            far.add(whom, found.ends, basis.basic)
+        return whom[(far.widths[whom] < self.need) | ~far.free[whom]]
+
+    def _basis(self, number: int) -> _Basis | None:
+        """The first, the second, …; they share no part with each other or those who help. None: no more."""
+        if number < len(self._bases):
+            return self._bases[number]
+        free = self._free
+        if len(free) > CANDIDATES:
+            free = free[np.argpartition(-self.nearer[free], CANDIDATES - 1)[:CANDIDATES]]
+        found = basis_of(self.prospect.marks_of(free), np.zeros(len(free), dtype=np.bool_), self.nearer[free])
+        if found is None:
+            return None
+        basis = _Basis(free[found[0]], found[1])
+        self._free = np.setdiff1d(self._free, basis.basic)
+        self._bases.append(basis)
+        return basis
