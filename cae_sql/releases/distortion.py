@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 
 from cae_sql.errors import InvalidInput
 from cae_sql.measure.distribution import is_number
-from cae_sql.releases.arguments import checked_mapping, checked_values
 from cae_sql.releases.drawing import generator
 from cae_sql.releases.matching import check_table
 
@@ -119,16 +118,12 @@ class Distortion:
         Raises:
             InvalidInput: a probability for a column without a domain, or as `Attribute` and the class say.
         """
-        checked_mapping(probabilities, "probabilities", "{'salary': 0.8}")
-        checked_mapping(domains, "domains", "{'salary': [10, 20, 30]}")
         for name in probabilities:
             if name not in domains:
                 raise InvalidInput(f"there is a probability for {name!r} but no domain of that name")
         return cls(
             tuple(
-                Attribute(
-                    name, checked_values(values, f"the domain of {name!r}"), probabilities.get(name, 1.0)
-                )
+                Attribute(name, tuple(values), probabilities.get(name, 1.0))
                 for name, values in domains.items()
             )
         )
