@@ -81,6 +81,7 @@ class ModelKnowledge:
         self.system, self.standard = system, standard
         self._answered = len(system.answers)
         self._trial: ModelTrial | None = None
+        self._multipliers: Floats | None = None
 
     @property
     def current(self) -> bool:
@@ -104,10 +105,15 @@ class ModelKnowledge:
         """The model `tilted` with the system's prior."""
         return Tilt(self.windows, self.system.prior)
 
-    @cached_property
-    def multipliers(self) -> Floats:
-        """λ of the past answers."""
-        return self.tilt.multipliers(*self.known)[0]
+    def multipliers(self, deadline: float) -> Floats:
+        """λ of the past answers: found once.
+
+        Raises:
+            InvalidInput, OutOfTime: as `Tilt.multipliers`.
+        """
+        if self._multipliers is None:
+            self._multipliers = self.tilt.multipliers(*self.known, deadline=deadline)[0]
+        return self._multipliers
 
     def trial(self, queries: Sequence[Query]) -> ModelTrial:
         """What if these were answered, together? The last one asked for is kept."""
@@ -176,7 +182,7 @@ class ModelTrial:
             rows, missing = counted_exactly(known, sums, past.windows, counted, deadline, strict=True)
             return None if missing.any() else rows
         assert self._refined is not None
-        start = self._refined.start(past.multipliers)
+        start = self._refined.start(past.multipliers(deadline))
         point, found = past.tilt.multipliers(known, sums, start, deadline)
         if not found:
             return None

@@ -6,6 +6,7 @@ prior is taken by windows too: within one it is spread evenly, since one step is
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 
@@ -17,7 +18,8 @@ from cae_sql.errors import InvalidInput
 from cae_sql.inference.answers import Grid
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.priors import Prior
-from cae_sql.models.tilt import fitted, log_geometric, of_boxes, of_windows
+from cae_sql.inference.sums import independent_sums
+from cae_sql.models.tilt import Moments, fitted, log_geometric, of_boxes, of_windows
 from cae_sql.models.weights import Floats, Ints
 
 LARGEST = 50_000_000
@@ -117,20 +119,34 @@ class Tilt:
             raise InvalidInput(
                 f"{len(known.matrix):,} sums over {known.count:,} groups of records are too many for a model"
             )
-        if self._logs is None:
-            moments = of_boxes(known.low, known.high)
-        else:
-            if known.count * self.windows.count > MOST_WITH_PRIOR:
-                raise InvalidInput(
-                    f"{known.count:,} groups of records with {self.windows.count:,} values each are too many "
-                    "for a model with a prior; take a coarser step, or no prior"
-                )
-            moments = of_windows(*self._parts(known.low, known.high), self._logs)
-        matrix = sparse.csr_array(known.matrix).astype(np.float64)
-        point, off = fitted(matrix, known.sizes, sums, moments, start, deadline)
-        if start is not None and off > FITTED:
-            point, off = fitted(matrix, known.sizes, sums, moments, None, deadline)
+        free = np.flatnonzero(known.low < known.high)
+        rows, matrix, rest = np.arange(len(sums)), known.matrix, sums
+        if len(free) < known.count:
+            # of records whose value is known sums say nothing, and without them fewer are independent
+            fixed = np.where(known.low < known.high, 0, known.sizes * known.low)
+            matrix, rest = matrix[:, free], sums - matrix.astype(np.int64) @ fixed
+            room = (known.sizes * (known.high - known.low))[free].astype(np.float64)
+            rows = independent_sums(matrix, rest, room) if len(free) else rows[:0]
+            matrix, rest = matrix[rows], rest[rows]
+        moments = self._moments(known.low[free], known.high[free])
+        sparse_one, sizes = sparse.csr_array(matrix).astype(np.float64), known.sizes[free]
+        begin = None if start is None else start[rows]
+        found, off = fitted(sparse_one, sizes, rest, moments, begin, deadline)
+        if begin is not None and off > FITTED:
+            found, off = fitted(sparse_one, sizes, rest, moments, None, deadline)
+        point = np.zeros(len(sums))
+        point[rows] = found
         return point, off <= FITTED
+
+    def _moments(self, low: Ints, high: Ints) -> Callable[[Floats], Moments]:
+        if self._logs is None:
+            return of_boxes(low, high)
+        if len(low) * self.windows.count > MOST_WITH_PRIOR:
+            raise InvalidInput(
+                f"{len(low):,} groups of records with {self.windows.count:,} values each are too many for a "
+                "model with a prior; take a coarser step, or no prior"
+            )
+        return of_windows(*self._parts(low, high), self._logs)
 
     def rows(self, low: Ints, high: Ints, theta: Floats) -> Floats:
         """(p, w) one record's distribution for each atom, from its box and θ, (p,) each."""
