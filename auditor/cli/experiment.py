@@ -164,15 +164,20 @@ def _tell_rivals(points: DataFrame, form: Format) -> None:
         about = {"code": "experiment", "message": f"{len(points)} points", "hint": ""}
         show.rows(list(points.columns), show.frame_rows(points), form, about)
         return
-    columns = {"figure": "figure", "study": "of", "technique": "technique", "l": "l", "size": "size",
-               "euclidean": "Euclidean", "kullback_leibler": "KL", "chi_squared": "χ²",
-               "group_by_error": "GROUP BY", "cube_error": "CUBE", "uncertainty_sensitive": "U of QI, S",
-               "uncertainty_quasi": "U of QI"}  # fmt: skip
+    columns = {
+        "figure": ("figure", ""), "study": ("of", ""), "technique": ("technique", ""), "l": ("l", ""),
+        "size": ("size", "g"), "euclidean": ("Euclidean", ".4f"), "kullback_leibler": ("KL", ".3f"),
+        "chi_squared": ("χ²", ".3f"), "group_by_error": ("GROUP BY", ".3f"),
+        "cube_error": ("CUBE", ".3f"), "uncertainty_sensitive": ("U of QI, S", ".2f"),
+        "uncertainty_quasi": ("U of QI", ".2f"),
+    }  # fmt: skip
     content = [
-        [f"{value:.4g}" if isinstance(value, float) else str(value) for value in row]
+        [f"{value:{form_}}" for value, (_, form_) in zip(row, columns.values(), strict=True)]
         for row in points[list(columns)].itertuples(index=False)
     ]
-    show.rows(list(columns.values()), content, form, {}, "distances, relative errors, U × 10⁻²")
+    show.rows(
+        [title for title, _ in columns.values()], content, form, {}, "distances, relative errors, U × 10⁻²"
+    )
 
 
 def _tell(points: DataFrame, form: Format) -> None:

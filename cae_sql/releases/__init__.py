@@ -19,9 +19,10 @@ the candidate distributions themselves.
     privacy.py          what sums and means take away of each record's entropy, in bits (paper 003)
     by_group.py         sums, histograms, means and variances by group: what these tell of each record
     responsible.py      what one record does to parameters; synthetic.py: data by clusters (paper 002)
-    groups.py           anatomy whose groups are at hand
+    groups.py           sensitive values by group; diversity.py: l-diversity, another rival
     estimates.py        what a user of each release takes the original to be
     experiment.py       all of it over all supplementary knowledge (supplementary.py), as paper 000 does
+    rivals.py           randomised response beside anatomy and l-diversity, as paper 004 does
 
 Randomised response has another intruder too, who knows the original's proportions (paper 004): `disclosure`.
 
