@@ -21,7 +21,7 @@ from cae_sql.inference.answers import Ints
 from cae_sql.inference.basis import eliminate
 from cae_sql.inference.columns import LARGEST_ENTRY, Columns, apply_pending, by_sums, multiplied
 from cae_sql.inference.knowledge import Knowledge
-from cae_sql.inference.swaps import Swaps, find
+from cae_sql.inference.swaps import Swaps, find, fours, kept_by
 from cae_sql.inference.threads import in_two
 
 CANDIDATES = 3_000
@@ -87,6 +87,8 @@ class Center:
     """Rank at which the bases were last chosen anew."""
     swaps: Swaps | None = None
     """Pairs of atoms that differ little; None as long as nobody looked for them."""
+    fours: Ints = field(default_factory=lambda: np.zeros((0, 4), dtype=np.int64))
+    """(q, 4) two of them against each other: moves that keep every sum."""
     _unseen: NDArray[np.bool_] | None = field(default=None, repr=False)
 
     @classmethod
@@ -111,7 +113,9 @@ class Center:
     def look_for_swaps(self) -> None:
         """Look for swaps anew, where there are many atoms: where there are few they have room themselves."""
         if self.count >= SWAPPED:
-            self.swaps = find(self.marks[: self.count, : self.rank], self.boxes.low < self.boxes.high)
+            marks = self.marks[: self.count, : self.rank]
+            self.swaps = find(marks, self.boxes.low < self.boxes.high)
+            self.fours = fours(self.swaps, marks)
 
     def give_up(self) -> None:
         """No table was found, or no pivot: nothing is shown any more."""
@@ -179,6 +183,7 @@ class Center:
                 kept.append(basis)
         if self.swaps is not None:
             self.swaps = self.swaps.carried(parents, rows, width)
+            self.fours = self.fours[kept_by(self.fours, rows, np.arange(count))]
         self.boxes, self.totals, self.bases = boxes, totals, kept
         self.sums += values
         if self._unseen is not None:

@@ -29,6 +29,10 @@ from cae_sql.inference.witnesses import Pins
 
 MIX_STEPS = 3_000
 """Records of each world that are moved along the basis after an answer, at most."""
+DEALT = 10_000
+"""Moves of four atoms of each world after an answer."""
+OFTEN = 3
+"""How often all of them are made in a world that was put in the place of one that could not be moved."""
 FEWEST, MOST = 20_000, 4
 """Records of each world that are looked at for an exchange after an answer: so many, and one for each unit
 that it moved, up to so many for each record. Those who are alone in their atoms have none."""
@@ -52,6 +56,8 @@ class Crowd:
         self.unsettled = 0
         """How many units the last answer moved in each world: so many exchanges are owed."""
         self.mixed = True
+        self.copied: list[int] = []
+        """Worlds that were as another is after the last answer."""
 
     @classmethod
     def draw(cls, size: int, top: int, count: int, seed: int, prior: Prior | None = None) -> Crowd:
@@ -96,6 +102,7 @@ class Crowd:
                 raise OutOfTime("no world was found in the time allowed")
         grown = Crowd(values, self.seed, self.moved + 1, self.prior)
         grown.mixed = False
+        grown.copied = lost.tolist()
         some = np.abs(values[0].astype(np.int64) - self.values[0])
         grown.unsettled = self.unsettled + int(some.sum())
         return grown
@@ -129,6 +136,10 @@ class Crowd:
         exchanges = min(FEWEST + self.unsettled, MOST * size) * len(shared) // size
         self.unsettled = 0
         odds = UNIFORM if self.prior is None else self.prior.odds
+        copied, self.copied = self.copied, []
+        # looked up once for all worlds, and in their order from then on
+        fours = center.fours
+        four = firsts[fours], boxes.sizes[fours], boxes.low[fours], boxes.high[fours]
 
         def work(first: int, last: int) -> None:
             for place in range(first, last):
@@ -138,6 +149,8 @@ class Crowd:
                     order, firsts, labels, shared, boxes.low, boxes.high, held, values, base + place,
                     exchanges, odds,
                 )  # fmt: skip
+                steps = OFTEN * len(fours) if place in copied else min(DEALT, len(fours))
+                deal(*four, order, held, values, base + 104_729 * place, steps, odds)
                 if center.rank:
                     stroll(
                         basis.columns, center.rank, basis.basic, order, firsts, labels, boxes.low, boxes.high,
@@ -245,6 +258,46 @@ def swap(
             return
     values[one] += by
     values[two] -= by
+
+
+@compiled()
+def deal(
+    starts: Ints, sizes: Ints, low: Ints, high: Ints, order: Ints, held: NDArray[np.bool_],
+    values: NDArray[np.signedinteger], seed: int, steps: int, odds: NDArray[np.float64],
+) -> None:  # fmt: skip
+    """Two records gain what two others lose, in moves of four atoms (q, 4) that keep every sum.
+
+    Unlike a record's move along a basis that asks room of four only: where nearly everybody is alone, and a
+    basis' columns are long, that is what tells worlds apart. `order` from `starts` on are the atoms' records.
+    """
+    np.random.seed(seed)
+    records, count = np.zeros(4, np.int64), len(starts)
+    first = np.random.randint(0, max(count, 1))
+    for step in range(first, first + steps):
+        four = step % count
+        rise, fall, loose = np.int64(2**40), np.int64(2**40), True
+        for place in range(4):
+            size = sizes[four, place]
+            record = order[starts[four, place] + (np.random.randint(0, size) if size > 1 else 0)]
+            records[place], loose = record, loose and not held[record]
+            value = np.int64(values[record])
+            above, below = high[four, place] - value, value - low[four, place]
+            if place % 2 == 0:
+                rise, fall = min(rise, above), min(fall, below)
+            else:
+                rise, fall = min(rise, below), min(fall, above)
+        if not loose or rise + fall == 0:
+            continue
+        by = np.random.randint(-fall, rise + 1)
+        if len(odds):
+            gain = 0.0
+            for place in range(4):
+                value = np.int64(values[records[place]])
+                gain += odds[value + (by if place % 2 == 0 else -by)] - odds[value]
+            if np.log(np.random.random()) >= gain:
+                continue
+        for place in range(4):
+            values[records[place]] += by if place % 2 == 0 else -by
 
 
 @compiled()

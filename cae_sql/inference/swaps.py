@@ -37,6 +37,10 @@ MOST_ALIKE = 32
 """Swaps of one difference that are kept."""
 MOST_SWAPS = 200_000
 """That are kept, those with frequent differences first."""
+APART = (1, 2, 3, 5, 8, 13)
+"""Of swaps of one difference, in some order, those so far apart are done against each other."""
+MOST_FOURS = 100_000
+"""Such moves of four atoms that are kept."""
 SEED = 20130527
 
 Names = NDArray[np.uint64]
@@ -103,6 +107,57 @@ def find(marks: Columns, able: NDArray[np.bool_]) -> Swaps:
     kept = _kept(difference)
     gain, give = np.where(turned, give, gain)[kept], np.where(turned, gain, give)[kept]
     return Swaps(gain, give, names, rank)
+
+
+def fours(swaps: Swaps, marks: Columns) -> Ints:
+    """(q, 4) swaps of one difference, done against each other: +1, −1, +1, −1 keeps every sum, exactly.
+
+    Args:
+        swaps: Between atoms.
+        marks: (p, k) coefficients of the atoms in the sums.
+    """
+    names, turned = canonical(swaps.names[swaps.gain] - swaps.names[swaps.give])
+    gain, give = np.where(turned, swaps.give, swaps.gain), np.where(turned, swaps.gain, swaps.give)
+    order = np.argsort(names, kind="stable")
+    names, gain, give = names[order], gain[order], give[order]
+    found = [np.zeros((0, 4), dtype=np.int64)]
+    for apart in APART:
+        one = np.flatnonzero(names[apart:] == names[:-apart])
+        two = one + apart
+        four = np.column_stack([gain[one], give[one], give[two], gain[two]])
+        found.append(four[(np.diff(np.sort(four, axis=1), axis=1) > 0).all(axis=1)])
+    those = np.concatenate(found)
+    if len(those) > MOST_FOURS:
+        those = those[np.random.default_rng(len(those)).choice(len(those), MOST_FOURS, replace=False)]
+    # names may be equal by chance: whole numbers say so
+    return those[kept_by(those, marks.T, np.arange(len(marks)))]
+
+
+def kept_by(those: Ints, rows: NDArray[np.signedinteger], of: Ints) -> NDArray[np.bool_]:
+    """(q,) which moves of four keep some sums.
+
+    Args:
+        those: Of `fours`.
+        rows: (g, m) coefficients in the sums.
+        of: (p,) the column of each atom in these.
+    """
+    kept = np.ones(len(those), dtype=np.bool_)
+    in_two(lambda first, last: keep(those, rows, of, first, last, kept), len(those), 4 * len(rows))
+    return kept
+
+
+@compiled()
+def keep(
+    those: Ints, rows: NDArray[np.signedinteger], of: Ints, first: int, last: int, kept: NDArray[np.bool_]
+) -> None:  # fmt: skip
+    """Fill which moves of four keep some sums."""
+    for q in range(first, last):
+        a, b, c, d = of[those[q, 0]], of[those[q, 1]], of[those[q, 2]], of[those[q, 3]]
+        for number in range(len(rows)):
+            change = np.int64(rows[number, a]) - np.int64(rows[number, b])
+            if change + np.int64(rows[number, c]) - np.int64(rows[number, d]):
+                kept[q] = False
+                break
 
 
 @dataclass(frozen=True, eq=False)

@@ -274,7 +274,7 @@ class AnsweredSystem:
             if not center.usable:
                 raise OutOfTime("no table was found that agrees with all answers")
             crowd = Crowd(kept.values[places], seed + 1, prior=self.prior)
-            crowd.unsettled = MOST * self.size
+            crowd.unsettled, crowd.copied = MOST * self.size, list(range(count))
             crowd.mix(center)
             return self.in_column_units(crowd.values.astype(np.int64))
         pool = kept.copy()

@@ -11,21 +11,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.center import Basis
 from cae_sql.inference.columns import Columns
 from cae_sql.inference.runs import Runs
 from cae_sql.inference.short import Moves, roam
-from cae_sql.inference.swaps import canonical, find
+from cae_sql.inference.swaps import find, fours
 from cae_sql.inference.witnesses import choose_witnesses, rooms
 
-APART = (1, 2, 3, 5, 8, 13)
-"""Of swaps of one difference, in some order, those so far apart are done against each other."""
-MOST_MOVES = 200_000
-"""That are kept of these."""
-CHUNK = 20_000
-"""Moves that are looked at together."""
 STEPS = 1_000_000
 """Moves tried between two looks at whether it helps."""
 
@@ -92,33 +87,6 @@ def _of_basis(basis: Basis, count: int) -> Moves:
     return Moves(starts, changed, signs)
 
 
-def _of_swaps(marks: Columns, movable: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Moves:
-    swaps = find(marks, movable)
-    names, turned = canonical(swaps.names[swaps.gain] - swaps.names[swaps.give])
-    gain, give = np.where(turned, swaps.give, swaps.gain), np.where(turned, swaps.gain, swaps.give)
-    order = np.argsort(names, kind="stable")
-    names, gain, give = names[order], gain[order], give[order]
-    found = []
-    for apart in APART:
-        one = np.flatnonzero(names[apart:] == names[:-apart])
-        two = one + apart
-        four = np.column_stack([gain[one], give[one], give[two], gain[two]])
-        ordered = np.sort(four, axis=1)
-        found.append(four[(np.diff(ordered, axis=1) > 0).all(axis=1)])
-    fours = np.concatenate(found)
-    if len(fours) > MOST_MOVES:
-        fours = fours[np.random.default_rng(len(fours)).choice(len(fours), MOST_MOVES, replace=False)]
-    # names may be equal by chance: whole numbers say so
-    kept = [four for four in np.split(fours, range(CHUNK, len(fours), CHUNK)) if len(four)]
-    kept = [four[_keeps(marks, four)] for four in kept]
-    fours = np.concatenate([np.zeros((0, 4), dtype=np.int64), *kept])
-    return Moves(np.arange(len(fours) + 1) * 4, fours.ravel(), np.tile([1, -1, 1, -1], len(fours)))
-
-
-def _keeps(marks: Columns, fours: Ints) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Whether such moves keep every sum."""
-    changes = [marks[fours[:, place]].astype(np.int16) for place in range(4)]
-    kept: np.ndarray[tuple[int], np.dtype[np.bool_]] = np.logical_not(
-        (changes[0] - changes[1] + changes[2] - changes[3]).any(axis=1)
-    )
-    return kept
+def _of_swaps(marks: Columns, movable: NDArray[np.bool_]) -> Moves:
+    those = fours(find(marks, movable), marks)
+    return Moves(np.arange(len(those) + 1) * 4, those.ravel(), np.tile([1, -1, 1, -1], len(those)))

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from itertools import product
 
 import numpy as np
 import pytest
 
 from cae_sql import AnsweredSystem
 from cae_sql.errors import OutOfTime
+from cae_sql.inference import center as center_module
+from cae_sql.inference import crowd as crowd_module
 from cae_sql.inference import system as systems
-from cae_sql.inference.crowd import Crowd
+from cae_sql.inference.crowd import Crowd, deal
 from cae_sql.inference.priors import Prior
 from cae_sql.inference.trial import Standard
 
@@ -178,6 +181,72 @@ def test_sums_across_atoms_are_mixed_as_well() -> None:
     possible = {(a, 4 - a, a, 5 - a) for a in range(5) if 0 <= 5 - a <= 4}
     assert set(counts) == possible
     assert chi_square(counts, dict.fromkeys(counts, 1 / len(possible))) < 25
+
+
+def dealt(values: list[int], odds: np.ndarray, held: list[bool], rounds: int) -> Counter[tuple[int, ...]]:
+    """Two by two records with both their marginal sums known, dealt anew again and again."""
+    world, everyone = np.array(values, dtype=np.int8), np.arange(4)
+    fours = np.array([[0, 1, 3, 2]])
+    one, none, top = np.ones_like(fours), np.zeros_like(fours), np.full_like(fours, 4)
+    counts = Counter[tuple[int, ...]]()
+    for seed in range(rounds):
+        deal(fours, one, none, top, everyone, np.array(held), world, seed, 1, odds)
+        counts.update([tuple(world.tolist())])
+    return counts
+
+
+def test_moves_of_four_keep_every_sum_and_lead_to_all_tables_alike() -> None:
+    counts = dealt([1, 3, 2, 2], np.zeros(0), [False] * 4, 3_000)
+    possible = {(a, 4 - a, 3 - a, 1 + a) for a in range(4)}
+    assert set(counts) == possible
+    # 3 degrees of freedom
+    assert chi_square(counts, dict.fromkeys(counts, 1 / 4)) < 20
+
+
+def test_moves_of_four_lead_to_tables_in_proportion_to_a_public_prior() -> None:
+    odds = np.array([0.4, 0.3, 0.1, 0.1, 0.1])
+    counts = dealt([1, 3, 2, 2], np.log(odds), [False] * 4, 6_000)
+    weights = {world: float(np.prod(odds[list(world)])) for world in counts}
+    assert len(counts) == 4
+    assert chi_square(counts, {world: w / sum(weights.values()) for world, w in weights.items()}) < 30
+    assert chi_square(counts, dict.fromkeys(counts, 1 / 4)) > 60
+
+
+def test_whoever_is_held_keeps_their_value_in_moves_of_four() -> None:
+    assert set(dealt([1, 3, 2, 2], np.zeros(0), [False, True, False, False], 50)) == {(1, 3, 2, 2)}
+
+
+@pytest.mark.usefixtures("crowds_only")
+def test_worlds_are_told_apart_by_moves_of_four_and_agree_with_every_answer_as_answers_come(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Six by six by six cells of one person each, sums by two columns; every world begins as a copy."""
+    monkeypatch.setattr(center_module, "SWAPPED", 1)
+    monkeypatch.setattr(crowd_module, "MIX_STEPS", 0)
+    cells = np.array(list(product(range(6), repeat=3)))
+    told = Told(np.random.default_rng(2).integers(3, 8, len(cells)), 10)
+    for one, two in ((0, 1), (0, 2)):
+        for a, b in product(range(6), repeat=2):
+            told.ask("sum", np.flatnonzero((cells[:, one] == a) & (cells[:, two] == b)))
+    system = reopened(told)
+    crowd, center = system.pool(), system.center
+    assert isinstance(crowd, Crowd)
+    center.look_for_swaps()
+    assert len(center.fours) > 100
+    crowd.values[:] = crowd.values[0]
+    crowd.copied = [1, 2, 3]
+    crowd.mix(center)
+    assert all((crowd.values[place] != crowd.values[1]).mean() > 0.2 for place in (2, 3))
+    assert not any(told.disagrees(world) for world in crowd.values)
+    before = len(center.fours)
+    told.ask("sum", np.flatnonzero((cells < 3).all(axis=1)))
+    system.accept([told.queries[-1].answered(told.values[-1])])
+    for _ in range(3):
+        grown = system.pool()
+        assert isinstance(grown, Crowd)
+        grown.mix(system.center)
+        assert not any(told.disagrees(world) for world in grown.values)
+    assert 0 < len(system.center.fours) < before
 
 
 @pytest.mark.usefixtures("crowds_only")
