@@ -124,3 +124,12 @@ def test_bad_tables_are_one_clear_error() -> None:
     ):
         with pytest.raises(InvalidInput, match=told):
             bad()
+
+
+def test_entropy_that_rounding_leaves_is_none() -> None:
+    """The dust of a reconstruction explained the dust of another, with a coefficient of 1.9."""
+    table = np.array([[2 / 3, 1e-17], [1 / 3 - 1e-17, 0]])
+    assert uncertainty_coefficient(table) == 0
+    one_in_many = np.array([[1e-9, 0], [0, 1 - 1e-9]])
+    assert uncertainty_coefficient(one_in_many) == pytest.approx(1)
+    assert uncertainty_coefficient(one_in_many) <= 1
