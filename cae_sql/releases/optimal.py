@@ -181,7 +181,7 @@ class _Search:
         self._limit = limit
         self._aim = np.log(limit) + np.log1p(-_MARGIN)
         self._held: Ints = np.empty(0, dtype=np.int64)
-        self._watched = Watched(combinations, self._held, axes)
+        self._watched: Watched | None = None
         self._last: tuple[bytes, tuple[Floats, Floats]] = (b"", (np.empty(0), np.empty(0)))
         self._seen: tuple[bytes, Floats] = (b"", np.empty(0))
 
@@ -234,7 +234,7 @@ class _Search:
         if held.size == self._held.size:
             return False
         self._held = held
-        self._watched = Watched(self._all, held, self._axes)
+        self._watched = None
         self._last = (b"", self._last[1])
         return True
 
@@ -270,6 +270,8 @@ class _Search:
         """Logarithms of the risks of the combinations held and their slopes, once for both askers."""
         key = r.tobytes()
         if self._last[0] != key:
+            if self._watched is None:  # several may be held before anybody asks
+                self._watched = Watched(self._all, self._held, self._axes)
             self._last = (key, self._watched.at(self._full(r).tolist()))
         return self._last[1]
 
