@@ -175,7 +175,7 @@ class ModelTrial:
         return judged(rows, base, self._standard)
 
     def _rows(self, known: Knowledge, sums: Ints, deadline: float, keep: bool) -> Floats | None:
-        """(r, w) the distributions that occur; None where one of them is not known."""
+        """(p, w) the atoms' distributions; None where one of them is not known."""
         past = self._past
         if self._standard.model == "exact":
             counted = self._counted if keep else dict(self._counted)
@@ -187,8 +187,7 @@ class ModelTrial:
         if not found:
             return None
         theta = point @ known.matrix
-        low, high, theta = np.unique(np.stack([known.low, known.high, theta]), axis=1)
-        return past.tilt.rows(low.astype(np.int64), high.astype(np.int64), theta)
+        return past.tilt.rows(known.low, known.high, theta)
 
     def _baseline(self, known: Knowledge, sums: Ints, keep: bool) -> float | None:
         """A_baseline: of what is said of everybody."""
