@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,7 @@ MOST_OPEN = 20_000
 TRIED = 64
 """Parts that get them first, those of whom least is shown."""
 HELPERS = 1_000
-"""Parts that may help."""
+"""Parts that may help, or a third of all where that is less: bases need the others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,13 +52,6 @@ class Further:
             deadline: `time.monotonic()` after which nothing is begun.
         """
         self.prospect, self.rooms, self.need, self.deadline = prospect, rooms, need, deadline
-        self.nearer = rooms.nearer
-        able = np.flatnonzero((self.nearer > 0) & rooms.whole)
-        # of the roomiest every second one helps, the others are what bases are made of
-        roomy = able[np.argsort(-self.nearer[able], kind="stable")]
-        self._helpers = roomy[: 2 * HELPERS : 2]
-        self._free = np.setdiff1d(able, self._helpers)
-        """Parts of which bases can still be made."""
         self._bases: list[_Basis] = []
 
     def show(self, far: Far) -> None:
@@ -73,6 +67,27 @@ class Further:
         for some in (order[:TRIED], order[TRIED:]):
             if len(self._directed(Far(self.rooms, far), some)):
                 return
+
+    @cached_property
+    def nearer(self) -> Ints:
+        """(p',) how far each part can go to its nearer side."""
+        return self.rooms.nearer
+
+    @cached_property
+    def _roomy(self) -> Ints:
+        """Parts that can pay, the roomiest first."""
+        able = np.flatnonzero((self.nearer > 0) & self.rooms.whole)
+        return able[np.argsort(-self.nearer[able], kind="stable")]
+
+    @cached_property
+    def _helpers(self) -> Ints:
+        """Of the roomiest every second one; the others are what bases are made of."""
+        return self._roomy[: 2 * min(HELPERS, len(self._roomy) // 3) : 2]
+
+    @cached_property
+    def _free(self) -> Ints:
+        """Parts of which bases can still be made."""
+        return np.setdiff1d(self._roomy, self._helpers)
 
     def _directed(self, far: Far, whom: Ints) -> Ints:
         """Directions over one basis after the other, as long as somebody has too little; who still has then.

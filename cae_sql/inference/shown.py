@@ -32,6 +32,8 @@ from cae_sql.inference.witnesses import Pins, able
 
 RESERVES = 8
 """That are looked at, for those whom the bases leave open."""
+SOON = 10_000
+"""So few get directions before further reserves are chosen, which takes longer."""
 SAMPLED = 2_000
 """Parts by which it is told who does for most."""
 MOST_TABLES = 60
@@ -155,30 +157,34 @@ class Showing:
         Returns:
             What was shown.
         """
-        far = self._kept(need)
-        if len(far.left(need)) and time.monotonic() < deadline:
-            Further(self.prospect, self.rooms, need, deadline).show(far)
+        far, asked = self._kept(need)
+        further, directed = Further(self.prospect, self.rooms, need, deadline), -1
+        while len(left := far.left(need)):
+            in_time = time.monotonic() < deadline
+            soon = in_time and directed < 0 and len(left) <= SOON
+            reserves = self.prospect.reserves(asked) if asked < RESERVES and not soon else None
+            if reserves is not None:
+                far.add(left, self._paid(reserves, left), reserves.single)
+                asked += 1
+            elif in_time and directed < asked:
+                further.show(far)
+                directed = asked
+            else:
+                break
         width = int(min(need, far.widths.min(initial=need))) if far.free.all() else -1
         return Shown(width, far.widths >= need, far.free)
 
-    def _kept(self, need: int) -> Far:
-        """What the center's bases and reserves show, one after the other while somebody has too little."""
-        prospect, everyone = self.prospect, np.arange(self.boxes.count)
-        far = Far(self.rooms)
+    def _kept(self, need: int) -> tuple[Far, int]:
+        """What the center's bases show, and how many reserves were asked with them."""
+        everyone, far = np.arange(self.boxes.count), Far(self.rooms)
         first, reserved = self._by_use(need)
         for payers in first:
             left = far.left(need)
             if len(left):
                 far.add(left, payers.reach(left), payers.own)
-        if not len(prospect.pendings):
+        if not len(self.prospect.pendings):
             far.add(everyone, self.rooms.empty(len(everyone)), everyone[:0])
-        for number in range(reserved, RESERVES):
-            left = far.left(need)
-            reserves = prospect.reserves(number) if len(left) else None
-            if reserves is None:
-                break
-            far.add(left, self._paid(reserves, left), reserves.single)
-        return far
+        return far, reserved
 
     def _bases(self) -> list[_Payers]:
         """The center's."""

@@ -16,7 +16,7 @@ from cae_sql.inference.exchange import Tables
 from cae_sql.inference.further import Further
 from cae_sql.inference.prospect import Prospect
 from cae_sql.inference.rooms import Far, Rooms
-from cae_sql.inference.shown import Showing, bounds_of, hold
+from cae_sql.inference.shown import RESERVES, Showing, bounds_of, hold
 from cae_sql.inference.trial import Standard
 
 from .oracles import longest_run
@@ -30,7 +30,7 @@ Basis = tuple[Ints, NDArray[np.float32]]
 def directions_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing else pays."""
 
-    monkeypatch.setattr(Showing, "_kept", lambda self, need: Far(self.rooms))
+    monkeypatch.setattr(Showing, "_kept", lambda self, need: (Far(self.rooms), RESERVES))
 
 
 # --- single directions
