@@ -325,9 +325,9 @@ def test_on_the_paper_like_table_a_model_is_closer_to_the_truth_than_the_domain(
     assert float(np.log2(chance).mean()) > -math.log2(25) + 0.1  # the log score of the uniform, and more
 
 
-def test_what_groups_are_really_like_surprises_a_gate_that_would_decide_by_a_model(shared_data: Path) -> None:
-    # Why it does not: hypothetical tables have no poor and no rich groups, so a limit on what is learned
-    # would pass, and the true answers would break it: refusals that tell just that.
+def test_what_groups_are_really_like_surprises_a_gate_that_decides_by_a_model(shared_data: Path) -> None:
+    # Why the policy's docs warn: hypothetical tables have no poor and no rich groups, so a limit on what is
+    # learned passes, and the true answers break it: refusals that tell just that.
     path = shared_data / "microdata" / "acs2011_us_paperlike.csv"
     rows = np.genfromtxt(path, delimiter=",", names=True, dtype=None, encoding="utf-8")
     salary, domain = rows["salary"].astype(int), Domain(10, 250, 10)
