@@ -17,8 +17,8 @@ With `--partial suppress` a GROUP BY gives the groups that are safe; `--grouped`
 `--alone` each with an empty ledger, so that what one uses up is not missed by the next.
 The column *groups* has how many groups were given and withheld, all statements together.
 
-With `--candidates tilted` what is learned decides too; `--prior`, `--after-leak` and `--leaks` are keys of the
-policy. The column *leaks* has leak events, *after* the refusals that follow from them.
+With `--candidates tilted` what is learned decides too; `--prior`, `--after-leak` and `--leaks` are keys of
+the policy. The column *leaks* has leak events, *after* the refusals that follow from them.
 """
 
 from __future__ import annotations
