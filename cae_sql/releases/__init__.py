@@ -6,6 +6,7 @@ may be empty. Each technique has two functions: `sampled`, `perturbed`, `restric
 `generalised` give a frame with matches, initial_entropy, area and risk; the same name with `_beliefs` gives
 the candidate distributions themselves.
 
+    arguments.py        arguments of the wrong kind
     matching.py         records that share values; values on the domain's grid; what is wrong with a table
     beliefs.py          candidate distributions of classes, and their measure
     sampling.py         simple random samples

@@ -50,7 +50,7 @@ def anatomise(frame: pd.DataFrame, sensitive: str, ell: int, seed: int) -> pd.Se
     check_table(frame, [sensitive], "the table")
     code, values = pd.factorize(frame[sensitive])
     counts = np.bincount(code)
-    if counts.max() * ell > code.size:
+    if int(counts.max()) * int(ell) > code.size:
         raise InvalidInput(
             f"{counts.max()} of {code.size} records have {sensitive} = {values[int(counts.argmax())]}, more "
             f"than one in {ell}: no groups of {ell} different values hold them all"

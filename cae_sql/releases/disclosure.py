@@ -29,6 +29,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from cae_sql.errors import InvalidInput
+from cae_sql.releases.arguments import checked_columns, checked_mapping
 from cae_sql.releases.distortion import (
     Attribute,
     Distortion,
@@ -295,7 +296,7 @@ def in_order(
         InvalidInput: no quasi-identifiers, one text in their place, the sensitive column among them, several
             of these, or as `Distortion.of`; more combinations than fit into memory.
     """
-    if isinstance(quasi_identifiers, str) or not quasi_identifiers:
+    if not checked_columns(quasi_identifiers, "quasi_identifiers"):
         raise InvalidInput("quasi_identifiers must be a list of at least one column")
     check_one(sensitive)
     if sensitive in quasi_identifiers:
@@ -303,7 +304,7 @@ def in_order(
     if len(set(quasi_identifiers)) < len(quasi_identifiers):
         raise InvalidInput(f"a column is named twice in quasi_identifiers: {list(quasi_identifiers)}")
     names = [*quasi_identifiers, sensitive]
-    for name in probabilities:
+    for name in checked_mapping(probabilities, "probabilities", "{'salary': 0.8}"):
         if name not in names:
             raise InvalidInput(f"there is a probability for {name!r}, which is neither of {names}")
     found = Distortion.of(probabilities, domains).only(names)

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from cae_sql.errors import InvalidInput
 from cae_sql.measure.distribution import is_number
+from cae_sql.releases.arguments import checked_column, checked_mapping, checked_values
 from cae_sql.releases.drawing import generator
 from cae_sql.releases.matching import check_table
 
@@ -118,12 +119,16 @@ class Distortion:
         Raises:
             InvalidInput: a probability for a column without a domain, or as `Attribute` and the class say.
         """
+        checked_mapping(probabilities, "probabilities", "{'salary': 0.8}")
+        checked_mapping(domains, "domains", "{'salary': [10, 20, 30]}")
         for name in probabilities:
             if name not in domains:
                 raise InvalidInput(f"there is a probability for {name!r} but no domain of that name")
         return cls(
             tuple(
-                Attribute(name, tuple(values), probabilities.get(name, 1.0))
+                Attribute(
+                    name, checked_values(values, f"the domain of {name!r}"), probabilities.get(name, 1.0)
+                )
                 for name, values in domains.items()
             )
         )
@@ -238,7 +243,7 @@ def randomise(
         InvalidInput: as `Distortion.of` and `Distortion.codes`, for the columns that are distorted; a seed
             that is no whole number >= 0.
     """
-    if not probabilities:
+    if not checked_mapping(probabilities, "probabilities", "{'salary': 0.8}"):
         raise InvalidInput("probabilities must name at least one column")
     distortion = Distortion.of(probabilities, domains).only(probabilities)
     return distorted(frame, distortion, distortion.codes(frame), generator(seed))
@@ -259,7 +264,7 @@ def distorted(
 
 
 def check_one(sensitive: Hashable) -> None:
-    """Refuse several sensitive columns at once.
+    """Refuse several sensitive columns at once, and what is no column.
 
     Raises:
         InvalidInput: says what would do.
@@ -269,6 +274,7 @@ def check_one(sensitive: Hashable) -> None:
             f"sensitive must be one column, not {sensitive!r}; take each by itself: with the lowest of the "
             "probabilities that they ask for, randomised response keeps the limits of all"
         )
+    checked_column(sensitive, "sensitive")
 
 
 def factor(retention: float, size: int) -> Factor:

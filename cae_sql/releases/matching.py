@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
+from cae_sql.releases.arguments import checked_column, checked_columns, checked_domain
 from cae_sql.releases.beliefs import FIGURES, Ints, check_room
 
 if TYPE_CHECKING:
@@ -139,7 +140,8 @@ def check_table(table: pd.DataFrame, columns: Sequence[str], name: str, empty: b
     if not isinstance(table, pd.DataFrame):
         raise InvalidInput(f"{name} must be a pandas DataFrame, not {type(table).__name__}")
     for column in columns:
-        count = int((table.columns == column).sum())
+        checked_column(column, "a column")
+        count = list(table.columns).count(column)
         if count == 0:
             there = ", ".join(str(each) for each in table.columns)
             raise InvalidInput(f"{name} has no column {column!r}; it has {there}")
@@ -163,9 +165,8 @@ def check_known(original: pd.DataFrame, column: str, known: Sequence[str]) -> li
     Raises:
         InvalidInput: a bad table; the confidential column among the known ones; a name twice or of a figure.
     """
-    if isinstance(known, str):
-        raise InvalidInput(f"known must be a list of columns, not one text: [{known!r}]")
-    names = list(known)
+    checked_column(column, "column")
+    names = checked_columns(known, "known")
     for place, name in enumerate(names):
         if name == column:
             raise InvalidInput(f"known names the confidential column {column!r}", place)
@@ -206,6 +207,7 @@ def positions(table: pd.DataFrame, column: str, domain: Domain, name: str) -> In
         InvalidInput: a value that is no number, outside of the domain, or between two of its values; a domain
             of too many values.
     """
+    checked_domain(domain)
     values = numbers(table, column, name)
     check_room(1, domain)
     grid = domain.values

@@ -18,6 +18,7 @@ import numpy as np
 
 from cae_sql.domain import Domain, exact
 from cae_sql.errors import InvalidInput
+from cae_sql.releases.arguments import checked_domain
 from cae_sql.releases.attributes import Attribute, attribute_of
 from cae_sql.releases.beliefs import Beliefs, Floats, Ints, check_room
 from cae_sql.releases.drawing import generator
@@ -74,6 +75,7 @@ def perturbed_beliefs(
 ) -> Beliefs:
     """The candidate distributions behind `perturbed`; arguments and errors as there."""
     names = check_known(original, column, known)
+    checked_domain(domain)
     check_release(original, released, [column, *names], "the release")
     if len(released) != len(original):
         raise InvalidInput(f"the release has {len(released)} records, the original {len(original)}")

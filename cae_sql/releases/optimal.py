@@ -21,6 +21,7 @@ import pandas as pd
 
 from cae_sql.errors import InvalidInput
 from cae_sql.measure.distribution import is_number
+from cae_sql.releases.arguments import checked_columns
 from cae_sql.releases.disclosure import Combinations, Watched, in_order
 from cae_sql.releases.distortion import Distortion, Floats, Ints, check_one, distorted
 from cae_sql.releases.drawing import generator
@@ -129,7 +130,7 @@ def _table(
     if not is_number(limit) or not 0 < limit <= 1:
         raise InvalidInput(f"limit must be greater than 0 and at most 1, not {limit!r}")
     check_one(sensitive)
-    names = [*quasi_identifiers, sensitive]
+    names = [*checked_columns(quasi_identifiers, "quasi_identifiers"), sensitive]
     chosen = names if distort is None else list(distort)
     if isinstance(distort, str) or not chosen:
         raise InvalidInput("distort must be a list of at least one column")

@@ -44,6 +44,7 @@ from cae_sql.models.irregular import (
     pairs_by_halves,
 )
 from cae_sql.models.weights import Floats, Weighted
+from cae_sql.releases.arguments import checked_sequence, shown
 
 LARGEST_SUM = 2**62
 """In steps: sums are 64-bit numbers."""
@@ -208,7 +209,10 @@ def privacy_losses(
     """
     records = Records.of(values, size, probabilities)
     unit, atoms, sums = records.candidate.unit, Atoms(records.size), []
-    for members, total in releases:
+    for place, each in enumerate(checked_sequence(releases, "releases")):
+        if not isinstance(each, Sequence) or isinstance(each, str | bytes) or len(each) != 2:
+            raise InvalidInput(f"a release must be a pair of members and their sum, not {shown(each)}", place)
+        members, total = each
         of, _ = members_of(members, records.size)
         part = Records(records.candidate, records.least, len(of))
         sums.append(Query(kind="sum", members=of).answered(part.steps(total)))

@@ -156,7 +156,8 @@ def reconstruct(
     distortion = Distortion.of(probabilities, domains)
     distortion.inverse()
     distortion.check_room()
-    return Reconstruction(distortion, len(released), distortion.table(distortion.codes(released)))
+    codes = distortion.codes(released)
+    return Reconstruction(distortion, codes.shape[1], distortion.table(codes))
 
 
 def reconstruction_variances(

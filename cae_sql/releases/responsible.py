@@ -32,6 +32,8 @@ Floats = NDArray[np.float64]
 
 LARGEST = 1e60
 """Of a value: fourth powers are summed up."""
+MOST = 10**12
+"""Of counts and of records: products of two of them are 64-bit numbers."""
 LEAST_CONFIDENCE = 1 - 1 / math.sqrt(2 * math.pi)
 """Below it the bound that A is taken from has no solution."""
 
@@ -189,7 +191,7 @@ def histogram_risk(counts: ArrayLike, draws: int, confidence: float, bias: int =
     bound = np.exp(-(np.minimum(beyond, 1.0) ** 2) * m * i / (3 * n))
     chance = stats.binom.sf(np.ceil(plausible) - 1, m, np.minimum(i / n, 1.0))
     # without its only member a block cannot be drawn at all: once is proof
-    alone = 1 - (1 - 1 / n) ** m
+    alone = -math.expm1(m * math.log1p(-1 / n))
     risk = np.where(members >= 2, bound, np.where(members == 1, 1.0, 0.0))
     return HistogramRisk(risk, np.where(members >= 2, chance, np.where(members == 1, alone, 0.0)))
 
@@ -232,14 +234,22 @@ def checked_count(number: object, name: str, least: int) -> int:
     """
     if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < least:
         raise InvalidInput(f"{name} must be a whole number of at least {least}, not {number!r}")
+    if number > MOST:
+        raise InvalidInput(f"{name} must be at most {MOST:,}, not {number}")
     return int(number)
 
 
 def _members(counts: ArrayLike) -> NDArray[np.int64]:
-    given = np.asarray(counts)
+    try:
+        given = np.asarray(counts)
+    except ValueError as error:
+        raise InvalidInput("counts must be a list of whole numbers, one for each block") from error
     if given.ndim != 1 or not given.size or given.dtype.kind not in "iu":
         raise InvalidInput("counts must be a list of whole numbers, one for each block")
     wrong = np.flatnonzero(given < 0)
     if len(wrong):
         raise InvalidInput(f"counts[{wrong[0]}] is negative: {given[wrong[0]]}", int(wrong[0]))
+    total = sum(given.tolist())  # in whole numbers of any size
+    if total > MOST:
+        raise InvalidInput(f"counts add up to {total:,}; at most {MOST:,} members are counted")
     return given.astype(np.int64)

@@ -23,6 +23,7 @@ from cae_sql.candidates import Spans, check_inside, spans
 from cae_sql.compiled import compiled
 from cae_sql.domain import Domain, exact, grid_values
 from cae_sql.errors import InvalidInput
+from cae_sql.releases.arguments import checked_domain, checked_sequence, shown
 from cae_sql.releases.beliefs import Beliefs, Floats, Ints, check_room
 from cae_sql.releases.drawing import generator
 from cae_sql.releases.matching import check_known, classes_of, numbers
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _LARGEST_TOTAL = 2**61
+_MOST_RECORDS = 10**9
 
 
 def restricted(
@@ -154,7 +156,7 @@ def answered_beliefs(
     names = check_known(original, column, known)
     values, unit = in_units(original, column, domain)
     system = AnsweredSystem(len(original), domain.minimum, domain.maximum, unit)
-    for members in queries:
+    for members in checked_sequence(queries, "queries"):
         chosen, _ = members_of(members, len(original))
         total = int(values[chosen].sum()) * unit + len(chosen) * exact(domain.minimum)
         system.add_sum(chosen, total)
@@ -172,8 +174,12 @@ def shuffled(size: int, query_set_size: int, seed: int | Sequence[int]) -> Ints:
         raise InvalidInput(f"query_set_size must be a whole number, not {query_set_size!r}")
     if query_set_size < 2 or query_set_size % 2:
         raise InvalidInput(f"query_set_size must be even and at least 2, not {query_set_size}")
+    if isinstance(size, bool) or not isinstance(size, (int, np.integer)):
+        raise InvalidInput(f"size must be a whole number, not {shown(size)}")
     if query_set_size > size:
         raise InvalidInput(f"query_set_size is {query_set_size}, but there are {size} records: no query fits")
+    if size > _MOST_RECORDS:
+        raise InvalidInput(f"{size:,} records are too many to be shuffled; at most {_MOST_RECORDS:,}")
     return generator(seed).permutation(size).astype(np.int64)
 
 
@@ -218,6 +224,7 @@ def in_units(original: pd.DataFrame, column: str, domain: Domain) -> tuple[Ints,
     Raises:
         InvalidInput: values outside of the domain, or of so many decimal places that sums do not fit 64 bits.
     """
+    checked_domain(domain)
     given = numbers(original, column, "the original")
     check_inside(given, domain, column)
     low = exact(domain.minimum)

@@ -19,9 +19,10 @@ import numpy as np
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
 from cae_sql.numbers import exact
+from cae_sql.releases.arguments import checked_domain
 from cae_sql.releases.beliefs import Beliefs, Floats, Ints, check_room
 from cae_sql.releases.drawing import generator
-from cae_sql.releases.matching import check_known, check_release, classes_of, positions
+from cae_sql.releases.matching import check_known, check_release, check_table, classes_of, positions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,6 +62,7 @@ def sampled_beliefs(
 ) -> Beliefs:
     """The candidate distributions behind `sampled`; arguments and errors as there."""
     names = check_known(original, column, known)
+    checked_domain(domain)
     check_release(original, sample, [column, *names], "the sample", empty=True)
     classes = classes_of(original, names)
     check_room(classes.count, domain)
@@ -107,8 +109,9 @@ def draw_sample(original: pd.DataFrame, percent: float | Fraction, seed: int) ->
         seed: Of the draw.
 
     Raises:
-        InvalidInput: a percentage out of range, or a bad seed.
+        InvalidInput: what is no table, a percentage out of range, or a bad seed.
     """
+    check_table(original, [], "the original", empty=True)
     return original.iloc[drawn(len(original), percent, seed)]
 
 
