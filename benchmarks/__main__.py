@@ -84,6 +84,7 @@ LISTED: tuple[Run, ...] = (
     Run("corpora", "corpora"),
     Run("robustness", "robustness"),
     Run("releases", "releases"),
+    Run("evaluate", "evaluate"),
     Run("udfs", "udfs"),
     Run("randomised", "randomised"),
 )
