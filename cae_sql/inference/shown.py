@@ -34,6 +34,8 @@ RESERVES = 8
 """That are looked at, for those whom the bases leave open."""
 SOON = 10_000
 """So few get directions before further reserves are chosen, which takes longer."""
+LARGE, FEW = 20_000, 1_000
+"""Of more parts than this so few get directions, where bases may be chosen anew instead."""
 SAMPLED = 2_000
 """Parts by which it is told who does for most."""
 MOST_TABLES = 60
@@ -147,26 +149,29 @@ class Showing:
         self.prospect, self.boxes = prospect, boxes
         self.rooms = Rooms(boxes, pins, bounds_of(boxes, pins), tables, need, insiders)
 
-    def exactly(self, need: int, deadline: float) -> Shown:
+    def exactly(self, need: int, deadline: float, renewable: bool = False) -> Shown:
         """Widths that those who pay show: for everybody at once, then directions for those who are left.
 
         Args:
             need: From which width on nothing more is tried.
             deadline: `time.monotonic()` after which no directions are looked for.
+            renewable: Whether the center's bases are chosen anew if somebody is left open: of many parts that
+                serves more questions than directions, which are found again for each.
 
         Returns:
             What was shown.
         """
+        most = FEW if renewable and self.rooms.count > LARGE else MOST_OPEN
         far, asked = self._kept(need)
         further, directed = Further(self.prospect, self.rooms, need, deadline), -1
         while len(left := far.left(need)):
             in_time = time.monotonic() < deadline
-            soon = in_time and directed < 0 and len(left) <= SOON
+            soon = in_time and directed < 0 and len(left) <= min(SOON, most)
             reserves = self.prospect.reserves(asked) if asked < RESERVES and not soon else None
             if reserves is not None:
                 far.add(left, self._paid(reserves, left), reserves.single)
                 asked += 1
-            elif in_time and directed < asked:
+            elif in_time and directed < asked and len(left) <= most:
                 further.show(far)
                 directed = asked
             else:
@@ -267,6 +272,7 @@ def show(
     need: int,
     insiders: int,
     deadline: float,
+    renewable: bool = False,
 ) -> Shown:
     """Who keeps a run of width `need` in every one of some tables' neighbourhood.
 
@@ -284,7 +290,7 @@ def show(
     whole = int(span.min())
     if whole < need:
         return Shown(whole, span >= need, np.zeros(boxes.count, dtype=np.bool_))
-    shown = showing.exactly(need, deadline)
+    shown = showing.exactly(need, deadline, renewable)
     if shown.width < need or boxes.count > MOST_OPEN:
         return shown
     # nobody is left open: how far everybody goes is a figure, and worth a second look

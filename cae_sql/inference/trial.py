@@ -280,12 +280,13 @@ class Trial:
         earlier, safe, whole, late = len(seen), all_pairs(seen), True, False
         # what was looked at among others already is given a look of its own, no more
         starts = 0 if seen else MOST_STARTS
+        renewable = keep and self.center.stale
         ways = self._ways(bounds_of(boxes, pins), sums, name, keep, deadline, starts)
         for turn, (tables, between) in enumerate(ways):
             late = time.monotonic() > deadline
             if safe or late or (turn > 1 and len(seen[-1].open) > MANY):
                 break
-            seen.append(show(prospect, boxes, pins, tables, need, standard.insiders, deadline))
+            seen.append(show(prospect, boxes, pins, tables, need, standard.insiders, deadline, renewable))
             whole, safe = whole and between, all_pairs(seen)
         if not seen:
             return None

@@ -228,3 +228,27 @@ def test_nothing_that_true_answers_make_necessary_is_kept() -> None:
     others = [(value + by,) for by in (-40, 0, 40)]
     fresh = told.trial(center, 1).judge_together(others, standard, later)
     assert trial.judge_together(others, standard, later) == fresh
+
+
+def test_of_many_parts_directions_wait_until_bases_were_chosen_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    told, given = nearly_all_alone(0), list[bool]()
+    show = Further.show
+    monkeypatch.setattr("cae_sql.inference.shown.LARGE", 0)
+    monkeypatch.setattr("cae_sql.inference.shown.FEW", 0)
+    center = told.center(11)
+
+    def noted(self: Further, far: Far) -> None:
+        given.append(center.stale)
+        show(self, far)
+
+    monkeypatch.setattr(Further, "show", noted)
+    value, standard, later = (told.values[-1],), Standard(5, None, 1), time.monotonic() + 60
+    # of true answers nothing is renewed for their sake: whom hypothetical ones helped they must help too
+    assert told.trial(center, 1).judge_by_center(value, standard, later, renew=False)
+    assert given
+    assert all(given)
+    given.clear()
+    judgement = told.trial(center, 1).judge_by_center(value, standard, later)
+    assert judgement is not None
+    assert not any(given)
+    assert not center.stale
