@@ -89,6 +89,8 @@ def is_database(path: Path) -> bool:
 def _file(path: Path, words: Set[str] = frozenset()) -> Read:
     if is_database(path):
         raise DatabaseError(f"{path} is a database: name one of its tables, not the file")
+    if not path.stat().st_size:
+        raise DatabaseError(f"{path} is empty")
     with duckdb.connect(":memory:") as connection:
         literal = str(path).replace("'", "''")
         table = _select(connection, f"'{literal}'", str(path))

@@ -117,7 +117,7 @@ class Technique:
         chosen[self.parameter] = value
         if self.parameter in _WHOLE:
             if not float(value).is_integer():
-                raise InvalidInput(f"{self.name}: {value:g} must be a whole number")
+                raise InvalidInput(f"{option(self.parameter)} must be a whole number, not {value:g}")
             chosen[self.parameter] = int(value)
         return Settings(**chosen)  # type: ignore[arg-type]
 

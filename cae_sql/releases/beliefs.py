@@ -146,7 +146,7 @@ def check_work(probabilities: Floats, domain: Domain) -> None:
     work = float((np.where(even, 0, possible) ** _POWER).sum())
     if work <= MOST_WORK:
         return
-    fewer = (MOST_WORK / work) ** (1 / _POWER)
+    fewer = (MOST_WORK / 100 / work) ** (1 / _POWER)  # what takes seconds
     coarser = _round_up(1 / fewer) * exact(domain.step)
     left = int((exact(domain.maximum) - exact(domain.minimum)) / coarser) + 1
     raise InvalidInput(

@@ -105,7 +105,13 @@ def sums_by_group(
     def told(group: int, of: Ints) -> Floats:
         key = (of.size, int(totals[group]))
         if key not in found:
-            found[key] = record_given_sum(steps, *key)[1]
+            try:
+                found[key] = record_given_sum(steps, *key)[1]
+            except InvalidInput as error:
+                raise InvalidInput(
+                    f"what the sum of {of.size:,} records leaves of each cannot be counted over "
+                    f"{domain.count:,} values; take a coarser step of the domain, and round the column to it"
+                ) from error
         return found[key]
 
     believed, released = _told(groups, places, domain, least, told)

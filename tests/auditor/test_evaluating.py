@@ -451,4 +451,4 @@ def test_the_public_columns_are_each_another_and_not_the_confidential_one(folder
 @pytest.mark.parametrize("value", ["inf", "nan", "2.5"])
 def test_a_sweep_over_groups_of_no_whole_number_is_one_error(folder, value):
     error = complaint("staff.csv", "-p", "policy.toml", "--sweep", f"anatomy:{value}")
-    assert f"anatomy: {value} must be a whole number" in error
+    assert f"anatomy, l = {value}: --ell must be a whole number, not {value}" in error

@@ -190,3 +190,20 @@ def test_a_domain_of_too_many_values_is_refused_with_a_step_that_would_do(folder
     status, out, _ = run("staff.csv", *options, "--step", "10", "--technique", "sampling", "--percent", "0")
     assert status == 0  # equally likely neighbours have a closed form
     assert "0.0" in out
+
+
+def test_a_sum_that_cannot_be_counted_is_refused_with_what_would_do(folder):
+    domain = ("--minimum", "0", "--maximum", "1000", "--step", "0.0001")
+    err = complaint("staff.csv", "-p", "policy.toml", "--technique", "sums", *domain)
+    assert "what the sum of 60 records leaves of each cannot be counted over 10,000,001 values" in err
+    assert "take a coarser step" in err
+
+
+def test_an_empty_file_is_said_to_be_empty(folder):
+    Path("nothing.csv").touch()
+    assert "nothing.csv is empty" in complaint(
+        "nothing.csv", "-p", "policy.toml", "--technique", "sampling", "--percent", "5"
+    )
+    assert "nothing.csv is empty" in complaint(
+        "staff.csv", "-p", "policy.toml", "--technique", "sampling", "--release", "nothing.csv"
+    )
