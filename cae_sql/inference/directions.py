@@ -96,10 +96,11 @@ def shortened(rooms: Rooms, basic: Ints, columns: Columns, helpers: Helpers, the
     count, many = len(columns), len(helpers.parts)
     left, used = columns.astype(np.int32), np.full((count, STEPS), -1 - many, dtype=np.int32)
     ends, safety = rooms.empty(count), SAFETY if rooms.single else 1.0
-    room = rooms.nearer.astype(np.float32)
-    weight = (1.0 / np.maximum(room, 0.5) ** 2).astype(np.float32)
-    weights = weight[basic]
-    lengths = ((theirs.astype(np.float32) ** 2) @ weights + weight[helpers.parts]).astype(np.float32)
+    weights, mine = (
+        (1.0 / np.maximum(rooms.nearer(parts), 0.5) ** 2).astype(np.float32)
+        for parts in (basic, helpers.parts)
+    )
+    lengths = ((theirs.astype(np.float32) ** 2) @ weights + mine).astype(np.float32)
     turned, scarce, spare = np.ascontiguousarray(theirs.T), rooms.scarce(basic), rooms.scarce(helpers.parts)
 
     def work(first: int, last: int) -> None:

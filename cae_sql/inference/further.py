@@ -27,6 +27,8 @@ MOST_OPEN = 20_000
 """Of more than this nobody gets directions."""
 TRIED = 64
 """Parts that get them first, those of whom least is shown."""
+ROOMY = 60_000
+"""Parts that are thought of as paying, at most, the roomiest."""
 HELPERS = 1_000
 """Parts that may help, or a third of all where that is less: bases need the others."""
 
@@ -71,12 +73,14 @@ class Further:
     @cached_property
     def nearer(self) -> Ints:
         """(p',) how far each part can go to its nearer side."""
-        return self.rooms.nearer
+        return self.rooms.nearer(np.arange(self.rooms.count))
 
     @cached_property
     def _roomy(self) -> Ints:
         """Parts that can pay, the roomiest first."""
         able = np.flatnonzero((self.nearer > 0) & self.rooms.whole)
+        if len(able) > ROOMY:
+            able = np.sort(able[np.argpartition(-self.nearer[able], ROOMY - 1)[:ROOMY]])
         return able[np.argsort(-self.nearer[able], kind="stable")]
 
     @cached_property
@@ -87,7 +91,13 @@ class Further:
     @cached_property
     def _free(self) -> Ints:
         """Parts of which bases can still be made."""
-        return np.setdiff1d(self._roomy, self._helpers)
+        return self._without(self._roomy, self._helpers)
+
+    def _without(self, these: Ints, those: Ints) -> Ints:
+        """Some parts, ascending, without others."""
+        others = np.zeros(self.rooms.count, dtype=np.bool_)
+        others[those] = True
+        return np.sort(these[~others[these]])
 
     def _directed(self, far: Far, whom: Ints) -> Ints:
         """Directions over one basis after the other, as long as somebody has too little; who still has then.
@@ -124,6 +134,6 @@ class Further:
         if found is None:
             return None
         basis = _Basis(free[found[0]], found[1])
-        self._free = np.setdiff1d(self._free, basis.basic)
+        self._free = self._without(self._free, basis.basic)
         self._bases.append(basis)
         return basis

@@ -75,10 +75,10 @@ class Rooms:
         """Of the floats that are taken."""
         return np.float32 if self.single else np.float64
 
-    @property
-    def nearer(self) -> Ints:
-        """(p',) how far each part can go to its nearer side, one of its records left out."""
-        return np.where(self.loose > 1, np.minimum(*self.left), np.minimum(self.down, self.up))
+    def nearer(self, parts: Ints) -> Ints:
+        """(a,) how far some parts can go to their nearer side, one of their records left out."""
+        left = np.minimum(self.left[0][parts], self.left[1][parts])
+        return np.where(self.loose[parts] > 1, left, np.minimum(self.down[parts], self.up[parts]))
 
     def scarce(self, parts: Ints) -> NDArray[np.floating]:
         """(4, a) 1 / room of some parts: down and up, then both without one record."""

@@ -59,7 +59,7 @@ def bases_of(prospect: Prospect, given: Rooms, count: int) -> tuple[list[Basis],
     taken, found = np.zeros(given.count, dtype=np.bool_), []
     marks = prospect.marks_of(np.arange(given.count))
     for _ in range(count):
-        basis = basis_of(marks, taken, given.nearer)
+        basis = basis_of(marks, taken, given.nearer(np.arange(given.count)))
         if basis is None:
             break
         taken[basis[0]] = True
