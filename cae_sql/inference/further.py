@@ -67,7 +67,7 @@ class Further:
             return
         order = left[np.lexsort((far.widths[left], far.free[left]))]
         for some in (order[:TRIED], order[TRIED:]):
-            if len(self._directed(Far(self.rooms, far), some)):
+            if len(self._directed(Far(self.rooms, far), np.sort(some))):
                 return
 
     @cached_property
@@ -104,7 +104,7 @@ class Further:
 
         Args:
             far: Nobody pays yet.
-            whom: (a,) the parts.
+            whom: (a,) the parts, ascending.
         """
         helpers, theirs = Helpers.of(self._helpers, whom), self.prospect.marks_of(self._helpers)
         for number in range(BASES):

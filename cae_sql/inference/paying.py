@@ -62,15 +62,17 @@ def _column(
 @compiled()
 def suited(
     marks: Columns, width: int, parents: Ints, rows: NDArray[np.int32], starts: Ints, reserves: Ints,
-    entries: Ints, gain: Ints, give: Ints, poor: NDArray[np.bool_],
-) -> tuple[Ints, Ints, Ints]:  # fmt: skip
-    """For each swap the only poor reserve, from which it takes ±1, else −1; that entry; how many others."""
+    entries: Ints, gain: Ints, give: Ints, poor: NDArray[np.bool_], first: int, last: int, whom: Ints,
+    sign: Ints, sides: Ints,
+) -> None:  # fmt: skip
+    """Fill for some swaps the only poor reserve, from which each takes ±1; that entry; how many others.
+
+    `whom` stays as it is where there is no such reserve.
+    """
     size = width + len(rows)
     column, touched = np.zeros(size, np.int64), np.zeros(size, np.int64)
     listed = np.zeros(size, np.bool_)
-    whom, sign = np.full(len(gain), -1, np.int64), np.zeros(len(gain), np.int64)
-    sides = np.zeros(len(gain), np.int64)
-    for swap in range(len(gain)):
+    for swap in range(first, last):
         count = _both(
             marks, width, parents, rows, starts, reserves, entries, gain[swap], give[swap], column, listed,
             touched,
@@ -86,7 +88,6 @@ def suited(
             column[touched[t]], listed[touched[t]] = 0, False
         if fits:
             whom[swap], sides[swap] = mine, others
-    return whom, sign, sides
 
 
 @compiled()

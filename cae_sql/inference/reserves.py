@@ -325,7 +325,12 @@ def _helped(
         some = np.linspace(0, len(gain) - 1, HELPERS).astype(np.int64)
         gain, give = gain[some], give[some]
     prices = reserves.prices(ground)
-    whom, sign, sides = suited(*prices, gain, give, poor)
+    whom, sign, sides = (np.full(len(gain), kind, dtype=np.int64) for kind in (-1, 0, 0))
+
+    def work(first: int, last: int) -> None:
+        suited(*prices, gain, give, poor, first, last, whom, sign, sides)
+
+    in_two(work, len(gain), len(poor))
     rooms = ground.rooms(gain, give)
     # a single part is taken as it stands
     fit = np.flatnonzero((whom >= 0) & (rooms > 0) & (sides <= MOST_SIDES) & ((give >= 0) | (sign > 0)))

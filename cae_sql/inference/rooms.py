@@ -82,7 +82,7 @@ class Rooms:
 
     def scarce(self, parts: Ints) -> NDArray[np.floating]:
         """(4, a) 1 / room of some parts: down and up, then both without one record."""
-        rooms = np.array([self.down, self.up, *self.left])[:, parts].astype(np.float64)
+        rooms = np.array([each[parts] for each in (self.down, self.up, *self.left)], dtype=np.float64)
         return (1.0 / np.maximum(rooms, 1e-25)).astype(self.kind)
 
     def empty(self, count: int) -> NDArray[np.floating]:
@@ -105,7 +105,9 @@ class Far:
         """(p',) width shown."""
         self.free: NDArray[np.bool_] = np.zeros(rooms.count, dtype=np.bool_) if shown is None else shown.free
         """(p',) whether, as an insider, each may have any value meanwhile."""
+        self._parts: Ints = np.zeros(0, dtype=np.int64)
         self._ends: list[NDArray[np.floating]] = []
+        """(4, a) of these parts, by those who pay."""
 
     def left(self, need: int) -> Ints:
         """Those who have too little."""
@@ -115,7 +117,7 @@ class Far:
         """Add who pays for some parts, and see what they have now.
 
         Args:
-            parts: (a,) which; each earlier call had at least these.
+            parts: (a,) which, ascending; each earlier call had at least these.
             ends: (4, a) of `loads`.
             basic: A basis' basic parts: their columns are the exchange inside of them, counted already.
         """
@@ -123,11 +125,14 @@ class Far:
         member = np.zeros(rooms.count, dtype=np.bool_)
         member[basic] = True
         ends[:, member[parts]] = 0
-        whole = np.zeros((4, rooms.count), dtype=ends.dtype)
-        whole[:, parts] = ends
-        self._ends.append(whole)
+        # of those who are no longer asked about nothing more needs to be known
+        if self._ends:
+            places = np.searchsorted(self._parts, parts)
+            self._ends = [each[:, places] for each in self._ends]
+        self._parts = parts
+        self._ends.append(ends)
         widths, free = np.empty(len(parts), dtype=np.int64), np.empty(len(parts), dtype=np.bool_)
-        stack = np.array([each[:, parts] for each in self._ends])
+        stack = np.array(self._ends)
         own = np.array([room[parts] for room in rooms.own])
         span, first, last = rooms.span[parts], rooms.first[parts], rooms.last[parts]
         share, slack = rooms.share, rooms.slack
