@@ -36,6 +36,8 @@ SOON = 10_000
 """So few get directions before further reserves are chosen, which takes longer."""
 LARGE, FEW = 20_000, 1_000
 """Of more parts than this so few get directions, where bases may be chosen anew instead."""
+VAST = 250_000
+"""Of more parts than this so few get any at all, after all reserves: a basis for a question takes longer."""
 SAMPLED = 2_000
 """Parts by which it is told who does for most."""
 MOST_TABLES = 60
@@ -161,12 +163,13 @@ class Showing:
         Returns:
             What was shown.
         """
-        most = FEW if renewable and self.rooms.count > LARGE else MOST_OPEN
+        vast = self.rooms.count > VAST
+        most = FEW if vast or (renewable and self.rooms.count > LARGE) else MOST_OPEN
         far, asked = self._kept(need)
         further, directed = Further(self.prospect, self.rooms, need, deadline), -1
         while len(left := far.left(need)):
             in_time = time.monotonic() < deadline
-            soon = in_time and directed < 0 and len(left) <= min(SOON, most)
+            soon = in_time and directed < 0 and len(left) <= min(SOON, most) and not vast
             reserves = self.prospect.reserves(asked) if asked < RESERVES and not soon else None
             if reserves is not None:
                 far.add(left, self._paid(reserves, left), reserves.single)
