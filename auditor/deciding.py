@@ -26,9 +26,10 @@ from typing import Literal
 from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.answers import Query
 from cae_sql.inference.judging import Judgement, Standard
+from cae_sql.inference.learned import Learned
 from cae_sql.inference.runs import Effort
 from cae_sql.inference.system import AnsweredSystem
-from cae_sql.inference.trial import Learned, Trial
+from cae_sql.inference.trial import Trial
 from cae_sql.models.judging import ModelJudgement, ModelKnowledge, ModelTrial
 
 TRUE_ANSWER_FACTOR = 2.0

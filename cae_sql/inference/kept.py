@@ -18,10 +18,11 @@ from cae_sql.inference.center import Center
 from cae_sql.inference.centering import rebuild
 from cae_sql.inference.crowd import Crowd
 from cae_sql.inference.knowledge import Knowledge
+from cae_sql.inference.learned import Learned, advance
 from cae_sql.inference.priors import Prior
 from cae_sql.inference.prospect import Prospect
 from cae_sql.inference.shown import bounds_of, hold
-from cae_sql.inference.trial import Learned, Trial, advance
+from cae_sql.inference.trial import Trial
 from cae_sql.inference.worlds import Pool
 
 AT_ONCE = 12

@@ -25,13 +25,14 @@ from cae_sql.inference.crowd import MOST, Crowd
 from cae_sql.inference.fixed_point import scale_of, solved
 from cae_sql.inference.judging import Judgement, Standard, judge
 from cae_sql.inference.kept import Kept, several_bases
+from cae_sql.inference.learned import Learned
 from cae_sql.inference.members import members_of, records_of
 from cae_sql.inference.priors import Prior
 from cae_sql.inference.programs import any_world
 from cae_sql.inference.runs import Effort, Runs
 from cae_sql.inference.search import grow
 from cae_sql.inference.shown import certified_runs
-from cae_sql.inference.trial import Learned, Trial
+from cae_sql.inference.trial import Trial
 from cae_sql.inference.worlds import Pool
 
 CHECKED_AT_ONCE = 64

@@ -13,15 +13,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cae_sql.errors import InconsistentAnswers, OutOfTime
+from cae_sql.errors import OutOfTime
 from cae_sql.inference.answers import Answer, Ints, Query
 from cae_sql.inference.center import Center
 from cae_sql.inference.centering import rebuild
 from cae_sql.inference.crowd import Crowd
 from cae_sql.inference.exchange import Bounds, Tables
 from cae_sql.inference.gathering import spread_over
-from cae_sql.inference.judging import Judgement, Search, Standard, judge, judge_pairs
+from cae_sql.inference.judging import Judgement, Search, Standard
 from cae_sql.inference.knowledge import Knowledge
+from cae_sql.inference.learned import Learned
 from cae_sql.inference.prospect import Prospect
 from cae_sql.inference.runs import Effort
 from cae_sql.inference.shown import Shown, all_pairs, bounds_of, hold, show
@@ -417,52 +418,3 @@ class _Shown:
 def _ranges(sums: Sequence[tuple[int, ...]]) -> list[tuple[int, int]]:
     """Least and greatest of each sum."""
     return [(min(each), max(each)) for each in zip(*sums, strict=True)]
-
-
-@dataclass(frozen=True, eq=False)
-class Learned:
-    """A trial's queries with their answers, ready to be what the system knows."""
-
-    trial: Trial
-    values: tuple[int, ...]
-    boxes: Knowledge
-    totals: Ints | None
-    """(p',) the center's table; None where none was found."""
-    pool: Pool | Crowd
-
-    def judge(self, standard: Standard, deadline: float) -> Judgement:
-        """A search from worlds that agree with the answers."""
-        assert isinstance(self.pool, Pool)
-        if standard.insiders:
-            return judge_pairs(self.pool.knowledge, self.pool.values, standard, deadline, Effort())
-        return judge(self.pool.knowledge, self.pool.totals(), standard, deadline)
-
-    def take_in(self) -> None:
-        """Let the center know: from now on the trial is of no use."""
-        prospect, center = self.trial.prospect, self.trial.center
-        if not self.trial.current:
-            raise RuntimeError("the center has changed since this was worked out")
-        if self.totals is None or not prospect.usable:
-            center.give_up()
-            return
-        answers = [self.values[place] for place in prospect.fresh]
-        center.apply(self.boxes, prospect.parents, self.totals, prospect.rows, answers, prospect.pendings)
-
-
-def advance(center: Center, query: Query, value: int) -> None:
-    """Let a center know one more answer, or give up where no table is found."""
-    prospect = Prospect(center, [query])
-    if prospect.usable and prospect.settled[0] is not None:
-        if prospect.settled[0] != value:
-            raise InconsistentAnswers("an answer contradicts the ones before it")
-        return
-    boxes = prospect.boxes if query.kind == "sum" else prospect.boxes.with_extreme(query, value)
-    pins = hold(boxes, prospect.totals, 1, np.zeros(0, dtype=np.int64)) if prospect.usable else None
-    totals = (
-        None if pins is None else prospect.table(bounds_of(boxes, pins), [value] if prospect.fresh else [])
-    )
-    if totals is None:
-        center.give_up()
-        return
-    answers = [value] if prospect.fresh else []
-    center.apply(boxes, prospect.parents, totals, prospect.rows, answers, prospect.pendings)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cae_sql.inference.center import Center
-from cae_sql.inference.trial import advance
+from cae_sql.inference.learned import advance
 
 from .told import Told, told_at_random
 

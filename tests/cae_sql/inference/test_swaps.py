@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from cae_sql.inference import center as centers
+from cae_sql.inference.learned import advance
 from cae_sql.inference.prospect import Prospect
 from cae_sql.inference.swaps import FARTHEST, Opposed, Swaps, named, opposed
-from cae_sql.inference.trial import advance
 
 from .families import grid_at_random
 from .told import Ints, Told

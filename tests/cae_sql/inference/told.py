@@ -16,7 +16,8 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from cae_sql.inference.answers import Query
 from cae_sql.inference.center import Center
 from cae_sql.inference.crowd import Crowd
-from cae_sql.inference.trial import Trial, advance
+from cae_sql.inference.learned import advance
+from cae_sql.inference.trial import Trial
 
 Ints = NDArray[np.int64]
 
