@@ -11,9 +11,9 @@ here. `--records train` takes the 30,162 records of Adult's training part instea
 The last table has randomised response beside sampling on the scale of paper 000, see `_one_scale.py`.
 
 The time is CPU time of RR-Both on ESGRO, from the original's frame to the released one with probabilities
-found anew for each l (*search*: that alone), in turn with anatomy, from the frame to its two tables (*groups*,
-forming groups alone: a heap in plain Python, which a compiled one would do sooner), and the search for an
-l-diverse table. The pictures of the figures are what `cae-sql experiment --paper randomization` draws.
+found anew for each l (*search*: that alone), in turn with anatomy, from the frame to its two tables
+(*groups*: forming groups alone, a heap in plain Python, which a compiled one would do sooner), and the search
+for an l-diverse table. The pictures of the figures are what `cae-sql experiment --paper randomization` draws.
 """
 
 from __future__ import annotations
