@@ -18,6 +18,7 @@ from auditor.history.facts import Fact
 from auditor.history.findings import Cited, Moment
 from auditor.history.risks import worst_risk
 from cae_sql.inference.answers import Query
+from cae_sql.inference.assessing import assess
 from cae_sql.inference.standing import EXACT, KEEPS, Standing
 
 EVERYONE = "everyone"
@@ -88,7 +89,7 @@ class PartyColumn:
     def assess(self, seconds: float, whole: bool = False) -> None:
         """Find who is located, and note since which statement."""
         standing = self.standing
-        standing.assess(seconds, whole)
+        assess(standing, seconds, whole)
         if standing.changes == self._seen:
             return
         self._seen = standing.changes

@@ -15,11 +15,11 @@ from cae_sql.inference.answers import Ints
 from cae_sql.inference.center import Center
 from cae_sql.inference.centering import SIZE_THAT_COUNTS
 from cae_sql.inference.crowd import Crowd, settled, totals_of
+from cae_sql.inference.holding import bounds_of, hold
 from cae_sql.inference.interior import sparse_columns
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.mixing import UNIFORM
 from cae_sql.inference.sharing import Sharing
-from cae_sql.inference.shown import bounds_of, hold
 from cae_sql.inference.threads import in_two
 from cae_sql.inference.tilted import Tilted
 

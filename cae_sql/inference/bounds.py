@@ -25,12 +25,12 @@ from numpy.typing import NDArray
 from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.basis import tableau_of
+from cae_sql.inference.constraints import constraints
 from cae_sql.inference.interior import Bounds as Bounds
 from cae_sql.inference.interior import sparse_columns
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.outer import from_single_sums
 from cae_sql.inference.pricing import Priced
-from cae_sql.inference.programs import constraints
 from cae_sql.inference.proof import Multipliers, Proof, rational
 from cae_sql.inference.reached import Footing, Records, footings
 from cae_sql.inference.solver import Floats, Outcome, Program

@@ -19,11 +19,11 @@ from cae_sql.inference.answers import Ints
 from cae_sql.inference.center import Center
 from cae_sql.inference.columns import Columns
 from cae_sql.inference.exchange import Bounds
+from cae_sql.inference.holding import bounds_of, hold
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.mixing import UNIFORM, spread
 from cae_sql.inference.priors import Prior
 from cae_sql.inference.prospect import Prospect
-from cae_sql.inference.shown import bounds_of, hold
 from cae_sql.inference.threads import in_two
 from cae_sql.inference.witnesses import Pins
 

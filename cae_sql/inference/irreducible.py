@@ -23,9 +23,9 @@ import numpy as np
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.answers import Answer, Ints
 from cae_sql.inference.bounds import ByPrograms, Exact, Solved, few_intervals
+from cae_sql.inference.constraints import constraints, is_world
 from cae_sql.inference.framed import Framed
 from cae_sql.inference.knowledge import Knowledge
-from cae_sql.inference.programs import constraints, is_world
 from cae_sql.inference.solver import Program
 
 FEW = 4

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.answers import Ints, Query
+from cae_sql.inference.constraints import is_world
 from cae_sql.inference.gathering import Gathered, of_answers, run_widths, spread_over
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.pairs import STARTS, keeps_with_insider
-from cae_sql.inference.programs import any_world, is_world
+from cae_sql.inference.programs import any_world
 from cae_sql.inference.runs import Effort, Runs
 from cae_sql.inference.search import Accepts, grow
 from cae_sql.inference.sieve import Sieve

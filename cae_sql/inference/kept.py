@@ -17,11 +17,11 @@ from cae_sql.inference.bounds import Solved
 from cae_sql.inference.center import Center
 from cae_sql.inference.centering import rebuild
 from cae_sql.inference.crowd import Crowd
+from cae_sql.inference.holding import bounds_of, hold
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.learned import Learned, advance
 from cae_sql.inference.priors import Prior
 from cae_sql.inference.prospect import Prospect
-from cae_sql.inference.shown import bounds_of, hold
 from cae_sql.inference.trial import Trial
 from cae_sql.inference.worlds import Pool
 
@@ -96,7 +96,7 @@ class Kept:
             before: How many answers there were before these.
             count: How many there are now.
         """
-        if self._learned == before and learned.trial.pool is self._pool and learned.trial.current:
+        if self._learned == before and learned.before is self._pool and learned.current:
             learned.take_in()
             self._pool = learned.pool
             self._learned = self._centered = count

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,27 +10,32 @@ from cae_sql.errors import InconsistentAnswers
 from cae_sql.inference.answers import Ints, Query
 from cae_sql.inference.center import Center
 from cae_sql.inference.crowd import Crowd
+from cae_sql.inference.holding import bounds_of, hold
 from cae_sql.inference.judging import Judgement, Standard, judge, judge_pairs
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.prospect import Prospect
 from cae_sql.inference.runs import Effort
-from cae_sql.inference.shown import bounds_of, hold
 from cae_sql.inference.worlds import Pool
-
-if TYPE_CHECKING:
-    from cae_sql.inference.trial import Trial
 
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """A trial's queries with their answers, ready to be what the system knows."""
+    """Queries with their answers, ready to be what the system knows."""
 
-    trial: Trial
+    prospect: Prospect
+    """The queries over the center, as it was."""
+    before: Pool | Crowd
+    """The worlds that this was worked out from."""
     values: tuple[int, ...]
     boxes: Knowledge
     totals: Ints | None
     """(p',) the center's table; None where none was found."""
     pool: Pool | Crowd
+
+    @property
+    def current(self) -> bool:
+        """Whether the center is still as it was when this was worked out."""
+        return self.prospect.current
 
     def judge(self, standard: Standard, deadline: float) -> Judgement:
         """A search from worlds that agree with the answers."""
@@ -41,9 +45,9 @@ class Learned:
         return judge(self.pool.knowledge, self.pool.totals(), standard, deadline)
 
     def take_in(self) -> None:
-        """Let the center know: from now on the trial is of no use."""
-        prospect, center = self.trial.prospect, self.trial.center
-        if not self.trial.current:
+        """Let the center know: from now on the prospect is of no use."""
+        prospect, center = self.prospect, self.prospect.center
+        if not self.current:
             raise RuntimeError("the center has changed since this was worked out")
         if self.totals is None or not prospect.usable:
             center.give_up()

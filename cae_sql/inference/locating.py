@@ -17,7 +17,8 @@ import numpy as np
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.bounds import Solved, few_intervals
-from cae_sql.inference.programs import MOST_NODES, TOLERANCE, ComponentProgram, is_world
+from cae_sql.inference.constraints import is_world
+from cae_sql.inference.programs import MOST_NODES, TOLERANCE, ComponentProgram
 from cae_sql.inference.runs import Effort, Runs
 from cae_sql.inference.search import search
 from cae_sql.inference.solver import Floats

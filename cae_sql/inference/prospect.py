@@ -65,6 +65,11 @@ class Prospect:
         self._extend()
         self.exchange = Exchange(self._rows, self.parents, center.unseen, self._opposed)
 
+    @property
+    def current(self) -> bool:
+        """Whether the center is as it was when this was made."""
+        return self.version == self.center.version
+
     # --- bases
 
     def _extend(self) -> None:

@@ -13,8 +13,9 @@ import numpy as np
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.answers import Ints, Query
+from cae_sql.inference.constraints import is_world
 from cae_sql.inference.knowledge import Knowledge
-from cae_sql.inference.programs import ComponentProgram, is_world
+from cae_sql.inference.programs import ComponentProgram
 from cae_sql.inference.runs import Runs
 from cae_sql.inference.witnesses import choose_witnesses, only
 

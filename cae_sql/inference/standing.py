@@ -4,14 +4,13 @@ A gate asks who *would* be located, and may not look at the values. Here they ar
 a world that agrees with every answer; moves from it show at once who keeps the standard. Small systems are
 looked at after each answer (`locating`). In large ones each answer shows who is located by equations alone,
 or by one sum after the other; everybody is looked at now and then (`survey`), and who is found then gets the
-time when it was first so. What is located stays so: knowledge only grows.
+time when it was first so. What is located stays so: knowledge only grows. Who looks is `assessing`.
 
 Source: `mathematics.md`, 2 and 4.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import ceil, floor
@@ -25,22 +24,13 @@ from cae_sql.inference.bounds import Exact
 from cae_sql.inference.judging import Standard
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.narrowing import narrow
-from cae_sql.inference.since import Judge, Since
 from cae_sql.inference.span import added_up
 from cae_sql.inference.stated import Stated
 
 KEEPS, APPROXIMATE, EXACT = 0, 1, 2
 """What is known of a record: it keeps the standard as far as known, less remains, one value remains."""
-SECONDS = 60.0
-"""For the integer programs after one statement; who is left then is open."""
-PATIENCE = 10
-"""A look at a large system is ended after so many times that: what it does is counted and not timed."""
-GROWTH = 1.5
-"""Large systems are looked at whenever there are so many times the answers of the last time."""
 MOST_ALONE = 256
 """Answers about one record alone up to which each has a row; with more they are taken out of the sums."""
-BACK_CELLS = 1_000_000
-"""Atoms times sums up to which looking back asks all answers that were known at a time."""
 _ENDS = (
     *("by_integers", "by_reals", "low", "high", "least", "most"),
     *("since_integers", "since_reals", "open", "looked"),
@@ -111,7 +101,7 @@ class Standing:
         """How many answers were known at the last look."""
         self.support: dict[int, set[int]] = {}
         """Answers that bear on an end of an interval in large systems, by record."""
-        self._next = 0
+        self.next_look = 0
         """From how many on a large system is looked at again."""
         self.worlds: NDArray[np.int64] = np.zeros((0, size), dtype=np.int64)
         """(w, n) tables that agree with all answers, kept because they show who keeps the standard."""
@@ -122,6 +112,11 @@ class Standing:
     def known(self) -> Knowledge:
         """What the answers amount to, over those who are not fixed."""
         return self._stated.known
+
+    @property
+    def large(self) -> bool:
+        """Whether the system has too many atoms for a tableau and for integer programs."""
+        return self._stated.large
 
     def copy(self) -> Standing:
         """An independent one that knows the same."""
@@ -178,7 +173,7 @@ class Standing:
         kept = self._fix(queries, values, single) if len(single) + len(self.alone) > MOST_ALONE else []
         taken = set(kept)
         kept += self._take(queries, values, [place for place in new if place not in taken])
-        if self._stated.large:
+        if self.large:
             self.worlds = self.worlds[:0]
         elif kept:
             agree = np.ones(len(self.worlds), dtype=np.bool_)
@@ -202,9 +197,9 @@ class Standing:
             if queries[place].kind == "sum":
                 self.row_answers.append(len(self.answers))
             self._append(queries[place], values[place])
-            if self._stated.large:
+            if self.large:
                 self._note(narrow(answers[each], self.least, self.most), {len(self.answers) - 1})
-        if kept and self._stated.large:
+        if kept and self.large:
             self._note_settled()
         return [fresh[each][0] for each in kept]
 
@@ -308,49 +303,7 @@ class Standing:
             self.by_integers[record], self.since_integers[record] = state, since
             self.open[record] = False
 
-    # --- who is located
-
-    def assess(self, seconds: float = SECONDS, whole: bool = False) -> None:
-        """Find who is located now.
-
-        Large systems are looked at now and then, unless all are asked for. Whoever is found later gets the
-        time when it was first so all the same.
-
-        Args:
-            seconds: For integer programs.
-            whole: Whether everybody is looked at.
-        """
-        from cae_sql.inference.locating import Locating
-        from cae_sql.inference.survey import Survey
-
-        large = self._stated.large
-        if large and not whole and len(self.answers) < self._next:
-            return
-        self._next = int(len(self.answers) * GROWTH) + 1
-        said = self.by_integers, self.by_reals, self.low, self.high
-        before = [each.copy() for each in said]
-        deadline = time.monotonic() + (PATIENCE * seconds if large else seconds)
-        look = Survey(self, deadline, whole) if large else Locating(self, deadline)
-        look.run()
-        loose, labels = ~self.fixed, self.known.atoms.labels
-        first = self.known.members[0][self.known.members[1][:-1]]
-        for ends in (self.by_integers, self.by_reals, self.low, self.high, self.least, self.most, self.open):
-            ends[loose] = ends[first][labels][loose]
-        now = len(self.answers)
-        integers, reals = self.by_integers != before[0], self.by_reals != before[1]
-        self.since_integers[integers], self.since_reals[reals] = now, now
-        late = (self.looked < now - 1) if large else (self.looked < self.before)
-        late &= loose
-        whole_before = not large or self.known.count * len(self.known.matrix) <= BACK_CELLS
-        if large and whole and whole_before:
-            # of whom an answer alone has told something, several may have done so before
-            reals |= (self.by_reals != KEEPS) & (self.looked < self.since_reals - 1)
-            integers |= reals & (self.by_integers == self.by_reals)
-        self._look_back(np.flatnonzero(integers & late), np.flatnonzero(reals & late), whole_before)
-        self.looked[~self.open] = now
-        self.before = now
-        if any((new != old).any() for new, old in zip(said, before, strict=True)):
-            self.changes += 1
+    # --- what proves it
 
     def equation_of(self, record: int) -> list[tuple[int, Fraction]]:
         """The answers that add up to a record, with their weights; none where none do, or some are fixed."""
@@ -366,38 +319,3 @@ class Standing:
             if rows:
                 return sorted(self.row_answers[row] for row, _ in rows)
         return sorted(self.support.get(record, ()))
-
-    def _look_back(self, integers: Ints, reals: Ints, whole: bool) -> None:
-        """When records were located, by integers and by reals, that have not been looked at since.
-
-        With `whole` all answers of a time are asked, else those near to a record.
-        """
-        back = Since(len(self.truth), self.top, self.answers)
-
-        def since(record: int, state: int, judge: Judge, now: int) -> int:
-            before = int(self.looked[record])
-            if whole:
-                return back.by_reals(record, state, judge, before, now)
-            return back.by_few(record, state, judge, before, now, self.support_of(record))
-
-        def values_mean(values: Ints) -> int:
-            return state_of(values, self.standard)
-
-        def by_reals(least: Exact, most: Exact) -> int:
-            return state_by_reals(least, most, values_mean)
-
-        def on_the_grid(least: Exact, most: Exact) -> int:
-            return values_mean(np.arange(ceil(least), floor(most) + 1))
-
-        for record in reals.tolist():
-            state, now = int(self.by_reals[record]), int(self.since_reals[record])
-            self.since_reals[record] = since(record, state, by_reals, now)
-        known = set(reals.tolist())
-        for record in integers.tolist():
-            state = int(self.by_integers[record])
-            if state == int(self.by_reals[record]) and record in known:
-                self.since_integers[record] = self.since_reals[record]
-            elif self.by_reals[record] != KEEPS:
-                # where rounding does not show it, integer programs do: known from now on
-                now = int(self.since_integers[record])
-                self.since_integers[record] = since(record, state, on_the_grid, now)

@@ -22,11 +22,12 @@ from cae_sql.inference.bounds import ByPrograms, Exact, Solved, Totals
 from cae_sql.inference.center import Basis, Center
 from cae_sql.inference.columns import LARGEST_ENTRY
 from cae_sql.inference.exchange import Tables
+from cae_sql.inference.holding import bounds_of, hold
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.outer import from_single_sums
 from cae_sql.inference.prospect import Prospect
 from cae_sql.inference.runs import Runs, join
-from cae_sql.inference.shown import Showing, bounds_of, hold
+from cae_sql.inference.shown import Showing
 from cae_sql.inference.standing import EXACT, KEEPS, Standing, state_by_reals, state_of
 from cae_sql.inference.walking import moves_of, walk
 

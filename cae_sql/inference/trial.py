@@ -20,12 +20,13 @@ from cae_sql.inference.centering import rebuild
 from cae_sql.inference.crowd import Crowd
 from cae_sql.inference.exchange import Bounds, Tables
 from cae_sql.inference.gathering import spread_over
+from cae_sql.inference.holding import bounds_of, hold
 from cae_sql.inference.judging import Judgement, Search, Standard
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.learned import Learned
 from cae_sql.inference.prospect import Prospect
 from cae_sql.inference.runs import Effort
-from cae_sql.inference.shown import Shown, all_pairs, bounds_of, hold, show
+from cae_sql.inference.shown import Shown, all_pairs, show
 from cae_sql.inference.threads import in_two
 from cae_sql.inference.ties import without_ties
 from cae_sql.inference.worlds import Pool
@@ -73,7 +74,7 @@ class Trial:
     @property
     def current(self) -> bool:
         """Whether the center is as it was when the prospect was made."""
-        return self.prospect.version == self.center.version
+        return self.prospect.current
 
     @property
     def _searched(self) -> Search:
@@ -373,9 +374,8 @@ class Trial:
         if isinstance(self.pool, Crowd):
             if totals is None:
                 raise OutOfTime("no world was found in the time allowed")
-            return Learned(
-                self, tuple(values), boxes, totals, self.pool.answered(self.prospect, boxes, answers, totals)
-            )
+            tables = self.pool.answered(self.prospect, boxes, answers, totals)
+            return Learned(self.prospect, self.pool, tuple(values), boxes, totals, tables)
         pool = self.pool.copy()
         listed = self._searched.listed(values, deadline, keep=False)
         if listed is not None and len(listed.worlds) > len(pool.values):
@@ -384,7 +384,7 @@ class Trial:
             pool.learn(self.answers(values), deadline)
         pool.rebase()
         pool.mix(list(range(len(pool.values))), 3)
-        return Learned(self, tuple(values), boxes, totals, pool)
+        return Learned(self.prospect, self.pool, tuple(values), boxes, totals, pool)
 
     def answers(self, values: Sequence[int]) -> list[Answer]:
         """The queries with their answers."""

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from cae_sql.inference.center import Center
 from cae_sql.inference.centering import near, rebuild
+from cae_sql.inference.holding import bounds_of, hold
 from cae_sql.inference.learned import advance
-from cae_sql.inference.shown import bounds_of, hold
 
 from .test_center import wrong_with_bases
 from .told import Told, told_at_random

@@ -14,9 +14,10 @@ from cae_sql.inference.center import basis_of, columns_in
 from cae_sql.inference.directions import Helpers, shortened
 from cae_sql.inference.exchange import Tables
 from cae_sql.inference.further import Further
+from cae_sql.inference.holding import bounds_of, hold
 from cae_sql.inference.prospect import Prospect
 from cae_sql.inference.rooms import Far, Rooms
-from cae_sql.inference.shown import RESERVES, Showing, bounds_of, hold
+from cae_sql.inference.shown import RESERVES, Showing
 from cae_sql.inference.trial import Standard
 
 from .oracles import longest_run

@@ -13,8 +13,8 @@ from scipy.optimize import LinearConstraint, milp
 from cae_sql.inference.center import Center
 from cae_sql.inference.columns import columns_of
 from cae_sql.inference.exchange import Tables
+from cae_sql.inference.holding import bounds_of, hold
 from cae_sql.inference.prospect import Prospect
-from cae_sql.inference.shown import bounds_of, hold
 from cae_sql.inference.trial import Standard
 
 from .told import Ints, Told, told_at_random

@@ -12,9 +12,10 @@ from cae_sql.inference import center as centers
 from cae_sql.inference import paying, reserves, shown
 from cae_sql.inference.center import Center
 from cae_sql.inference.exchange import Tables
+from cae_sql.inference.holding import bounds_of, hold
 from cae_sql.inference.prospect import Prospect
 from cae_sql.inference.reserves import Ground, Reserves, choose
-from cae_sql.inference.shown import Showing, Shown, bounds_of, hold
+from cae_sql.inference.shown import Showing, Shown
 from cae_sql.inference.swaps import Swaps, named
 
 from .families import Families, Values, families_at_random, families_of, grid_at_random

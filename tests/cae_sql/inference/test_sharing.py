@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cae_sql.inference.holding import bounds_of, hold
 from cae_sql.inference.sharing import Sharing
-from cae_sql.inference.shown import bounds_of, hold
 
 from .families import grid_at_random
 from .told import told_at_random, values_at_random

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cae_sql import AnsweredSystem
-from cae_sql.inference import rooms, shown
+from cae_sql.inference import holding, rooms
 from cae_sql.inference.center import Center
 from cae_sql.inference.exchange import Bounds
 from cae_sql.inference.prospect import Prospect
@@ -142,7 +142,7 @@ def test_an_extreme_is_held_by_more_than_those_who_may_be_elsewhere(
     assert widest(told, told.center(), 0, insiders) == 0
     monkeypatch.setattr(
         "cae_sql.inference.trial.hold",
-        lambda boxes, totals, copies, basic: shown.hold(boxes, totals, 1, basic),
+        lambda boxes, totals, copies, basic: holding.hold(boxes, totals, 1, basic),
     )
     careless = widest(told, told.center(), 0, insiders)
     assert careless > 0

@@ -15,6 +15,7 @@ from cae_sql.errors import OutOfTime
 from cae_sql.inference import center, locating, stated
 from cae_sql.inference import standing as standing_module
 from cae_sql.inference.answers import Ints, Query
+from cae_sql.inference.assessing import assess
 from cae_sql.inference.bounds import Solved, few_intervals
 from cae_sql.inference.irreducible import Claims
 from cae_sql.inference.judging import Standard
@@ -63,8 +64,8 @@ def test_as_a_large_system_nobody_is_located_wrongly_and_nobody_said_to_be_safe_
         for query in queries:
             standing.add([query])
             if between:
-                standing.assess(5.0)
-        standing.assess(5.0, whole=True)
+                assess(standing, 5.0)
+        assess(standing, 5.0, whole=True)
     left = remaining(truth, queries)
     for record, values in enumerate(left):
         assert standing.low[record] <= min(values)
@@ -133,7 +134,7 @@ def test_many_people_in_few_sums_are_all_shown_to_be_safe(
     standing = Standing(truth, 40, Standard(20))
     for _ in range(12):
         standing.add([Query(kind="sum", members=np.flatnonzero(chance.random(300) < 0.4))])
-    standing.assess(10.0, whole=True)
+    assess(standing, 10.0, whole=True)
     assert not standing.by_integers.any()
     assert not standing.open.any()
 
@@ -150,7 +151,7 @@ def test_a_sum_over_few_who_have_no_room_leaves_nobody_else_open(monkeypatch: py
     for _ in range(12):
         standing.add([Query(kind="sum", members=np.flatnonzero(chance.random(300) < 0.4))])
     standing.add([Query(kind="sum", members=np.array([0, 1]))])
-    standing.assess(10.0, whole=True)
+    assess(standing, 10.0, whole=True)
     assert np.flatnonzero(standing.by_integers).tolist() == [0, 1]
     assert not standing.open.any()
 
@@ -164,9 +165,9 @@ def test_who_is_settled_by_sums_and_rows_that_were_read_is_so_since_the_last_of_
     standing = Standing(np.array([1, 1, 2, 2]), TOP, Standard(NEED))
     for members in ([0, 1, 2, 3], [0, 3], [1]):
         standing.add([Query(kind="sum", members=np.array(members))])
-        standing.assess(5.0)
+        assess(standing, 5.0)
     standing.add([Query(kind="sum", members=np.array([0, 1]))])
-    standing.assess(5.0, whole=True)
+    assess(standing, 5.0, whole=True)
     assert standing.by_reals.tolist() == [EXACT] * 4
     # the second by the sum of the others, once its row was read; the others with the last answer
     assert standing.since_reals.tolist() == [4, 3, 3, 4]
@@ -182,7 +183,7 @@ def test_who_was_located_approximately_is_so_exactly_since_his_row_was_read(
     standing = Standing(np.array([1, 0, 3]), TOP, Standard(NEED))
     for members, expected in (([0, 1], (APPROXIMATE, 1)), ([1, 2], (APPROXIMATE, 1)), ([1], (EXACT, 3))):
         standing.add([Query(kind="sum", members=np.array(members))])
-        standing.assess(5.0)
+        assess(standing, 5.0)
         assert (standing.by_reals[1], standing.since_reals[1]) == expected
         assert (standing.by_integers[1], standing.since_integers[1]) == expected
 
@@ -202,6 +203,6 @@ def test_a_linear_program_that_is_not_solved_leaves_its_own_record_open(
     monkeypatch.setattr(locating, "few_intervals", fails_for_one)
     standing = Standing(np.array([4, 4, 0, 0, 3]), 4, Standard(2))
     standing.add([Query(kind="sum", members=np.array(pair)) for pair in ([0, 1], [2, 3])])
-    standing.assess(10.0, whole=True)
+    assess(standing, 10.0, whole=True)
     assert asked == [[1, 2], [1], [2]]
     assert sorted(standing.by_reals[[0, 2]].tolist()) == [KEEPS, EXACT]
