@@ -98,6 +98,13 @@ class Policy(Section):
             PolicyError: not TOML, or not a policy.
         """
         try:
+            return cls._read(text)
+        except RecursionError:  # lists and tables in one another, or a key of hundreds of parts
+            raise PolicyError("nested too deeply; a policy is sections of keys, with lists as values") from None
+
+    @classmethod
+    def _read(cls, text: str) -> Policy:
+        try:
             document = tomllib.loads(text, parse_float=Decimal)
         except ValueError as error:  # its own kind, and Python's about a number of thousands of digits
             raise PolicyError(f"not valid TOML: {error}") from error

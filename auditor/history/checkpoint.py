@@ -11,6 +11,7 @@ import io
 import json
 import os
 import zipfile
+import zlib
 from collections import Counter
 from datetime import datetime
 from fractions import Fraction
@@ -28,6 +29,12 @@ from auditor.history.statement import Logged
 from cae_sql.inference.standing import Standing
 
 VERSION = 1
+DAMAGE = (
+    OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError,
+    RuntimeError,  # encrypted, packed in a way that is not offered, nested too deeply
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+"""What reading a file raises that is none of ours, wherever in it the fault is."""
 
 
 def save(path: Path, replay: Replay, identity: str) -> None:
@@ -83,15 +90,25 @@ def load(path: Path, replay: Replay, identity: str) -> bool:
             state = json.loads(file.read("state.json"))
             with np.load(io.BytesIO(file.read("arrays.npz")), allow_pickle=False) as kept:
                 arrays = {name: kept[name] for name in kept.files}
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise LogError(f"checkpoint {path}: cannot be read ({error}); delete it to begin anew") from None
-    if state.get("version") != VERSION or state.get("identity") != identity:
+            said = state.get("version"), state.get("identity")
+    except DAMAGE as error:
+        raise _unreadable(path, error) from error
+    if said != (VERSION, identity):
         raise LogError(
             f"checkpoint {path}: is of another policy, other data, other logs or other options; "
             "delete it, or name another file"
         )
-    _restore(replay, state, arrays)
+    try:
+        _restore(replay, state, arrays)
+    except DAMAGE as error:
+        raise _unreadable(path, error) from error
     return True
+
+
+def _unreadable(path: Path, error: Exception) -> LogError:
+    """One line, whatever the file has made some library say."""
+    reason = " ".join(str(error).split())[:200] or type(error).__name__
+    return LogError(f"checkpoint {path}: cannot be read ({reason}); delete it to begin anew")
 
 
 def _held(replay: Replay) -> list[Party]:

@@ -40,9 +40,9 @@ def read_anchor(path: Path) -> Anchored | None:
         return None
     except OSError as error:
         raise LedgerError(f"anchor {path}: cannot be read: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise LedgerError(f"anchor {path}: not an anchor; restore it from a copy") from error
-    if not (isinstance(found.length, int) and isinstance(found.id, str) and isinstance(found.head, str)):
+    if not (type(found.length) is int and isinstance(found.id, str) and isinstance(found.head, str)):
         raise LedgerError(f"anchor {path}: not an anchor; restore it from a copy")
     return found
 

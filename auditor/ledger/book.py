@@ -305,4 +305,9 @@ def _read_binding(place: Place) -> rows.StoredBinding:
         raise LedgerError(
             f"ledger {place}: says {len(found)} times what it is bound to; restore it from a copy"
         )
-    return rows.stored_binding(found[0])
+    try:
+        return rows.stored_binding(found[0])
+    except (ValueError, TypeError, RecursionError) as error:
+        raise LedgerError(
+            f"ledger {place}: what it is bound to cannot be read; restore it from a copy"
+        ) from error

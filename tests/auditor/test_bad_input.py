@@ -147,6 +147,15 @@ def another_database(place: Place) -> None:
     build(place.database, people(40, 9))
 
 
+def bound_to_nonsense(place: Place) -> None:
+    """The first row of a ledger as somebody could have written it."""
+    with sqlite3.connect(place.ledger) as connection:
+        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            connection.execute(f"DROP TRIGGER {name}")
+        connection.execute("UPDATE ledger_binding SET sizes = ?", ["[" * 100_000])
+    connection.close()
+
+
 FRESH = "id INTEGER, age INTEGER, sex VARCHAR, dept VARCHAR, salary"
 
 CASES: dict[str, Case] = {
@@ -227,6 +236,26 @@ CASES: dict[str, Case] = {
         "not valid TOML",
     ),
     "a policy that is no text": (lambda p: p.policy.write_bytes(b"\xff\xfe"), PolicyError, "UTF-8"),
+    "a policy of lists in lists": (
+        lambda p: p.policy.write_text("[protect]\ntable = " + "[" * 5_000 + "]" * 5_000),
+        PolicyError,
+        r"policy .*policy\.toml: nested too deeply; a policy is sections of keys",
+    ),
+    "a policy of tables in tables": (
+        lambda p: p.policy.write_text("[protect]\ntable = " + "{a = " * 5_000),
+        PolicyError,
+        r"policy .*policy\.toml: nested too deeply; a policy is sections of keys",
+    ),
+    "a policy with a key of a thousand parts": (
+        lambda p: p.rule(table="{" + "a." * 1_500 + "a = 1}"),
+        PolicyError,
+        r"policy .*policy\.toml: nested too deeply; a policy is sections of keys",
+    ),
+    "a policy with a number of thousands of digits": (
+        lambda p: p.rule(maximum="9" * 5_000),
+        PolicyError,
+        r"policy .*policy\.toml: not valid TOML: .*digits",
+    ),
     "an unknown key": (lambda p: p.rule(colum='"salary"'), PolicyError, r"protect\.colum\b.*column"),
     "an unknown section": (lambda p: p.rule(f"{PLACES}\n[limits]\nrisk = 1"), PolicyError, "limits"),
     "a domain that the data leave below": (
@@ -295,6 +324,26 @@ CASES: dict[str, Case] = {
         "postgresql",
     ),
     "a broken anchor": (lambda p: p.anchor.write_text("{"), LedgerError, "anchor"),
+    "an anchor of lists in lists": (
+        lambda p: p.anchor.write_text("[" * 100_000),
+        LedgerError,
+        r"anchor .*staff\.anchor: not an anchor; restore it from a copy",
+    ),
+    "an anchor with a length of thousands of digits": (
+        lambda p: p.anchor.write_text('{"id": "a", "length": ' + "9" * 5_000 + ', "head": "b"}'),
+        LedgerError,
+        r"anchor .*staff\.anchor: not an anchor; restore it from a copy",
+    ),
+    "an anchor whose length is no number": (
+        lambda p: p.anchor.write_text('{"id": "a", "length": true, "head": "b"}'),
+        LedgerError,
+        r"anchor .*staff\.anchor: not an anchor; restore it from a copy",
+    ),
+    "a ledger that is bound to lists in lists": (
+        bound_to_nonsense,
+        LedgerError,
+        r"ledger .*staff\.ledger: what it is bound to cannot be read; restore it from a copy",
+    ),
 }
 
 

@@ -147,7 +147,11 @@ def values(cell: object, tally: Tally) -> Parameters | None:
     if not isinstance(found, list | tuple):
         _unread(tally)
         return None
-    return tuple(None if each is None else _value(each) for each in found)
+    try:
+        return tuple(None if each is None else _value(each) for each in found)
+    except RecursionError:
+        _unread(tally)
+        return None
 
 
 def _value(each: object) -> str:

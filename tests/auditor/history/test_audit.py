@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -232,6 +233,37 @@ def test_a_checkpoint_of_another_policy_is_refused(database: Path, tmp_path: Pat
     )
     with pytest.raises(LogError, match="another policy"):
         audit(database, worlds.policy(0, 9, 0.25), worlds.log([]), checkpoint=kept, gate_seconds=0)
+
+
+SPOILT = {
+    "lists in lists": lambda state: "[" * 100_000,
+    "a list": lambda state: "[]",
+    "a number of thousands of digits": lambda state: '{"version": ' + "9" * 5_000 + "}",
+    "no parties": lambda state: json.dumps({**state, "parties": []}),
+    "a party that is none": lambda state: json.dumps({**state, "parties": [1]}),
+    "a source that is none": lambda state: json.dumps({**state, "sources": [[1]]}),
+    "no times": lambda state: json.dumps({name: each for name, each in state.items() if name != "times"}),
+    "a time that is none": lambda state: json.dumps({**state, "times": {"zz": 1}}),
+}
+
+
+@pytest.mark.parametrize("how", SPOILT)
+def test_a_checkpoint_that_is_spoilt_is_one_error_that_says_what_would_do(
+    database: Path, tmp_path: Path, how: str
+) -> None:
+    kept = tmp_path / "state"
+    turns = iter([False, True])
+    asked = worlds.log(["SELECT SUM(v) FROM t", "SELECT MAX(v) FROM t"])
+    audit(database, RULES, asked, checkpoint=kept, stop=lambda: next(turns), gate_seconds=0)
+    with zipfile.ZipFile(kept) as file:
+        held = {name: file.read(name) for name in file.namelist()}
+    held["state.json"] = SPOILT[how](json.loads(held["state.json"])).encode()
+    with zipfile.ZipFile(kept, "w") as file:
+        for name, content in held.items():
+            file.writestr(name, content)
+    with pytest.raises(LogError, match=r"^checkpoint .*state: cannot be read \(.*\); delete it") as caught:
+        audit(database, RULES, asked, checkpoint=kept, gate_seconds=0)
+    assert "\n" not in str(caught.value)
 
 
 def test_ctrl_c_leaves_what_was_found_so_far(database: Path) -> None:
