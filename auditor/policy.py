@@ -100,7 +100,9 @@ class Policy(Section):
         try:
             return cls._read(text)
         except RecursionError:  # lists and tables in one another, or a key of hundreds of parts
-            raise PolicyError("nested too deeply; a policy is sections of keys, with lists as values") from None
+            raise PolicyError(
+                "nested too deeply; a policy is sections of keys, with lists as values"
+            ) from None
 
     @classmethod
     def _read(cls, text: str) -> Policy:

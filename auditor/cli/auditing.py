@@ -95,6 +95,11 @@ Written = Annotated[
     str | None, typer.Option("--dialect", help="Whose SQL the logs are in, where they do not say.")
 ]
 
+Effort = Annotated[
+    float,
+    typer.Option("--effort", min=0.0, help="How many times as much costly statements may cost together."),
+]
+
 
 def audit(
     database: Database,
@@ -109,6 +114,7 @@ def audit(
     fail_on: Fail = FailOn.APPROXIMATE,
     checkpoint: Checkpoint = None,
     dialect: Written = None,
+    effort: Effort = 1.0,
 ) -> None:
     """Find out what query logs have given away: whose values, to whom, and which queries prove it."""
     names, groups = columns_of(columns or []), groups_of(group or [])
@@ -123,7 +129,7 @@ def audit(
     with stopping() as stop, _bar() as bar:
         findings = run(
             database, rules, log, format=form.value, columns=names or None, groups=groups or None,
-            dialect=dialect, progress=bar, checkpoint=checkpoint, stop=stop,
+            dialect=dialect, progress=bar, checkpoint=checkpoint, stop=stop, effort=effort,
         )  # fmt: skip
     write(findings, outputs)
     tell(findings, sys.stderr if Path("-") in outputs.values() else sys.stdout)

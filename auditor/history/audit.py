@@ -67,6 +67,7 @@ def audit(
     stop: Callable[[], bool] | None = None,
     gate_seconds: float = 60.0,
     seconds: float = SECONDS,
+    effort: float = 1.0,
 ) -> Findings:
     """Find out what a query log has given away, to whom, and which statements prove it.
 
@@ -88,6 +89,8 @@ def audit(
             So is Ctrl-C.
         gate_seconds: For asking a gate what it would have done; 0: it is not asked.
         seconds: For the integer programs after one statement; what they leave open is counted.
+        effort: How many times as much as by default all costly statements together may cost; those that would
+            cost more are not read, and counted as "not understood: too costly".
 
     Raises:
         PolicyError, DatabaseError: as `Gate.open`.
@@ -100,10 +103,10 @@ def audit(
     # matrices are small and many: with other work on the machine threads would wait for each other
     with opened as data, threadpool_limits(1, "blas"):
         data.limits = LIMITS
-        audit = _Audit(database, rules, data, groups or {}, dialect or rules.dialect, seconds)
+        audit = _Audit(database, rules, data, groups or {}, dialect or rules.dialect, seconds, effort)
         reading = Reading()
         paths = _paths(log)
-        how: list[object] = [format, sorted((columns or {}).items())]
+        how: list[object] = [format, sorted((columns or {}).items()), effort]
         identity = _identity(rules, data, paths, groups or {}, audit.dialect, how)
         if checkpoint is not None:
             checkpoints.load(Path(checkpoint), audit.replay, identity)
@@ -128,6 +131,7 @@ class _Audit:
         groups: Mapping[str, Sequence[str]],
         dialect: str,
         seconds: float,
+        effort: float = 1.0,
     ) -> None:
         self._path, self._policy, self._database = path, policy, database
         self.dialect, self._seconds = dialect, seconds
@@ -140,7 +144,7 @@ class _Audit:
         ]
         self.columns = knowledge.columns
         self.replay = Replay(
-            database, knowledge.columns, groups, [each.codes for each in self._tables], dialect
+            database, knowledge.columns, groups, [each.codes for each in self._tables], dialect, effort
         )
 
     def run(

@@ -57,6 +57,7 @@ def save(path: Path, replay: Replay, identity: str) -> None:
         "position": replay.position,
         "statements": replay.statements,
         "failed": replay.failed,
+        "spent": [replay.budget.spent, replay.budget.waited],
         "times": {name.hex(): count for name, count in replay.times.items()},
         "lessons": {name.hex(): each for name, each in replay.lessons.items()},
         "examples": {kind: [_cited(each) for each in shown] for kind, shown in replay.examples.items()},
@@ -151,6 +152,7 @@ def _restore(replay: Replay, state: dict[str, Any], arrays: dict[str, Any]) -> N
         state["statements"],
         state["failed"],
     )
+    replay.budget.spent, replay.budget.waited = state.get("spent", (0, 0.0))
     replay.times = Counter({bytes.fromhex(name): count for name, count in state["times"].items()})
     replay.lessons = {
         bytes.fromhex(name): (kind, tuple((a, b) for a, b in unmodelled), shows)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from auditor.errors import EarlierAnswersWarning, PolicyError, QueryRefused, QueryUnsupported
 from auditor.gate import Gate
+from auditor.history import budget
 from auditor.history.binding import Unbound, bound
 from auditor.history.findings import Cited, GateView
 from auditor.history.replay import cited
@@ -75,6 +76,8 @@ def view(
 
 
 def _asked(gate: Gate, logged: Logged, dialect: str) -> str:
+    if len(logged.sql) > budget.ENTRY:
+        return "unsupported"
     parts = [part for part in parts_of(logged.sql, dialect) if part.kind == "query"]
     if len(parts) != 1 or dialect not in ("duckdb", "postgres", ""):
         return "unsupported"

@@ -10,25 +10,30 @@ column is left out: it is a fact, or it is named as not modelled.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+import pyarrow as pa
 import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 
 from auditor.database import Database, StatementFailed
+from auditor.history import budget
 from auditor.history.binding import Unbound, bound
+from auditor.history.budget import Budget
 from auditor.history.facts import Fact, Unusable, facts_of
 from auditor.history.lineage import Lowered, lower
 from auditor.history.meanings import Grid, Known
 from auditor.history.mentions import Mentions
-from auditor.history.sorting import Part, parts_of
+from auditor.history.sorting import Part, first_kind, parts_of
 from auditor.sql.catalogue import listed
 from auditor.sql.classify import classify
 from auditor.sql.columns import write_out
 from auditor.sql.dialects import translate
-from auditor.sql.limits import parse
+from auditor.sql.limits import parse, tokens_of
 from auditor.sql.lower import generate
 from auditor.sql.names import qualify, readable
 from auditor.sql.plainer import rewrite
@@ -42,6 +47,10 @@ OWN = frozenset({"duckdb", "postgres", ""})
 """Dialects that the project reads itself; others go through sqlglot."""
 CATALOGUE = "catalogue"
 PUBLIC = "public"
+UNASKED = frozenset({"definition", "change", "settings"})
+"""Kinds of statements that ask for nothing, however long they are."""
+COSTLY = "not understood: too costly"
+"""By which statements are counted that were not read since that would have cost too much."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +75,16 @@ class Lesson:
     unmodelled: tuple[tuple[str, str], ...] = ()
     """Kind and reason of what it shows besides."""
 
+    @classmethod
+    def too_costly(cls, reason: str) -> Lesson:
+        """Of a statement that is not read: it may show anything."""
+        return cls("unmodelled", (), ((COSTLY, reason),))
+
+    @property
+    def characters(self) -> int:
+        """Of the SQL that is run in place of the statement."""
+        return sum(len(work.sql) for work in self.works)
+
 
 @dataclass(eq=False)
 class Taught:
@@ -81,27 +100,45 @@ class Taught:
 class School:
     """Reads statements over one database."""
 
-    def __init__(self, database: Database, grids: Sequence[Grid]) -> None:
-        """Take the database as it is now."""
+    def __init__(self, database: Database, grids: Sequence[Grid], spending: Budget | None = None) -> None:
+        """Take the database as it is now, and what statements may cost."""
         self._database, self._grids = database, list(grids)
+        self.budget = Budget() if spending is None else spending
         self._mentions = Mentions(database.schema)
 
     # --- reading
 
     def lesson(self, sql: str, parameters: Sequence[str | None] | None, dialect: str) -> Lesson:
         """What a statement teaches; nothing runs yet."""
-        parts = parts_of(sql, dialect)
+        if len(sql) > budget.ENTRY:
+            return self.unread(sql)
+        # the same statement again teaches nothing more
+        parts = list(dict.fromkeys(parts_of(sql, dialect)))
         if not parts:
             return Lesson("empty")
+        if len(parts) > budget.PARTS:
+            return Lesson.too_costly(f"more than {budget.PARTS:,} statements in one entry of the log")
         lessons = [self._part(part, parameters, dialect) for part in parts]
         first = next((each for each in lessons if each.works), None)
         first = first or next((each for each in lessons if each.unmodelled), lessons[0])
         works = tuple(work for each in lessons for work in each.works)
         return Lesson(first.kind, works, tuple(dict.fromkeys(u for each in lessons for u in each.unmodelled)))
 
+    def unread(self, sql: str, reason: str = "") -> Lesson:
+        """A text whose statements are not told apart: by its first word, and by words alone."""
+        kind = first_kind(sql)
+        if kind in UNASKED and self._mentions.asks_nothing(sql):
+            return Lesson(kind)
+        long = len(sql) > budget.ENTRY
+        return Lesson.too_costly(f"longer than {budget.ENTRY:,} characters" if long else reason)
+
     def _part(self, part: Part, parameters: Sequence[str | None] | None, dialect: str) -> Lesson:
         if part.kind != "query":
             return self._other(part, dialect)
+        if len(part.sql) > budget.STATEMENT:
+            return self._not_read(
+                part.sql, dialect, "too-large", f"longer than {budget.STATEMENT:,} characters"
+            )
         try:
             text = bound(part.sql, parameters, dialect)
             return self._query(text, dialect)
@@ -113,6 +150,8 @@ class School:
             return self._not_read(part.sql, dialect, "too-large", "The statement is nested too deeply.")
         except SqlglotError as error:
             return self._not_read(part.sql, dialect, "syntax", str(error).splitlines()[0])
+        except ValueError:
+            return self._not_read(part.sql, dialect, "too-large", "A number has thousands of digits.")
 
     def _other(self, part: Part, dialect: str) -> Lesson:
         """Statements that are no queries may still show, or copy, protected values."""
@@ -158,6 +197,7 @@ class School:
         if dialect in OWN:
             sql = translate(text, "postgres" if dialect == "postgres" else "duckdb", schema)
         else:
+            tokens_of(text, Dialect.get_or_raise(dialect))  # within the limits that keep the parser quick
             sql = sqlglot.transpile(text, read=dialect, write="duckdb")[0]
         shape = shape_of(schema)
         if isinstance(listed(sql, schema, shape.describe), Plan):
@@ -175,6 +215,8 @@ class School:
         shown = self._as_stored(tree)
         found = lower(tree, schema, self._grids)
         works = tuple(self._work(each, shown) for each in found.lowered)
+        if sum(len(work.sql) for work in works) > budget.LOWERED:
+            return Lesson.too_costly("what it shows takes too much SQL to be listed record by record")
         unmodelled = tuple((each.kind, each.reason) for each in found.opaque)
         return Lesson(_kind(found.lowered, found.functions, bool(unmodelled)), works, unmodelled)
 
@@ -201,7 +243,7 @@ class School:
             names = tuple(f"c{place}" for place in range(len(work.outputs)))
             plan = Plan(work.sql, (), work.sql, names, ())
             try:
-                table = self._database.run_public(plan)
+                table = self._run(plan)
             except StatementFailed as error:
                 result.unmodelled.append(
                     (f"could not be run again ({error.code})", "it failed on the data as they are")
@@ -217,11 +259,17 @@ class School:
             self._note_publics(result, table, known, branch)
         return result
 
-    def _note_publics(self, result: Taught, table: object, known: list[Known | None], branch: int) -> None:
-        """Public values of the rows, where there are few rows: they say which row an answer is."""
-        import pyarrow as pa
+    def _run(self, plan: Plan) -> pa.Table:
+        limits, began = self._database.limits, time.monotonic()
+        self._database.limits = replace(limits, seconds=self.budget.patience(limits.seconds))
+        try:
+            return self._database.run_public(plan)
+        finally:
+            self._database.limits = limits
+            self.budget.wait(time.monotonic() - began)
 
-        assert isinstance(table, pa.Table)
+    def _note_publics(self, result: Taught, table: pa.Table, known: list[Known | None], branch: int) -> None:
+        """Public values of the rows, where there are few rows: they say which row an answer is."""
         if table.num_rows == 1 or table.num_rows > 5_000:
             return
         columns = {place: table.column(place).to_pylist() for place, each in enumerate(known) if each is None}

@@ -14,7 +14,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from auditor.sql.schema import Schema, folded
 
-_AGGREGATE = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)\s*\(")
+_AGGREGATE = re.compile(r"\b([A-Za-z_][A-Za-z_0-9]*+)\s*+\(")
 _PLAIN_FUNCTIONS = frozenset(
     [
         "count",
@@ -67,6 +67,8 @@ _PLAIN_FUNCTIONS = frozenset(
     ]
 )
 _COPIES = re.compile(r"\b(SELECT|RETURNING|WHERE|USING|AS\s+TABLE|AS\s+FROM)\b", re.IGNORECASE)
+_ASKS = re.compile(r"\b(FROM|TABLE|WITH|EXECUTE|CALL|DO|DECLARE|FETCH|COPY)\b", re.IGNORECASE)
+_CLAUSES = frozenset(["from", "where", "group", "order", "limit", "join", "on", "inner", "left"])
 _AFTER = frozenset({"FROM", "JOIN", "TABLE", "INTO", "UPDATE", "USING"})
 
 
@@ -155,24 +157,15 @@ class Mentions:
                     else words[place + 1]
                 )
                 aliases.add(following)
+        last = ""
         for place, word in enumerate(words):
             before = words[place - 1].upper() if place else ""
             after = words[place + 1] if place + 1 < len(words) else ""
-            if word in aliases and after != "." and before in ("SELECT", "(", ",") and before != ".":
-                previous = [each.upper() for each in words[:place]]
-                last = next((each for each in reversed(previous) if each in ("SELECT", "FROM", "JOIN")), "")
-                if last == "SELECT" and word not in (
-                    "from",
-                    "where",
-                    "group",
-                    "order",
-                    "limit",
-                    "join",
-                    "on",
-                    "inner",
-                    "left",
-                ):
-                    return True
+            if before in ("SELECT", "FROM", "JOIN"):
+                last = before
+            stands = word in aliases and after != "." and before in ("SELECT", "(", ",")
+            if stands and last == "SELECT" and word not in _CLAUSES:
+                return True
         return False
 
     def _unknown(self, tokens: list[Token], words: list[str], ctes: set[str]) -> bool:
@@ -196,6 +189,10 @@ class Mentions:
             if name not in self._known:
                 return True
         return False
+
+    def asks_nothing(self, sql: str) -> bool:
+        """Whether no word of a text could begin a query, or a copy: quoted or not, for no lexer is asked."""
+        return _COPIES.search(sql) is None and _ASKS.search(sql) is None
 
     def copies(self, sql: str) -> bool:
         """Whether a definition or a change could read protected values: it holds a query, or a condition."""

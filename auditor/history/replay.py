@@ -6,6 +6,7 @@ database as it is now; failed statements teach nothing, and every statement is c
 
 from __future__ import annotations
 
+import time
 from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
@@ -15,10 +16,11 @@ from numpy.typing import NDArray
 
 from auditor.confidential import Confidential
 from auditor.database import Database
+from auditor.history.budget import ENTRY, Budget
 from auditor.history.differences import Differences
 from auditor.history.facts import Fact
 from auditor.history.findings import Cited, Unmodelled
-from auditor.history.lessons import Lesson, School, Taught, term_sql
+from auditor.history.lessons import UNASKED, Lesson, School, Taught, term_sql
 from auditor.history.meanings import Grid
 from auditor.history.parties import Parties, Party, Source
 from auditor.history.statement import Logged
@@ -44,6 +46,7 @@ class Replay:
         groups: Mapping[str, Sequence[str]],
         classes: Sequence[NDArray[np.int64]],
         dialect: str,
+        effort: float = 1.0,
     ) -> None:
         """Nothing is read yet.
 
@@ -53,8 +56,10 @@ class Replay:
             groups: Users who tell each other everything, by name.
             classes: (n,) by column, the class of each record: who shares what the intruder knows.
             dialect: Whose SQL it is where the log does not say.
+            effort: How many times as much as by default all statements together may cost.
         """
-        self.school = School(database, [_grid(column) for column in columns])
+        self.budget = Budget(effort)
+        self.school = School(database, [_grid(column) for column in columns], self.budget)
         self.parties = Parties(columns, groups)
         self.columns, self._classes, self._dialect = columns, classes, dialect
         self.differences = [Differences(column.size) for column in columns]
@@ -83,7 +88,7 @@ class Replay:
         self.times[name] += 1
         lesson = None
         if name not in self.lessons:
-            lesson = self.school.lesson(logged.sql, logged.parameters, dialect)
+            lesson = self._lesson(logged, dialect)
             self._note(name, lesson, logged)
         _, unmodelled, shows = self.lessons[name]
         if not shows and not unmodelled:
@@ -95,6 +100,20 @@ class Replay:
                 waiting.append(party)
         if waiting:
             self._teach(name, lesson, logged, dialect, waiting, seconds)
+
+    def _lesson(self, logged: Logged, dialect: str) -> Lesson:
+        """What a statement teaches that is new, as far as the budget goes."""
+        spending, written, why = self.budget, len(logged.sql), "costly statements have cost too much together"
+        if len(logged.sql) > ENTRY or not spending.affords(written, self.statements):
+            return self.school.unread(logged.sql, why)
+        lesson = self.school.lesson(logged.sql, logged.parameters, dialect)
+        if lesson.kind in UNASKED:
+            return lesson
+        cost = written + lesson.characters
+        if lesson.works and not spending.affords(cost, self.statements):
+            lesson, cost = Lesson.too_costly(why), written
+        spending.spend(cost)
+        return lesson
 
     def _note(self, name: bytes, lesson: Lesson, logged: Logged) -> None:
         self.lessons[name] = (lesson.kind, lesson.unmodelled, bool(lesson.works))
@@ -125,7 +144,9 @@ class Replay:
                 self.differences[source.fact.column].add(source)
         for party in waiting:
             party.seen.add(name)
-            party.learn(said, sources, self._classes, seconds)
+            began = time.monotonic()
+            party.learn(said, sources, self._classes, self.budget.patience(seconds))
+            self.budget.wait(time.monotonic() - began)
 
     def _sources(self, name: bytes, lesson: Lesson | None, logged: Logged, dialect: str) -> list[Source]:
         if name in self._taught:

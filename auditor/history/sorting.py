@@ -13,6 +13,8 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
+from auditor.history.readers.splitting import BLANK
+
 KINDS = {
     "transaction": "BEGIN START COMMIT ROLLBACK SAVEPOINT RELEASE END ABORT",
     "settings": "SET RESET SHOW DISCARD USE PRAGMA LISTEN UNLISTEN NOTIFY LOCK CHECKPOINT",
@@ -55,6 +57,13 @@ def parts_of(text: str, dialect: str) -> list[Part]:
             parts.append(_sorted(text, tokens[first:place]))
         first = place + 1
     return parts
+
+
+def first_kind(text: str) -> str:
+    """The kind that a text's first word says, "unknown" for a query; reads no further."""
+    blank = BLANK.match(text)
+    word = re.match(r"\w*", text[blank.end() : blank.end() + 20] if blank else "")
+    return _FIRST.get(word[0].upper(), "unknown") if word else "unknown"
 
 
 def _sorted(text: str, tokens: list[Token]) -> Part:

@@ -58,10 +58,10 @@ def parse(
     Raises:
         NotUnderstood: codes "empty", "too-large", "syntax", "several-statements", "statement".
     """
-    tokens = _tokens(text, dialect)
+    tokens = tokens_of(text, dialect)
     if respell is not None:
         text = respell(text, tokens)
-        tokens = _tokens(text, dialect)
+        tokens = tokens_of(text, dialect)
     text, tokens = _numbered(text, tokens, dialect)
     try:
         trees = [tree for tree in _parser(dialect).parse(tokens, text) if tree is not None]
@@ -102,7 +102,12 @@ def _parser(dialect: Dialect) -> Parser:
     return _parser_class(type(dialect))(dialect=dialect)
 
 
-def _tokens(text: str, dialect: Dialect) -> list[Token]:
+def tokens_of(text: str, dialect: Dialect) -> list[Token]:
+    """The tokens of a text that a parser may be given.
+
+    Raises:
+        NotUnderstood: codes "empty", "too-large", "syntax", "statement", "pivot", "summarize".
+    """
     try:
         size = len(text.encode())
     except UnicodeEncodeError:

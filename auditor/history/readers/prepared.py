@@ -136,15 +136,20 @@ def _numbered(sql: str) -> str:
     marks = [(start, end) for kind, start, end in tokens(sql) if kind == "?"]
     if not marks or any(kind == "parameter" for kind, _, _ in tokens(sql)):
         return sql
-    for number, (start, end) in reversed(list(enumerate(marks, start=1))):
-        sql = f"{sql[:start]}${number}{sql[end:]}"
-    return sql
+    pieces, done = [], 0
+    for number, (start, end) in enumerate(marks, start=1):
+        pieces += [sql[done:start], f"${number}"]
+        done = end
+    return "".join([*pieces, sql[done:]])
 
 
 def _written_in(sql: str, arguments: list[str]) -> str:
     places = [(start, end) for kind, start, end in tokens(sql) if kind == "parameter"]
-    for start, end in reversed(places):
-        number = int(sql[start + 1 : end])
+    pieces, done = [], 0
+    for start, end in places:
+        # Python does not take a number of thousands of digits
+        number = int(sql[start + 1 : end]) if end - start < 9 else 0
         if 1 <= number <= len(arguments):
-            sql = f"{sql[:start]}({arguments[number - 1]}){sql[end:]}"
-    return sql
+            pieces += [sql[done:start], f"({arguments[number - 1]})"]
+            done = end
+    return "".join([*pieces, sql[done:]])

@@ -17,7 +17,7 @@ _BELONGS = {
     "DETAIL": "detail", "HINT": "", "QUERY": "", "CONTEXT": "context", "LOCATION": "",
     "STATEMENT": "statement", "BACKTRACE": "",
 }  # fmt: skip
-_POSITION = re.compile(r" at character (\d+)\Z")
+_POSITION = re.compile(r" at character (\d{1,9})\Z")
 
 
 class _Text:

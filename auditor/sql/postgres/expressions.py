@@ -90,7 +90,7 @@ class Expressions:
     def subquery(self, node: exp.Expr, wanted: list[Value] | None = None) -> Output:
         """A query inside an expression, which may refer to this one's columns."""
         inner = node.this if isinstance(node, exp.Subquery) else node
-        scope = Scope(self.scope.schema, self.scope, dict(self.scope.queries))
+        scope = self.scope.inside()
         return self._query(inner, scope, None, wanted)
 
     def _compared_to_rows(self, left: Value, operator: str, query: exp.Expr) -> tuple[Value, Output]:

@@ -24,6 +24,8 @@ _SET_OPERATIONS: dict[type[exp.Expr], str] = {
     exp.Intersect: "INTERSECT",
     exp.Except: "EXCEPT",
 }
+MOST_QUERIES = 5_000
+"""Queries gone through for one statement: those inside of set operations are more than once."""
 _SIDES = {"": "", "LEFT": "LEFT ", "RIGHT": "RIGHT ", "FULL": "FULL "}
 
 
@@ -38,16 +40,28 @@ def translated(
         names: Names for the leading columns, where the query's alias lists them.
         wanted: Kinds and scales of the columns, where the query around it says so.
     """
+    return _translated(node, scope, names, wanted, {})
+
+
+Known = dict[tuple[int, tuple[Value, ...] | None, tuple[str, ...] | None], Output]
+"""Parts of one set operation that are translated already, by node, kinds that were wanted, and names."""
+
+
+def _translated(
+    node: exp.Expr, scope: Scope, names: list[str] | None, wanted: list[Value] | None, known: Known
+) -> Output:
+    if next(scope.work) >= MOST_QUERIES:
+        raise NotUnderstood("too-large")
     if isinstance(node, exp.Subquery):
         only(node, "this", "with_", "order", "limit", "offset")
         if not any(node.args.get(each) for each in ("with_", "order", "limit", "offset")):
-            inner = translated(node.this, scope, names, wanted)
+            inner = _translated(node.this, scope, names, wanted, known)
             return replace(inner, text=f"({inner.text})")
         raise NotUnderstood("construct", name="ORDER BY after a query in parentheses")
     if isinstance(node, exp.Select):
         return _Select(node, scope).output(names, wanted)
     if type(node) in _SET_OPERATIONS:
-        return _set_operation(node, scope, names, wanted)
+        return _set_operation(node, scope, names, wanted, known)
     if isinstance(node, exp.Values):
         raise NotUnderstood("values")
     raise NotUnderstood("construct", name="This query")
@@ -66,7 +80,7 @@ def _with(node: exp.Expr, scope: Scope) -> str:
         names = [name_of(each) for each in cte.args["alias"].args.get("columns") or []]
         if not isinstance(cte.this, exp.Query):
             raise NotUnderstood("statement-inside")
-        output = translated(cte.this, Scope(scope.schema, scope.outer, dict(scope.queries)), names)
+        output = translated(cte.this, scope.beside(), names)
         _distinct_names(output)
         scope.queries[name] = tuple(passed_on(*each) for each in output.columns)
         pieces.append(f"{quoted(name)} AS ({output.text})")
@@ -82,13 +96,17 @@ def _distinct_names(output: Output) -> None:
 
 
 def _set_operation(
-    node: exp.Expr, scope: Scope, names: list[str] | None, wanted: list[Value] | None
+    node: exp.Expr, scope: Scope, names: list[str] | None, wanted: list[Value] | None, known: Known
 ) -> Output:
     only(node, "with_", "this", "expression", "distinct", "order", "limit", "offset")
     with_ = _with(node, scope)
 
     def part(side: exp.Expr, fit: list[Value] | None, named: list[str] | None) -> Output:
-        return translated(side, Scope(scope.schema, scope.outer, dict(scope.queries)), named, fit)
+        # twice, for the kinds and to fit them: without `known`, 2^n times in a chain of n
+        asked = id(side), None if fit is None else tuple(fit), None if named is None else tuple(named)
+        if asked not in known:
+            known[asked] = _translated(side, scope.beside(), named, fit, known)
+        return known[asked]
 
     left, right = part(node.this, None, names), part(node.args["expression"], None, None)
     if len(left.columns) != len(right.columns):
@@ -238,9 +256,7 @@ class _Select:
         name = name_of(alias.this) if alias else f"_q{len(self._scope.relations)}"
         names = [name_of(each) for each in (alias.args.get("columns") or [])] if alias else []
         # A derived table sees the WITH queries, not its neighbours in FROM.
-        output = translated(
-            node.this, Scope(self._scope.schema, self._scope.outer, dict(self._scope.queries)), names
-        )
+        output = translated(node.this, self._scope.beside(), names)
         _distinct_names(output)
         self._scope.add(relation(name, Output("", tuple(passed_on(*each) for each in output.columns))))
         return f"({output.text}) AS {quoted(name)}"

@@ -6,8 +6,9 @@ spelled, and to that without case: DuckDB does not tell apart what PostgreSQL wo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 from sqlglot import exp
 
@@ -74,6 +75,16 @@ class Scope:
     """Columns of USING, which have no table."""
     computed_text: bool = False
     """Whether a text of a derived table was read since this was last set to False."""
+    work: Iterator[int] = field(default_factory=count, repr=False)
+    """Counts the queries that were gone through for the statement."""
+
+    def beside(self) -> Scope:
+        """The empty scope of a query that sees the same WITH queries, and the same queries around it."""
+        return Scope(self.schema, self.outer, dict(self.queries), work=self.work)
+
+    def inside(self) -> Scope:
+        """The empty scope of a subquery, which sees this one."""
+        return Scope(self.schema, self, dict(self.queries), work=self.work)
 
     def add(self, relation: Relation) -> None:
         """Another name of FROM."""
