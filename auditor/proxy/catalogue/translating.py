@@ -27,12 +27,12 @@ from auditor.proxy.catalogue.columns import (
 )
 from auditor.proxy.catalogue.errors import CatalogueError, not_imitated
 from auditor.proxy.catalogue.functions import DENIED
-from auditor.proxy.catalogue.naming import figured, name_columns
 from auditor.proxy.catalogue.nodes import bounded, call, listed, registered, shown_as_text, typed, unnested
 from auditor.proxy.catalogue.parameters import literal, literal_array
 from auditor.proxy.catalogue.relations import OBJECT_NAMES, VECTORS, relations, stored_as
 from auditor.proxy.catalogue.session import Change, Context
 from auditor.proxy.catalogue.showing import Names
+from auditor.sql.postgres.naming import NAMELESS, figured
 
 _WITH = "with "
 _COMPARED = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ)
@@ -77,7 +77,7 @@ def translate(
     translator = _Translator(values, names, Calls(context, database, version))
     result = [name for name, _ in columns]
     for select in list(tree.find_all(exp.Select)):
-        name_columns(select)
+        _name_columns(select)
     for node in reversed(list(tree.walk(bfs=False))):
         made = translator.rewritten(node)
         if made is not node:
@@ -349,7 +349,7 @@ class _Translator:
     def word(self, node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.CurrentTimestamp | exp.CurrentDate):
             return typed(call("now"), "DATE") if isinstance(node, exp.CurrentDate) else call("now")
-        return self.calls.of_session(figured(node), node)
+        return self.calls.of_session(figured(node, _cast_name), node)
 
     def called(self, node: exp.Expr) -> exp.Expr:
         return self.calls.written(node)
@@ -416,3 +416,30 @@ _RULES: Mapping[type[exp.Expr], _Rule] = {
     ),
     **dict.fromkeys((exp.CurrentTimestamp, exp.CurrentDate), _Translator.word),
 }
+
+
+def _name_columns(select: exp.Select) -> None:
+    """Give every column of a SELECT the name that PostgreSQL gives it."""
+    if not select.expressions:
+        if not isinstance(select.parent, exp.Exists):
+            raise not_imitated("SELECT of nothing")
+        select.set("expressions", [exp.Literal.number(1)])
+    named = []
+    for each in select.expressions:
+        if isinstance(each, exp.Alias | exp.Star) or (
+            isinstance(each, exp.Column) and isinstance(each.this, exp.Star)
+        ):
+            named.append(each)
+            continue
+        kind, name = kind_of(each), figured(each, _cast_name) or NAMELESS
+        alias = exp.Alias(this=each, alias=exp.to_identifier(name, quoted=True))
+        alias.meta["kind"] = kind
+        named.append(alias)
+    select.set("expressions", named)
+
+
+def _cast_name(to: exp.Expr) -> str:
+    """What a cast is called: a list by its elements."""
+    kind = type_name(to)
+    listed = isinstance(to, exp.DataType) and to.this == exp.DType.ARRAY
+    return kind.removeprefix("_") if listed else kind

@@ -13,7 +13,7 @@ from sqlglot import exp
 from auditor.sql.postgres import casts, functions
 from auditor.sql.postgres.aggregates import ordered
 from auditor.sql.postgres.expressions import Expressions, only, parameter
-from auditor.sql.postgres.naming import figured
+from auditor.sql.postgres.naming import NAMELESS, figured
 from auditor.sql.postgres.scopes import Output, Relation, Scope, name_of, passed_on, relation
 from auditor.sql.postgres.values import Value, cast, no_operator, refuse
 from auditor.sql.schema import folded, quoted
@@ -325,7 +325,8 @@ class _Select:
             place = len(columns)
             if wanted:
                 value = functions.fitted(value, wanted[place].kind, wanted[place].scale)
-            name = name_of(node.args["alias"]) if isinstance(node, exp.Alias) else figured(inner)
+            alias = node.args["alias"] if isinstance(node, exp.Alias) else None
+            name = name_of(alias) if alias is not None else figured(inner) or NAMELESS
             if names and place < len(names):
                 name = names[place]
             columns.append((name, value))
