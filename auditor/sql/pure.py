@@ -1,7 +1,7 @@
 """What may stand in SQL that runs, by DuckDB's own names: functions, operators, aggregates, windows, types.
 
-The list is `pure.csv`, derived once from what DuckDB documents (`auditor.sql.derive`) and read from then on:
-a new release of DuckDB adds nothing to it. `python -m auditor.sql.regenerate` derives it anew; read the
+The list is `pure.csv`, derived once from what DuckDB documents (`tools/derive.py`) and read from then on:
+a new release of DuckDB adds nothing to it. `python -m tools.regenerate` derives it anew; read the
 difference before you commit it. Knows names only; whether they stand in a statement is `auditor.sql.guard`'s.
 """
 
@@ -9,16 +9,35 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import defaultdict
 from dataclasses import dataclass
 from importlib.resources import files
 
 import duckdb
 
-from auditor.sql.derive import Pure, derive, impure
-
 FILE = "pure.csv"
 COLUMNS = ("kind", "name", "node", "refusal", "signatures")
 _UNBOUNDED = 1 << 20
+
+
+MACROS = frozenset(
+    ["split_part", "nullif", "if", "date_add", "days_in_month", "fdiv", "fmod", "geomean", "geometric_mean",
+     "weighted_avg", "wavg"]
+)  # fmt: skip
+"""Macros that analysts use; their definitions are part of the file."""
+_AGGREGATE_MACROS = frozenset({"geomean", "geometric_mean", "weighted_avg", "wavg"})
+
+
+@dataclass(frozen=True, order=True)
+class Pure:
+    """A name of the list."""
+
+    kind: str
+    """"scalar", "operator", "aggregate", "window", "macro", "aggregate macro" or "type"."""
+    name: str
+    """DuckDB's name."""
+    signatures: tuple[str, ...]
+    """Plain overloads, `VARCHAR, BIGINT -> VARCHAR`; a macro's definitions; a type's logical type."""
 
 
 @dataclass(frozen=True)
@@ -56,26 +75,35 @@ def read(text: str) -> tuple[str, tuple[Entry, ...]]:
     return first.removeprefix("# DuckDB ").strip(), tuple(entries)
 
 
-def changes(connection: duckdb.DuckDBPyConnection, entries: tuple[Entry, ...]) -> list[str]:
-    """What a connection's DuckDB says otherwise of names in a list; not what is new there."""
-    now = {(pure.kind, pure.name): pure.signatures for pure in derive(connection)}
-    found = []
-    for entry in entries:
-        signatures = now.get((entry.kind, entry.name))
-        what = f"{entry.kind} {entry.name}"
-        if signatures is None:
-            found.append(f"{what}: gone, or no longer pure. Read duckdb_functions() for its stability.")
-            continue
-        gone = sorted(set(entry.signatures) - set(signatures))
-        new = sorted(set(signatures) - set(entry.signatures))
-        if gone or new:
-            found.append(f"{what}: overloads or definition differ. Gone: {gone}. New: {new}.")
-    return found
+def impure(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
+    """Names that have an overload with side effects, or whose value may differ between two calls."""
+    rows = connection.execute(
+        "SELECT DISTINCT function_name FROM duckdb_functions() WHERE internal "
+        "AND function_type IN ('scalar', 'aggregate', 'window') "
+        "AND (stability IS DISTINCT FROM 'CONSISTENT' OR has_side_effects IS DISTINCT FROM false)"
+    ).fetchall()
+    return frozenset(str(row[0]) for row in rows)
+
+
+def macros(connection: duckdb.DuckDBPyConnection) -> list[Pure]:
+    """Those of `MACROS` that a connection's DuckDB has, as it defines them."""
+    rows = connection.execute(
+        "SELECT function_name, parameters, macro_definition FROM duckdb_functions() "
+        "WHERE internal AND function_type = 'macro' AND list_contains($1, function_name)",
+        [sorted(MACROS)],
+    ).fetchall()
+    found: dict[str, set[str]] = defaultdict(set)
+    for name, parameters, definition in rows:
+        found[name].add(f"({', '.join(parameters)}) := {definition}")
+    return [
+        Pure("aggregate macro" if name in _AGGREGATE_MACROS else "macro", name, tuple(sorted(definitions)))
+        for name, definitions in found.items()
+    ]
 
 
 def withdrawn(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
     """Names of the list that the running DuckDB no longer calls pure, or defines otherwise."""
-    derived = {pure.name: pure.signatures for pure in derive(connection) if "macro" in pure.kind}
+    derived = {pure.name: pure.signatures for pure in macros(connection)}
     redefined = {
         entry.name
         for entry in ENTRIES

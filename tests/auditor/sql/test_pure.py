@@ -8,8 +8,10 @@ import duckdb
 import pytest
 
 from auditor.sql import pure
-from auditor.sql.derive import Pure, denied, derive, impure
-from auditor.sql.roundtrip import Verdict, instance, round_trip
+from auditor.sql.pure import Pure, impure
+from tools.derive import changes as differences
+from tools.derive import denied, derive
+from tools.roundtrip import Verdict, instance, round_trip
 
 VOLATILE = """
     random now today current_date current_localtime current_localtimestamp nextval setseed uuid setval ago
@@ -30,11 +32,10 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def test_the_list_is_what_this_duckdb_documents(connection: duckdb.DuckDBPyConnection) -> None:
-    found = pure.changes(connection, pure.ENTRIES)
+    found = differences(connection, pure.ENTRIES)
     assert not found, (
         f"DuckDB {duckdb.__version__} differs from {pure.VERSION}, which pure.csv was derived from. Look at "
-        "each of these, then run `python -m auditor.sql.regenerate` and read the difference:\n"
-        + "\n".join(found)
+        "each of these, then run `python -m tools.regenerate` and read the difference:\n" + "\n".join(found)
     )
 
 
@@ -56,21 +57,21 @@ def changed(name: str, /, **changes: object) -> tuple[pure.Entry, ...]:
 def test_a_release_that_changes_a_name_is_noticed(
     connection: duckdb.DuckDBPyConnection, name: str, changes: dict[str, object], said: str
 ) -> None:
-    found = pure.changes(connection, changed(name, **changes))
+    found = differences(connection, changed(name, **changes))
     assert len(found) == 1
     assert found[0].startswith(said)
 
 
 def test_what_is_new_in_a_release_stays_outside(connection: duckdb.DuckDBPyConnection) -> None:
     fewer = tuple(entry for entry in pure.ENTRIES if entry.name != "sqrt")
-    assert pure.changes(connection, fewer) == []
+    assert differences(connection, fewer) == []
     assert "sqrt" in {each.name for each in derive(connection)}
 
 
 def test_macros_of_the_owner_are_not_derived() -> None:
     with duckdb.connect(":memory:") as connection:
         connection.execute("CREATE MACRO fmod(x, y) AS random()")
-        assert pure.changes(connection, pure.ENTRIES) == []
+        assert differences(connection, pure.ENTRIES) == []
 
 
 def test_nothing_is_withdrawn_in_the_release_of_the_list(connection: duckdb.DuckDBPyConnection) -> None:
@@ -131,7 +132,7 @@ def test_every_accepted_name_means_the_same_after_sqlglot() -> None:
 
 
 def test_the_round_trip_notices_another_meaning(monkeypatch: pytest.MonkeyPatch) -> None:
-    from auditor.sql import roundtrip
+    from tools import roundtrip
 
     monkeypatch.setattr(roundtrip, "generate", lambda tree: tree.sql("duckdb").replace("SQRT", "CBRT"))
     with instance() as samples:

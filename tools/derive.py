@@ -2,15 +2,16 @@
 
 Promises one rule for every name: functions and aggregates must be consistent and without side effects in
 every overload, none of them denied by name below, and only overloads over plain types are recorded. Run by
-`python -m auditor.sql.regenerate` and by the tests; statements are checked against the frozen file alone.
+`python -m tools.regenerate` and by the tests; statements are checked against the frozen file alone.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 
 import duckdb
+
+from auditor.sql.pure import Entry, Pure, impure, macros
 
 PLAIN = frozenset(
     ["TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
@@ -67,25 +68,6 @@ _DENIED: dict[str, frozenset[str]] = {
 # Overloads that are not what their stability says: with one argument `age` reads the clock.
 _DENIED_OVERLOADS = {("age", 1)}
 
-MACROS = frozenset(
-    ["split_part", "nullif", "if", "date_add", "days_in_month", "fdiv", "fmod", "geomean", "geometric_mean",
-     "weighted_avg", "wavg"]
-)  # fmt: skip
-"""Macros that analysts use; their definitions are part of the file."""
-_AGGREGATE_MACROS = frozenset({"geomean", "geometric_mean", "weighted_avg", "wavg"})
-
-
-@dataclass(frozen=True, order=True)
-class Pure:
-    """A name of the list."""
-
-    kind: str
-    """"scalar", "operator", "aggregate", "window", "macro", "aggregate macro" or "type"."""
-    name: str
-    """DuckDB's name."""
-    signatures: tuple[str, ...]
-    """Plain overloads, `VARCHAR, BIGINT -> VARCHAR`; a macro's definitions; a type's logical type."""
-
 
 def denied(name: str) -> str | None:
     """Why a name is not on the list although DuckDB calls it consistent; None if nothing is against it."""
@@ -97,17 +79,24 @@ def denied(name: str) -> str | None:
 
 def derive(connection: duckdb.DuckDBPyConnection) -> list[Pure]:
     """Everything that the rule admits in the DuckDB of a connection, sorted."""
-    return sorted([*_functions(connection), *_macros(connection), *_types(connection)])
+    return sorted([*_functions(connection), *macros(connection), *_types(connection)])
 
 
-def impure(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
-    """Names that have an overload with side effects, or whose value may differ between two calls."""
-    rows = connection.execute(
-        "SELECT DISTINCT function_name FROM duckdb_functions() WHERE internal "
-        "AND function_type IN ('scalar', 'aggregate', 'window') "
-        "AND (stability IS DISTINCT FROM 'CONSISTENT' OR has_side_effects IS DISTINCT FROM false)"
-    ).fetchall()
-    return frozenset(str(row[0]) for row in rows)
+def changes(connection: duckdb.DuckDBPyConnection, entries: tuple[Entry, ...]) -> list[str]:
+    """What a connection's DuckDB says otherwise of names in a list; not what is new there."""
+    now = {(pure.kind, pure.name): pure.signatures for pure in derive(connection)}
+    found = []
+    for entry in entries:
+        signatures = now.get((entry.kind, entry.name))
+        what = f"{entry.kind} {entry.name}"
+        if signatures is None:
+            found.append(f"{what}: gone, or no longer pure. Read duckdb_functions() for its stability.")
+            continue
+        gone = sorted(set(entry.signatures) - set(signatures))
+        new = sorted(set(signatures) - set(entry.signatures))
+        if gone or new:
+            found.append(f"{what}: overloads or definition differ. Gone: {gone}. New: {new}.")
+    return found
 
 
 def _functions(connection: duckdb.DuckDBPyConnection) -> list[Pure]:
@@ -128,21 +117,6 @@ def _functions(connection: duckdb.DuckDBPyConnection) -> list[Pure]:
         written = [*parameters, *([f"{varargs}..."] if varargs else [])]
         found[kind, name].add(f"{', '.join(written)} -> {result}".strip())
     return [Pure(kind, name, tuple(sorted(overloads))) for (kind, name), overloads in found.items()]
-
-
-def _macros(connection: duckdb.DuckDBPyConnection) -> list[Pure]:
-    rows = connection.execute(
-        "SELECT function_name, parameters, macro_definition FROM duckdb_functions() "
-        "WHERE internal AND function_type = 'macro' AND list_contains($1, function_name)",
-        [sorted(MACROS)],
-    ).fetchall()
-    found: dict[str, set[str]] = defaultdict(set)
-    for name, parameters, definition in rows:
-        found[name].add(f"({', '.join(parameters)}) := {definition}")
-    return [
-        Pure("aggregate macro" if name in _AGGREGATE_MACROS else "macro", name, tuple(sorted(definitions)))
-        for name, definitions in found.items()
-    ]
 
 
 def _types(connection: duckdb.DuckDBPyConnection) -> list[Pure]:

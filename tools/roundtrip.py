@@ -2,7 +2,7 @@
 
 Promises for each name of the list either the sqlglot class that stands for its calls, or why it may not be
 accepted in a client's statement. Every plain overload is called on columns and on literals, and answers and
-types are compared. Run by `python -m auditor.sql.regenerate` and by the tests, on an instance of their own.
+types are compared. Run by `python -m tools.regenerate` and by the tests, on an instance of their own.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from auditor.sql.derive import Pure
 from auditor.sql.lower import generate
+from auditor.sql.pure import Pure
 from auditor.sql.understood import NotUnderstood
 
 _ROWS = 5

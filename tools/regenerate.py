@@ -1,4 +1,4 @@
-"""Derives the list of what may run anew: `python -m auditor.sql.regenerate`. Read the difference first.
+"""Derives the list of what may run anew: `python -m tools.regenerate`. Read the difference first.
 
 For those who change the list; nothing else imports this.
 """
@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import csv
 import io
+from importlib.resources import files
 from pathlib import Path
 
 import duckdb
 
-from auditor.sql.derive import derive
 from auditor.sql.pure import COLUMNS, FILE
-from auditor.sql.roundtrip import instance, round_trip
+from tools.derive import derive
+from tools.roundtrip import instance, round_trip
 
 
 def _written() -> str:
@@ -32,4 +33,4 @@ def _written() -> str:
 
 
 if __name__ == "__main__":
-    Path(__file__).with_name(FILE).write_text(_written(), "utf-8")
+    Path(str(files("auditor.sql") / FILE)).write_text(_written(), "utf-8")
