@@ -6,8 +6,12 @@ when it breaks; the reason is "too-large" then, and the next statement gets a ne
 what this process wrote, this process what its worker wrote: a client's text and values are data in both, of
 plain types only.
 
+Promise: where this process was started means nothing to a worker. Python isolates it (-I), its environment is
+bare, and its working folder is empty. It takes this package and its libraries from the folders that this
+process has them from, and no file there can stand in for a module of Python's.
+
     frame: length in 8 bytes, then a pickle
-    to the worker: sys.path, then (seconds, text, parameters, schema, dialect) for each statement
+    to the worker: where packages are, then (seconds, text, parameters, schema, dialect) for each statement
     from the worker: Plan | Unsupported
 """
 
@@ -23,13 +27,19 @@ import queue
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import duckdb
 import numpy as np
+import sqlglot
 
+import auditor
 from auditor.sql import Dialect
 from auditor.sql import understand as understand_here
 from auditor.sql.limits import parse
@@ -67,6 +77,8 @@ than it uses: with 1 GiB it broke at times before the first statement."""
 WORKERS = 2
 """Processes that are asked at once."""
 _STACK = 10_000
+_OURS, _LIBRARIES = ("auditor", "cae_sql", "udfs"), (sqlglot, duckdb, np)
+"""What a worker imports that is not Python's."""
 
 
 class _Broken(Exception):
@@ -172,6 +184,7 @@ class _Worker:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
+        self._folder = ""
         self._owner = 0
         self._late = False
 
@@ -205,9 +218,12 @@ class _Worker:
 
     def _started(self) -> subprocess.Popen[bytes]:
         self.stop()
+        self._folder = tempfile.mkdtemp(prefix="cae-sql-")
         process = subprocess.Popen(
-            [sys.executable, "-c", _START],
+            [sys.executable, "-I", "-c", _START],
             bufsize=0,
+            cwd=self._folder,
+            env=_environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -215,8 +231,10 @@ class _Worker:
             start_new_session=True,
         )
         self._process, self._owner = process, os.getpid()
-        if self._answer(sys.path, STARTING, process) != _READY:
+        if self._answer((_OURS, _homes()), STARTING, process) != _READY:
             raise _Broken
+        # Gone from the disk where the system allows it, and still the worker's: nobody puts anything there.
+        _remove(self._folder)
         return process
 
     def _answer(self, question: object, seconds: float, process: subprocess.Popen[bytes]) -> object:
@@ -248,11 +266,13 @@ class _Worker:
     def stop(self) -> None:
         """End the process, if it runs."""
         process, self._process = self._process, None
+        folder, self._folder = self._folder, ""
         if process is None:
             return
         if self._owner == os.getpid():
             process.kill()
             process.wait()
+            _remove(folder)
         else:
             # After a fork the process is the parent's; only the copies of its pipes are this one's.
             process.returncode = 0
@@ -291,11 +311,45 @@ class _Pool:
         self.__init__()  # type: ignore[misc]
 
 
-# The path comes first: nothing of this package is imported before it is known from where.
+def _homes() -> dict[str, str]:
+    """Where this process has a worker's packages from; `sys.path` may name the working directory."""
+    ours = {name: _home(auditor) for name in _OURS}
+    return ours | {library.__name__: _home(library) for library in _LIBRARIES}
+
+
+def _home(package: ModuleType) -> str:
+    return str(Path(os.path.abspath(str(package.__file__))).parents[1])
+
+
+def _environment() -> dict[str, str]:
+    """What an interpreter cannot start without, and the zone that a statement's times are in."""
+    kept = {name: os.environ[name] for name in ("SYSTEMROOT", "TZ") if name in os.environ}
+    for name in ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"):
+        # an empty or relative entry means the working directory
+        folders = [each for each in os.environ.get(name, "").split(os.pathsep) if os.path.isabs(each)]
+        if folders:
+            kept[name] = os.pathsep.join(folders)
+    return kept
+
+
+def _remove(folder: str) -> None:
+    with contextlib.suppress(OSError):
+        os.rmdir(folder)
+
+
+# The homes come first: nothing of this package is imported before they are known. What the libraries bring
+# along under other names is looked for after all that is Python's or installed.
 _START = """
 import pickle, sys
+from importlib.machinery import PathFinder
 size = int.from_bytes(sys.stdin.buffer.read(8), "big")
-sys.path[:] = pickle.loads(sys.stdin.buffer.read(size))
+ours, homes = pickle.loads(sys.stdin.buffer.read(size))
+class Homes:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        return PathFinder.find_spec(name, [homes[name]], target) if name in homes else None
+sys.meta_path.insert(0, Homes)
+sys.path += {home for name, home in homes.items() if name not in ours}.difference(sys.path)
 from auditor.sql.apart import serve
 serve()
 """
