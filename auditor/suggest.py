@@ -70,7 +70,7 @@ def suggest(database: str | Path, table: str, column: str) -> Suggestion:
     path = Path(database)
     if not path.is_file():
         raise DatabaseError(f"database {database}: no such file")
-    with duckdb.connect(":memory:") as connection:
+    with duckdb.connect(":memory:", config={"temp_directory": ""}) as connection:
         try:
             connection.execute(f"ATTACH {_text(str(path))} AS source (READ_ONLY)")
             columns = _columns(connection, table)

@@ -1,8 +1,16 @@
-"""Kernels compiled at first use, cached where a cache folder can be written."""
+"""Kernels compiled at first use, cached where a cache folder can be written.
+
+Promise: numba takes its settings from the environment, never from a file in the working directory, which
+could name a cache of somebody else's code. So numba is imported here alone.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
+import warnings
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, TypeVar, cast
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
@@ -21,7 +29,7 @@ def compiled(**options: Any) -> Callable[[Kernel], Kernel]:
     Args:
         options: Further options of numba's `njit`.
     """
-    import numba
+    numba = numba_without_file()
 
     def decorate(function: Kernel) -> Kernel:
         try:
@@ -30,3 +38,32 @@ def compiled(**options: Any) -> Callable[[Kernel], Kernel]:
             return cast(Kernel, numba.njit(nogil=True, **options)(function))
 
     return decorate
+
+
+def numba_without_file() -> ModuleType:
+    """numba, which reads no `.numba_config.yaml`: neither when it is imported nor whenever it compiles.
+
+    It has no switch for that. Without a reader of YAML it leaves the file alone at import; afterwards it
+    looks for one that is never a file.
+    """
+    if "numba" not in sys.modules:
+        absent = object()
+        yaml = sys.modules.get("yaml", absent)
+        sys.modules["yaml"] = None  # type: ignore[assignment]
+        try:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "A Numba config file is found")
+                import numba.core.config
+        finally:
+            if yaml is absent:
+                del sys.modules["yaml"]
+            else:
+                sys.modules["yaml"] = cast(ModuleType, yaml)
+    import numba.core.config
+    import numba.extending
+
+    if numba.core.config._config_fname != os.devnull:
+        numba.core.config._config_fname = os.devnull
+        reload: Callable[[], None] = numba.core.config.reload_config
+        reload()  # without what somebody else's import may have read
+    return numba

@@ -26,6 +26,7 @@ HOMES: Mapping[str, tuple[str, ...]] = {
     "asyncio": ("auditor.proxy.server",),
     "highspy": ("cae_sql.inference.solver",),
     "jinja2": ("auditor.report",),
+    "numba": ("cae_sql.compiled",),
     "socket": ("auditor.proxy.server",),
     "sqlalchemy": ("auditor.ledger",),
     "sqlite3": ("auditor.ledger",),

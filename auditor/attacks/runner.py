@@ -80,7 +80,7 @@ class Judge:
             DatabaseError: they cannot be read.
         """
         self._policy, self._protect = policy, protect
-        self._plain = duckdb.connect(":memory:")
+        self._plain = duckdb.connect(":memory:", config={"temp_directory": ""})
         tables = dict.fromkeys([*(each.table for each in policy.protects), *policy.tables.public])
         try:
             _copied(self._plain, os.fspath(database), tables)

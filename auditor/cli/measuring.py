@@ -110,10 +110,11 @@ def _summary(found: EntropyCurve) -> str:
 
 
 def _draw(found: EntropyCurve, output: Path) -> None:
-    try:
-        from matplotlib.figure import Figure  # not pyplot, which may look for a screen
-    except ImportError as error:
-        raise StatementError("a picture needs matplotlib: pip install 'cae-sql[plot]'") from error
+    from auditor.drawing import require_matplotlib
+
+    require_matplotlib("a picture needs matplotlib: pip install 'cae-sql[plot]'")
+    from matplotlib.figure import Figure  # not pyplot, which may look for a screen
+
     figure = Figure(layout="constrained")
     found.plot(figure.subplots())
     try:

@@ -91,7 +91,7 @@ def _file(path: Path, words: Set[str] = frozenset()) -> Read:
         raise DatabaseError(f"{path} is a database: name one of its tables, not the file")
     if not path.stat().st_size:
         raise DatabaseError(f"{path} is empty")
-    with duckdb.connect(":memory:") as connection:
+    with duckdb.connect(":memory:", config={"temp_directory": ""}) as connection:
         literal = str(path).replace("'", "''")
         table = _select(connection, f"'{literal}'", str(path))
         taken = [str(name) for name in table.columns if folded(str(name)) in words]

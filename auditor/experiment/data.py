@@ -127,7 +127,7 @@ def file(path: Path) -> pd.DataFrame:
 
     if not path.is_file():
         raise DatabaseError(f"{path}: no such file")
-    with duckdb.connect(":memory:") as connection:
+    with duckdb.connect(":memory:", config={"temp_directory": ""}) as connection:
         try:
             return connection.sql(f"SELECT * FROM '{str(path).replace(chr(39), chr(39) * 2)}'").df()
         except duckdb.Error as error:

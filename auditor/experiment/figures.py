@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from auditor.drawing import require_matplotlib
 from auditor.errors import StatementError
 
 if TYPE_CHECKING:
@@ -34,12 +35,7 @@ def require() -> None:
     Raises:
         StatementError: Matplotlib is missing.
     """
-    try:
-        import matplotlib  # noqa: F401 -- only whether it is there
-    except ImportError as error:
-        raise StatementError(
-            "pictures need matplotlib: pip install 'cae-sql[experiment]', or --picture none"
-        ) from error
+    require_matplotlib("pictures need matplotlib: pip install 'cae-sql[experiment]', or --picture none")
 
 
 def draw(averages: pd.DataFrame, folder: Path, form: str) -> list[Path]:

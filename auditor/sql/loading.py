@@ -95,7 +95,8 @@ def load(
     memory_limit: str,
 ) -> Loaded:
     """Open a file. Arguments and errors as for `Database.open`."""
-    connection = duckdb.connect(":memory:", config={"memory_limit": memory_limit})
+    # No folder for what memory cannot hold: by default it is in the working directory, for all to read.
+    connection = duckdb.connect(":memory:", config={"memory_limit": memory_limit, "temp_directory": ""})
     try:
         _attach(connection, path)
         loaded = _Loader(connection, path).load(protects, public_tables, views)

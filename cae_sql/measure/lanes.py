@@ -21,11 +21,12 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from cae_sql.compiled import compiled
+from cae_sql.compiled import compiled, numba_without_file
+
+_numba = numba_without_file()
+intrinsic, types = _numba.extending.intrinsic, _numba.types
 
 Floats = NDArray[np.float64]
 
