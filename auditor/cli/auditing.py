@@ -2,7 +2,8 @@
 
 Promise: exit status 0 where nothing was found that `--fail-on` names, 3 where something was, 130 where it was
 interrupted before anything was. An interrupt leaves a report of what was found so far, which says that it is
-partial. Files are written whole or not at all, and whether they can be is known before the work begins.
+partial. Files are written whole or not at all, for their owner alone, and whether they can be is known before
+the work begins.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
+from auditor import private
 from auditor.cli import show
 from auditor.cli.estimate import Estimate, in_words
 from auditor.errors import AuditorError
@@ -226,12 +228,9 @@ def write(findings: Findings, outputs: Mapping[str, Path]) -> None:
         if str(path) == "-":
             sys.stdout.write(text)
             continue
-        beside = path.with_name(f".{path.name}.part")
         try:
-            beside.write_text(text, encoding="utf-8", newline="")
-            beside.replace(path)
+            private.replace(path, text, ".part")
         except OSError as error:
-            beside.unlink(missing_ok=True)
             raise AuditorError(f"{path}: cannot be written: {error.strerror or error}") from error
         print(f"wrote {path}", file=sys.stderr)
 

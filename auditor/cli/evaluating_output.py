@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from auditor import private
 from auditor.cli import show
 from auditor.cli.show import Format
 from auditor.errors import AuditorError
@@ -94,11 +95,8 @@ def write_report(output: Path | None, found: Evaluation | Sweep) -> None:
     from auditor.evaluation.page import html
 
     text = html(found)
-    beside = output.with_name(f".{output.name}.part")
     try:
-        beside.write_text(text, encoding="utf-8", newline="")
-        beside.replace(output)
+        private.replace(output, text, ".part")
     except OSError as error:
-        beside.unlink(missing_ok=True)
         raise AuditorError(f"{output}: cannot be written: {error.strerror or error}") from error
     print(f"wrote {output}", file=sys.stderr)

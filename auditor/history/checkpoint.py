@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from auditor import private
 from auditor.errors import LogError
 from auditor.history.facts import Fact
 from auditor.history.findings import Cited, Moment
@@ -68,6 +69,8 @@ def save(path: Path, replay: Replay, identity: str) -> None:
         "sources": [_source(source, place, arrays) for place, source in enumerate(held)],
     }
     beside = path.with_name(path.name + ".part")
+    beside.unlink(missing_ok=True)
+    private.create(beside)
     with zipfile.ZipFile(beside, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
         file.writestr("state.json", json.dumps(state))
         content = io.BytesIO()

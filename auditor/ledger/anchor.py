@@ -7,12 +7,12 @@ every commit before anything is released, so a ledger that is shorter than its a
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
+from auditor import private
 from auditor.errors import LedgerError
 
 PATIENCE = 30.0
@@ -53,41 +53,16 @@ def write_anchor(path: Path, new: Anchored) -> None:
     Raises:
         LedgerError: it cannot be written, or belongs to another ledger.
     """
+    lock = path.with_name(f"{path.name}.lock")
     try:
-        with FileLock(f"{path}.lock", timeout=PATIENCE):
+        private.tighten(lock)
+        with private.lock(lock, PATIENCE):
             old = read_anchor(path)
             if old is not None and old.id != new.id:
                 raise LedgerError(f"anchor {path}: belongs to another ledger; give each ledger its own")
             if old is None or old.length < new.length:
-                _replace(path, json.dumps(asdict(new)) + "\n")
+                private.replace(path, json.dumps(asdict(new)) + "\n")
     except Timeout as error:
         raise LedgerError(f"anchor {path}: another process holds it, or its folder is missing") from error
     except OSError as error:
         raise LedgerError(f"anchor {path}: cannot be written: {error.strerror or error}") from error
-
-
-def _replace(path: Path, text: str) -> None:
-    # One name, because who writes holds the lock: those who are killed here leave no litter.
-    new = path.with_name(f"{path.name}.new")
-    new.unlink(missing_ok=True)
-    try:
-        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(path)
-    except OSError:
-        new.unlink(missing_ok=True)
-        raise
-    sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make a file's new name durable, where the system lets a folder be synced."""
-    if os.name != "posix":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

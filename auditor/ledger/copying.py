@@ -12,6 +12,7 @@ from pathlib import Path
 
 from sqlalchemy import select
 
+from auditor import private
 from auditor.errors import LedgerError
 from auditor.ledger.places import File, Place, place_of
 from auditor.ledger.store import ANSWER, BINDING, STATEMENT, connect, create, explained, writing
@@ -43,6 +44,7 @@ def copy_ledger(location: str | Path, to: Path) -> bool:
 
 
 def _copy_file(file: Path, to: Path) -> None:
+    private.create(to)
     with (
         closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as original,
         closing(sqlite3.connect(to)) as copy,

@@ -7,15 +7,17 @@ read is one snapshot, one at a time decides, and a ledger appears there whole or
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from filelock import FileLock, Timeout
+from filelock import Timeout
 from sqlalchemy import Connection, Engine, make_url
 from sqlalchemy.exc import ArgumentError
 
+from auditor import private
 from auditor.errors import LedgerError
 from auditor.ledger.postgres import Server
 from auditor.ledger.store import connect, create, explained, reading, writing
@@ -80,7 +82,8 @@ class File:
     def __init__(self, file: Path) -> None:
         self.file = file
         self.engine = connect(file)
-        self.lock = FileLock(f"{file}.lock", poll_interval=0.01)
+        self._lock_file = file.with_name(f"{file.name}.lock")
+        self.lock = private.lock(self._lock_file)
 
     def __str__(self) -> str:
         return str(self.file)
@@ -95,7 +98,8 @@ class File:
         if not file.parent.is_dir():
             raise LedgerError(f"ledger {file}: its folder does not exist; create it, or name another path")
         try:
-            with FileLock(f"{file}.lock", timeout=30):
+            private.tighten(self._lock_file)
+            with private.lock(self._lock_file, 30):
                 if file.exists():
                     return  # another process was first
                 if Path(f"{file}-wal").exists():
@@ -113,7 +117,7 @@ class File:
             raise LedgerError(f"ledger {file}: {text}") from error
 
     def check(self) -> None:
-        """One ledger, one name: what is new lies beside the name (-wal), and so does the lock."""
+        """One ledger, one name, one owner: what is new lies beside the name (-wal), and so does the lock."""
         file = self.file
         try:
             linked = file.is_file() and file.stat().st_nlink > 1
@@ -122,6 +126,18 @@ class File:
         if linked:
             text = "has another name too (a hard link), whose users would not see its answers"
             raise LedgerError(f"ledger {file}: {text}; remove one of them")
+        self._tighten()
+
+    def _tighten(self) -> None:
+        """Take it away from others, who could read its figures or hold its lock."""
+        if not os.access(self.file, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+            return  # which is told where it is written
+        for suffix in ("", "-wal", "-shm", ".lock"):
+            part = self.file.with_name(f"{self.file.name}{suffix}")
+            try:
+                private.tighten(part)
+            except OSError as error:
+                raise LedgerError(f"ledger {self.file}: {part} is {error.strerror or error}") from error
 
     def reading(self) -> AbstractContextManager[Connection]:
         """One snapshot."""

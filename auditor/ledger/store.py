@@ -1,7 +1,8 @@
 """The ledger's tables, through SQLAlchemy Core, and SQLite files that hold them.
 
 Promise: a write is one transaction that has the write lock from its first statement; a read is one snapshot;
-every database error becomes one `LedgerError` in plain words. A ledger file appears whole or not at all.
+every database error becomes one `LedgerError` in plain words. A ledger file appears whole or not at all, and
+is its owner's alone, as what SQLite keeps beside it is (-wal, -shm).
 
 Triggers forbid UPDATE and DELETE: they stop accidents. What they cannot stop, the hash chain shows.
 """
@@ -33,8 +34,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import QueuePool
 
+from auditor import private
 from auditor.errors import LedgerError
-from auditor.ledger.anchor import sync_folder
 
 PATIENCE = 30.0
 """Seconds to wait for another writer, each of which takes about a millisecond."""
@@ -155,9 +156,9 @@ def _state(error: BaseException | None) -> str:
     return f"SQLSTATE_{error.sqlstate or '08'}"
 
 
-def connect(file: Path, mode: str = "rw") -> Engine:
-    """An engine on a ledger file, which "rw" never creates."""
-    address = f"{file.as_uri()}?mode={mode}"
+def connect(file: Path) -> Engine:
+    """An engine on a ledger file, which is never created by it."""
+    address = f"{file.as_uri()}?mode=rw"
 
     def connection() -> sqlite3.Connection:
         # isolation_level None: the driver's own BEGIN is deferred, and fails while others write.
@@ -203,9 +204,10 @@ def writing(engine: Engine, durable: bool) -> Iterator[Connection]:
 def create(file: Path, binding: Mapping[str, object]) -> None:
     """Put a new ledger in place, whole: built beside, synced, then renamed."""
     new = file.with_name(f"{file.name}.new")  # one name, because who creates holds the lock
-    engine = connect(new, "rwc")
+    engine = connect(new)
     try:
         _remove(new)  # what somebody left who was killed here must not become a part of it
+        private.create(new)
         with writing(engine, durable=True) as connection:
             METADATA.create_all(connection)
             connection.execute(BINDING.insert(), dict(binding))
@@ -219,7 +221,7 @@ def create(file: Path, binding: Mapping[str, object]) -> None:
         with new.open("rb+") as content:
             os.fsync(content.fileno())
         new.replace(file)
-        sync_folder(file.parent)
+        private.sync_folder(file.parent)
     except OSError as error:
         raise LedgerError(f"ledger {file}: cannot be created: {error.strerror or error}") from error
     finally:

@@ -27,8 +27,9 @@ from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
 
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
+from auditor import private
 from auditor.errors import UsersError
 from auditor.proxy.scram import ITERATIONS, Verifier
 
@@ -228,12 +229,13 @@ class _Writing:
     """One writer at a time."""
 
     def __init__(self, file: Path) -> None:
-        self._file, self._lock = file, FileLock(f"{file}.lock", timeout=_PATIENCE)
+        self._file, self._lock = file, private.lock(file.with_name(f"{file.name}.lock"), _PATIENCE)
 
     def __enter__(self) -> None:
         if not self._file.parent.is_dir():
             raise UsersError(f"users file {self._file}: its folder is missing; make it first")
         try:
+            private.tighten(Path(self._lock.lock_file))
             self._lock.acquire()
         except Timeout:
             raise UsersError(
@@ -252,27 +254,7 @@ def _write(file: Path, users: Users) -> None:
     secret = base64.b64encode(users.secret).decode()
     lines = [_HEADER, f"secret {secret}\n", *(f"{user}\n" for user in users.by_name.values())]
     file = file.resolve()  # a link stays one
-    # One name, because who writes holds the lock: those who are killed here leave no litter.
-    new = file.with_name(f"{file.name}.new")
     try:
-        new.unlink(missing_ok=True)
-        with open(
-            os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
-        ) as written:
-            written.writelines(lines)
-            written.flush()
-            os.fsync(written.fileno())
-        new.replace(file)
-        if os.name == "posix":
-            _sync(file.parent)
+        private.replace(file, "".join(lines))
     except OSError as error:
         raise UsersError(f"users file {file}: cannot be written: {error.strerror or error}") from error
-
-
-def _sync(folder: Path) -> None:
-    """Make the file's new content durable under its name."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
