@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import duckdb
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from auditor.sql.lower import generate
+from auditor.sql.limits import parse
 from auditor.sql.pure import Pure
 from auditor.sql.understood import NotUnderstood
+from auditor.sql.writing import generate
 
 _ROWS = 5
 # Three columns for each type, so that an exchange of arguments shows.
@@ -146,7 +146,7 @@ def round_trip(connection: duckdb.DuckDBPyConnection, pure: Pure) -> Verdict:
             continue
         tried += 1
         try:
-            tree = sqlglot.parse_one(text, dialect="duckdb")
+            tree = parse(text)
             written = generate(tree)
         except (SqlglotError, NotUnderstood):
             return Verdict("", f"sqlglot cannot read or write {expression}")

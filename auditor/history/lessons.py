@@ -34,7 +34,6 @@ from auditor.sql.classify import classify
 from auditor.sql.columns import write_out
 from auditor.sql.dialects import translate
 from auditor.sql.limits import parse, tokens_of
-from auditor.sql.lower import generate
 from auditor.sql.names import qualify, readable
 from auditor.sql.plainer import rewrite
 from auditor.sql.schema import folded
@@ -42,6 +41,7 @@ from auditor.sql.shape import DATA, shape_of
 from auditor.sql.sizes import bound as sized
 from auditor.sql.statement import Plan
 from auditor.sql.understood import NotUnderstood
+from auditor.sql.writing import generate
 
 OWN = frozenset({"duckdb", "postgres", ""})
 """Dialects that the project reads itself; others go through sqlglot."""

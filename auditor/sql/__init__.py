@@ -4,8 +4,9 @@
       --columns, names--> qualified tree --shape--> names and types --kinds, linear--> what reads a protected
       column, and how --lower--> SQL --guard--> Plan
 
-Promises that a statement becomes a `Plan` only if every node of it is understood, and that nothing but text
-generated from the classified tree is in the plan. Nothing here touches data.
+Promises that a statement becomes a `Plan` only if every node of it is understood, that DuckDB reads the text as
+the tree that was understood, and that nothing but text generated from the classified tree is in the plan, with
+brackets that leave nothing to the rank of operators. Nothing here touches data.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from auditor.sql import guard
+from auditor.sql import agreement, guard
 from auditor.sql.catalogue import described, inner, listed
 from auditor.sql.classify import classify
 from auditor.sql.columns import write_out
 from auditor.sql.dialects import Dialect, translate
 from auditor.sql.kinds import Kinds
 from auditor.sql.limits import parse
-from auditor.sql.lower import generate, lower
+from auditor.sql.lower import lower
 from auditor.sql.names import qualify, readable
 from auditor.sql.parameters import bind
 from auditor.sql.plainer import rewrite
@@ -30,6 +31,7 @@ from auditor.sql.shape import Shape, shape_of
 from auditor.sql.sizes import bound
 from auditor.sql.statement import Aggregate, Block, Leaf, Plan, Unsupported
 from auditor.sql.understood import NotUnderstood
+from auditor.sql.writing import bracketed, generate
 
 __all__ = [
     "Aggregate",
@@ -81,6 +83,7 @@ def _plan(text: str, parameters: Parameters, schema: Schema) -> Plan:
         asked = _plan(query, parameters, schema)
         return described(asked.normalised, list(zip(asked.columns, asked.types, strict=True)))
     tree = parse(text)
+    read = tree.copy()
     bind(tree, parameters)
     bound(tree, schema)
     rewrite(tree)
@@ -100,10 +103,12 @@ def _plan(text: str, parameters: Parameters, schema: Schema) -> Plan:
     kinds = Kinds(tree, schema)
     normalised = generate(tree)
     columns = _described(shape, text, parameters)
-    if [type_ for _, type_ in shape.describe(normalised)] != [type_ for _, type_ in columns]:
+    if not agreement.same(text, bracketed(read)):
+        raise NotUnderstood("translation")
+    if [type_ for _, type_ in shape.describe(bracketed(tree))] != [type_ for _, type_ in columns]:
         raise NotUnderstood("translation")
     blocks = lower(kinds, shape.describe)
-    final_sql = generate(tree)
+    final_sql = bracketed(tree)
     for block in blocks:
         guard.check(block.groups_sql, ())
     guard.check(final_sql, [block.name for block in blocks])

@@ -18,11 +18,11 @@ from sqlglot import exp
 from auditor.sql import guard, pure
 from auditor.sql.cells import CellTable
 from auditor.sql.limits import parse
-from auditor.sql.lower import generate
 from auditor.sql.schema import folded
 from auditor.sql.scopes import own_nodes
 from auditor.sql.shape import DATA
 from auditor.sql.understood import NotUnderstood
+from auditor.sql.writing import bracketed
 
 # They are the same however often a row is repeated.
 _INDIFFERENT = (exp.Min, exp.Max, exp.LogicalAnd, exp.LogicalOr)
@@ -66,12 +66,12 @@ def on_cells(groups_sql: str, tables: Mapping[str, CellTable]) -> str | None:
         tree = parse(groups_sql)
         _name_lists(tree)
         # what two readings of one text do not agree on is left alone
-        if not isinstance(tree, exp.Select) or generate(tree) != groups_sql:
+        if not isinstance(tree, exp.Select) or bracketed(tree) != groups_sql:
             return None
         rewriting = _Rewriting(tables, groups_sql)
         rewriting.top(tree)
         rewriting.subqueries(tree)
-        rewritten = generate(tree)
+        rewritten = bracketed(tree)
     except (_Rows, NotUnderstood, RecursionError):
         return None
     return rewritten if guard.refusal(rewritten, ()) is None else None

@@ -143,14 +143,19 @@ def check(sql: str, relations: Collection[str]) -> None:
         raise NotUnderstood("translation")
 
 
+def tree(sql: str) -> Node:
+    """What DuckDB's parser makes of a text; nothing that the text names needs to exist."""
+    return _parser().tree(sql)
+
+
 def refusal(sql: str, relations: Collection[str]) -> str | None:
     """What does not fit, in the words of this module; None if everything does."""
     parser = _parser()
     try:
-        tree = parser.tree(sql)
-        if tree.get("error") or len(tree.get("statements", ())) != 1:
+        found = parser.tree(sql)
+        if found.get("error") or len(found.get("statements", ())) != 1:
             return "not one SELECT statement"
-        _Walk(parser, frozenset(relations)).statement(tree["statements"][0])
+        _Walk(parser, frozenset(relations)).statement(found["statements"][0])
     except _Refused as refused:
         return str(refused)
     except (duckdb.Error, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

@@ -77,8 +77,8 @@ def parse(
     return trees[0]
 
 
-class _Grouping(Parser):
-    """ROLLUP, CUBE and GROUPING SETS over any expression; sqlglot reads them over arithmetic only."""
+class _Closer(Parser):
+    """Closer to DuckDB, such as in GROUPING SETS over any expression; sqlglot reads them over arithmetic only."""
 
     def _parse_cube_or_rollup(self, with_prefix: bool = False) -> exp.Cube | exp.Rollup | None:
         if with_prefix:
@@ -92,10 +92,22 @@ class _Grouping(Parser):
     def _parse_grouping_set(self) -> exp.Expr | None:
         return self._parse_grouping_sets() or self._parse_cube_or_rollup() or self._parse_disjunction()
 
+    def _parse_primary(self) -> exp.Expr | None:
+        if self._match_pair(TokenType.DOT, TokenType.NUMBER):
+            # as it stands: a zero before it makes another type of it
+            return exp.Literal.number(f".{self._prev.text}")
+        return super()._parse_primary()
+
+
+# sqlglot would write LOG2(x) as LOG(2, x), which rounds otherwise.
+_BY_NAME = frozenset({"LOG2", "LOG10"})
+
 
 @cache
 def _parser_class(dialect: type[Dialect]) -> type[Parser]:
-    return type("Parser", (_Grouping, dialect.parser_class), {})
+    base = dialect.parser_class
+    functions = {name: make for name, make in base.FUNCTIONS.items() if name not in _BY_NAME}
+    return type("Parser", (_Closer, base), {"FUNCTIONS": functions})
 
 
 def _parser(dialect: Dialect) -> Parser:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from sqlglot import exp
-from sqlglot.errors import ErrorLevel, UnsupportedError
 from sqlglot.optimizer.scope import Scope
 
 from auditor.sql.grouping import CALLS, grouping
@@ -21,6 +20,7 @@ from auditor.sql.scopes import own_nodes, sources_of
 from auditor.sql.statement import Aggregate, Block, Function, aggregate_name
 from auditor.sql.understood import NotUnderstood
 from auditor.sql.windows import is_windowed
+from auditor.sql.writing import bracketed, generate
 
 Describe = Callable[[str], list[tuple[str, str]]]
 
@@ -28,18 +28,6 @@ _FUNCTIONS: dict[type[exp.Expr], Function] = {exp.Sum: "sum", exp.Avg: "avg", ex
 _NUMERIC = ("INT", "UTINYINT", "USMALLINT", "UBIGINT", "TINYINT", "SMALLINT", "BIGINT", "HUGEINT", "UHUGEINT",
             "UINTEGER", "DECIMAL", "DOUBLE", "FLOAT", "BOOLEAN")  # fmt: skip
 _MAX_EXPANSIONS = 200
-
-
-def generate(tree: exp.Expr) -> str:
-    """A tree as DuckDB's SQL with every name quoted.
-
-    Raises:
-        NotUnderstood: code "translation", for a node that DuckDB has no words for.
-    """
-    try:
-        return tree.sql(dialect="duckdb", identify=True, comments=False, unsupported_level=ErrorLevel.RAISE)
-    except UnsupportedError:
-        raise NotUnderstood("translation") from None
 
 
 def lower(kinds: Kinds, describe: Describe) -> tuple[Block, ...]:
@@ -101,7 +89,7 @@ class _Lowering:
         typed = self._query(
             plain + [(aggregate_name(i), holder) for i, (holder, _, _) in enumerate(self._protected)]
         )
-        types = self._describe(generate(typed))
+        types = self._describe(bracketed(typed))
         columns = list(plain)
         aggregates = []
         starts: dict[tuple[str, ...], int] = {}
@@ -120,7 +108,7 @@ class _Lowering:
         self._restrict(groups)
         grouped = self._select.args.get("group") is not None and self._is_shown()
         self._replace(plain)
-        return Block(self._name, generate(groups), tuple(types[: len(plain)]), tuple(aggregates), grouped)
+        return Block(self._name, bracketed(groups), tuple(types[: len(plain)]), tuple(aggregates), grouped)
 
     def _is_shown(self) -> bool:
         """Whether the groups are rows of the answer, and nothing is computed from several of them."""

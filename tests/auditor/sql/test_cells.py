@@ -18,8 +18,8 @@ from sqlglot import parse_one
 from auditor.database import Asked, Database, StatementFailed, TooMuch, UnevenWeights
 from auditor.sql import Plan, Unsupported, cells, understand
 from auditor.sql.coarser import on_cells
-from auditor.sql.lower import generate as written_out
 from auditor.sql.shape import DATA
+from auditor.sql.writing import bracketed as written_out
 from tests.fuzz.grammar import generate
 from tests.fuzz.worlds import WORLDS, all_rows, open_world, write
 
