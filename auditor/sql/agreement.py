@@ -115,7 +115,7 @@ def _may_be_null(value: Node) -> bool:
 
 def _is_cast(value: Node, type_: str) -> bool:
     cast = value["class"] == "CAST" and not value["try_cast"]
-    return cast and value["type_expr"].get("type_name") == type_
+    return bool(cast and value["type_expr"].get("type_name") == type_)
 
 
 def _cast(node: Node) -> Node:

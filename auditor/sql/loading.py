@@ -2,8 +2,9 @@
 
 Promises that the file is attached read-only and detached again, that the public instance never stores a
 protected value, that no view shows a protected column under another name, and that rows and record numbers
-follow the public columns; ties among publicly equal rows are broken by key, then by a digest of the value,
-which nothing but the fingerprint can see. Runs before any client's text.
+follow what can be read of the public columns, down to the binary form of values that are equal and differ.
+Rows that nobody can tell apart follow their key, then a digest of the value, which nothing but the fingerprint
+can see. The order of rows in the file counts nowhere. Runs before any client's text.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from auditor.errors import DatabaseError
 from auditor.sql import vault
 from auditor.sql.cells import Celled, group
 from auditor.sql.names import nearest
+from auditor.sql.ordering import finer
 from auditor.sql.schema import Column, Protected, Schema, Table, folded, quoted
 from auditor.sql.shape import DATA
 from auditor.sql.views import Stored
@@ -137,6 +139,10 @@ class _Confidential:
     protected: tuple[Column, ...]
     key: Column | None
     order: tuple[str, ...]
+    finer: tuple[str, ...]
+    """What orders rows that are equal in all public columns and can be told apart."""
+    finer_key: tuple[str, ...]
+    """The same for the key."""
 
 
 class _Loader:
@@ -176,7 +182,8 @@ class _Loader:
             self._stored.require_public(other, confidential)
             tables.append(Table(other, tuple(self._columns(other))))
             self._connection.execute(
-                f"CREATE TABLE {DATA}.{quoted(other)} AS SELECT * FROM {self._source(other)} ORDER BY ALL"
+                f"CREATE TABLE {DATA}.{quoted(other)} AS SELECT * FROM {self._source(other)} "
+                f"ORDER BY {self._whole_order(other)}"
             )
         # in the policy's order, whatever tables the columns are of
         order = self._positions(protects, protected)
@@ -219,7 +226,13 @@ class _Loader:
                     "public; list the public columns without it"
                 )
         order = tuple(each.name for each in columns if each in readable or each in protected)
-        return _Confidential(name, readable, tuple(protected), next(iter(named), None), order)
+        key = next(iter(named), None)
+        source = self._source(name)
+        told_apart = finer(self._connection, source, [each.name for each in readable])
+        by_key = [] if key is None else finer(self._connection, source, [key.name])
+        return _Confidential(
+            name, readable, tuple(protected), key, order, tuple(told_apart), tuple(by_key)
+        )
 
     def _shown(
         self,
@@ -271,13 +284,21 @@ class _Loader:
 
     # --- protected tables
 
+    def _whole_order(self, name: str) -> str:
+        """An order of all rows of a public table in which ties are rows that are alike."""
+        columns = [each.name for each in self._columns(name)]
+        return ", ".join([*map(quoted, columns), *finer(self._connection, self._source(name), columns)])
+
     def _order(self, table: _Confidential, protected: Sequence[Column]) -> str:
-        # Key before value, so that a unique key leaves nothing to the values; and a digest of the value, so
-        # that the numbers of records that are alike in all else do not rank them.
-        ties = [quoted(each.name) for each in (*table.shown, *([table.key] if table.key else []))]
+        # First all that a statement can read, so that nothing is left to the values where rows can be told
+        # apart: which columns of a row have a value is among it. Then the key, so that a unique one decides;
+        # and a digest of the value, so that the numbers of records that are alike in all else do not rank them.
+        shown = [quoted(each.name) for each in table.shown]
         missing = [f"{quoted(each.name)} IS NULL" for each in protected]
+        others = [f"{quoted(each.name)} IS NULL" for each in table.protected if each not in protected]
+        key = [quoted(table.key.name)] if table.key else []
         digests = [f"md5(CAST({quoted(each.name)} AS VARCHAR))" for each in protected]
-        return ", ".join([*missing, *ties, *digests])
+        return ", ".join([*missing, *shown, *others, *table.finer, *key, *table.finer_key, *digests])
 
     @contextmanager
     def _sorted(self, table: _Confidential) -> Iterator[str | None]:

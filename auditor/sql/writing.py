@@ -7,8 +7,8 @@ itself stands in brackets. Only a chain of AND, of OR, of `+` and `-`, or of `*`
 from __future__ import annotations
 
 from sqlglot import exp
-from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ErrorLevel, UnsupportedError
+from sqlglot.generators.duckdb import DuckDBGenerator
 
 from auditor.sql.understood import NotUnderstood
 
@@ -43,7 +43,7 @@ def bracketed(tree: exp.Expr) -> str:
         raise NotUnderstood("translation") from None
 
 
-class _Bracketing(DuckDB.Generator):
+class _Bracketing(DuckDBGenerator):
     def sql(self, expression: str | exp.Expr | None, key: str | None = None, comment: bool = True) -> str:
         text: str = super().sql(expression, key, comment)
         apart = key is None and isinstance(expression, exp.Expr) and _stands_apart(expression)
