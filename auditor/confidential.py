@@ -173,7 +173,8 @@ def _standard(protect: Protect, limit: Limit, insiders: int) -> Standard:
     def accepts(units: Ints) -> bool:
         return limit.keeps(*grid_candidates(_in_column_units(protect, units), domain), domain)
 
-    return Standard(int((least - 1) * protect.step / protect.grid), accepts, insiders)
+    floor = int((limit.least_span(domain) - 1) * protect.step / protect.grid)
+    return Standard(int((least - 1) * protect.step / protect.grid), accepts, insiders, floor)
 
 
 def _model_standard(policy: Policy, protect: Protect) -> ModelStandard | None:

@@ -261,11 +261,26 @@ def simulate(
             allowed = int(rules.delta * sum(len(worlds) for worlds in answers.values()) + 1e-9)
             drawn.append(_Drawn(place, case, answers, allowed, {} if judged is None else judged[place]))
     broken = set[int]()
-    for step in (_by_what_is_excluded, _by_what_is_likely):
+    # what costs least first: where bounds make a refusal certain, nothing is searched for
+    for step in (_by_what_is_certain, _by_what_is_excluded, _by_what_is_likely):
         for each in drawn:
             refusal = step(cases, each, broken, deadline)
             if refusal is not None:
                 return refusal
+    return None
+
+
+def _by_what_is_certain(cases: Sequence[Case], drawn: _Drawn, broken: set[int], _: float) -> Outcome | None:
+    """Fail the answers of which bounds say that a judgement could only fail them."""
+    trial, standard = drawn.case.trial(), drawn.case.standard
+    for values, worlds in drawn.answers.items():
+        judgement = trial.certainly_lost(values, worlds, standard)
+        if judgement is None:
+            continue
+        drawn.judged[values] = judgement
+        broken |= set(worlds)
+        if len(broken) > drawn.allowed:
+            return drawn.refuse(cases, "risk", judgement)
     return None
 
 
@@ -276,7 +291,8 @@ def _by_what_is_excluded(
     trial = case.trial()
     case.effort.regain()
     spared = drawn.allowed - len(broken)
-    known.update(trial.judge_together(list(drawn.answers), case.standard, deadline, spared))
+    open_ = [values for values in drawn.answers if values not in known]
+    known.update(trial.judge_together(open_, case.standard, deadline, spared))
     # what is known to fail first: too many of those, and nobody needs to look at the others
     for values, worlds in sorted(drawn.answers.items(), key=lambda each: each[0] not in known):
         judgement = known.get(values)

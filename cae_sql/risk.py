@@ -115,6 +115,32 @@ class Limit:
             return None
         return max(self._least_by_area(domain), self._least_by_entropy(domain))
 
+    def least_span(self, domain: Domain) -> int:
+        """The least m such that m neighbouring values might keep the limit, however likely each is.
+
+        Below it nothing does. Of whatever distribution over them, windows of k + 1 neighbouring values make
+        ⌈m / (k + 1)⌉ blocks, so H(k · step) <= log2 ⌈m / (k + 1)⌉, and A is at most the sum over k of that.
+        """
+        low, high = 1, domain.count
+        while low < high:
+            middle = (low + high) // 2
+            if self._might_keep(middle, domain):
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    def _might_keep(self, count: int, domain: Domain) -> bool:
+        if self.epsilon is not None:
+            window = min(int(exact(self.epsilon) // exact(domain.step)) + 1, count)
+            if not bool(self._enough(np.log2(np.asarray(float(-(-count // window))) + TOLERANCE))):
+                return False
+        if self.risk is None:
+            return True
+        blocks = -(-count // np.arange(1, min(count, _CHUNK) + 1))
+        area = float(np.log2(blocks).sum() * float(exact(domain.step)))
+        return count > _CHUNK or _risk(area * (1 + TOLERANCE), domain) <= self.risk + TOLERANCE
+
     def _enough(self, entropy: NDArray[np.float64]) -> NDArray[np.bool_]:
         least = TOLERANCE if self.min_entropy is None else max(float(self.min_entropy) - TOLERANCE, TOLERANCE)
         return entropy > least if self.min_entropy is None else entropy >= least

@@ -42,6 +42,13 @@ class Standard:
     """Whether an exactly known set of values (units, ascending) will do although no run is long enough."""
     insiders: int = 0
     """How many individuals may know their own value besides: 0 or 1."""
+    floor: int = 1
+    """Width below which no set of values at all will do, where one of them may."""
+
+    @property
+    def least(self) -> int:
+        """Who can keep less than this in no way breaks the standard, whatever is searched for."""
+        return self.need if self.insiders or self.accepts is None else min(self.need, self.floor)
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,8 @@ class Judgement:
     """The shortest run found, greatest minus least value in units; of a failed search what it had by then."""
     sets: tuple[tuple[int, ...], ...] = ()
     """Exactly known sets (units) of those who keep the standard by them, whom `width` leaves out."""
+    certain: bool = False
+    """Whether bounds alone say that somebody does not: `width` is then what can be left at most."""
 
 
 class Search:

@@ -17,6 +17,7 @@ from cae_sql.errors import OutOfTime
 from cae_sql.inference.answers import Answer, Ints, Query
 from cae_sql.inference.center import Center
 from cae_sql.inference.centering import rebuild
+from cae_sql.inference.certain import CELLS, Row, narrowest, rows_of
 from cae_sql.inference.crowd import Crowd
 from cae_sql.inference.exchange import Bounds, Tables
 from cae_sql.inference.gathering import spread_over
@@ -70,6 +71,7 @@ class Trial:
         """Fresh sums for which no table was found where several were judged together."""
         self._spared = 0
         """How many of those there may be before nothing further is looked for."""
+        self._rows: list[Row] | None = None
 
     @property
     def current(self) -> bool:
@@ -94,6 +96,31 @@ class Trial:
         for place, values in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
             found.setdefault(tuple(values), []).append(place)
         return found
+
+    def certainly_lost(
+        self, values: Sequence[int], worlds: Sequence[int], standard: Standard
+    ) -> Judgement | None:
+        """That somebody would not keep the standard, where bounds alone say so: no search could show it.
+
+        Args:
+            values: One answer per query, in units.
+            worlds: Worlds of the pool that give them.
+            standard: What everybody must keep.
+        """
+        if self._rows is None:
+            self._rows = self._known_rows()
+        tables = self.pool.values[list(worlds)]
+        width = narrowest(self.boxes_with(values), self._rows, values, tables, standard.insiders)
+        return Judgement(False, width, certain=True) if width < standard.least else None
+
+    def _known_rows(self) -> list[Row]:
+        """What the queries' sums say together with past ones, over the prospect's parts."""
+        prospect, center = self.prospect, self.center
+        past = np.zeros((0, prospect.boxes.count), dtype=np.int64)
+        if center.rank and center.rank * prospect.boxes.count <= CELLS:
+            past = center.marks[prospect.parents, : center.rank].T.astype(np.int64)
+        first = prospect.pendings[0] if prospect.usable else None
+        return rows_of(prospect.boxes, self.queries, past, past[:0] if first is None else first.ys)
 
     def judge_together(
         self, answers: Sequence[tuple[int, ...]], standard: Standard, deadline: float, spared: int = 0

@@ -175,3 +175,23 @@ def test_classes_of_bad_records_are_refused(
     with pytest.raises(InvalidInput) as caught:
         class_risks(labels, lower, upper, SALARY)
     assert caught.value.position == position
+
+
+@given(
+    st.integers(2, 9),
+    st.one_of(
+        st.floats(0.05, 0.95).map(lambda risk: Limit(risk=risk)),
+        st.tuples(st.integers(0, 3), st.floats(0.1, 2)).map(lambda e: Limit(epsilon=e[0], min_entropy=e[1])),
+    ),
+    st.data(),
+)
+def test_nothing_within_fewer_values_than_the_least_span_keeps_a_limit(
+    count: int, limit: Limit, data: st.DataObject
+) -> None:
+    domain = Domain(0, count - 1, 1)
+    least = limit.least_span(domain)
+    if least > 1:
+        weights = data.draw(st.lists(st.integers(0, 5), min_size=least - 1, max_size=least - 1).filter(any))
+        assert not limit.keeps(np.arange(least - 1), weights, domain)
+    whole = limit.least_run(domain)
+    assert whole is None or least <= whole
