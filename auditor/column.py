@@ -6,7 +6,6 @@ and all that answers tie to them, are known as lost.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
@@ -18,15 +17,13 @@ from auditor.database import Asked
 from auditor.deciding import Case, Part, Rules
 from auditor.ledger import KnownAnswer
 from auditor.remembering import Figures
+from cae_sql.inference.allowance import REPORT, Allowance
 from cae_sql.inference.answers import Query
 from cae_sql.inference.judging import Judgement
 from cae_sql.inference.runs import Effort, Runs
 from cae_sql.inference.search import search
 from cae_sql.inference.system import SMALL
 from cae_sql.models.judging import ModelJudgement, ModelKnowledge
-
-REPORT_SECONDS = 2.0
-"""Time for a figure that decides nothing."""
 
 
 class ColumnKnowledge:
@@ -171,8 +168,7 @@ class ColumnKnowledge:
     def risk(self) -> float | None:
         """Worst risk over the records as things stand: the certified one's upper limit, or the model's."""
         if self._judgement is None:
-            quick = time.monotonic() + min(self._rules.seconds, REPORT_SECONDS)
-            self._judgement = self.system.judged(self.column.standard, quick)
+            self._judgement = self.system.judged(self.column.standard, Allowance(REPORT))
         return self.risk_of(self._judgement, self._as_things_stand())
 
     def risk_of(self, judgement: Judgement | None, likely: ModelJudgement | None) -> float | None:
@@ -184,8 +180,7 @@ class ColumnKnowledge:
 
     def _as_things_stand(self) -> ModelJudgement | None:
         if self._likely is None and self.model is not None:
-            quick = time.monotonic() + min(self._rules.seconds, REPORT_SECONDS)
-            self._likely = self.model.trial([]).judge((), quick)
+            self._likely = self.model.trial([]).judge((), Allowance(REPORT))
         return self._likely
 
     def keeps_limit(self) -> bool:

@@ -17,13 +17,13 @@ Source: `mathematics.md`, 4.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
 from cae_sql.errors import InconsistentAnswers, OutOfTime
+from cae_sql.inference.allowance import DECISION, Allowance
 from cae_sql.inference.answers import Query
 from cae_sql.inference.judging import Judgement, Standard
 from cae_sql.inference.learned import Learned
@@ -33,8 +33,8 @@ from cae_sql.inference.trial import Trial
 from cae_sql.models.judging import ModelJudgement, ModelKnowledge, ModelTrial
 
 TRUE_ANSWER_FACTOR = 2.0
-"""The true answer is judged with this many times the time that was allowed for hypothetical ones: its
-timing must not decide where theirs was enough."""
+"""The true answer is judged with this many times what was allowed for hypothetical ones: its effort must not
+decide where theirs was enough."""
 
 
 @dataclass(frozen=True)
@@ -48,41 +48,58 @@ class Rules:
     delta: float
     """Fraction of them that may fail."""
     seconds: float
-    """Time for a decision."""
+    """The last resort: time after which a decision is given up."""
+    steps: float = DECISION
+    """Work for a decision."""
 
 
 class Budget:
-    """Time for the decisions on one statement. A context manager: what happens inside is counted.
+    """What the decisions on one statement may spend. A context manager: what happens inside is counted.
 
-    Only what is worked out from past answers and the statement is. The time that true answers take is apart,
-    since a verdict that hangs on it would say something of them; it only keeps further ones from being begun.
+    Only what is worked out from past answers and the statement is. What true answers take is apart, since a
+    verdict that hangs on it would say something of them; it only keeps further ones from being begun.
     """
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, rules: Rules) -> None:
         """Nothing is used up yet."""
-        self._left = seconds
-        self._for_true_answers = TRUE_ANSWER_FACTOR * seconds
-        self._began = 0.0
+        self._left = _Timed(Allowance(rules.steps), rules.seconds)
+        self._for_true_answers = _Timed(
+            Allowance(TRUE_ANSWER_FACTOR * rules.steps), TRUE_ANSWER_FACTOR * rules.seconds
+        )
 
-    def __enter__(self) -> float:
-        """`time.monotonic()` at which what begins now must end."""
-        self._began = time.monotonic()
-        return self._began + self._left
+    def __enter__(self) -> Allowance:
+        """What may be spent on what begins now."""
+        return self._left.begin()
 
     def __exit__(self, *_: object) -> None:
-        self._left -= time.monotonic() - self._began
+        self._left.end()
 
     @contextmanager
     def true_answers(self) -> Iterator[None]:
         """Count the time apart."""
-        began = time.monotonic()
+        self._for_true_answers.begin()
         yield
-        self._for_true_answers -= time.monotonic() - began
+        self._for_true_answers.end()
 
     @property
     def over(self) -> bool:
-        """Whether no further decision may begin."""
-        return self._left <= 0 or self._for_true_answers <= 0
+        """Whether the last resort keeps further decisions from being begun."""
+        return self._left.seconds <= 0 or self._for_true_answers.seconds <= 0
+
+
+@dataclass
+class _Timed:
+    """An allowance whose last resort counts the time of some parts of a statement alone."""
+
+    allowance: Allowance
+    seconds: float
+
+    def begin(self) -> Allowance:
+        self.allowance.end_in(self.seconds)
+        return self.allowance
+
+    def end(self) -> None:
+        self.seconds = self.allowance.seconds
 
 
 TrueValues = Callable[[Sequence[Query]], Sequence[int]]
@@ -154,22 +171,23 @@ def decide(cases: Sequence[Case], rules: Rules, budget: Budget | None = None) ->
     Args:
         cases: What is asked, by protected column.
         rules: The policy.
-        budget: Time that is left for the statement; by default all that the policy allows.
+        budget: What is left for the statement; by default all that the policy allows.
     """
-    budget = Budget(rules.seconds) if budget is None else budget
+    budget = Budget(rules) if budget is None else budget
     judged: list[_Judged] = [{} for _ in cases]
-    with budget as until:
+    with budget as allowance:
         trials = [case.trial() for case in cases]
         if all(trial.derivable for trial in trials):
             return Outcome("known", tuple(_settled(trial) for trial in trials))
-        refusal = simulate(cases, rules, until, judged) if rules.simulatable else None
+        refusal = simulate(cases, rules, allowance, judged) if rules.simulatable else None
         if refusal is not None:
             return refusal
     if rules.simulatable:
-        until = time.monotonic() + TRUE_ANSWER_FACTOR * rules.seconds
+        allowance = Allowance(TRUE_ANSWER_FACTOR * rules.steps)
+        allowance.end_in(TRUE_ANSWER_FACTOR * rules.seconds)
     with budget.true_answers():
         parts = [
-            _settled(trial) if trial.derivable else _true_part(case, rules, until, known)
+            _settled(trial) if trial.derivable else _true_part(case, rules, allowance, known)
             for case, trial, known in zip(cases, trials, judged, strict=True)
         ]
     if all(part.values for part in parts):
@@ -189,24 +207,24 @@ def _settled(trial: Trial) -> Part:
     return Part(tuple(value for value in trial.settled if value is not None))
 
 
-def _true_part(case: Case, rules: Rules, deadline: float, judged: _Judged) -> Part:
+def _true_part(case: Case, rules: Rules, allowance: Allowance, judged: _Judged) -> Part:
     """The true answers, if everybody keeps the standard with them known."""
     trial, values, model = case.trial(), tuple(case.truth(case.queries)), case.model_trial()
     judgement, likely = judged.get(values), None
     if judgement is None:
-        judgement = trial.judge_true(values, case.standard, deadline, renew=not rules.simulatable)
+        judgement = trial.judge_true(values, case.standard, allowance, renew=not rules.simulatable)
     safe = judgement is None or judgement.safe
     if safe and model is not None:
-        likely = model.judge(values, deadline, keep=not rules.simulatable)
+        likely = model.judge(values, allowance, keep=not rules.simulatable)
         safe = likely.safe
     try:
         if safe:
-            learned = trial.learn(values, deadline)
+            learned = trial.learn(values, allowance)
     except (OutOfTime, InconsistentAnswers):
         # the answer is true, so a table agrees with it: the search was not good enough
         return Part(leak=rules.simulatable)
     if safe and judgement is None:
-        judgement = learned.judge(case.standard, deadline)
+        judgement = learned.judge(case.standard, allowance)
         safe = judgement.safe
     if safe:
         return Part(values, learned, judgement, likely)
@@ -243,14 +261,14 @@ class _Drawn:
 
 
 def simulate(
-    cases: Sequence[Case], rules: Rules, deadline: float, judged: Sequence[_Judged] | None = None
+    cases: Sequence[Case], rules: Rules, allowance: Allowance, judged: Sequence[_Judged] | None = None
 ) -> Outcome | None:
     """The part of a decision that knows nothing of the true answers: a refusal, or None.
 
     Args:
         cases: What is asked, by protected column.
         rules: The policy.
-        deadline: `time.monotonic()` after which the queries are refused.
+        allowance: What may be spent on it.
         judged: Filled with the judgements made, by case.
     """
     drawn = []
@@ -264,13 +282,15 @@ def simulate(
     # what costs least first: where bounds make a refusal certain, nothing is searched for
     for step in (_by_what_is_certain, _by_what_is_excluded, _by_what_is_likely):
         for each in drawn:
-            refusal = step(cases, each, broken, deadline)
+            refusal = step(cases, each, broken, allowance)
             if refusal is not None:
                 return refusal
     return None
 
 
-def _by_what_is_certain(cases: Sequence[Case], drawn: _Drawn, broken: set[int], _: float) -> Outcome | None:
+def _by_what_is_certain(
+    cases: Sequence[Case], drawn: _Drawn, broken: set[int], _: Allowance
+) -> Outcome | None:
     """Fail the answers of which bounds say that a judgement could only fail them."""
     trial, standard = drawn.case.trial(), drawn.case.standard
     for values, worlds in drawn.answers.items():
@@ -285,31 +305,37 @@ def _by_what_is_certain(cases: Sequence[Case], drawn: _Drawn, broken: set[int], 
 
 
 def _by_what_is_excluded(
-    cases: Sequence[Case], drawn: _Drawn, broken: set[int], deadline: float
+    cases: Sequence[Case], drawn: _Drawn, broken: set[int], allowance: Allowance
 ) -> Outcome | None:
     case, known = drawn.case, drawn.judged
     trial = case.trial()
     case.effort.regain()
     spared = drawn.allowed - len(broken)
     open_ = [values for values in drawn.answers if values not in known]
-    known.update(trial.judge_together(open_, case.standard, deadline, spared))
+    known.update(trial.judge_together(open_, case.standard, allowance, spared))
+    # of several columns, or with a model, others may break the limit in worlds that are not looked at here
+    alone = len(cases) == 1 and case.model is None
+    waiting = {world for worlds in drawn.answers.values() for world in worlds}
     # what is known to fail first: too many of those, and nobody needs to look at the others
     for values, worlds in sorted(drawn.answers.items(), key=lambda each: each[0] not in known):
         judgement = known.get(values)
         if judgement is None:
-            judgement = known[values] = trial.judge(values, worlds, case.standard, deadline, case.effort)
+            judgement = known[values] = trial.judge(values, worlds, case.standard, allowance, case.effort)
         # the n-th world of each column together are one hypothetical table
         broken |= set() if judgement.safe else set(worlds)
-        if time.monotonic() > deadline:
+        if allowance.late:
             # how far a search had come when time was over is no figure of the risk
             return Outcome("time", tuple(Part() for _ in cases))
         if len(broken) > drawn.allowed:
             return drawn.refuse(cases, "risk", judgement)
+        waiting -= set(worlds)
+        if alone and len(broken | waiting) <= drawn.allowed:
+            return None  # whatever is shown of the others
     return None
 
 
 def _by_what_is_likely(
-    cases: Sequence[Case], drawn: _Drawn, broken: set[int], deadline: float
+    cases: Sequence[Case], drawn: _Drawn, broken: set[int], allowance: Allowance
 ) -> Outcome | None:
     model, unknown = drawn.case.model_trial(), set[int]()
     if model is None:
@@ -317,11 +343,11 @@ def _by_what_is_likely(
     for values, worlds in drawn.answers.items():
         if broken.issuperset(worlds):
             continue
-        likely = model.judge(values, deadline)
+        likely = model.judge(values, allowance)
         if not likely.safe:
             broken |= set(worlds)
             unknown |= set() if likely.counted else set(worlds)
-        if time.monotonic() > deadline:
+        if allowance.late:
             return Outcome("time", tuple(Part() for _ in cases))
         if len(broken) > drawn.allowed:
             verdict: Literal["risk", "uncounted"] = (

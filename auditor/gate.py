@@ -251,8 +251,8 @@ class Gate:
         if self._knowledge.closed(ask.user) or person.spent_on(reads):
             return verdicts.LEAKS
         before, rules = person.risk(), self._knowledge.rules
-        with Budget(rules.seconds) as deadline:
-            outcome = simulate(cases, rules, deadline) or Outcome("safe", ())
+        with Budget(rules) as allowance:
+            outcome = simulate(cases, rules, allowance) or Outcome("safe", ())
         return self._verdict(ask, person, reads, outcome, before)
 
     def _checked_groups(self, ask: Ask, asked: list[Asked]) -> Decision:

@@ -20,6 +20,7 @@ from auditor.ledger import Entry, KnownAnswer
 from auditor.policy import Policy
 from auditor.remembering import Refusals, digest
 from auditor.sql.schema import folded
+from cae_sql.inference.allowance import for_decision
 from cae_sql.inference.answers import Query
 
 PARTIES = 64
@@ -53,6 +54,7 @@ class Knowledge:
             policy.decision.worlds,
             policy.decision.delta,
             policy.decision.timeout,
+            for_decision(sum(column.size for column in self.columns)),
         )
         self.known_columns = known_columns(policy, database)
         """By protected column, the public columns of its table that an intruder knows."""

@@ -216,8 +216,8 @@ class DecisionRules(Section):
     """how many leak events may happen; after one more nothing new is answered, 0 or more: leaks = 3"""
     after_leak: Literal["refuse", "continue"] = "refuse"
     """records that a leak event was about: after_leak = "refuse" (nothing new), or "continue\""""
-    timeout: Real = Field(default=10.0, gt=0, allow_inf_nan=False)
-    """seconds after which a query is refused, above 0: timeout = 10"""
+    timeout: Real = Field(default=60.0, gt=0, allow_inf_nan=False)
+    """seconds after which a query is refused, as a last resort, above 0: timeout = 60"""
     partial: Literal["refuse", "suppress"] = "refuse"
     """what a GROUP BY with an unsafe group gets: partial = "refuse", or "suppress" (the other groups)"""
 

@@ -283,10 +283,11 @@ risk = 0.5
 [decision]
 # "simulatable": refusals are computed from past answers alone, and tell nothing.
 mode = "simulatable"
-# Hypothetical answers judged per decision, the fraction of them that may break the limit, and seconds.
+# Hypothetical answers judged per decision, the fraction of them that may break the limit, and
+# the seconds after which a decision is given up. What decides is work, not time: they are a last resort.
 worlds = 20
 delta = 0.05
-timeout = 10
+timeout = 60
 # What a GROUP BY with an unsafe group gets: "refuse" nothing, "suppress" the other groups.
 partial = "refuse"
 

@@ -99,7 +99,7 @@ class Suppression:
         self._knowledge, self._user, self._units = knowledge, user, units
         self._party: Party = knowledge.of(user)
         rules = knowledge.rules
-        self._budget = Budget(rules.seconds)
+        self._budget = Budget(rules)
         # delta is about a statement, and a statement has many groups
         self._of_groups = replace(rules, delta=0.0, worlds=max(rules.worlds, GROUP_WORLDS))
         self._lost = set[frozenset[tuple[int, object]]]()
@@ -121,8 +121,8 @@ class Suppression:
             reads = self._party.reads(unit.asked)
             fate = self._before(reads)
             if fate is None:
-                with self._budget as deadline:
-                    refusal = simulate(self._party.cases(reads), self._rules(unit), deadline)
+                with self._budget as allowance:
+                    refusal = simulate(self._party.cases(reads), self._rules(unit), allowance)
                 fate = "safe" if refusal is None else refusal.verdict
             yield unit, fate
 

@@ -38,6 +38,7 @@ from scipy import optimize, sparse
 from auditor import Gate, Policy, QueryRefused
 from benchmarks._data import peak_megabytes, shown, timed
 from benchmarks._results import Line, options, write
+from cae_sql.inference.allowance import UNLIMITED
 from cae_sql.inference.worlds import Pool
 
 ATTACK = Path(__file__).resolve().parents[2] / "shared" / "data" / "attack"
@@ -247,7 +248,7 @@ def asked(
         known = [each for entry in gate._ledger.entries() for each in entry.answers if each.kind == "sum"]
         values = gate._database.vaults[0].integers
         pool = gate._knowledge.of("analyst").columns[0].system.pool()
-        gathered = pool.gathered(float("inf")) if isinstance(pool, Pool) else None
+        gathered = pool.gathered(UNLIMITED) if isinstance(pool, Pool) else None
     matrix = np.zeros((len(known), len(values)))
     for place, each in enumerate(known):
         matrix[place, each.records] = 1 if each.signs is None else each.signs

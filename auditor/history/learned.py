@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from auditor.history.parties import PartyColumn
+from cae_sql.inference.allowance import Allowance
 from cae_sql.models.judging import ModelKnowledge, ModelStandard
 from cae_sql.models.marginals import Model
 
@@ -36,7 +37,7 @@ def learned(columns: Sequence[PartyColumn], model: Model, deadline: float) -> fl
         system = column.new_system()
         system.accept(standing.answers)
         standard = ModelStandard(model, column.limits.limit, column.protect.domain)
-        risk = ModelKnowledge(system, standard).trial([]).judge((), deadline).risk
+        risk = ModelKnowledge(system, standard).trial([]).judge((), Allowance(until=deadline)).risk
         if risk is None:
             return None
         worst = max(worst, risk)

@@ -230,9 +230,7 @@ class _Loader:
         source = self._source(name)
         told_apart = finer(self._connection, source, [each.name for each in readable])
         by_key = [] if key is None else finer(self._connection, source, [key.name])
-        return _Confidential(
-            name, readable, tuple(protected), key, order, tuple(told_apart), tuple(by_key)
-        )
+        return _Confidential(name, readable, tuple(protected), key, order, tuple(told_apart), tuple(by_key))
 
     def _shown(
         self,

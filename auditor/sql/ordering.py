@@ -88,9 +88,7 @@ def _text(value: str, type_: DuckDBPyType, depth: int = 0) -> str:
     if kind in ("list", "array"):
         return f"list_transform({value}, lambda {each}: {_text(each, children[0][1], depth + 1)})"
     if kind == "map":
-        parts = [
-            f"CAST({_text(f'{each}.{name}', child, depth + 1)} AS VARCHAR)" for name, child in children
-        ]
+        parts = [f"CAST({_text(f'{each}.{name}', child, depth + 1)} AS VARCHAR)" for name, child in children]
         return f"list_transform(map_entries({value}), lambda {each}: list_value({', '.join(parts)}))"
     extract = "union_extract" if kind == "union" else "struct_extract"
     parts = []

@@ -14,6 +14,7 @@ from math import ceil, floor
 import numpy as np
 from numpy.typing import NDArray
 
+from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.bounds import Exact
 from cae_sql.inference.locating import Locating
@@ -48,7 +49,7 @@ def assess(standing: Standing, seconds: float = SECONDS, whole: bool = False) ->
     said = standing.by_integers, standing.by_reals, standing.low, standing.high
     before = [each.copy() for each in said]
     deadline = time.monotonic() + (PATIENCE * seconds if large else seconds)
-    look = Survey(standing, deadline, whole) if large else Locating(standing, deadline)
+    look = Survey(standing, deadline, whole) if large else Locating(standing, Allowance(until=deadline))
     look.run()
     loose = ~standing.fixed
     _give_to_all(standing, loose)

@@ -6,13 +6,13 @@ found depends on the tables that are looked at; nothing of it is kept for other 
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cae_sql.inference.allowance import ENTRIES, Allowance
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.center import basis_of, columns_in
 from cae_sql.inference.directions import Helpers, shortened
@@ -44,16 +44,16 @@ class _Basis:
 class Further:
     """Directions for those who are left open. Shapes: p' parts."""
 
-    def __init__(self, prospect: Prospect, rooms: Rooms, need: int, deadline: float) -> None:
+    def __init__(self, prospect: Prospect, rooms: Rooms, need: int, allowance: Allowance) -> None:
         """Nothing is made yet.
 
         Args:
             prospect: The queries.
             rooms: Of the judgement.
             need: Width that is needed.
-            deadline: `time.monotonic()` after which nothing is begun.
+            allowance: What may be spent; nothing more is tried beyond it.
         """
-        self.prospect, self.rooms, self.need, self.deadline = prospect, rooms, need, deadline
+        self.prospect, self.rooms, self.need, self.allowance = prospect, rooms, need, allowance
         self._bases: list[_Basis] = []
 
     def show(self, far: Far) -> None:
@@ -110,7 +110,10 @@ class Further:
         for number in range(BASES):
             left = np.flatnonzero((far.widths[whom] < self.need) | ~far.free[whom])
             helpers, whom = helpers.some(left), whom[left]
-            basis = self._basis(number) if len(whom) and time.monotonic() < self.deadline else None
+            # a basis is eliminated from among candidates; for each who is left helpers' columns are tried
+            rank, among = self.prospect.center.rank + 1, min(CANDIDATES, len(self._free))
+            steps = rank * (rank * among + len(whom) * len(self._helpers)) / ENTRIES
+            basis = self._basis(number) if len(whom) and self.allowance.spend(steps) else None
             if basis is None:
                 return whom
             mine = self.prospect.marks_of(whom)

@@ -8,7 +8,6 @@ others, only that looking further is of no use: what is missing from it is refus
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.compiled import compiled
+from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.answers import Ints, Query
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.short import MOST_ATOMS
@@ -53,14 +53,16 @@ class Gathered:
     """Whether moves lead to no others."""
 
 
-def gather(known: Knowledge, values: NDArray[np.int64], moves: Masks, deadline: float) -> Gathered | None:
+def gather(
+    known: Knowledge, values: NDArray[np.int64], moves: Masks, allowance: Allowance
+) -> Gathered | None:
     """Walk from worlds, and keep those on the way; None where this is not for a system, or time ended.
 
     Args:
         known: All answers, without extremes.
         values: (w, n) worlds that agree with them, in units.
         moves: (v, 4) by ±1, that keep every sum (`cae_sql.inference.sieve`).
-        deadline: `time.monotonic()` after which nothing more is tried.
+        allowance: What may be spent; nothing more is tried beyond it.
     """
     if known.extremes or not few(known):
         return None
@@ -76,7 +78,7 @@ def gather(known: Knowledge, values: NDArray[np.int64], moves: Masks, deadline: 
     totals, low, high = known.totals(values), known.low, known.high
     halves: list[list[Bytes]] = [[], []]
     for chain in range(CHAINS):
-        if time.monotonic() > deadline:
+        if not allowance.spend(TRIED):
             return None
         kept = np.zeros((KEPT, known.count), dtype=np.int8)
         count = drift(moves, low, high, totals[chain % len(totals)].astype(np.int8), TRIED, chain, kept)
@@ -85,7 +87,7 @@ def gather(known: Knowledge, values: NDArray[np.int64], moves: Masks, deadline: 
     everything = _distinct(np.vstack([one, other, totals.astype(np.int8)]))
     both, whole = len(one) + len(other) - len(_distinct(np.vstack([one, other]))), False
     if both and len(one) * len(other) / both <= MOST:
-        found = _all_around(everything, moves, low, high, deadline)
+        found = _all_around(everything, moves, low, high, allowance)
         if found is None:
             return None
         everything, whole = found
@@ -133,7 +135,7 @@ def _distinct(worlds: Bytes) -> Bytes:
 
 
 def _all_around(
-    worlds: Bytes, moves: Masks, low: Ints, high: Ints, deadline: float
+    worlds: Bytes, moves: Masks, low: Ints, high: Ints, allowance: Allowance
 ) -> tuple[Bytes, bool] | None:
     """All that moves lead to from some worlds (m, p), and whether that is all; None where time ended."""
     if len(worlds) > MOST:
@@ -144,9 +146,9 @@ def _all_around(
     enter_all(worlds, names)
     done, count = 0, len(worlds)
     while done < count < MOST:
-        if time.monotonic() > deadline:
-            return None
         until = min(done + AT_ONCE, count)
+        if not allowance.spend((until - done) * len(moves)):
+            return None
         count = look_around(moves, low, high, done, until, count, names, found)
         done = until
     return found[:count], count < MOST

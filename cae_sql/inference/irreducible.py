@@ -21,6 +21,7 @@ from typing import Literal
 import numpy as np
 
 from cae_sql.errors import OutOfTime
+from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.answers import Answer, Ints
 from cae_sql.inference.bounds import ByPrograms, Exact, Solved, few_intervals
 from cae_sql.inference.constraints import constraints, is_world
@@ -251,7 +252,7 @@ class Claims:
             if low > high:
                 continue
             program.bound(atom, low, high)
-            outcome = program.minimise({}, deadline - time.monotonic(), first=True)
+            outcome = program.minimise({}, Allowance(until=deadline), first=True)
             if outcome.status == "infeasible":
                 continue
             if not len(outcome.solution):

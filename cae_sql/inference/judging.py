@@ -6,7 +6,6 @@ known set that will do (`mathematics.md`, 4)? `Trial` asks the center first, whi
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.errors import OutOfTime
+from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.answers import Ints, Query
 from cae_sql.inference.constraints import is_world
 from cae_sql.inference.gathering import Gathered, of_answers, run_widths, spread_over
@@ -120,29 +120,29 @@ class Search:
         values: Sequence[int],
         worlds: Sequence[int],
         standard: Standard,
-        deadline: float,
+        allowance: Allowance,
         effort: Effort,
     ) -> Judgement:
         """As `Trial.judge`."""
-        listed, those = self.listed(values, deadline), self.pool.values[list(worlds)]
-        return self._judge(values, those, standard, deadline, effort, self._sieve, listed)
+        listed, those = self.listed(values, allowance), self.pool.values[list(worlds)]
+        return self._judge(values, those, standard, allowance, effort, self._sieve, listed)
 
     def judge_listed(
-        self, values: Sequence[int], listed: Gathered, standard: Standard, deadline: float
+        self, values: Sequence[int], listed: Gathered, standard: Standard, allowance: Allowance
     ) -> Judgement:
         """The same of answers that worlds of a list give, whether or not any world of the pool does.
 
         Nothing that later verdicts could hang on is kept: the answers may be the true ones.
         """
         those = spread_over(listed, STARTS)
-        return self._judge(values, those, standard, deadline, Effort(), Sieve(), listed)
+        return self._judge(values, those, standard, allowance, Effort(), Sieve(), listed)
 
     def _judge(
         self,
         values: Sequence[int],
         worlds: NDArray[np.int64],
         standard: Standard,
-        deadline: float,
+        allowance: Allowance,
         effort: Effort,
         sieve: Sieve,
         listed: Gathered | None,
@@ -152,25 +152,25 @@ class Search:
             if query.kind != "sum":
                 known = known.with_extreme(query, value)
         if standard.insiders:
-            return judge_pairs(known, worlds, standard, deadline, effort, sieve, listed)
+            return judge_pairs(known, worlds, standard, allowance, effort, sieve, listed)
         if listed is not None:
             shortest = int(run_widths(listed).min(initial=standard.need))
             if listed.whole and standard.accepts is None and shortest < standard.need:
                 return Judgement(False, shortest)
             worlds = np.vstack([worlds, spread_over(listed, STARTS)])
-        return judge(known, known.totals(worlds), standard, deadline, effort)
+        return judge(known, known.totals(worlds), standard, allowance, effort)
 
-    def listed(self, values: Sequence[int], deadline: float, keep: bool = True) -> Gathered | None:
+    def listed(self, values: Sequence[int], allowance: Allowance, keep: bool = True) -> Gathered | None:
         """Worlds that give these answers, from a list that is made once; None where there is no such list.
 
         Args:
             values: One answer per query, in units.
-            deadline: `time.monotonic()` after which no list is made.
+            allowance: What may be spent; nothing more is tried beyond it.
             keep: See `Pool.gathered`.
         """
         gathered = None if keep else self._gathered
         if gathered is None:
-            gathered = self.pool.gathered(deadline, keep)
+            gathered = self.pool.gathered(allowance, keep)
         if not keep:
             self._gathered = gathered
         return None if gathered is None else of_answers(gathered, self.queries, values)
@@ -180,19 +180,19 @@ def judge_pairs(
     known: Knowledge,
     values: NDArray[np.int64],
     standard: Standard,
-    deadline: float,
+    allowance: Allowance,
     effort: Effort,
     sieve: Sieve | None = None,
     listed: Gathered | None = None,
 ) -> Judgement:
     """As `judge`, with an insider, of worlds (w, n) of a small system, and a list of more of them."""
-    first = keeps_with_insider(known, values, standard.need, deadline, effort, sieve, listed)
+    first = keeps_with_insider(known, values, standard.need, allowance, effort, sieve, listed)
     if not first.safe or not known.extremes:
         return Judgement(first.safe, first.width)
     lost = Judgement(False, -1)
     try:
         for reading in without_ties(known):
-            found = _worlds_of(reading, known.totals(values), deadline)
+            found = _worlds_of(reading, known.totals(values), allowance)
             if found is None:
                 continue
             labels = reading.atoms.labels
@@ -200,7 +200,7 @@ def judge_pairs(
             pool = Pool(reading, np.clip(values[:1], reading.low[labels], reading.high[labels]), seed=0)
             if not pool.give(0, found[0]):
                 return lost
-            second = keeps_with_insider(reading, pool.values, standard.need, deadline, effort, sieve)
+            second = keeps_with_insider(reading, pool.values, standard.need, allowance, effort, sieve)
             return Judgement(second.safe, second.width)
     except OutOfTime:
         return lost
@@ -208,7 +208,7 @@ def judge_pairs(
 
 
 def judge(
-    known: Knowledge, totals: Ints, standard: Standard, deadline: float, effort: Effort | None = None
+    known: Knowledge, totals: Ints, standard: Standard, allowance: Allowance, effort: Effort | None = None
 ) -> Judgement:
     """Whether every record keeps the standard, in all worlds and in the reading without ties.
 
@@ -216,19 +216,19 @@ def judge(
         known: All answers.
         totals: (w, p) worlds that agree with them.
         standard: What everybody must keep.
-        deadline: `time.monotonic()` after which nothing more is tried.
+        allowance: What may be spent; nothing more is tried beyond it.
         effort: Integer programs allowed; an allowance of its own where none is given.
     """
     effort = Effort() if effort is None else effort
-    first = _judge_reading(known, totals, standard, deadline, effort)
+    first = _judge_reading(known, totals, standard, allowance, effort)
     if not first.safe or not known.extremes:
         return first
     try:
         for reading in without_ties(known):
-            found = _worlds_of(reading, totals, deadline)
+            found = _worlds_of(reading, totals, allowance)
             if found is None:
                 continue
-            second = _judge_reading(reading, found, standard, deadline, effort)
+            second = _judge_reading(reading, found, standard, allowance, effort)
             # the strictest reading that some table agrees with is the one an intruder takes
             return Judgement(second.safe, min(first.width, second.width), first.sets + second.sets)
     except OutOfTime:
@@ -237,11 +237,11 @@ def judge(
 
 
 def _judge_reading(
-    known: Knowledge, totals: Ints, standard: Standard, deadline: float, effort: Effort
+    known: Knowledge, totals: Ints, standard: Standard, allowance: Allowance, effort: Effort
 ) -> Judgement:
     if (known.high - known.low < standard.need).any() and standard.accepts is None:
         return Judgement(False, int((known.high - known.low).min()))
-    runs = Runs(known, standard.need, deadline, effort)
+    runs = Runs(known, standard.need, allowance, effort)
     for world in totals:
         runs.absorb(world)
         if not len(runs.short):
@@ -252,11 +252,11 @@ def _judge_reading(
     return Judgement(safe, int(widths.min()) if len(widths) else standard.need, tuple(sets))
 
 
-def _worlds_of(reading: Knowledge, totals: Ints, deadline: float) -> Ints | None:
+def _worlds_of(reading: Knowledge, totals: Ints, allowance: Allowance) -> Ints | None:
     """Worlds of a narrower reading: those given that obey it, else one found; None where there is none."""
     sums = reading.matrix @ totals[0]
     obeying = [world for world in totals if is_world(reading, world, sums)]
     if obeying:
         return np.array(obeying)
-    found = any_world(reading, sums, min(deadline, time.monotonic() + 5.0))
+    found = any_world(reading, sums, allowance)
     return None if found is None else found[None]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from cae_sql.errors import InconsistentAnswers, OutOfTime
+from cae_sql.inference.allowance import UNLIMITED
 from cae_sql.inference.answers import Answer
 from cae_sql.inference.at_once import all_at_once
 from cae_sql.inference.bounds import Solved
@@ -114,7 +115,7 @@ class Kept:
                 return
             if not self._pool.mixed:
                 self._pool.mix(self._center)
-            learned = trial.learn([int(answer.value)], float("inf"))
+            learned = trial.learn([int(answer.value)], UNLIMITED)
             learned.take_in()
             self._pool = learned.pool
         except OutOfTime:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cae_sql.errors import InconsistentAnswers
+from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.answers import Ints, Query
 from cae_sql.inference.center import Center
 from cae_sql.inference.crowd import Crowd
@@ -37,12 +38,12 @@ class Learned:
         """Whether the center is still as it was when this was worked out."""
         return self.prospect.current
 
-    def judge(self, standard: Standard, deadline: float) -> Judgement:
+    def judge(self, standard: Standard, allowance: Allowance) -> Judgement:
         """A search from worlds that agree with the answers."""
         assert isinstance(self.pool, Pool)
         if standard.insiders:
-            return judge_pairs(self.pool.knowledge, self.pool.values, standard, deadline, Effort())
-        return judge(self.pool.knowledge, self.pool.totals(), standard, deadline)
+            return judge_pairs(self.pool.knowledge, self.pool.values, standard, allowance, Effort())
+        return judge(self.pool.knowledge, self.pool.totals(), standard, allowance)
 
     def take_in(self) -> None:
         """Let the center know: from now on the prospect is of no use."""

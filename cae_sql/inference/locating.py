@@ -7,7 +7,6 @@ seen to reach it, integer programs look for one, or show that there is none.
 
 from __future__ import annotations
 
-import time
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import ceil, floor
@@ -15,6 +14,7 @@ from math import ceil, floor
 import numpy as np
 
 from cae_sql.errors import OutOfTime
+from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.bounds import Solved, few_intervals
 from cae_sql.inference.constraints import is_world
@@ -52,18 +52,18 @@ class _Noting(Runs):
 class Locating:
     """Finds out who is located; what it finds goes into the standing, for the first record of each atom."""
 
-    def __init__(self, standing: Standing, deadline: float) -> None:
+    def __init__(self, standing: Standing, allowance: Allowance) -> None:
         """Take a standing as it is.
 
         Args:
             standing: What is known, of few atoms; what is found out goes there.
-            deadline: `time.monotonic()` at which integer programs end.
+            allowance: What may be spent; nothing more is tried beyond it.
         """
         self.standing, self.known = standing, standing.known
         self.totals: Ints = self.known.totals(standing.truth[None])[0]
         self.first: Ints = self.known.members[0][self.known.members[1][:-1]]
         effort = Effort(10**6, ENOUGH_MOVES)
-        self.runs = _Noting(self.known, standing.standard.need, deadline, effort, True)
+        self.runs = _Noting(self.known, standing.standard.need, allowance, effort, True)
         self._narrowed: list[ComponentProgram] = []
         self._corners: list[Ints] = []
         """(p,) tables at the ends of linear programs."""
@@ -209,7 +209,7 @@ class Locating:
             world = program.quick_world(atom, low, high) if high > low else None
             try:
                 if world is None:
-                    world = program.world_where({atom: (low, high)}, runs.deadline, NODES)
+                    world = program.world_where({atom: (low, high)}, runs.allowance, NODES)
             except OutOfTime:
                 self.standing.open[record] = self.standing.by_integers[record] == KEEPS
                 return
@@ -229,7 +229,7 @@ class Locating:
             self._from_corner(atom)
             if not runs.lacks(atom):
                 return
-        if time.monotonic() > runs.deadline:
+        if runs.allowance.over:
             self.standing.open[record] = True
             return
 
@@ -255,10 +255,10 @@ class Locating:
     def _end(self, atom: int, sign: int) -> int | None:
         """Least (1) or greatest (−1) value of a record in tables on the grid; None: not in time."""
         known, program = self.known, self._program(atom)
-        if not program.whole or time.monotonic() > self.runs.deadline:
+        if not program.whole or self.runs.allowance.over:
             return None
         try:
-            world = program.extreme(atom, sign, self.runs.deadline, MOST_NODES)
+            world = program.extreme(atom, sign, self.runs.allowance, MOST_NODES)
         except OutOfTime:
             return None
         self.runs.absorb(world)

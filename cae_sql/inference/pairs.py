@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.errors import OutOfTime
+from cae_sql.inference.allowance import MOVE, Allowance
 from cae_sql.inference.answers import Ints, Query
 from cae_sql.inference.gathering import Gathered
 from cae_sql.inference.knowledge import Knowledge
@@ -63,7 +64,7 @@ def keeps_with_insider(
     known: Knowledge,
     values: NDArray[np.int64],
     need: int,
-    deadline: float,
+    allowance: Allowance,
     effort: Effort,
     sieve: Sieve | None = None,
     listed: Gathered | None = None,
@@ -74,7 +75,7 @@ def keeps_with_insider(
         known: All answers.
         values: (w, n) worlds that agree with them, in units.
         need: Greatest minus least value of the run.
-        deadline: `time.monotonic()` after which nothing more is tried.
+        allowance: What may be spent; nothing more is tried beyond it.
         effort: Integer programs and moves allowed.
         sieve: Of the same sums, where others with other right-hand sides are judged too.
         listed: More worlds that agree with them. Where they are all that there seem to be, nothing else is
@@ -87,7 +88,7 @@ def keeps_with_insider(
     standing = _standing_for_all(known)
     if len(standing) < 2 or len(standing) ** 2 * count > MOST_ENTRIES:
         return Kept(False, -1, False)
-    pairs = _Pairs(known, standing, values, need, deadline, effort, sieve or Sieve())
+    pairs = _Pairs(known, standing, values, need, allowance, effort, sieve or Sieve())
     try:
         safe = pairs.settle() if listed is None else pairs.settle_with(listed)
     except OutOfTime:
@@ -104,12 +105,12 @@ class _Pairs:
         records: Ints,
         values: NDArray[np.int64],
         need: int,
-        deadline: float,
+        allowance: Allowance,
         effort: Effort,
         sieve: Sieve,
     ) -> None:
         self.known, self.records, self.need = known, records, need
-        self.deadline, self.effort, self.sieve = deadline, effort, sieve
+        self.allowance, self.effort, self.sieve = allowance, effort, sieve
         self.starts = values[:STARTS]
         self.base = int(known.low.min())
         self.count = int(known.high.max()) - self.base + 1
@@ -152,7 +153,7 @@ class _Pairs:
                     self._walk_around(insider, value)
         if sieved or len(self._open()) > few:
             self._spend(1 if sieved else SIEVE_EFFORT)
-            self.moves = _with_directions(self.known, self.sieve.of(self.known.tableau, self.deadline))
+            self.moves = _with_directions(self.known, self.sieve.of(self.known.tableau, self.allowance))
             self.walked_around.clear()
             if self._wander(WALKED_FAR):
                 return True
@@ -227,7 +228,8 @@ class _Pairs:
 
     def _walk(self, world: NDArray[np.int64], held: int, work: int) -> None:
         """Walk from a table (n,), which changes in place, with a record held unless that is −1."""
-        in_time(self.deadline)
+        self.allowance.spend(MOVE * work)
+        in_time(self.allowance)
         if not self.effort.walk(work):
             raise OutOfTime("no moves are left")
         self.walks += 1
@@ -319,13 +321,13 @@ class _Pairs:
         Raises:
             OutOfTime: no time or effort is left.
         """
-        in_time(self.deadline)
+        in_time(self.allowance)
         self._spend(nodes // MOST_NODES)
         alone, program = self._program(sorted(bounds))
         labels = {record: int(alone.atoms.labels[self.records[record]]) for record in bounds}
         wanted = {labels[r]: (low + self.base, high + self.base) for r, (low, high) in bounds.items()}
         try:
-            totals = program.world_where(wanted, self.deadline, nodes)
+            totals = program.world_where(wanted, self.allowance, nodes)
         except OutOfTime:
             return None
         if totals is None:

@@ -6,16 +6,16 @@ integers against every sum, box and extreme before anybody calls it a world.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from cae_sql.errors import OutOfTime
+from cae_sql.inference.allowance import UNLIMITED, Allowance
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.constraints import constraints, is_world
 from cae_sql.inference.knowledge import Knowledge
-from cae_sql.inference.solver import Outcome, Program
+from cae_sql.inference.solver import MOST_ITERATIONS, Outcome, Program
 
 TOLERANCE = 1e-6
 """Slack within which a linear program's optimum counts as whole."""
@@ -23,10 +23,12 @@ TOLERANCE = 1e-6
 
 VERTICES = 8
 """Vertices of the linear program that are looked at before an integer program is tried."""
-QUICK_SECONDS = 0.5
-"""Time for one linear program."""
+QUICK_ITERATIONS = 5_000
+"""For one linear program: about half a second at the largest that are stated."""
 LARGE_COMPONENT = 400
 """Of components of more atoms than this only a part around the record is searched."""
+ANY_NODES = 3_000
+"""Nodes after which looking for any world at all is given up: some seconds."""
 MOST_NODES = 300
 """Nodes after which one integer program is given up: what it would have shown then counts as not shown."""
 
@@ -84,7 +86,7 @@ class ComponentProgram:
             Program(matrix, row_low, row_high, lower, upper),
         )
 
-    def interval(self, atom: int, deadline: float = float("inf")) -> tuple[int, int]:
+    def interval(self, atom: int, allowance: Allowance = UNLIMITED) -> tuple[int, int]:
         """Whole numbers between which the atom's total lies in every world, by linear relaxation."""
         column = int(np.searchsorted(self.atoms, atom))
         low, high = self.knowledge.low[atom], self.knowledge.high[atom]
@@ -92,13 +94,13 @@ class ComponentProgram:
         if not self.whole:
             return ends[0], ends[1]
         for side, sign in enumerate((1.0, -1.0)):
-            outcome = self.linear.minimise({column: sign}, seconds=deadline - time.monotonic())
+            outcome = self.linear.minimise({column: sign}, allowance)
             if outcome.status == "optimal":
                 value = outcome.value * sign
                 ends[side] = int(np.ceil(value - TOLERANCE) if side == 0 else np.floor(value + TOLERANCE))
         return ends[0], ends[1]
 
-    def quick_world(self, atom: int, low: int, high: int) -> Ints | None:
+    def quick_world(self, atom: int, low: int, high: int, allowance: Allowance = UNLIMITED) -> Ints | None:
         """A world (p,) in which the atom's total lies between two values, from vertices of a linear program.
 
         With pivots of ±1 many vertices are whole, and each takes a millisecond or two. None proves nothing.
@@ -106,7 +108,7 @@ class ComponentProgram:
         chance = np.random.default_rng(atom)
         for turn in range(VERTICES):
             costs = chance.integers(-9, 10, len(self.atoms)) if turn else np.zeros(len(self.atoms), np.int64)
-            outcome = self._solved(self.linear, {atom: (low, high)}, QUICK_SECONDS, costs)
+            outcome = self._solved(self.linear, {atom: (low, high)}, allowance, costs, QUICK_ITERATIONS)
             if not len(outcome.solution):
                 return None
             near = outcome.solution[: len(self.atoms)]
@@ -116,24 +118,24 @@ class ComponentProgram:
                     return totals
         return None
 
-    def world_with(self, atom: int, low: int, high: int, deadline: float) -> Ints | None:
+    def world_with(self, atom: int, low: int, high: int, allowance: Allowance) -> Ints | None:
         """A world (p,) in which the atom's total lies between two values, or None where there is none.
 
         Raises:
-            OutOfTime: neither found nor excluded before the deadline.
+            OutOfTime: neither found nor excluded with what may be spent.
         """
-        return self.world_where({atom: (low, high)}, deadline)
+        return self.world_where({atom: (low, high)}, allowance)
 
     def world_where(
-        self, bounds: dict[int, tuple[int, int]], deadline: float, nodes: int = MOST_NODES
+        self, bounds: dict[int, tuple[int, int]], allowance: Allowance, nodes: int = MOST_NODES
     ) -> Ints | None:
         """A world (p,) in which totals lie between two values each, by atom, or None where there is none.
 
         Raises:
-            OutOfTime: neither found nor excluded before the deadline, or in so many nodes of the search.
+            OutOfTime: neither found nor excluded with what may be spent, or in so many nodes of the search.
         """
         self.integer.allow(nodes)
-        outcome = self._solved(self.integer, bounds, deadline - time.monotonic())
+        outcome = self._solved(self.integer, bounds, allowance)
         if outcome.status == "infeasible":
             return None
         totals = self._checked(outcome, bounds) if len(outcome.solution) else None
@@ -141,15 +143,15 @@ class ComponentProgram:
             raise OutOfTime("no world was found in the time allowed, or only one that rounding spoils")
         return totals
 
-    def extreme(self, atom: int, sign: int, deadline: float, nodes: int = MOST_NODES) -> Ints:
+    def extreme(self, atom: int, sign: int, allowance: Allowance, nodes: int = MOST_NODES) -> Ints:
         """A world (p,) in which the atom's total is as small (sign 1) or as great (−1) as in any.
 
         Raises:
-            OutOfTime: not shown to be the extreme before the deadline, or in so many nodes of the search.
+            OutOfTime: not shown to be the extreme with what may be spent, or in so many nodes of the search.
         """
         column = int(np.searchsorted(self.atoms, atom))
         self.integer.allow(nodes)
-        outcome = self.integer.minimise({column: float(sign)}, deadline - time.monotonic())
+        outcome = self.integer.minimise({column: float(sign)}, allowance)
         totals = self._checked(outcome, {}) if outcome.status == "optimal" else None
         if totals is None:
             raise OutOfTime("the extreme was not found in the time allowed, or rounding spoils it")
@@ -159,8 +161,9 @@ class ComponentProgram:
         self,
         program: Program,
         bounds: dict[int, tuple[int, int]],
-        seconds: float,
+        allowance: Allowance,
         costs: Ints | None = None,
+        iterations: int = MOST_ITERATIONS,
     ) -> Outcome:
         """A solution with atoms' totals between two values each: any, or the cheapest."""
         price = {} if costs is None else {int(j): float(costs[j]) for j in np.flatnonzero(costs)}
@@ -169,7 +172,7 @@ class ComponentProgram:
         for atom, column in columns.items():
             program.bound(column, *bounds[atom])
         try:
-            return program.minimise(price, seconds=seconds, first=True)
+            return program.minimise(price, allowance, True, iterations)
         finally:
             for atom, column in columns.items():
                 program.bound(column, sizes[atom] * low[atom], sizes[atom] * high[atom])
@@ -201,19 +204,21 @@ def _neighbourhood(knowledge: Knowledge, atom: int, world: Ints, component: Ints
     return atoms
 
 
-def any_world(knowledge: Knowledge, sums: Ints, deadline: float, seed: int = 0) -> Ints | None:
+def any_world(
+    knowledge: Knowledge, sums: Ints, allowance: Allowance = UNLIMITED, seed: int = 0
+) -> Ints | None:
     """A world (p,) for given right-hand sides (k,), in a random corner, or None where there is none.
 
     Raises:
-        OutOfTime: neither found nor excluded before the deadline.
+        OutOfTime: neither found nor excluded with what may be spent.
     """
     atoms = np.arange(knowledge.count)
     matrix, row_low, row_high, lower, upper = constraints(knowledge, atoms, sums)
     whole = np.ones(matrix.shape[1], dtype=np.bool_)
-    program = Program(matrix, row_low, row_high, lower, upper, whole)
+    program = Program(matrix, row_low, row_high, lower, upper, whole, ANY_NODES)
     costs = np.random.default_rng(seed).integers(-9, 10, knowledge.count)
     outcome = program.minimise(
-        {int(j): float(costs[j]) for j in np.flatnonzero(costs)}, deadline - time.monotonic(), first=True
+        {int(j): float(costs[j]) for j in np.flatnonzero(costs)}, allowance, first=True
     )
     if outcome.status == "infeasible":
         return None

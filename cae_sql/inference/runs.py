@@ -7,12 +7,12 @@ that are still too short. Nothing is ever assumed: each value in a run is taken 
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cae_sql.inference.allowance import MOVE, UNLIMITED, Allowance
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.moves import push, ranges, wander
@@ -35,6 +35,8 @@ ROAM_STEPS = 200
 """Moves tried in a walk, for each atom."""
 
 
+PUSHED = 6
+"""Passes over all directions that pushing an atom counts for: from three worlds, up and down."""
 MOST_MOVES = 15_000_000
 """Tried in the walks of one decision, all hypothetical answers together: some seconds."""
 
@@ -76,8 +78,8 @@ class Runs:
     knowledge: Knowledge
     need: int
     """A run is long enough when high − low >= need; pushes and programs stop there."""
-    deadline: float = float("inf")
-    """`time.monotonic()` after which nothing more is tried."""
+    allowance: Allowance = UNLIMITED
+    """What may be spent; nothing more is tried beyond it."""
     effort: Effort = field(default_factory=Effort)
     """Integer programs allowed."""
     thorough: bool = False
@@ -105,6 +107,11 @@ class Runs:
         self.low, self.high = np.zeros(count, dtype=np.int64), np.full(count, -1, dtype=np.int64)
         self.total_low, self.total_high = self.low.copy(), self.high.copy()
         self.accepted = np.zeros(count, dtype=np.bool_)
+
+    @property
+    def _entries(self) -> int:
+        """Of the tableau, and atoms: what a pass over all directions looks at."""
+        return self.knowledge.count + len(self.knowledge.directions.entries)
 
     @property
     def short(self) -> Ints:
@@ -176,9 +183,10 @@ class Runs:
         ):
             return False  # where short moves leave so many behind, the programs allowed will not be enough
         for atom in self.by_difficulty():
-            if time.monotonic() > self.deadline:
+            if self.allowance.over:
                 return False
             if self.lacks(atom):
+                self.allowance.spend(PUSHED * self._entries)
                 self._push(int(atom), seed)
         return True
 
@@ -195,7 +203,7 @@ class Runs:
         known = self.knowledge
         few = known.count > MANY_ATOMS
         for turn in range(WANDERS // 2 if few else WANDERS):
-            if not len(self.short) or time.monotonic() > self.deadline:
+            if not len(self.short) or not self.allowance.spend((1 + turn) * self._entries):
                 return
             for place, totals in enumerate(self.worlds[: 1 if few else 2]):
                 pins = choose_witnesses(known, totals, seed=seed + 31 * turn + place)
@@ -211,11 +219,11 @@ class Runs:
         moves = short_moves(self.knowledge.tableau)
         if len(moves.starts) < 2:
             return False
-        left, stalled = len(self.short), 0
+        left, stalled, walked = len(self.short), 0, MOVE * ROAM_STEPS * self.knowledge.count
         for turn in range(ROAMS):
             stalled = stalled + 1 if len(self.short) == left and turn else 0
             left = len(self.short)
-            if not left or stalled == STALLED or time.monotonic() > self.deadline:
+            if not left or stalled == STALLED or not self.allowance.spend(walked):
                 break
             totals = self.worlds[turn % len(self.worlds)]
             avoid = (self.high - self.low < self.need) & ~self.accepted

@@ -6,7 +6,6 @@ question, the values that a record takes are found out one by one: an exactly kn
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -43,7 +42,7 @@ def grow(runs: Runs, accepts: Accepts | None = None, seed: int = 0) -> bool:
     for atom in runs.by_difficulty().tolist():
         if not runs.lacks(atom):
             continue
-        if time.monotonic() > runs.deadline or runs.effort.left <= 0:
+        if runs.allowance.over or runs.effort.left <= 0:
             return False
         if not search(runs, atom, accepts) and not runs.thorough:
             return False
@@ -61,10 +60,10 @@ def search(runs: Runs, atom: int, accepts: Accepts | None) -> bool:
     known = runs.knowledge
     rest = int(known.sizes[atom]) - 1
     for attempt in range(ATTEMPTS):
-        if time.monotonic() > runs.deadline:
+        if runs.allowance.over:
             return False
         program = runs.program_around(atom, attempt)
-        least, most = program.interval(atom, runs.deadline)
+        least, most = program.interval(atom, runs.allowance)
         low = max(int(known.low[atom]), least - rest * int(known.high[atom]))
         high = min(int(known.high[atom]), most - rest * int(known.low[atom]))
         if high - low >= runs.need or runs.thorough:
@@ -121,11 +120,11 @@ def _world(
     runs: Runs, program: ComponentProgram, atom: int, total: int, thoroughly: bool
 ) -> tuple[Ints | None, bool]:
     """A world with this total, and, where there is none to be had, whether that is proved."""
-    world = program.quick_world(atom, total, total)
+    world = program.quick_world(atom, total, total, runs.allowance)
     if world is not None or not thoroughly or not runs.effort.spend():
         return world, False
     try:
-        world = program.world_with(atom, total, total, runs.deadline)
+        world = program.world_with(atom, total, total, runs.allowance)
     except OutOfTime:
         return None, False
     return world, world is None and program.whole
@@ -143,10 +142,10 @@ def _values(runs: Runs, atom: int, low: int, high: int) -> Ints | None:
     program = ComponentProgram.around(alone, label, world)
     found = []
     for value in range(low, high + 1):
-        if time.monotonic() > runs.deadline or not runs.effort.spend():
+        if runs.allowance.over or not runs.effort.spend():
             return None
         try:
-            if program.world_with(label, value, value, runs.deadline) is not None:
+            if program.world_with(label, value, value, runs.allowance) is not None:
                 found.append(value)
         except OutOfTime:
             return None

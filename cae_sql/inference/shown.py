@@ -10,7 +10,6 @@ Extremes are attained by *held* records, more of them than the two that may be e
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,6 +17,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from cae_sql.inference.allowance import ENTRIES, Allowance
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.center import Basis, Center, Pending
 from cae_sql.inference.columns import SAFETY, loads
@@ -108,12 +108,12 @@ class Showing:
         self.prospect, self.boxes = prospect, boxes
         self.rooms = Rooms(boxes, pins, bounds_of(boxes, pins), tables, need, insiders)
 
-    def exactly(self, need: int, deadline: float, renewable: bool = False) -> Shown:
+    def exactly(self, need: int, allowance: Allowance, renewable: bool = False) -> Shown:
         """Widths that those who pay show: for everybody at once, then directions for those who are left.
 
         Args:
             need: From which width on nothing more is tried.
-            deadline: `time.monotonic()` after which no directions are looked for.
+            allowance: What may be spent; nothing more is tried beyond it.
             renewable: Whether the center's bases are chosen anew if somebody is left open: of many parts that
                 serves more questions than directions, which are found again for each.
 
@@ -122,10 +122,12 @@ class Showing:
         """
         vast = self.rooms.count > VAST
         most = FEW if vast or (renewable and self.rooms.count > LARGE) else MOST_OPEN
+        looked = self.rooms.count * (1 + self.prospect.center.rank) * (1 + len(self.prospect.pendings))
+        allowance.spend(looked / ENTRIES)
         far, asked = self._kept(need)
-        further, directed = Further(self.prospect, self.rooms, need, deadline), -1
+        further, directed = Further(self.prospect, self.rooms, need, allowance), -1
         while len(left := far.left(need)):
-            in_time = time.monotonic() < deadline
+            in_time = allowance.spend(len(left) * (1 + self.prospect.center.rank) / ENTRIES)
             soon = in_time and directed < 0 and len(left) <= min(SOON, most) and not vast
             reserves = self.prospect.reserves(asked) if asked < RESERVES and not soon else None
             if reserves is not None:
@@ -231,7 +233,7 @@ def show(
     tables: Tables,
     need: int,
     insiders: int,
-    deadline: float,
+    allowance: Allowance,
     renewable: bool = False,
 ) -> Shown:
     """Who keeps a run of width `need` in every one of some tables' neighbourhood.
@@ -243,18 +245,18 @@ def show(
         tables: Agree with past answers and the new ones.
         need: Greatest minus least value, in units.
         insiders: 0 or 1.
-        deadline: `time.monotonic()` after which no further bases are made.
+        allowance: What may be spent; nothing more is tried beyond it.
     """
     showing = Showing(prospect, boxes, pins, tables, need, insiders)
     span = showing.rooms.span
     whole = int(span.min())
     if whole < need:
         return Shown(whole, span >= need, np.zeros(boxes.count, dtype=np.bool_))
-    shown = showing.exactly(need, deadline, renewable)
+    shown = showing.exactly(need, allowance, renewable)
     if shown.width < need or boxes.count > MOST_OPEN:
         return shown
     # nobody is left open: how far everybody goes is a figure, and worth a second look
-    wide = showing.exactly(whole, 0.0)
+    wide = showing.exactly(whole, Allowance(0))
     return replace(shown, width=max(shown.width, wide.width))
 
 

@@ -8,13 +8,13 @@ practical", 2008; here the list is kept instead of its shortest vector, and chan
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.compiled import compiled
+from cae_sql.inference.allowance import UNLIMITED, Allowance
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.basis import Tableau
 from cae_sql.inference.short import Moves, short_moves
@@ -37,27 +37,27 @@ class Sieve:
 
     moves: Moves | None = None
 
-    def of(self, tableau: Tableau, deadline: float) -> Moves:
+    def of(self, tableau: Tableau, allowance: Allowance) -> Moves:
         """See `many_moves`; those of a search that time cut short are not kept."""
         if self.moves is not None:
             return self.moves
-        moves = many_moves(tableau, deadline)
-        if time.monotonic() <= deadline:
+        moves = many_moves(tableau, allowance)
+        if not allowance.over:
             self.moves = moves
         return moves
 
 
-def many_moves(tableau: Tableau, deadline: float = float("inf")) -> Moves:
+def many_moves(tableau: Tableau, allowance: Allowance = UNLIMITED) -> Moves:
     """The shortest ±1 moves of a tableau that a sieve finds; none beyond `MOST_ATOMS` atoms.
 
     Args:
         tableau: The answered sums.
-        deadline: `time.monotonic()` after which those found by then are returned.
+        allowance: What may be spent; nothing more is tried beyond it.
     """
     moves = short_moves(tableau)
     masks = _shortest(packed(moves), MOST)
     for _ in range(ROUNDS if len(masks) > 1 else 0):
-        if time.monotonic() > deadline:
+        if allowance.over:
             break
         before = int(weights_of(masks).sum()), len(masks)
         found = np.zeros((ROOM * MOST, 4), dtype=np.uint64)

@@ -14,11 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from cae_sql.inference.allowance import UNLIMITED, Allowance
+
 Floats = NDArray[np.float64]
 
 PRIMAL_SIMPLEX = 4
 """Only the objective changes from solve to solve, so the basis stays primal feasible; HiGHS' default, the
 dual simplex, is 13 to 57 times slower here (`mathematics.md`, 2: intervals)."""
+MOST_ITERATIONS = 2**31 - 1
+"""As HiGHS says that there is no limit."""
+AT_LEAST = 20
+"""Iterations that a program counts for besides those it takes: stating and presolving it."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,7 @@ class Program:
         model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
         model.a_matrix_.start_, model.a_matrix_.index_ = columns.indptr, columns.indices
         model.a_matrix_.value_ = columns.data.astype(float)
+        self._size = columns.shape[0] + columns.shape[1]
         self._integer = integer is not None and bool(integer.any())
         if integer is not None and self._integer:
             kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
@@ -113,14 +120,20 @@ class Program:
         )
 
     def minimise(
-        self, costs: dict[int, float], seconds: float = float("inf"), first: bool = False
+        self,
+        costs: dict[int, float],
+        allowance: Allowance = UNLIMITED,
+        first: bool = False,
+        iterations: int = MOST_ITERATIONS,
     ) -> Outcome:
         """Solve for the least Σ costs · x.
 
         Args:
             costs: Cost by column; 0 elsewhere.
-            seconds: Time allowed.
+            allowance: What may be spent: what it took is taken off. Nodes and iterations end it, or the last
+                resort.
             first: Whether any solution will do (integer programs).
+            iterations: Of the simplex method, after which a linear program is given up.
         """
         highs = self._highs
         for column in self._costs:
@@ -128,10 +141,13 @@ class Program:
         for column, cost in costs.items():
             highs.changeColCost(column, float(cost))
         self._costs = list(costs)
-        highs.setOptionValue("time_limit", float(max(seconds, 0.001)) + highs.getRunTime())
-        if self._integer:
+        highs.setOptionValue("time_limit", max(allowance.seconds, 0.001) + highs.getRunTime())
+        if not self._integer:
+            highs.setOptionValue("simplex_iteration_limit", iterations)
+        else:
             highs.setOptionValue("mip_max_improving_sols", 1 if first else 2**31 - 1)
         highs.run()
+        allowance.spend((AT_LEAST + max(highs.getInfo().simplex_iteration_count, 0)) * self._size)
         return self._outcome()
 
     def _outcome(self) -> Outcome:

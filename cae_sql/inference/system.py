@@ -6,7 +6,6 @@ brought up to date lazily, so adding is cheap.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from fractions import Fraction
 from math import lcm
@@ -16,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cae_sql.domain import Number, exact
 from cae_sql.errors import InconsistentAnswers, InvalidInput, OutOfTime
+from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.answers import Answer, Grid, Ints, Kind, Query, extreme_answer, sum_answer
 from cae_sql.inference.atoms import Atoms
 from cae_sql.inference.bounds import Bounds, ByPrograms, Exact, Progress, Solved, intervals
@@ -35,6 +35,8 @@ from cae_sql.inference.shown import certified_runs
 from cae_sql.inference.trial import Trial
 from cae_sql.inference.worlds import Pool
 
+CERTIFYING = 3 * 10**9
+"""Steps for certified runs: about half a minute."""
 CHECKED_AT_ONCE = 64
 """Systems of at most so many atoms are checked for contradictions as answers arrive, others when asked."""
 POOL = 24
@@ -184,7 +186,7 @@ class AnsweredSystem:
     def _check_all(self, system: Solved) -> None:
         if self.grid.whole:
             try:
-                found = any_world(system.known, system.sums, time.monotonic() + 5.0)
+                found = any_world(system.known, system.sums)
             except OutOfTime:
                 return  # neither shown nor excluded: whoever asks for worlds will see
             if found is None:
@@ -316,14 +318,14 @@ class AnsweredSystem:
             self.in_column_units(runs.high)[labels].astype(np.float64),
         )
 
-    def runs(self, need: int | None = None, seconds: float = 30.0) -> Runs:
+    def runs(self, need: int | None = None) -> Runs:
         """Certified runs by atom, in units, as long as `need` where possible (None: as long as is found)."""
         pool = self.pool()
         if isinstance(pool, Crowd):
             raise InvalidInput(f"runs by search are for up to {SMALL} records; certified() has them for more")
         known = pool.knowledge
         whole = int((known.high - known.low).max())
-        runs = Runs(known, whole if need is None else need, time.monotonic() + seconds, Effort(400), True)
+        runs = Runs(known, whole if need is None else need, Allowance(CERTIFYING), Effort(400), True)
         for totals in known.totals(pool.values):
             runs.absorb(totals)
         grow(runs)
@@ -379,18 +381,18 @@ class AnsweredSystem:
             raise InconsistentAnswers(f"the answer {value} is not on the grid")
         return int(units)
 
-    def judged(self, standard: Standard, deadline: float) -> Judgement:
+    def judged(self, standard: Standard, allowance: Allowance) -> Judgement:
         """Whether everybody keeps a standard as things stand, by little effort: an upper limit of the risk.
 
         Args:
             standard: The standard.
-            deadline: `time.monotonic()` after which nothing more is tried.
+            allowance: What may be spent; nothing more is tried beyond it.
         """
         pool = self.pool()
-        judgement = Trial(self.center, pool, []).judge_by_center((), standard, deadline, renew=False)
+        judgement = Trial(self.center, pool, []).judge_by_center((), standard, allowance, renew=False)
         if (judgement is not None and judgement.safe) or standard.insiders or isinstance(pool, Crowd):
             return judgement or Judgement(False, -1)
-        return judge(pool.knowledge, pool.totals(), standard, deadline, Effort(0))
+        return judge(pool.knowledge, pool.totals(), standard, allowance, Effort(0))
 
     def trial(self, queries: Sequence[Query]) -> Trial:
         """What if these were answered, together? The last one asked for is kept: gates ask twice."""

@@ -19,6 +19,9 @@ from cae_sql.inference.answers import Ints
 from cae_sql.inference.knowledge import Extreme, Knowledge
 from cae_sql.inference.solver import Program
 
+MOST_NODES = 10_000
+"""Of the search for the fewest attainers; most are found at the root, these take seconds."""
+
 
 def without_ties(known: Knowledge) -> list[Knowledge]:
     """The reading without ties, strictest first; empty where it says nothing new.
@@ -118,8 +121,9 @@ def _smallest(patterns: NDArray[np.bool_], among: Ints) -> list[int]:
         np.zeros(count),
         np.ones(count),
         np.ones(count, np.bool_),
+        MOST_NODES,
     )
-    outcome = program.minimise(dict.fromkeys(range(count), 1.0), seconds=5.0)
+    outcome = program.minimise(dict.fromkeys(range(count), 1.0))
     if outcome.status != "optimal":
-        raise OutOfTime("the reading without ties was not settled in the time allowed")
+        raise OutOfTime("the reading without ties was not settled in the work allowed")
     return [int(pattern) for pattern in among[outcome.solution > 0.5]]

@@ -7,13 +7,13 @@ shown to keep a long enough run of values, or an exactly known set that will do 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from cae_sql.errors import OutOfTime
+from cae_sql.inference.allowance import ENTRIES, Allowance
 from cae_sql.inference.answers import Answer, Ints, Query
 from cae_sql.inference.center import Center
 from cae_sql.inference.centering import rebuild
@@ -123,14 +123,14 @@ class Trial:
         return rows_of(prospect.boxes, self.queries, past, past[:0] if first is None else first.ys)
 
     def judge_together(
-        self, answers: Sequence[tuple[int, ...]], standard: Standard, deadline: float, spared: int = 0
+        self, answers: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance, spared: int = 0
     ) -> dict[tuple[int, ...], Judgement]:
         """Judge many hypothetical answers at once; of those that are left out nothing was shown.
 
         Args:
             answers: Each one for every query, in units.
             standard: What everybody must keep.
-            deadline: `time.monotonic()` after which nothing more is tried.
+            allowance: What may be spent; nothing more is tried beyond it.
             spared: How many may fail: where no table is found for more of them, the rest is not looked at.
         """
         self._spared = spared
@@ -142,27 +142,27 @@ class Trial:
             key = tuple(v for q, v in zip(self.queries, values, strict=True) if q.kind != "sum")
             extremes.setdefault(key, []).append(values)
         for group in extremes.values():
-            if time.monotonic() > deadline or not self.prospect.usable:
+            if allowance.over or not self.prospect.usable:
                 break
-            judgement = self._show(group, standard, deadline)
-            if (judgement is None or not judgement.safe) and self._renewable(standard, deadline):
-                judgement = self._show(group, standard, deadline)
+            judgement = self._show(group, standard, allowance)
+            if (judgement is None or not judgement.safe) and self._renewable(standard, allowance):
+                judgement = self._show(group, standard, allowance)
             if judgement is not None and judgement.safe:
                 found.update(dict.fromkeys(group, judgement))
             elif self._search is None and self._missed:
-                found.update(self._judge_rest(group, standard, deadline))
+                found.update(self._judge_rest(group, standard, allowance))
         self._spared = 0
         return found
 
     def _judge_rest(
-        self, group: Sequence[tuple[int, ...]], standard: Standard, deadline: float
+        self, group: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance
     ) -> dict[tuple[int, ...], Judgement]:
         """Where no table was found for some answers: they fail, and the rest is judged without them."""
         missed = [values for values in group if self._fresh(values) in self._missed]
         rest = [values for values in group if self._fresh(values) not in self._missed]
         found = dict.fromkeys(missed, Judgement(False, -1))
-        if rest and len(missed) <= self._spared and time.monotonic() <= deadline:
-            judgement = self._show(rest, standard, deadline)
+        if rest and len(missed) <= self._spared and not allowance.over:
+            judgement = self._show(rest, standard, allowance)
             if judgement is not None and judgement.safe:
                 found.update(dict.fromkeys(rest, judgement))
         return found
@@ -171,9 +171,10 @@ class Trial:
         """Of answers, those to the fresh sums."""
         return tuple(values[place] for place in self.prospect.fresh)
 
-    def _renewable(self, standard: Standard, deadline: float) -> bool:
+    def _renewable(self, standard: Standard, allowance: Allowance) -> bool:
         """Choose bases anew where that may help."""
-        if not self.center.stale or time.monotonic() > deadline:
+        width = self.center.rank + 1
+        if not self.center.stale or not allowance.spend(self.center.count * width**2 / ENTRIES):
             return False
         self._renew(standard)
         return self.prospect.usable
@@ -183,7 +184,7 @@ class Trial:
         values: Sequence[int],
         worlds: Sequence[int],
         standard: Standard,
-        deadline: float,
+        allowance: Allowance,
         effort: Effort,
     ) -> Judgement:
         """Judge hypothetical answers.
@@ -192,47 +193,47 @@ class Trial:
             values: One answer per query, in units.
             worlds: Worlds of the pool that give them.
             standard: What everybody must keep.
-            deadline: `time.monotonic()` after which nothing more is tried.
+            allowance: What may be spent; nothing more is tried beyond it.
             effort: Integer programs allowed.
         """
-        shown = self.judge_by_center(values, standard, deadline)
+        shown = self.judge_by_center(values, standard, allowance)
         if shown is not None and (shown.safe or self._search is None):
             return shown
         if self._search is None:
             return Judgement(False, -1)
-        return self._search.judge(values, worlds, standard, deadline, effort)
+        return self._search.judge(values, worlds, standard, allowance, effort)
 
     def judge_true(
-        self, values: Sequence[int], standard: Standard, deadline: float, renew: bool = False
+        self, values: Sequence[int], standard: Standard, allowance: Allowance, renew: bool = False
     ) -> Judgement | None:
         """As `judge`, of answers that no world of the pool gives; None where nothing has such worlds.
 
         Args:
             values: One answer per query, in units.
             standard: What everybody must keep.
-            deadline: `time.monotonic()` after which nothing more is tried.
+            allowance: What may be spent; nothing more is tried beyond it.
             renew: Whether bases may be chosen anew: only where later verdicts may hang on these answers.
         """
-        judgement = self.judge_by_center(values, standard, deadline, renew)
+        judgement = self.judge_by_center(values, standard, allowance, renew)
         if judgement is not None and judgement.safe:
             return judgement
         if self._search is None:
             return Judgement(False, -1)
-        listed = self._search.listed(values, deadline, keep=renew)
+        listed = self._search.listed(values, allowance, keep=renew)
         if listed is None or not len(listed.worlds):
             return None
-        return self._search.judge_listed(values, listed, standard, deadline)
+        return self._search.judge_listed(values, listed, standard, allowance)
 
     def judge_by_center(
-        self, values: Sequence[int], standard: Standard, deadline: float, renew: bool = True
+        self, values: Sequence[int], standard: Standard, allowance: Allowance, renew: bool = True
     ) -> Judgement | None:
         """What the center shows for given answers; None where it can show nothing."""
         if not self.prospect.usable:
             return None
-        judgement = self._show([tuple(values)], standard, deadline, keep=renew)
+        judgement = self._show([tuple(values)], standard, allowance, keep=renew)
         lost = judgement is None or not judgement.safe
-        if lost and renew and self._renewable(standard, deadline):
-            judgement = self._show([tuple(values)], standard, deadline)
+        if lost and renew and self._renewable(standard, allowance):
+            judgement = self._show([tuple(values)], standard, allowance)
         return judgement
 
     def _renew(self, standard: Standard) -> None:
@@ -250,18 +251,18 @@ class Trial:
         self.prospect = Prospect(self.center, self.queries)
 
     def _show(
-        self, group: Sequence[tuple[int, ...]], standard: Standard, deadline: float, keep: bool = True
+        self, group: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance, keep: bool = True
     ) -> Judgement | None:
         """Everybody at once, for answers that differ in sums only; None where nothing can be shown.
 
         Args:
             group: The answers.
             standard: What everybody must keep.
-            deadline: `time.monotonic()` after which nothing more is tried.
+            allowance: What may be spent; nothing more is tried beyond it.
             keep: Whether later judgements may build on this one: not where the answers are the true ones.
         """
         boxes = self.boxes_with(group[0])
-        first = self._show_reading(boxes, group, standard, deadline, keep)
+        first = self._show_reading(boxes, group, standard, allowance, keep)
         if first is None or not first.safe or not boxes.extremes:
             return first
         try:
@@ -270,7 +271,7 @@ class Trial:
             return None
         for reading in readings[:1]:
             # the strictest reading is the one an intruder takes, if any table agrees with it
-            second = self._show_reading(reading, group, standard, deadline, keep)
+            second = self._show_reading(reading, group, standard, allowance, keep)
             if second is None or not second.safe:
                 return None
             first = Judgement(True, min(first.width, second.width))
@@ -285,7 +286,7 @@ class Trial:
         return boxes
 
     def _show_reading(
-        self, boxes: Knowledge, group: Sequence[tuple[int, ...]], standard: Standard, deadline: float,
+        self, boxes: Knowledge, group: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance,
         keep: bool,
     ) -> Judgement | None:  # fmt: skip
         prospect, need = self.prospect, standard.need
@@ -310,19 +311,19 @@ class Trial:
         # what was looked at among others already is given a look of its own, no more
         starts = 0 if seen else MOST_STARTS
         renewable = keep and self.center.stale
-        ways = self._ways(bounds_of(boxes, pins), sums, name, keep, deadline, starts)
+        ways = self._ways(bounds_of(boxes, pins), sums, name, keep, allowance, starts)
         for turn, (tables, between) in enumerate(ways):
-            late = time.monotonic() > deadline
+            late = allowance.over
             if safe or late or (turn > 1 and len(seen[-1].open) > MANY):
                 break
-            seen.append(show(prospect, boxes, pins, tables, need, standard.insiders, deadline, renewable))
+            seen.append(show(prospect, boxes, pins, tables, need, standard.insiders, allowance, renewable))
             whole, safe = whole and between, all_pairs(seen)
         if not seen:
             return None
         width = max(shown.width for shown in seen)
         judgement = Judgement(safe, max(width, need) if safe else width)
         if keep:
-            done = safe or not (late or time.monotonic() > deadline)
+            done = safe or not (late or allowance.over)
             kept[these] = _Shown(sums, whole, seen[earlier:], done, judgement)
         return judgement
 
@@ -332,7 +333,7 @@ class Trial:
         sums: Sequence[tuple[int, ...]],
         name: Hashable,
         keep: bool,
-        deadline: float,
+        allowance: Allowance,
         starts: int,
     ) -> Iterator[tuple[Tables, bool]]:
         """Pairs of tables between which there is one for each of some answers.
@@ -353,21 +354,30 @@ class Trial:
             if found is None:
                 break
             yield found, True
-        found = self._between_single(bounds, sums, name, keep, deadline)
+        found = self._between_single(bounds, sums, name, keep, allowance)
         if found is not None:
             yield found, False
 
     def _between_single(
-        self, bounds: Bounds, sums: Sequence[tuple[int, ...]], name: Hashable, keep: bool, deadline: float
+        self,
+        bounds: Bounds,
+        sums: Sequence[tuple[int, ...]],
+        name: Hashable,
+        keep: bool,
+        allowance: Allowance,
     ) -> Tables | None:
         each_one: list[Ints | None] = [self._found.get((name, each)) for each in sums]
         spared = self._spared if len(sums) > 1 else 0
         lost: list[int] = []
         """Those that are not found: more than may be missing are enough to give up."""
 
+        # before the threads begin, so that what they come to does not hang on which is the quicker
+        missing = sum(each is None for each in each_one)
+        allowance.spend(missing * self.prospect.boxes.count * (self.center.rank + 1) / ENTRIES)
+
         def work(first: int, last: int) -> None:
             for place in range(first, last):
-                if len(lost) > spared or time.monotonic() > deadline:
+                if len(lost) > spared or allowance.over:
                     return
                 if each_one[place] is None:
                     each_one[place] = self.prospect.table(bounds, sums[place])
@@ -383,7 +393,7 @@ class Trial:
             return None
         return Tables(np.minimum.reduce(tables), np.maximum.reduce(tables))
 
-    def learn(self, values: Sequence[int], deadline: float) -> Learned:
+    def learn(self, values: Sequence[int], allowance: Allowance) -> Learned:
         """What the system becomes with these answers; the system itself is left as it is.
 
         Raises:
@@ -404,11 +414,11 @@ class Trial:
             tables = self.pool.answered(self.prospect, boxes, answers, totals)
             return Learned(self.prospect, self.pool, tuple(values), boxes, totals, tables)
         pool = self.pool.copy()
-        listed = self._searched.listed(values, deadline, keep=False)
+        listed = self._searched.listed(values, allowance, keep=False)
         if listed is not None and len(listed.worlds) > len(pool.values):
             pool.take(self.answers(values), spread_over(listed, len(pool.values)))
         else:
-            pool.learn(self.answers(values), deadline)
+            pool.learn(self.answers(values), allowance)
         pool.rebase()
         pool.mix(list(range(len(pool.values))), 3)
         return Learned(self.prospect, self.pool, tuple(values), boxes, totals, pool)

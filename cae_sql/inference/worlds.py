@@ -7,7 +7,6 @@ A world that cannot be moved is replaced: by an integer program, or by a mixed c
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.errors import InconsistentAnswers, OutOfTime
+from cae_sql.inference.allowance import UNLIMITED, Allowance
 from cae_sql.inference.answers import Answer, Ints
 from cae_sql.inference.gathering import Gathered, few, gather
 from cae_sql.inference.knowledge import Extreme, Knowledge
@@ -58,22 +58,22 @@ class Pool:
         """An independent copy."""
         return Pool(self.knowledge, self.values.copy(), self.seed, self.moved, self.prior)
 
-    def learn(self, answers: Sequence[Answer], deadline: float = float("inf")) -> None:
+    def learn(self, answers: Sequence[Answer], allowance: Allowance = UNLIMITED) -> None:
         """Take in more answers, in their order.
 
         Raises:
             InconsistentAnswers: no world agrees.
-            OutOfTime: none was found, and none excluded, before the deadline.
+            OutOfTime: none was found, and none excluded, with what may be spent.
         """
         self._gathered = None  # worlds of fewer answers
         room = self.knowledge.room(self.totals())
         self.knowledge = self.knowledge.refined(answers, room)
         for answer in answers:
             if answer.kind == "sum":
-                self._learn_sum(self.knowledge, answer, int(answer.value), deadline)
+                self._learn_sum(self.knowledge, answer, int(answer.value), allowance)
         extremes = [answer for answer in answers if answer.kind != "sum"]
         if extremes:
-            self._learn_extremes(extremes, deadline)
+            self._learn_extremes(extremes, allowance)
 
     def take(self, answers: Sequence[Answer], values: NDArray[np.int64]) -> None:
         """Take in more answers, with worlds (w, n) that agree with them and all before."""
@@ -87,7 +87,7 @@ class Pool:
                 known = known.with_extreme(answer, int(answer.value))
         self.knowledge, self.values, self._gathered = known, values, None
 
-    def _learn_sum(self, known: Knowledge, answer: Answer, value: int, deadline: float) -> None:
+    def _learn_sum(self, known: Knowledge, answer: Answer, value: int, allowance: Allowance) -> None:
         totals = known.totals(self.values)
         row = known.atoms.row(answer)
         gain = known.tableau.reduced(row)
@@ -98,14 +98,14 @@ class Pool:
             return
         sums = np.append(known.matrix @ totals[0], value)
         moved = np.zeros(len(self.values), dtype=np.bool_)
-        in_time(deadline)
+        in_time(allowance)
         for place in range(len(self.values)):
             want = value - int(totals[place] @ row)
             moved[place] = want == 0 or (
                 gain is not None and self._steer(known, place, totals[place], gain, want)
             )
         self.knowledge = finer
-        self._refill(moved, sums, deadline)
+        self._refill(moved, sums, allowance)
 
     def _steer(self, known: Knowledge, place: int, totals: Ints, gain: Ints, want: int) -> bool:
         pins = choose_witnesses(known, totals, seed=self.chance())
@@ -117,7 +117,7 @@ class Pool:
             return False
         return self._realise(known, place, self.values[place], totals + shift, pins)
 
-    def _learn_extremes(self, answers: Sequence[Answer], deadline: float) -> None:
+    def _learn_extremes(self, answers: Sequence[Answer], allowance: Allowance) -> None:
         known = self.knowledge
         sums = known.matrix @ known.totals(self.values[:1])[0]
         for answer in answers:
@@ -125,10 +125,10 @@ class Pool:
         moved = np.zeros(len(self.values), dtype=np.bool_)
         if (known.low <= known.high).all():
             for place in range(len(self.values)):
-                in_time(deadline)
+                in_time(allowance)
                 moved[place] = self._fit(known, place)
         self.knowledge = known
-        self._refill(moved, sums, deadline)
+        self._refill(moved, sums, allowance)
 
     def _fit(self, known: Knowledge, place: int) -> bool:
         """Move a world inside narrower boxes, and let somebody attain each extreme."""
@@ -208,11 +208,11 @@ class Pool:
         self.values[place] = values
         return True
 
-    def _refill(self, moved: NDArray[np.bool_], sums: Ints, deadline: float) -> None:
+    def _refill(self, moved: NDArray[np.bool_], sums: Ints, allowance: Allowance) -> None:
         """Replace the worlds that could not be moved."""
         lost = np.flatnonzero(~moved)
         if len(lost) == len(moved):
-            totals = any_world(self.knowledge, sums, deadline, self.seed)
+            totals = any_world(self.knowledge, sums, allowance, self.seed)
             if totals is None:
                 raise InconsistentAnswers("no table agrees with all answers")
             pins = choose_witnesses(self.knowledge, totals, seed=self.seed)
@@ -233,18 +233,18 @@ class Pool:
         pins = choose_witnesses(self.knowledge, totals, seed=self.chance())
         return pins is not None and self._realise(self.knowledge, place, self.values[place], totals, pins)
 
-    def gathered(self, deadline: float, keep: bool = True) -> Gathered | None:
+    def gathered(self, allowance: Allowance, keep: bool = True) -> Gathered | None:
         """Many worlds, where there may be few; None where this is not for a system.
 
         Args:
-            deadline: `time.monotonic()` after which nothing more is tried.
+            allowance: What may be spent; nothing more is tried beyond it.
             keep: Whether to gather them once for all: not where a true answer asks for them, since whether
                 they were there in time must not tell later verdicts of it.
         """
         known = self.knowledge
         if self._gathered is not None or not few(known):
             return self._gathered
-        found = gather(known, self.values, packed(many_moves(known.tableau, deadline)), deadline)
+        found = gather(known, self.values, packed(many_moves(known.tableau, allowance)), allowance)
         if keep:
             self._gathered = found
         return found
@@ -257,12 +257,12 @@ class Pool:
         """Choose the basis anew for the room that the worlds leave."""
         self.knowledge = self.knowledge.rebased(self.totals())
 
-    def mix(self, places: list[int], sweeps: int, deadline: float = float("inf")) -> None:
+    def mix(self, places: list[int], sweeps: int, allowance: Allowance = UNLIMITED) -> None:
         """Random moves towards the uniform distribution over worlds."""
         known = self.knowledge
         order, firsts = known.members
         for place in places:
-            if time.monotonic() > deadline:
+            if allowance.over:
                 return
             if len(known.tableau.stuck):
                 self._roam(place)
@@ -311,11 +311,11 @@ class Pool:
         return (self.seed * 1_000_003 + self.moved * 7919) % 2**31
 
 
-def in_time(deadline: float) -> None:
-    """Go on only before a deadline.
+def in_time(allowance: Allowance) -> None:
+    """Go on only before a allowance.
 
     Raises:
         OutOfTime: it has passed.
     """
-    if time.monotonic() > deadline:
+    if allowance.over:
         raise OutOfTime("no world was found in the time allowed")

@@ -10,7 +10,6 @@ Promise: exact up to rounding, or `OutOfTime`.
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from cae_sql.errors import OutOfTime
+from cae_sql.inference.allowance import UNLIMITED, Allowance
 from cae_sql.inference.basis import tableau_of
 from cae_sql.inference.sums import join, roots
 from cae_sql.models.given_sum import Group, given_sum
@@ -41,7 +41,7 @@ def counted(
     sizes: Ints,
     matrix: NDArray[np.signedinteger],
     sums: Ints,
-    deadline: float = math.inf,
+    allowance: Allowance = UNLIMITED,
 ) -> Counted:
     """The marginals of all records, given sums.
 
@@ -50,10 +50,10 @@ def counted(
         sizes: (p,) records in each atom.
         matrix: (k, p) coefficients of the sums over the atoms' records.
         sums: (k,) right-hand sides.
-        deadline: `time.monotonic()` after which it is given up.
+        allowance: What may be spent; nothing more is tried beyond it.
 
     Raises:
-        OutOfTime: the sums overlap too much, or cover too many records, to be counted; after the deadline.
+        OutOfTime: the sums overlap too much, or cover too many records, to be counted, or cost too much.
         InconsistentAnswers: a sum contradicts others.
     """
     system = _reduced(matrix.astype(np.int64), sums, sizes, values)
@@ -67,7 +67,7 @@ def counted(
         some = [values[atom] for atom in atoms]
         part = _restricted(system, rows, atoms)
         solve = _one_sum if len(rows) == 1 else _several
-        log, probabilities = solve(part, some, sizes[atoms], deadline)
+        log, probabilities = solve(part, some, sizes[atoms], allowance)
         log_weight += log
         if log == -math.inf:
             return Counted(log, [])
@@ -131,7 +131,7 @@ def _restricted(system: Reduced, rows: Ints, atoms: Ints) -> Reduced:
 
 
 def _one_sum(
-    part: Reduced, values: list[Weighted], sizes: Ints, deadline: float
+    part: Reduced, values: list[Weighted], sizes: Ints, allowance: Allowance
 ) -> tuple[float, list[Floats]]:
     """Atoms with the same set and coefficient are one group."""
     row, total = part.entries[0], int(part.sums[0])
@@ -150,7 +150,7 @@ def _one_sum(
         label.append(at)
     found = given_sum(groups, total)
     if found is None:
-        return _several(part, values, sizes, deadline)
+        return _several(part, values, sizes, allowance)
     if found.log_weight == -math.inf:
         return -math.inf, []
     probabilities = [
@@ -161,16 +161,16 @@ def _one_sum(
 
 
 def _several(
-    part: Reduced, values: list[Weighted], sizes: Ints, deadline: float
+    part: Reduced, values: list[Weighted], sizes: Ints, allowance: Allowance
 ) -> tuple[float, list[Floats]]:
     matrix = sparse.csr_array(part.entries.astype(np.float64))
     tilted, shift = reweighted(values, matrix, sizes, part.sums)
     sums = []
     for each, size in zip(tilted, sizes.tolist(), strict=True):
-        if time.monotonic() > deadline:
+        if allowance.over:
             raise OutOfTime("the sums were not counted in time")
         sums.append(each.power(size))
-    found = totals(part, sums, deadline)
+    found = totals(part, sums, allowance)
     if found.log_weight == -math.inf:
         return -math.inf, []
     probabilities = [

@@ -17,7 +17,6 @@ Source: `mathematics.md`, 3 and 4.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -28,6 +27,7 @@ from numpy.typing import NDArray
 
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput, OutOfTime
+from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.answers import Answer, Query
 from cae_sql.inference.fixed_point import solved
 from cae_sql.inference.knowledge import Knowledge
@@ -105,14 +105,14 @@ class ModelKnowledge:
         """The model `tilted` with the system's prior."""
         return Tilt(self.windows, self.system.prior)
 
-    def multipliers(self, deadline: float) -> Floats:
+    def multipliers(self, allowance: Allowance) -> Floats:
         """λ of the past answers: found once.
 
         Raises:
             InvalidInput, OutOfTime: as `Tilt.multipliers`.
         """
         if self._multipliers is None:
-            self._multipliers = self.tilt.multipliers(*self.known, deadline=deadline)[0]
+            self._multipliers = self.tilt.multipliers(*self.known, allowance=allowance)[0]
         return self._multipliers
 
     def trial(self, queries: Sequence[Query]) -> ModelTrial:
@@ -142,48 +142,48 @@ class ModelTrial:
         """Of baselines, by what is known of everybody."""
         self._refined: _Refined | None = None
 
-    def judge(self, values: Sequence[int], deadline: float, keep: bool = True) -> ModelJudgement:
+    def judge(self, values: Sequence[int], allowance: Allowance, keep: bool = True) -> ModelJudgement:
         """How everybody would fare under the model with these answers, and all past ones, known.
 
         Args:
             values: One answer per query, in units, with which some table agrees.
-            deadline: `time.monotonic()` after which it is given up: nothing is shown then.
+            allowance: What may be spent; nothing more is tried beyond it.
             keep: Whether later judgements may build on this one: not where the answers are the true ones.
         """
         name = tuple(values)
         if name in self._judged:
             return self._judged[name]
         try:
-            found = self._judge(name, deadline, keep)
+            found = self._judge(name, allowance, keep)
         except (OutOfTime, InvalidInput):
             found = UNKNOWN
-        if keep and (found.counted or time.monotonic() < deadline):
+        if keep and (found.counted or not allowance.over):
             self._judged[name] = found
         return found
 
-    def _judge(self, values: tuple[int, ...], deadline: float, keep: bool) -> ModelJudgement:
+    def _judge(self, values: tuple[int, ...], allowance: Allowance, keep: bool) -> ModelJudgement:
         past = self._past
         if self._refined is None:
             # hangs on the queries alone: which sums are independent is the same for all answers to them
             self._refined = _Refined.of(past, self.queries, values)
         known, sums = self._refined.with_answers(self.queries, values)
         past.windows.check_rows(known.count)
-        rows = self._rows(known, sums, deadline, keep)
+        rows = self._rows(known, sums, allowance, keep)
         base = self._baseline(known, sums, keep)
-        if rows is None or base is None or time.monotonic() > deadline:
+        if rows is None or base is None or allowance.over:
             return UNKNOWN
         return judged(rows, base, self._standard)
 
-    def _rows(self, known: Knowledge, sums: Ints, deadline: float, keep: bool) -> Floats | None:
+    def _rows(self, known: Knowledge, sums: Ints, allowance: Allowance, keep: bool) -> Floats | None:
         """(p, w) the atoms' distributions; None where one of them is not known."""
         past = self._past
         if self._standard.model == "exact":
             counted = self._counted if keep else dict(self._counted)
-            rows, missing = counted_exactly(known, sums, past.windows, counted, deadline, strict=True)
+            rows, missing = counted_exactly(known, sums, past.windows, counted, allowance, strict=True)
             return None if missing.any() else rows
         assert self._refined is not None
-        start = self._refined.start(past.multipliers(deadline))
-        point, found = past.tilt.multipliers(known, sums, start, deadline)
+        start = self._refined.start(past.multipliers(allowance))
+        point, found = past.tilt.multipliers(known, sums, start, allowance)
         if not found:
             return None
         theta = point @ known.matrix

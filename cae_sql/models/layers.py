@@ -10,13 +10,13 @@ positive numbers; only the number of states is a limit.
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.errors import OutOfTime
+from cae_sql.inference.allowance import UNLIMITED, Allowance
 from cae_sql.models.weights import Floats, Ints, Weighted
 
 MOST_STEPS = 4_000_000
@@ -75,7 +75,7 @@ class _Search:
     left_low: Ints
     """(k,) the least that the atoms not yet taken can add."""
     left_high: Ints
-    deadline: float = math.inf
+    allowance: Allowance = UNLIMITED
     layers: list[_Layer] = field(default_factory=list)
     steps: int = 0
 
@@ -117,7 +117,7 @@ class _Search:
 
     def _count(self, steps: int) -> None:
         self.steps += steps
-        if time.monotonic() > self.deadline:
+        if not self.allowance.spend(steps):
             raise OutOfTime("the sums were not counted in time")
         if self.steps > MOST_STEPS:
             raise OutOfTime("the sums overlap too much to be counted exactly")
@@ -133,16 +133,16 @@ class _Search:
         self.scale += scale + (math.log(top) if top > 0 else -math.inf)
 
 
-def totals(system: Reduced, sums: list[Weighted], deadline: float = math.inf) -> Totals:
+def totals(system: Reduced, sums: list[Weighted], allowance: Allowance = UNLIMITED) -> Totals:
     """The distributions of all atoms' totals, of sums that hang together.
 
     Args:
         system: The sums.
         sums: By atom, its possible totals with their weights.
-        deadline: `time.monotonic()` after which it is given up.
+        allowance: What may be spent; nothing more is tried beyond it.
 
     Raises:
-        OutOfTime: too many states, or after the deadline.
+        OutOfTime: too many states, or more than may be spent.
     """
     ends = [
         np.sort(np.outer(system.entries[:, a], each.positions[[0, -1]]), axis=1)
@@ -156,7 +156,7 @@ def totals(system: Reduced, sums: list[Weighted], deadline: float = math.inf) ->
         0.0,
         sum((each[:, 0] for each in ends), start=np.zeros(len(system.sums), dtype=np.int64)),
         sum((each[:, 1] for each in ends), start=np.zeros(len(system.sums), dtype=np.int64)),
-        deadline,
+        allowance,
     )
     forward = [search.ways]
     for step in _order(system, sums):

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -30,6 +29,7 @@ from scipy import sparse
 
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput, OutOfTime
+from cae_sql.inference.allowance import UNLIMITED, Allowance
 from cae_sql.inference.answers import Answer
 from cae_sql.inference.fixed_point import solved
 from cae_sql.inference.knowledge import Extreme, Knowledge
@@ -131,7 +131,7 @@ def counted_exactly(
     sums: Ints,
     windows: Windows,
     kept: dict[bytes, list[Floats]] | None = None,
-    deadline: float = math.inf,
+    allowance: Allowance = UNLIMITED,
     strict: bool = False,
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """(p, w) the model `exact` as far as it can be counted, and (p,) where it cannot: rows of no meaning.
@@ -141,11 +141,11 @@ def counted_exactly(
         sums: (k,) their right-hand sides.
         windows: In which values are gathered.
         kept: What was counted of components before; what is counted now is added.
-        deadline: `time.monotonic()` after which it is given up.
+        allowance: What may be spent; nothing more is tried beyond it.
         strict: Whether one that cannot be counted is the end.
 
     Raises:
-        OutOfTime: after the deadline; strict, and something cannot be counted.
+        OutOfTime: more than may be spent; strict, and something cannot be counted.
     """
     rows = Tilt(windows).rows(known.low, known.high, np.zeros(known.count))  # of those tied to nobody
     missing = np.zeros(known.count, dtype=np.bool_)
@@ -153,13 +153,13 @@ def counted_exactly(
     for extreme in known.extremes:
         tied[extreme.atoms] = True
     for label in np.unique(known.components[tied]).tolist():
-        if time.monotonic() > deadline:
+        if allowance.over:
             raise OutOfTime("not all components were counted in time")
         atoms = np.flatnonzero(known.components == label)
         name = b"" if kept is None else _name(known, sums, atoms)
         found = None if kept is None else kept.get(name)
         try:
-            found = _component(known, sums, atoms, deadline) if found is None else found
+            found = _component(known, sums, atoms, allowance) if found is None else found
         except OutOfTime:
             if strict:
                 raise
@@ -184,7 +184,7 @@ def _name(known: Knowledge, sums: Ints, atoms: Ints) -> bytes:
     return blake2b(b"".join(b"%d " % len(part) + part.tobytes() for part in parts), digest_size=20).digest()
 
 
-def _component(known: Knowledge, sums: Ints, atoms: Ints, deadline: float) -> list[Floats]:
+def _component(known: Knowledge, sums: Ints, atoms: Ints, allowance: Allowance) -> list[Floats]:
     """By atom, probabilities over the units of its box.
 
     Tables in which all extremes are attained are those inside the boxes, less those in which one is not, plus
@@ -208,7 +208,7 @@ def _component(known: Knowledge, sums: Ints, atoms: Ints, deadline: float) -> li
                 Weighted(np.arange(a, b + 1), np.ones(b - a + 1)) for a, b in zip(under, over, strict=True)
             ]
             matrix = known.matrix[np.ix_(rows, atoms)]
-            part = counted(boxes, known.sizes[atoms], matrix, sums[rows], deadline)
+            part = counted(boxes, known.sizes[atoms], matrix, sums[rows], allowance)
             if part.log_weight > -math.inf:
                 logs.append(part.log_weight)
                 signs.append(-1 if count % 2 else 1)

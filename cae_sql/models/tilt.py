@@ -12,7 +12,6 @@ what records look like, given the sums, in large systems.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -21,6 +20,7 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import spsolve
 
 from cae_sql.errors import OutOfTime
+from cae_sql.inference.allowance import UNLIMITED, Allowance
 from cae_sql.inference.interior import gram
 from cae_sql.models.weights import Floats, Ints, Weighted
 
@@ -28,6 +28,8 @@ STEPS = 200
 """Newton steps, at most."""
 CLOSE = 1e-9
 """Expected sums are off by at most about this many standard deviations of the sums."""
+FIGURED = 30
+"""Steps for the moments of an atom, of which each of Newton's steps needs all."""
 SMALL = 300
 """Up to so many sums equations are dense; of more most pairs have no record in common, or it takes long."""
 RIDGE = 1e-12
@@ -121,7 +123,7 @@ def multipliers(
     sums: Ints,
     moments: Callable[[Floats], Moments],
     start: Floats | None = None,
-    deadline: float = math.inf,
+    allowance: Allowance = UNLIMITED,
 ) -> Floats:
     """λ, (k,), of independent sums.
 
@@ -131,12 +133,12 @@ def multipliers(
         sums: (k,) right-hand sides.
         moments: Of one record of each atom, by θ (p,).
         start: (k,) where to begin: the λ of like sums, if they are known. By default 0.
-        deadline: `time.monotonic()` after which it is given up.
+        allowance: What may be spent; nothing more is tried beyond it.
 
     Raises:
-        OutOfTime: after the deadline.
+        OutOfTime: more than may be spent.
     """
-    return fitted(matrix, sizes, sums, moments, start, deadline)[0]
+    return fitted(matrix, sizes, sums, moments, start, allowance)[0]
 
 
 def fitted(
@@ -145,7 +147,7 @@ def fitted(
     sums: Ints,
     moments: Callable[[Floats], Moments],
     start: Floats | None = None,
-    deadline: float = math.inf,
+    allowance: Allowance = UNLIMITED,
 ) -> tuple[Floats, float]:
     """As `multipliers`, and how many standard deviations the expected sums are off there, about."""
     point, m = np.zeros(matrix.shape[0]) if start is None else start, sizes.astype(np.float64)
@@ -155,7 +157,7 @@ def fitted(
     now = moments(columns @ point)
     value, decrement = float(m @ now.logs - point @ sums), math.inf
     for _ in range(STEPS):
-        if time.monotonic() > deadline:
+        if not allowance.spend(matrix.nnz + FIGURED * len(m)):
             raise OutOfTime("the model of greatest entropy was not found in time")
         off = matrix @ (m * now.means) - sums
         step = _step(matrix, by_atom, m * now.variances, off)

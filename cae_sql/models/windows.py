@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf
 
 import numpy as np
 from scipy import sparse
 
 from cae_sql.domain import Domain, exact, grid_values
 from cae_sql.errors import InvalidInput
+from cae_sql.inference.allowance import UNLIMITED, Allowance
 from cae_sql.inference.answers import Grid
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.priors import Prior
@@ -99,7 +99,7 @@ class Tilt:
             self._logs = np.log(mass / units)
 
     def multipliers(
-        self, known: Knowledge, sums: Ints, start: Floats | None = None, deadline: float = inf
+        self, known: Knowledge, sums: Ints, start: Floats | None = None, allowance: Allowance = UNLIMITED
     ) -> tuple[Floats, bool]:
         """λ, (k,), of a system's independent sums, and whether it is the model's.
 
@@ -109,11 +109,11 @@ class Tilt:
             known: Boxes and the matrix of the sums.
             sums: (k,) their right-hand sides.
             start: (k,) where to begin.
-            deadline: `time.monotonic()` after which it is given up.
+            allowance: What may be spent; nothing more is tried beyond it.
 
         Raises:
             InvalidInput: too many coefficients, or groups of records with a prior.
-            OutOfTime: after the deadline.
+            OutOfTime: more than may be spent.
         """
         if np.count_nonzero(known.matrix) > LARGEST:
             raise InvalidInput(
@@ -131,9 +131,9 @@ class Tilt:
         moments = self._moments(known.low[free], known.high[free])
         sparse_one, sizes = sparse.csr_array(matrix).astype(np.float64), known.sizes[free]
         begin = None if start is None else start[rows]
-        found, off = fitted(sparse_one, sizes, rest, moments, begin, deadline)
+        found, off = fitted(sparse_one, sizes, rest, moments, begin, allowance)
         if begin is not None and off > FITTED:
-            found, off = fitted(sparse_one, sizes, rest, moments, None, deadline)
+            found, off = fitted(sparse_one, sizes, rest, moments, None, allowance)
         point = np.zeros(len(sums))
         point[rows] = found
         return point, off <= FITTED

@@ -85,7 +85,7 @@ def test_what_is_left_out_has_the_documented_default() -> None:
     assert policy.intruder.insiders == DEFAULT_INSIDERS
     assert policy.intruder.knows == "all"
     assert (policy.decision.mode, policy.decision.worlds, policy.decision.delta) == ("simulatable", 20, 0.05)
-    assert (policy.decision.timeout, policy.decision.partial) == (10, "refuse")
+    assert (policy.decision.timeout, policy.decision.partial) == (60, "refuse")
     assert policy.ledger.scope == "everyone"
     assert policy.anchor_path is None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import product
-from math import inf
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from auditor.deciding import Case, Outcome, Rules, simulate
 from cae_sql import AnsweredSystem
 from cae_sql.inference import trial as trial_module
+from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.answers import Query
 from cae_sql.inference.judging import Judgement, Standard
 from cae_sql.inference.runs import Effort
@@ -78,7 +78,7 @@ def test_what_bounds_leave_is_never_less_than_what_some_tables_have(
 
 
 def decided(case: Case, delta: float) -> Outcome | None:
-    return simulate([case], Rules(True, 8, delta, 1e9), inf)
+    return simulate([case], Rules(True, 8, delta, 1e9), Allowance())
 
 
 @settings(max_examples=20)
@@ -152,7 +152,7 @@ def test_who_would_be_told_for_certain_is_refused_without_any_search(
         lambda _: pytest.fail("the truth was asked"),
         Effort(),
     )
-    outcome = simulate([case], Rules(True, 20, 0.05, 1e9), inf)
+    outcome = simulate([case], Rules(True, 20, 0.05, 1e9), Allowance())
     assert outcome is not None
     assert outcome.verdict == "risk"
     assert outcome.parts[0].judgement == Judgement(False, 0, certain=True)

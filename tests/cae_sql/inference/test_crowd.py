@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from itertools import product
 
@@ -14,6 +13,7 @@ from cae_sql.errors import OutOfTime
 from cae_sql.inference import center as center_module
 from cae_sql.inference import crowd as crowd_module
 from cae_sql.inference import system as systems
+from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.crowd import Crowd, deal
 from cae_sql.inference.priors import Prior
 from cae_sql.inference.trial import Standard
@@ -116,7 +116,7 @@ def test_a_gate_reopened_from_its_ledger_shows_nothing_that_is_not_so() -> None:
         except OutOfTime:
             continue
         for need in (14, 8, 3, 1):
-            if system.judged(Standard(need, None, 1), time.monotonic() + 20).safe:
+            if system.judged(Standard(need, None, 1), Allowance()).safe:
                 safe += 1
                 i, j = (int(record) for record in rng.permutation(told.size)[:2])
                 for way in (1, -1):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from cae_sql.inference import directions, further
+from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.center import basis_of, columns_in
 from cae_sql.inference.directions import Helpers, shortened
 from cae_sql.inference.exchange import Tables
@@ -156,7 +156,7 @@ def judged(told: Told, need: int, insiders: int) -> bool:
     """Whether the last answer is shown to be safe."""
     center = told.center(len(told.queries) - 1)
     judgement = told.trial(center, 1).judge_by_center(
-        tuple(told.values[-1:]), Standard(need, None, insiders), time.monotonic() + 20
+        tuple(told.values[-1:]), Standard(need, None, insiders), Allowance()
     )
     return judgement is not None and judgement.safe
 
@@ -223,7 +223,7 @@ def test_nothing_that_true_answers_make_necessary_is_kept() -> None:
     """Later verdicts are those of a trial that never saw them."""
     told, standard = nearly_all_alone(1), Standard(5, None, 1)
     center, value = told.center(11), told.values[-1]
-    trial, later = told.trial(center, 1), time.monotonic() + 120
+    trial, later = told.trial(center, 1), Allowance()
     assert trial.judge_true((value,), standard, later) == trial.judge_true((value,), standard, later)
     assert not any(trial._shown.values())
     others = [(value + by,) for by in (-40, 0, 40)]
@@ -243,7 +243,7 @@ def test_of_many_parts_directions_wait_until_bases_were_chosen_anew(monkeypatch:
         show(self, far)
 
     monkeypatch.setattr(Further, "show", noted)
-    value, standard, later = (told.values[-1],), Standard(5, None, 1), time.monotonic() + 60
+    value, standard, later = (told.values[-1],), Standard(5, None, 1), Allowance()
     # of true answers nothing is renewed for their sake: whom hypothetical ones helped they must help too
     assert told.trial(center, 1).judge_by_center(value, standard, later, renew=False)
     assert given

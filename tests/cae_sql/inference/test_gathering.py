@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import product
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from cae_sql import AnsweredSystem
+from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.gathering import FEWEST, Gathered, few, of_answers, run_widths, spread_over
 from cae_sql.inference.judging import Standard, judge_pairs
 from cae_sql.inference.runs import Effort
@@ -40,7 +40,7 @@ def all_tables(rows: NDArray[np.int64], top: int = TOP) -> set[tuple[int, ...]]:
 
 def gathered(system: AnsweredSystem) -> Gathered:
     """The list, of a system that has one."""
-    found = system.pool().gathered(time.monotonic() + 60)
+    found = system.pool().gathered(Allowance())
     assert found is not None
     return found
 
@@ -89,14 +89,14 @@ def test_an_answer_leaves_the_worlds_that_give_it() -> None:
 def test_where_worlds_are_too_many_none_are_gathered() -> None:
     system, _ = a_system(1, sums=6, top=3, records=40)
     assert not few(system.pool().knowledge)
-    assert system.pool().gathered(time.monotonic() + 60) is None
+    assert system.pool().gathered(Allowance()) is None
 
 
 def test_records_that_no_answer_tells_apart_are_left_to_other_ways() -> None:
     system = AnsweredSystem(6, 0, 3, resolution=1)
     system.add_sum([0, 1, 2], 4)
     assert few(system.pool().knowledge)
-    assert system.pool().gathered(time.monotonic() + 60) is None
+    assert system.pool().gathered(Allowance()) is None
 
 
 @pytest.mark.parametrize("need", [1, 2])
@@ -105,7 +105,7 @@ def test_a_list_calls_exactly_those_safe_from_an_insider_who_are(seed: int, need
     system, rows = a_system(seed, records=RECORDS - seed % 3)
     found, pool = gathered(system), system.pool()
     judged = judge_pairs(
-        pool.knowledge, pool.values, Standard(need, insiders=1), time.monotonic() + 60, Effort(), None, found
+        pool.knowledge, pool.values, Standard(need, insiders=1), Allowance(), Effort(), None, found
     )
     tables = np.array(sorted(all_tables(rows)))
     count = tables.shape[1]
@@ -132,12 +132,12 @@ def test_a_true_answer_that_no_kept_world_gives_is_judged_by_the_list(seed: int,
     tables = np.array(sorted(all_tables(rows)))
     for value in np.unique(tables[:, ::2].sum(axis=1)).tolist():
         trial = system.trial([query])
-        judged = trial.judge_true([value], Standard(1, insiders=insiders), time.monotonic() + 60)
+        judged = trial.judge_true([value], Standard(1, insiders=insiders), Allowance())
         assert judged is not None
         left = tables[tables[:, ::2].sum(axis=1) == value]
         if judged.safe:
             assert all(keeps_run(left[:, record], 1) for record in range(9))
-        learned = trial.learn([value], time.monotonic() + 60)
+        learned = trial.learn([value], Allowance())
         kept = {tuple(each) for each in learned.pool.values.tolist()}
         assert kept <= {tuple(each) for each in left.tolist()}
 
@@ -155,10 +155,10 @@ def test_a_list_that_a_true_answer_asked_for_is_not_there_for_later_verdicts() -
     query = system.query("sum", np.arange(0, RECORDS, 2))
     trial, pool = system.trial([query]), system.pool()
     for value in range(TOP * RECORDS):
-        trial.judge_true([value], Standard(1, insiders=1), time.monotonic() + 60)
+        trial.judge_true([value], Standard(1, insiders=1), Allowance())
     assert isinstance(pool, Pool)
     assert pool._gathered is None
-    assert pool.gathered(time.monotonic() + 60) is pool.gathered(0.0) is not None
+    assert pool.gathered(Allowance()) is pool.gathered(Allowance(0)) is not None
 
 
 def test_a_list_does_not_outlive_the_next_answer() -> None:
@@ -169,7 +169,7 @@ def test_a_list_does_not_outlive_the_next_answer() -> None:
     query = system.query("sum", np.arange(0, RECORDS, 2))
     value = int(query.of(pool.values[0]))
     pool.learn([query.answered(value)])
-    after = pool.gathered(time.monotonic() + 60)
+    after = pool.gathered(Allowance())
     assert after is not None
     assert (query.of(after.worlds) == value).all()
     assert len(after.worlds) < len(before.worlds)

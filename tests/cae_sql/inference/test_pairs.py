@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from math import inf
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from benchmarks.reconstruction import Outcome, determine
 from cae_sql import AnsweredSystem
+from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.answers import Query
 from cae_sql.inference.judging import Standard, judge_pairs
 from cae_sql.inference.pairs import Kept, keeps_with_insider
@@ -22,10 +24,10 @@ Asked = list[tuple[str, tuple[int, ...]]]
 """Kinds of questions, and signs by record."""
 
 
-def found(system: AnsweredSystem, need: int, effort: Effort | None = None, seconds: float = 60.0) -> Kept:
+def found(system: AnsweredSystem, need: int, effort: Effort | None = None, steps: float = inf) -> Kept:
     pool, effort = system.pool(), effort or Effort(10_000, 10**9)
     assert isinstance(pool, Pool)
-    return keeps_with_insider(pool.knowledge, pool.values, need, time.monotonic() + seconds, effort)
+    return keeps_with_insider(pool.knowledge, pool.values, need, Allowance(steps), effort)
 
 
 def widest(possible: Possible) -> int:
@@ -100,9 +102,7 @@ def test_a_judgement_never_says_more_than_the_search(
     system, possible, top = case
     pool, need = system.pool(), min(need, top)
     assert isinstance(pool, Pool)
-    judged = judge_pairs(
-        pool.knowledge, pool.values, Standard(need, None, 1), time.monotonic() + 60, Effort(10_000)
-    )
+    judged = judge_pairs(pool.knowledge, pool.values, Standard(need, None, 1), Allowance(), Effort(10_000))
     real = widest(possible)
     assert real >= need or not judged.safe
     if not pool.knowledge.extremes:
@@ -155,7 +155,7 @@ def test_without_time_or_programs_nothing_is_said_to_be_kept_that_was_not_seen()
     system = AnsweredSystem(6, 0, 5, 1)
     system.add_sum(range(6), 15)
     assert found(system, 5).safe
-    assert not found(system, 5, seconds=-1.0).safe
+    assert not found(system, 5, steps=0).safe
 
 
 def test_large_systems_are_not_tried() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import pairwise
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 from scipy.optimize import Bounds as Boxes
 from scipy.optimize import LinearConstraint, milp
 
+from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.center import Center
 from cae_sql.inference.columns import columns_of
 from cae_sql.inference.exchange import Tables
@@ -91,7 +91,7 @@ def test_nothing_changes_in_a_center_by_looking_and_judging(insiders: int) -> No
         before = state(center)
         trial = told.trial(center, asked)
         values, standard = tuple(values_asked(told, prospect)), Standard(1, None, insiders)
-        later = time.monotonic() + 20
+        later = Allowance()
         trial.judge_together([values], standard, later)
         trial.judge_by_center(values, standard, later, renew=False)
         trial.judge_true(values, standard, later)
@@ -104,9 +104,7 @@ def test_only_choosing_bases_anew_changes_them_and_it_keeps_every_answer() -> No
         center, asked = prospect.center, len(prospect.queries)
         before = list(center.sums)
         trial = told.trial(center, asked)
-        trial.judge_by_center(
-            tuple(values_asked(told, prospect)), Standard(told.top, None, 1), time.monotonic() + 20
-        )
+        trial.judge_by_center(tuple(values_asked(told, prospect)), Standard(told.top, None, 1), Allowance())
         renewed += center.renewed_at > 0
         known = Told(told.truth, told.top, told.queries[: len(told.queries) - asked])
         assert center.sums == before

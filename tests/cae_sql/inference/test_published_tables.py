@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import math
-import time
 from collections import defaultdict
 from collections.abc import Callable
 from fractions import Fraction
@@ -16,6 +15,7 @@ import numpy as np
 import pytest
 
 from cae_sql import AnsweredSystem, cae_area, cae_entropy
+from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.judging import Standard, judge
 
 TABLES = ["example1_small", "example1_3d", "magnitude1_p30"]
@@ -259,7 +259,7 @@ def judged(system: AnsweredSystem, enough: bool) -> tuple[bool, set[tuple[int, .
         return enough
 
     pool = system.pool()
-    verdict = judge(pool.knowledge, pool.totals(), Standard(20, accepts), time.monotonic() + 30)
+    verdict = judge(pool.knowledge, pool.totals(), Standard(20, accepts), Allowance())
     return verdict.safe, asked
 
 
@@ -276,7 +276,7 @@ def test_without_a_word_about_sets_two_values_far_apart_are_no_run(
     system: Callable[[], AnsweredSystem],
 ) -> None:
     pool = system().pool()
-    assert not judge(pool.knowledge, pool.totals(), Standard(20), time.monotonic() + 30).safe
+    assert not judge(pool.knowledge, pool.totals(), Standard(20), Allowance()).safe
 
 
 def test_what_is_left_of_the_two_persons_is_one_bit_over_57() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 
 from cae_sql import AnsweredSystem
 from cae_sql.inference import holding, rooms
+from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.center import Center
 from cae_sql.inference.exchange import Bounds
 from cae_sql.inference.prospect import Prospect
@@ -28,7 +28,7 @@ def is_safe(told: Told, center: Center, asked: int, need: int, insiders: int) ->
     """What is shown of true answers to the last queries, if they were given as well."""
     values = told.values[len(told.queries) - asked :]
     judgement = told.trial(center, asked).judge_by_center(
-        tuple(values), Standard(need, None, insiders), time.monotonic() + 20
+        tuple(values), Standard(need, None, insiders), Allowance()
     )
     return judgement is not None and judgement.safe
 
@@ -169,7 +169,7 @@ def test_answers_that_are_judged_together_are_safe_each_by_itself() -> None:
         center, need = told.center(len(told.queries) - 1), int(rng.integers(1, told.top + 1))
         value = told.values[-1]
         answers = [(value + by,) for by in rng.integers(-need, need + 1, 4).tolist()]
-        spared, until = int(rng.integers(0, 3)), time.monotonic() + 20
+        spared, until = int(rng.integers(0, 3)), Allowance()
         judged = told.trial(center, 1).judge_together(answers, Standard(need, None, 1), until, spared)
         for answer in (each for each, judgement in judged.items() if judgement.safe):
             possible = Possible(told.size, told.top, told.queries, [*told.values[:-1], *answer])
@@ -197,7 +197,7 @@ def test_answers_for_which_no_table_is_found_fail_and_the_rest_is_judged_if_they
 
     monkeypatch.setattr(Prospect, "table", table)
     monkeypatch.setattr(Prospect, "between", lambda *_: None)
-    judged = trial.judge_together(answers, Standard(50, None, 1), time.monotonic() + 60, spared)
+    judged = trial.judge_together(answers, Standard(50, None, 1), Allowance(), spared)
     assert (
         all(judged[each].safe for each in answers[lost:])
         if lost <= spared
@@ -246,7 +246,7 @@ def test_several_tables_show_everybody_only_if_each_pair_finds_both_around_one_o
 def test_judging_the_same_answers_again_and_again_says_the_same_and_keeps_no_more() -> None:
     system = AnsweredSystem(40, 0, 20, 1)
     trial, standard = system.trial([system.query("sum", np.arange(3))]), Standard(15, None, 1)
-    answers, later = [(v,) for v in (20, 28, 33)], time.monotonic() + 60
+    answers, later = [(v,) for v in (20, 28, 33)], Allowance()
     first = trial.judge_together(answers, standard, later), trial.judge_by_center((20,), standard, later)
     size = len(pickle.dumps(trial._shown))
     for _ in range(3):
@@ -262,5 +262,5 @@ def test_bases_that_cannot_be_chosen_anew_show_nothing_of_the_answers_that_are_l
     system.add_sum([2, 3, 4, 5], 7)
     some = np.array([5, 6, 7, 8])
     trial = system.trial([system.query("min", some), system.query("sum", some)])
-    assert not trial.judge_together([(1, 7), (0, 6), (1, 6)], Standard(1), time.monotonic() + 60)
+    assert not trial.judge_together([(1, 7), (0, 6), (1, 6)], Standard(1), Allowance())
     assert not trial.prospect.usable

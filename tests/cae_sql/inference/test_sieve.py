@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.answers import Ints, Query
 from cae_sql.inference.knowledge import Knowledge
 from cae_sql.inference.short import Moves, short_moves
@@ -55,9 +56,9 @@ def test_bits_are_the_moves(rows: list[list[int]]) -> None:
 
 def test_without_time_nothing_is_kept_for_later() -> None:
     known, sieve = told(40, 5, seed=2), Sieve()
-    fewer = sieve.of(known.tableau, deadline=0.0)
+    fewer = sieve.of(known.tableau, allowance=Allowance(0))
     assert sieve.moves is None
-    assert len(sieve.of(known.tableau, deadline=float("inf")).starts) > len(fewer.starts)
+    assert len(sieve.of(known.tableau, allowance=Allowance()).starts) > len(fewer.starts)
     assert sieve.moves is not None
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
+from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.answers import Kind, Query
 from cae_sql.inference.priors import Prior
 from cae_sql.inference.system import AnsweredSystem
@@ -28,8 +28,8 @@ from tests.cae_sql.models.tables import Listed, listed
 HALF = Limit(risk=0.5)
 
 
-def later() -> float:
-    return time.monotonic() + 60
+def later() -> Allowance:
+    return Allowance()
 
 
 def some_queries(small: Listed, seed: int) -> tuple[list[Query], tuple[int, ...], np.ndarray]:
@@ -177,7 +177,7 @@ def test_what_is_late_shows_nothing_and_may_be_tried_again(model: Model) -> None
     trial = ModelKnowledge(system, ModelStandard(model, HALF, Domain(0, 4, 1))).trial(
         [system.query("sum", np.arange(4))]
     )
-    assert trial.judge((8,), time.monotonic() - 1) == UNKNOWN
+    assert trial.judge((8,), Allowance(0)) == UNKNOWN
     assert trial.judge((8,), later()).safe
 
 

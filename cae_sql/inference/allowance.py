@@ -1,0 +1,71 @@
+"""What may still be spent on a question: steps of work, and, as a last resort, time.
+
+Promise: a decision hangs on `steps` alone, which the history and the question decide, so that its verdict is
+the same on any machine, however busy. The clock only ends what took many times longer than its steps should,
+and who asked is then told so (`late`).
+
+A step is some ten nanoseconds of one core. Only what may take long is counted, by size and not by the clock:
+so whether a kernel had to be compiled first makes no difference.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from math import inf
+
+clock = time.monotonic
+"""Read for the last resort; the only clock here."""
+
+DECISION, PER_RECORD = 10**9, 100_000
+"""Steps for one decision, and more for each record: about ten seconds for a small table and two minutes for a
+million records, which is what policies allowed as long as decisions were timed."""
+MOVE = 10
+"""Steps for a move that is tried on a walk."""
+ENTRIES = 8
+"""Entries of sums over parts that are looked at in one step: kernels take many at once."""
+REPORT = 2 * 10**8
+"""For a figure that decides nothing: about two seconds."""
+
+
+@dataclass(eq=False)
+class Allowance:
+    """Passed on to whoever may spend it. In other threads only `late` is read."""
+
+    steps: float = inf
+    """Left to be spent."""
+    until: float = inf
+    """On `clock`: the last resort."""
+
+    def end_in(self, seconds: float) -> None:
+        """Let the last resort be so many seconds from now."""
+        self.until = clock() + seconds
+
+    def spend(self, steps: float) -> bool:
+        """Take steps; False where there were not so many, or it is late: then nothing more is begun."""
+        self.steps -= steps
+        return not self.over
+
+    @property
+    def late(self) -> bool:
+        """Whether the last resort ended it: what was not shown then says nothing."""
+        return clock() > self.until
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing further may be begun."""
+        return self.steps <= 0 or self.late
+
+    @property
+    def seconds(self) -> float:
+        """Left until the last resort."""
+        return max(self.until - clock(), 0.0)
+
+
+UNLIMITED = Allowance()
+"""What may be spent where nothing is held back; endless, so it may be shared."""
+
+
+def for_decision(records: int, factor: float = 1.0) -> float:
+    """Steps for a decision over so many records."""
+    return factor * (DECISION + PER_RECORD * records)
