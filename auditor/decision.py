@@ -24,3 +24,5 @@ class Decision:
     """Worst certified risk before the statement; for administrators."""
     risk_after: float | None = None
     """Worst certified risk with its answer released; for administrators."""
+    risk_at_least: bool = False
+    """Whether `risk_after` is what the answer would leave at least: bounds refused it. For administrators."""

@@ -350,7 +350,8 @@ class Gate:
     ) -> Decision:
         code = "answered" if outcome.verdict == "safe" else outcome.verdict
         after = person.risk_with(reads, outcome) if outcome.parts else None
-        return self._said(ask, code, reads, before, after)
+        certain = any(part.judgement is not None and part.judgement.certain for part in outcome.parts)
+        return replace(self._said(ask, code, reads, before, after), risk_at_least=certain)
 
     def _said(
         self,

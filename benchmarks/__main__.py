@@ -70,6 +70,7 @@ LISTED: tuple[Run, ...] = (
     Run("query-restriction-acs", "query_restriction", ("--sample", "20")),
     *_each("query-restriction", "query_restriction", "--sample", "20"),
     *_each("decision", "decision"),
+    Run("certain", "certain"),
     *_each("repeated", "repeated"),
     *_each("dashboards", "dashboards"),
     *_each("scale-100k", "scale", "--records", "100000", "--answers", "100"),
