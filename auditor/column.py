@@ -20,6 +20,7 @@ from auditor.remembering import Figures
 from cae_sql.inference.allowance import REPORT, Allowance
 from cae_sql.inference.answers import Query
 from cae_sql.inference.judging import Judgement
+from cae_sql.inference.repeated import repeated
 from cae_sql.inference.runs import Effort, Runs
 from cae_sql.inference.search import search
 from cae_sql.inference.system import SMALL
@@ -88,6 +89,8 @@ class ColumnKnowledge:
         if any(value is None for value in known):
             if not self.system.answers:
                 return None
+            known = repeated(self.system.answers, queries, self.system.size)
+        if any(value is None for value in known):
             known = self.system.trial(queries).settled
         found = tuple(value for value in known if value is not None)
         if len(found) < len(queries):

@@ -15,11 +15,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from types import TracebackType
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import duckdb
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
@@ -40,6 +39,9 @@ from auditor.sql.relations import (
 from auditor.sql.running import LargeResult, Limits, fetch, watched
 from auditor.sql.schema import View, folded, quoted
 from auditor.sql.shape import DATA
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Asked", "Database", "Limits", "StatementFailed", "TooMuch", "TooSlow", "UnevenWeights"]
 
@@ -171,7 +173,9 @@ class Database:
             raise DatabaseError(f"table {table.name} has no public column {unknown[0]}")
         chosen = list(spelled.values()) if columns == "all" else [spelled[folded(name)] for name in columns]
         if not chosen:
-            return np.zeros(self.vaults[protected].size, dtype=np.int64), pd.DataFrame(index=range(1))
+            from pandas import DataFrame
+
+            return np.zeros(self.vaults[protected].size, dtype=np.int64), DataFrame(index=range(1))
         names = ", ".join(quoted(name) for name in chosen)
         number = quoted(record.column)
         source = f"{DATA}.{quoted(table.name)} WHERE {number} IS NOT NULL"

@@ -7,11 +7,15 @@ the missing one that it causes.
 
 from __future__ import annotations
 
+import ast
 import difflib
+import inspect
 import json
+import textwrap
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel
@@ -136,9 +140,28 @@ def _field(path: Sequence[str], model: type[BaseModel]) -> tuple[str, list[str]]
         fields = {(f.alias or n): f for n, f in current.model_fields.items()} if current else {}
         if part not in fields:
             break
-        wanted, seen = fields[part].description or "", [*seen, part]
+        wanted, seen = _docstring(current, part), [*seen, part]
         current = _section([part], current) if current else None
     return wanted, seen
+
+
+def _docstring(model: type[BaseModel] | None, key: str) -> str:
+    """What stands under a key in its section's source: read for a message, not at each start."""
+    if model is None:
+        return ""
+    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(model))).body
+    assert isinstance(tree, ast.ClassDef)
+    names = {(field.alias or name): name for name, field in model.model_fields.items()}
+    for place, text in pairwise(tree.body):
+        if (
+            isinstance(place, ast.AnnAssign)
+            and isinstance(place.target, ast.Name)
+            and place.target.id == names[key]
+            and isinstance(text, ast.Expr)
+            and isinstance(text.value, ast.Constant)
+        ):
+            return inspect.cleandoc(str(text.value.value))
+    return ""
 
 
 def _shown(value: object) -> str:

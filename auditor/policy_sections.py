@@ -57,7 +57,7 @@ Columns = Literal["all"] | tuple[Name, ...]
 class Section(BaseModel):
     """What all sections share: frozen, and no key but those named."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Limits(Section):

@@ -1,11 +1,14 @@
 """Kernels compiled at first use, cached where a cache folder can be written.
 
-Promise: numba takes its settings from the environment, never from a file in the working directory, which
-could name a cache of somebody else's code. So numba is imported here alone.
+Promise: a module with kernels can be imported without numba, which is woken by the first call. What was
+compiled once is taken from the cache by every later process. numba takes its settings from the environment,
+never from a file in the working directory, which could name a cache of somebody else's code; so numba is
+imported here alone.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import warnings
@@ -16,12 +19,52 @@ from typing import Any, TypeVar, cast
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
+class Compiled:
+    """A function that numba compiles when it is first called, here or by another kernel."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        """Not compiled yet.
+
+        Args:
+            function: What is compiled.
+            options: Further options of numba's `njit`.
+        """
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        """The function as written."""
+        self._options = options
+        self._made: Any = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run it."""
+        return (self._made or self.dispatcher)(*arguments)
+
+    @property
+    def dispatcher(self) -> Any:
+        """What numba makes of it: one compiled function for each combination of types."""
+        if self._made is None:
+            numba = numba_without_file()
+            options = {"nogil": True, **self._options}
+            try:
+                self._made = numba.njit(cache=True, **options)(self.py_func)
+            except RuntimeError:
+                self._made = numba.njit(**options)(self.py_func)
+        return self._made
+
+    @property
+    def _numba_type_(self) -> Any:
+        """How numba types this where another kernel calls it: numba's own protocol."""
+        from numba.core.types import Dispatcher
+
+        return Dispatcher(self.dispatcher)
+
+
 def compiled(**options: Any) -> Callable[[Kernel], Kernel]:
     """Compile a function with numba: no Python objects inside, and the interpreter's lock released.
 
-    numba raises at decoration when no cache folder can be written (a read-only installation); the kernel
-    then compiles anew in each process. `parallel=True` is never used: its work queue aborts the process
-    when two threads call it, and its OpenMP layer kills forked children.
+    numba raises when no cache folder can be written (neither beside the source nor in the user's cache
+    folder); the kernel then compiles anew in each process. `parallel=True` is never used: its work queue
+    aborts the process when two threads call it, and its OpenMP layer kills forked children.
 
     A cached kernel is compiled anew when its own file changes; after a change to one that it calls in another
     file, delete `__pycache__`.
@@ -29,13 +72,9 @@ def compiled(**options: Any) -> Callable[[Kernel], Kernel]:
     Args:
         options: Further options of numba's `njit`.
     """
-    numba = numba_without_file()
 
     def decorate(function: Kernel) -> Kernel:
-        try:
-            return cast(Kernel, numba.njit(cache=True, nogil=True, **options)(function))
-        except RuntimeError:
-            return cast(Kernel, numba.njit(nogil=True, **options)(function))
+        return cast(Kernel, Compiled(function, options))
 
     return decorate
 

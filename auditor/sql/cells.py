@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from auditor.sql.arrow import numbers_of
 from auditor.sql.schema import Column, Schema, Table, folded, quoted
 from auditor.sql.shape import DATA
 
@@ -221,8 +222,8 @@ def _cells_of(
 
 
 def _read(records: pa.ChunkedArray, cells: pa.ChunkedArray, count: int) -> Cells:
-    numbers = records.drop_null().to_numpy()
+    numbers = numbers_of(records.drop_null())
     of_record = np.empty(len(numbers), np.int32)
-    of_record[numbers] = cells.drop_null().to_numpy()
+    of_record[numbers] = numbers_of(cells.drop_null())
     of_record.flags.writeable = False
     return Cells(of_record, count)

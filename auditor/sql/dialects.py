@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from auditor.sql.postgres import translate as translate_postgres
 from auditor.sql.schema import Schema
 from auditor.sql.understood import NotUnderstood
 
@@ -29,6 +28,8 @@ def translate(text: str, dialect: Dialect, schema: Schema) -> str:
     """
     if dialect == "duckdb":
         return text
+    from auditor.sql.postgres import translate as translate_postgres
+
     try:
         return translate_postgres(text, schema)
     except RecursionError:

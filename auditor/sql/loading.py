@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from auditor.errors import DatabaseError
-from auditor.sql import vault
+from auditor.sql import arrow, vault
 from auditor.sql.cells import Celled, group
 from auditor.sql.names import nearest
 from auditor.sql.ordering import finer
@@ -376,6 +376,7 @@ def _texts(
     connection: duckdb.DuckDBPyConnection, schema: Schema, keys: Sequence[pa.ChunkedArray]
 ) -> Iterable[bytes | memoryview]:
     """Every public cell and key as text, by column, with lengths so that no two contents look alike."""
+    empty = arrow.texts([""])[0]
     columns = []
     for table in schema.tables:
         for column in table.columns:
@@ -385,11 +386,12 @@ def _texts(
             columns.append(relation.to_arrow_table().column("c"))
     for named in keys:
         texts = [None if key is None else str(key) for key in named.to_pylist()]
-        columns.append(pa.chunked_array([pa.array(texts, pa.string())]))
+        columns.append(pa.chunked_array([arrow.texts(texts)]))
     for texts in columns:
-        lengths = pc.fill_null(pc.binary_length(texts), -1)
-        yield lengths.to_numpy().astype("<i8").tobytes()
-        whole = pc.fill_null(texts, "").cast(pa.large_binary())
+        lengths = pc.binary_length(texts)
+        lengths = pc.fill_null(lengths, arrow.whole([-1]).cast(lengths.type)[0])
+        yield arrow.numbers_of(lengths).astype("<i8").tobytes()
+        whole = pc.fill_null(texts, empty).cast(pa.large_binary())
         for chunk in whole.chunks:
             _, offsets, content = chunk.buffers()
             ends = np.frombuffer(offsets, dtype="<i8")[chunk.offset : chunk.offset + len(chunk) + 1]

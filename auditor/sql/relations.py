@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from auditor.sql.arrow import numbers_of, texts, whole
 from auditor.sql.cells import Cells
 from auditor.sql.schema import quoted
 from auditor.sql.statement import Aggregate, Block, Leaf, aggregate_name
@@ -122,8 +123,7 @@ def listed_rows(block: Block, result: pa.Table, cells: Sequence[Cells | None]) -
             if leaf.coefficient and number not in seen:
                 seen.add(number)
                 total += sum(
-                    int(sizes[chunk.values.to_numpy(zero_copy_only=False)].sum())
-                    for chunk in result.column(number).chunks
+                    int(sizes[numbers_of(chunk.values)].sum()) for chunk in result.column(number).chunks
                 )
     return total
 
@@ -168,8 +168,8 @@ class _Listing:
         cells = None if self._cells is None else _cells_of(self._cells, aggregate)
         lists: list[_Members] = []
         for chunk in column.chunks:
-            offsets = chunk.offsets.to_numpy()
-            values = chunk.values.to_numpy(zero_copy_only=False)
+            offsets = numbers_of(chunk.offsets)
+            values = numbers_of(chunk.values)
             # A NULL list has equal offsets, so it reads as the empty query set that it is.
             for a, b in pairwise(offsets.tolist()):
                 if cells is None:
@@ -301,16 +301,16 @@ def relation(block: Block, groups: Groups, values: Sequence[Fraction | None]) ->
     arrays = list(groups.table.columns)
     names = [name for name, _ in block.public_columns]
     for number, aggregate in enumerate(block.aggregates):
-        texts = []
+        written: list[str | None] = []
         for row in groups.entries:
             entry = row[number]
             value = values[entry] if isinstance(entry, int) else entry
-            texts.append(None if value is None else text_of(value, aggregate.type))
-        arrays.append(pa.array(texts, pa.string()))
+            written.append(None if value is None else text_of(value, aggregate.type))
+        arrays.append(texts(written))
         names.append(aggregate_name(number))
     if not arrays:
-        arrays, names = [pa.array([0] * len(groups.entries))], ["_rows"]
-    return pa.table(arrays, names=names)
+        arrays, names = [whole([0] * len(groups.entries))], ["_rows"]
+    return pa.Table.from_arrays(arrays, names=names)
 
 
 def typed(block: Block, source: str) -> str:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from auditor.errors import DatabaseError
+from auditor.sql.arrow import numbers_of
 
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER",
              "UBIGINT", "UHUGEINT")  # fmt: skip
@@ -37,12 +38,12 @@ def exact(values: pa.ChunkedArray, type_: str, column: str) -> tuple[NDArray[np.
         DatabaseError: for NaN, infinities and values of more digits than 64 bits hold.
     """
     if type_ == "BOOLEAN":
-        return values.cast(pa.int8()).to_numpy().astype(np.int64), Fraction(1)
+        return numbers_of(values.cast(pa.int8())).astype(np.int64), Fraction(1)
     if type_ in ("DOUBLE", "FLOAT"):
-        return _floats(values.to_numpy(), column)
+        return _floats(numbers_of(values), column)
     if pa.types.is_decimal(values.type):
         return _decimals(values, column), Fraction(1, 10**values.type.scale)
-    numbers = values.to_numpy()
+    numbers = numbers_of(values)
     if numbers.dtype == np.uint64 and len(numbers) and int(numbers.max()) > _LARGEST:
         raise _too_long(column)
     return numbers.astype(np.int64), Fraction(1)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.knowledge import Knowledge
@@ -22,7 +22,7 @@ def is_world(knowledge: Knowledge, totals: Ints, sums: Ints) -> bool:
 
 def constraints(
     knowledge: Knowledge, atoms: Ints, sums: Ints
-) -> tuple[sparse.csr_matrix, Floats, Floats, Floats, Floats]:
+) -> tuple[scipy.sparse.csr_matrix, Floats, Floats, Floats, Floats]:
     """Rows and boxes over the totals of some atoms and, behind them, one 0/1 column per possible attainer.
 
     An atom that attains its top has s − (u − l) x >= m l; one that attains its bottom s + (u − l) x <= m u;
@@ -63,7 +63,7 @@ def constraints(
         row_low.append(np.array([1.0]))
         row_high.append(np.array([np.inf]))
         count += 1
-    matrix = sparse.csr_matrix(
+    matrix = scipy.sparse.csr_matrix(
         (
             np.concatenate([b[2] for b in blocks]),
             (np.concatenate([b[0] for b in blocks]), np.concatenate([b[1] for b in blocks])),

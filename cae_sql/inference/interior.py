@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import linalg, sparse
 
 from cae_sql.compiled import compiled
 from cae_sql.errors import InconsistentAnswers
@@ -50,10 +50,12 @@ class Bounds:
     """(n,) greatest values."""
 
 
-def sparse_columns(matrix: ArrayLike | sparse.spmatrix | sparse.sparray) -> sparse.csc_array:
+def sparse_columns(
+    matrix: ArrayLike | scipy.sparse.spmatrix | scipy.sparse.sparray,
+) -> scipy.sparse.csc_array:
     """A matrix of any type as sparse floats by columns."""
-    if sparse.issparse(matrix):
-        return sparse.csc_array(matrix, dtype=np.float64)
+    if scipy.sparse.issparse(matrix):
+        return scipy.sparse.csc_array(matrix, dtype=np.float64)
     dense = np.asarray(matrix)
     if dense.dtype.kind not in "biuf":
         dense = dense.astype(np.float64)
@@ -63,7 +65,7 @@ def sparse_columns(matrix: ArrayLike | sparse.spmatrix | sparse.sparray) -> spar
     rows, entries = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1])
     in_two(lambda first, last: list_entries(dense, first, last, starts, rows, entries), *dense.shape[::-1])
     kind = np.int32 if starts[-1] < 2**31 else np.int64
-    return sparse.csc_array((entries, rows, starts.astype(kind)), shape=dense.shape)
+    return scipy.sparse.csc_array((entries, rows, starts.astype(kind)), shape=dense.shape)
 
 
 @compiled()
@@ -93,7 +95,7 @@ def list_entries(
 class Interior:
     """A point that agrees with the sums, strictly inside the boxes of all columns but the fixed ones."""
 
-    matrix: sparse.csc_array
+    matrix: scipy.sparse.csc_array
     """(k, p) coefficient of each record of a column."""
     sizes: Floats
     """(p,) records of each column."""
@@ -151,7 +153,7 @@ class Interior:
 
 
 def inner(
-    matrix: ArrayLike | sparse.spmatrix | sparse.sparray,
+    matrix: ArrayLike | scipy.sparse.spmatrix | scipy.sparse.sparray,
     sums: ArrayLike,
     low: ArrayLike,
     high: ArrayLike,
@@ -186,7 +188,7 @@ def inner(
 
 
 def analytic_center(
-    matrix: sparse.csc_array, sums: Floats, low: Floats, high: Floats, sizes: Floats
+    matrix: scipy.sparse.csc_array, sums: Floats, low: Floats, high: Floats, sizes: Floats
 ) -> Interior | None:
     """The point that maximises Σ m (log(y − l) + log(u − y)) among those that agree with the sums.
 
@@ -233,7 +235,9 @@ def analytic_center(
 class _Search:
     """Newton's method on the dual: k variables λ, each column at the y with 1/(y − l) − 1/(u − y) = aᵀλ."""
 
-    def __init__(self, matrix: sparse.csc_array, sums: Floats, low: Floats, high: Floats, sizes: Floats):
+    def __init__(
+        self, matrix: scipy.sparse.csc_array, sums: Floats, low: Floats, high: Floats, sizes: Floats
+    ):
         self.matrix, self.sums, self.sizes = matrix, sums, sizes
         self.middle, self.half = (low + high) / 2, (high - low) / 2
         self.multipliers = np.zeros(matrix.shape[0])
@@ -291,7 +295,7 @@ class _Search:
         return found
 
 
-def gram(matrix: sparse.csc_array, weights: Floats) -> Floats:
+def gram(matrix: scipy.sparse.csc_array, weights: Floats) -> Floats:
     """(k, k) A diag(weights) Aᵀ, dense.
 
     Not by the linear algebra library: its threads wait for each other when the machine has other work.
@@ -371,7 +375,7 @@ def inverse_root(matrix: Floats) -> Floats:
     # ‖M‖ <= k and ‖M⁻¹‖ <= ‖R‖², so this bounds the condition number
     if invert_factor(scaled.copy(), root) and len(root) * float((root * root).sum()) < WELL_CONDITIONED:
         return root * scale
-    values, vectors = linalg.eigh(scaled)
+    values, vectors = scipy.linalg.eigh(scaled)
     rounding = 1e-15 * len(matrix)
     spectrum = np.maximum(values - rounding, rounding)
     return np.asarray((vectors / np.sqrt(spectrum)).T * scale, np.float64)

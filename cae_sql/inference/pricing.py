@@ -10,7 +10,7 @@ Source: `mathematics.md`, 2 (intervals: a subset of columns with pricing of the 
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.solver import Floats, Outcome, Program
@@ -34,7 +34,7 @@ class Priced:
     it in leaves the simplex's basis feasible.
     """
 
-    def __init__(self, matrix: sparse.csc_array, inside: Floats, lower: Floats, upper: Floats) -> None:
+    def __init__(self, matrix: scipy.sparse.csc_array, inside: Floats, lower: Floats, upper: Floats) -> None:
         """State the program.
 
         Args:
@@ -59,7 +59,7 @@ class Priced:
     def _restart(self) -> None:
         none = np.zeros(0)
         zero = np.zeros(self.matrix.shape[0])
-        self.program = Program(sparse.csc_array((len(zero), 0)), zero, zero, none, none)
+        self.program = Program(scipy.sparse.csc_array((len(zero), 0)), zero, zero, none, none)
         self.columns = np.zeros(0, dtype=np.int64)
         self.place = np.full(len(self.inside), -1, dtype=np.int64)
         self._admit(self.start)
@@ -69,7 +69,7 @@ class Priced:
         self.place[columns] = np.arange(len(self.columns), len(self.columns) + len(columns))
         self.columns = np.concatenate([self.columns, columns])
         part = self.matrix[:, columns]
-        both = sparse.csc_array(sparse.hstack([part, -part]))
+        both = scipy.sparse.csc_array(scipy.sparse.hstack([part, -part]))
         order = np.arange(2 * len(columns)).reshape(2, -1).T.ravel()
         ends = np.concatenate([self.up[columns], self.down[columns]])[order] / self.unit
         self.program.append(both[:, order], np.zeros(len(order)), ends)

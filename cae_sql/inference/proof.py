@@ -8,8 +8,8 @@ from functools import cached_property
 from math import lcm
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.linalg import qr
 
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.knowledge import Knowledge
@@ -84,7 +84,7 @@ class Proof:
         tight = np.flatnonzero(np.abs(costs - duals[used] @ lines) < NEAR_WHOLE)
         if len(tight) < len(used):
             return {}
-        _, order = qr(lines[:, tight].astype(np.float64), mode="r", pivoting=True)
+        _, order = scipy.linalg.qr(lines[:, tight].astype(np.float64), mode="r", pivoting=True)
         basic = tight[order[: len(used)]]
         found = solved_exactly(lines[:, basic].T.tolist(), costs[basic].tolist())
         return {int(row): weight for row, weight in zip(rows, found, strict=False) if weight}

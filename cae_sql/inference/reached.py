@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from cae_sql.inference.answers import Ints
 from cae_sql.inference.interior import Interior, analytic_center
@@ -102,7 +102,7 @@ class Footing:
 
 
 def footings(
-    known: Knowledge, atoms: Ints, matrix: sparse.csc_array, sums: Floats, records: Records
+    known: Knowledge, atoms: Ints, matrix: scipy.sparse.csc_array, sums: Floats, records: Records
 ) -> Iterator[Footing]:
     """Points inside for a component; none where none is found.
 

@@ -8,7 +8,7 @@ boxes. Nothing is taken for granted: totals are added up again in whole numbers.
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from cae_sql.compiled import compiled
 from cae_sql.inference.answers import Ints
@@ -25,7 +25,7 @@ ROUNDS = 12
 class Sharing:
     """Shares out among p atoms what k sums lack."""
 
-    def __init__(self, center: Center, weights: Floats, matrix: sparse.csc_array | None = None) -> None:
+    def __init__(self, center: Center, weights: Floats, matrix: scipy.sparse.csc_array | None = None) -> None:
         """Factorise.
 
         Args:

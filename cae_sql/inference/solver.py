@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import highspy
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from cae_sql.inference.allowance import UNLIMITED, Allowance
 
@@ -46,7 +45,7 @@ class Program:
 
     def __init__(
         self,
-        matrix: sparse.csr_matrix | NDArray[np.int64],
+        matrix: scipy.sparse.csr_matrix | NDArray[np.int64],
         row_lower: Floats,
         row_upper: Floats,
         lower: Floats,
@@ -65,7 +64,9 @@ class Program:
             integer: (columns,) which columns are whole numbers; None for a linear program.
             most_nodes: Search nodes after which an integer program is given up.
         """
-        columns = sparse.csc_matrix(matrix)
+        import highspy  # here: whoever asks for what is known needs no solver
+
+        columns = scipy.sparse.csc_matrix(matrix)
         model = highspy.HighsLp()
         model.num_col_, model.num_row_ = columns.shape[1], columns.shape[0]
         model.col_cost_ = np.zeros(columns.shape[1])
@@ -99,7 +100,7 @@ class Program:
         """Change a column's box."""
         self._highs.changeColBounds(column, float(lower), float(upper))
 
-    def append(self, columns: sparse.csc_array, lower: Floats, upper: Floats) -> None:
+    def append(self, columns: scipy.sparse.csc_array, lower: Floats, upper: Floats) -> None:
         """Add columns (rows, added), each at its least value until a solve moves it: the basis is kept.
 
         Args:
@@ -151,6 +152,8 @@ class Program:
         return self._outcome()
 
     def _outcome(self) -> Outcome:
+        import highspy
+
         none = np.zeros(0)
         status = self._highs.getModelStatus()
         if status in (highspy.HighsModelStatus.kInfeasible, highspy.HighsModelStatus.kUnboundedOrInfeasible):

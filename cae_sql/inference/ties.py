@@ -11,8 +11,8 @@ from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.answers import Ints
@@ -58,8 +58,8 @@ def _overlapping(sets: list[Ints]) -> list[list[Ints]]:
         return []
     atoms = np.unique(np.concatenate(different))
     member = np.array([np.isin(atoms, s) for s in different])
-    shared = sparse.csr_matrix(member.astype(np.int64) @ member.T.astype(np.int64))
-    labels = sparse.csgraph.connected_components(shared, directed=False)[1]
+    shared = scipy.sparse.csr_matrix(member.astype(np.int64) @ member.T.astype(np.int64))
+    labels = scipy.sparse.csgraph.connected_components(shared, directed=False)[1]
     groups = [[different[i] for i in np.flatnonzero(labels == k)] for k in range(labels.max() + 1)]
     return [group for group in groups if len(group) > 1]
 

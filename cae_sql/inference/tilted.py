@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from cae_sql.compiled import compiled
 from cae_sql.inference.answers import Ints
@@ -46,7 +46,7 @@ class Tilted:
     """(p,) of one record, in units."""
 
     @classmethod
-    def to(cls, boxes: Knowledge, matrix: sparse.csc_array, sums: Ints, odds: Floats) -> Tilted:
+    def to(cls, boxes: Knowledge, matrix: scipy.sparse.csc_array, sums: Ints, odds: Floats) -> Tilted:
         """As near to given expected sums as Newton's method gets.
 
         Args:

@@ -13,8 +13,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import UNLIMITED, Allowance
@@ -163,7 +163,7 @@ def _one_sum(
 def _several(
     part: Reduced, values: list[Weighted], sizes: Ints, allowance: Allowance
 ) -> tuple[float, list[Floats]]:
-    matrix = sparse.csr_array(part.entries.astype(np.float64))
+    matrix = scipy.sparse.csr_array(part.entries.astype(np.float64))
     tilted, shift = reweighted(values, matrix, sizes, part.sums)
     sums = []
     for each, size in zip(tilted, sizes.tolist(), strict=True):

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import fft, optimize, special
+import scipy
 
 from cae_sql.models.weights import Floats, Ints
 
@@ -92,7 +92,7 @@ def length(groups: Sequence[Group], tilted: Sequence[Floats]) -> int:
         variance += group.count * float(p @ (x - p @ x) ** 2)
     third = NEGLIGIBLE * widest / 3
     reach = math.ceil(third + math.sqrt(third**2 + 2 * NEGLIGIBLE * variance))
-    return int(fft.next_fast_len(min(whole, 2 * widest + 2 * reach + 2), real=True))
+    return int(scipy.fft.next_fast_len(min(whole, 2 * widest + 2 * reach + 2), real=True))
 
 
 def _at_the_end(groups: Sequence[Group], end: int) -> GivenSum:
@@ -116,8 +116,10 @@ def _tilt(groups: Sequence[Group], total: int) -> tuple[float, float]:
     reach = 1.0 / width
     while off(-reach) > 0 or off(reach) < 0:
         reach *= 2
-    theta = float(optimize.brentq(off, -reach, reach, xtol=1e-300, rtol=1e-13))
-    logs = (group.count * float(special.logsumexp(group.logs + theta * group.positions)) for group in groups)
+    theta = float(scipy.optimize.brentq(off, -reach, reach, xtol=1e-300, rtol=1e-13))
+    logs = (
+        group.count * float(scipy.special.logsumexp(group.logs + theta * group.positions)) for group in groups
+    )
     return theta, math.fsum(logs)
 
 
@@ -137,7 +139,7 @@ def _by_transform(
     for group, p, start in zip(groups, tilted, starts, strict=True):
         dense = np.zeros(size)
         dense[group.positions - start] = p
-        factors.append(fft.rfft(dense))
+        factors.append(scipy.fft.rfft(dense))
     records = sum(group.count for group in groups)
     found, error, chance = [], 0.0, 0.0
     for place, (group, p, start) in enumerate(zip(groups, tilted, starts, strict=True)):
@@ -146,7 +148,7 @@ def _by_transform(
         for other, factor in enumerate(factors):
             if other != place:
                 rest = rest * factor ** groups[other].count
-        sums = fft.irfft(rest, size)
+        sums = scipy.fft.irfft(rest, size)
         noise = 4 * _EPSILON * (records + math.log2(size)) * float(np.abs(rest).mean())
         ways = sums[(total - least - (group.positions - start)) % size]
         ways = p * np.where(ways > noise, ways, 0.0)

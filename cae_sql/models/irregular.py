@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from scipy import special
+import scipy
 
 from cae_sql.models.weights import MOST_PAIRS, Floats, Ints, Weighted
 
@@ -47,7 +47,7 @@ def by_counts(positions: Ints, weights: Floats, size: int, total: int) -> Floats
         greater, left_over = divmod(total, second)
         return None if left_over or not 0 <= greater <= size else np.array([size - greater, greater]) / size
     logs = np.log(weights)
-    factorials = special.gammaln(np.arange(size + 1) + 1.0)
+    factorials = scipy.special.gammaln(np.arange(size + 1) + 1.0)
     top, expected = -math.inf, np.zeros(len(positions))
     for fixed, free in _all_but_two(len(rest), size):
         left = total - sum(c * int(x) for c, x in zip(fixed, rest, strict=False)) - free * int(rest[-1])

@@ -24,8 +24,8 @@ from hashlib import blake2b
 from typing import Literal
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput, OutOfTime
@@ -123,7 +123,7 @@ def marginals(
 
 def _tilted(known: Knowledge, sums: Ints, tilt: Tilt) -> Floats:
     point, _ = tilt.multipliers(known, sums)
-    return tilt.rows(known.low, known.high, sparse.csr_array(known.matrix).astype(np.float64).T @ point)
+    return tilt.rows(known.low, known.high, scipy.sparse.csr_array(known.matrix).astype(np.float64).T @ point)
 
 
 def counted_exactly(

@@ -16,8 +16,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg, sparse
-from scipy.sparse.linalg import spsolve
+import scipy
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import UNLIMITED, Allowance
@@ -118,7 +117,7 @@ def of_windows(low: Ints, high: Ints, logs: Floats) -> Callable[[Floats], Moment
 
 
 def multipliers(
-    matrix: sparse.csr_array,
+    matrix: scipy.sparse.csr_array,
     sizes: Ints,
     sums: Ints,
     moments: Callable[[Floats], Moments],
@@ -142,7 +141,7 @@ def multipliers(
 
 
 def fitted(
-    matrix: sparse.csr_array,
+    matrix: scipy.sparse.csr_array,
     sizes: Ints,
     sums: Ints,
     moments: Callable[[Floats], Moments],
@@ -178,7 +177,9 @@ def fitted(
     return point, math.sqrt(max(decrement, 0.0)) if np.isfinite(decrement) else math.inf
 
 
-def _step(matrix: sparse.csr_array, by_atom: sparse.csc_array, weights: Floats, off: Floats) -> Floats:
+def _step(
+    matrix: scipy.sparse.csr_array, by_atom: scipy.sparse.csc_array, weights: Floats, off: Floats
+) -> Floats:
     """Solve A diag(weights) Aᵀ x = off, where it is singular nearly.
 
     Rows are scaled to a diagonal of 1: sums that boxes have all but settled must not be damped because others
@@ -195,16 +196,17 @@ def _step(matrix: sparse.csr_array, by_atom: sparse.csc_array, weights: Floats, 
     if len(off) <= SMALL:
         scaled = hessian * np.outer(scale, scale)
         scaled[np.diag_indices_from(scaled)] += RIDGE
-        found = linalg.solve(scaled, right, assume_a="sym", check_finite=False)
+        found = scipy.linalg.solve(scaled, right, assume_a="sym", check_finite=False)
     else:
-        turned = sparse.diags_array(scale)
-        found = spsolve((turned @ hessian @ turned + RIDGE * sparse.eye_array(len(off))).tocsc(), right)
+        turned = scipy.sparse.diags_array(scale)
+        ridge = RIDGE * scipy.sparse.eye_array(len(off))
+        found = scipy.sparse.linalg.spsolve((turned @ hessian @ turned + ridge).tocsc(), right)
     step: Floats = scale * found
     return step
 
 
 def reweighted(
-    values: list[Weighted], matrix: sparse.csr_array, sizes: Ints, sums: Ints
+    values: list[Weighted], matrix: scipy.sparse.csr_array, sizes: Ints, sums: Ints
 ) -> tuple[list[Weighted], float]:
     """The same sets with weights times exp(θ u), θ a combination of the sums' rows.
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from cae_sql.domain import Domain, exact, grid_values
 from cae_sql.errors import InvalidInput
@@ -129,7 +129,7 @@ class Tilt:
             rows = independent_sums(matrix, rest, room) if len(free) else rows[:0]
             matrix, rest = matrix[rows], rest[rows]
         moments = self._moments(known.low[free], known.high[free])
-        sparse_one, sizes = sparse.csr_array(matrix).astype(np.float64), known.sizes[free]
+        sparse_one, sizes = scipy.sparse.csr_array(matrix).astype(np.float64), known.sizes[free]
         begin = None if start is None else start[rows]
         found, off = fitted(sparse_one, sizes, rest, moments, begin, allowance)
         if begin is not None and off > FITTED:

@@ -1,0 +1,44 @@
+"""Arrow arrays to numbers and from texts, without pandas.
+
+pyarrow imports pandas, a third of a second, wherever it turns an array into NumPy's or a list into an array.
+Buffers and DLPack hand over the same without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+
+def numbers_of(array: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
+    """An array of numbers as it is; not to be written to.
+
+    Args:
+        array: Whole numbers or floats. NULLs become what pyarrow makes of them.
+    """
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    if array.null_count or not len(array):
+        found: NDArray[Any] = array.to_numpy(zero_copy_only=False)
+        return found
+    return np.from_dlpack(array)
+
+
+def texts(values: Sequence[str | None]) -> pa.Array:
+    """An array of texts."""
+    written = [b"" if value is None else value.encode() for value in values]
+    ends = np.cumsum([0, *map(len, written)], dtype=np.int64).astype(np.int32)
+    there = np.packbits([value is not None for value in values], bitorder="little")
+    return pa.StringArray.from_buffers(
+        len(values), pa.py_buffer(ends), pa.py_buffer(b"".join(written)), pa.py_buffer(there)
+    )
+
+
+def whole(values: Sequence[int]) -> pa.Array:
+    """An array of whole numbers of 64 bits."""
+    buffer = pa.py_buffer(np.array(values, dtype=np.int64))
+    return pa.Array.from_buffers(pa.int64(), len(values), [None, buffer])
