@@ -68,7 +68,8 @@ class Tableau:
         free = np.ones(count, dtype=np.bool_)
         free[self.basic] = False
         free &= ~self.stuck.any(axis=0)
-        columns, rows = np.nonzero(np.where(free, self.entries, 0).T)
+        # strided views would have every kernel compiled a second time
+        columns, rows = map(np.ascontiguousarray, np.nonzero(np.where(free, self.entries, 0).T))
         starts = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=count))])
         return Directions(self.basic, free, starts, rows, self.entries[rows, columns])
 

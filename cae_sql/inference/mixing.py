@@ -86,7 +86,9 @@ def mix(
     np.random.seed(seed)
     count = len(free)
     picks = np.zeros(len(basic) + 1, np.int64)
-    missing = np.array([(attainers == 0).sum()], np.int64)  # kept up to date: a minimum costs all of them
+    missing = np.zeros(1, np.int64)  # kept up to date: a minimum costs all of them
+    for extreme in range(len(attainers)):
+        missing[0] += attainers[extreme] == 0
     for _ in range(sweeps):
         for j in np.random.permutation(count):
             if not free[j]:

@@ -110,8 +110,8 @@ def wander(
         for j in np.random.permutation(len(free)):
             if not free[j]:
                 continue
-            high = reach(j, 1, basic, starts, rows, entries, up, down)
-            low = reach(j, -1, basic, starts, rows, entries, up, down)
+            high = reach(j, np.int64(1), basic, starts, rows, entries, up, down)
+            low = reach(j, np.int64(-1), basic, starts, rows, entries, up, down)
             if high + low > 0:
                 by = np.random.randint(-low, high + 1)
                 if by != 0:
@@ -148,8 +148,8 @@ def steer(
             weight = gain[j]
             if weight == 0 or abs(weight) > abs(want):
                 if sweep > 1:
-                    high = reach(j, 1, basic, starts, rows, entries, up, down)
-                    low = reach(j, -1, basic, starts, rows, entries, up, down)
+                    high = reach(j, np.int64(1), basic, starts, rows, entries, up, down)
+                    low = reach(j, np.int64(-1), basic, starts, rows, entries, up, down)
                     if high + low > 0:
                         by = np.random.randint(-low, high + 1)
                         want -= weight * by

@@ -48,7 +48,8 @@ def note(
             seen[i, value, j, word] |= bit
         if example[j, mine] == 0 and example[-1, 0] < len(kept):
             number = example[-1, 0]
-            kept[number] = values
+            for k in range(len(values)):  # shorter to compile than an assignment of arrays
+                kept[number, k] = values[k]
             example[-1, 0] = number + 1
             for i in range(len(records)):
                 value = values[records[i]] - base
@@ -65,7 +66,8 @@ def note_all(
     values, bits = np.zeros(worlds.shape[1], np.int64), np.zeros((words, count), np.uint64)
     nobody, one = np.zeros(0, np.int64), np.zeros(1, np.int64)
     for world in range(len(worlds)):
-        values[:] = worlds[world]
+        for k in range(len(values)):
+            values[k] = worlds[world, k]
         bits[:] = 0
         for i in range(count):
             value = values[records[i]] - base
@@ -74,7 +76,8 @@ def note_all(
         for j in range(count):
             mine = values[records[j]] - base
             for word in range(words):
-                seen[j, mine, :, word] |= bits[word]
+                for i in range(count):
+                    seen[j, mine, i, word] |= bits[word, i]
             if example[j, mine] == 0:
                 one[0] = j
                 who = one
@@ -147,8 +150,12 @@ def walk(
     """
     np.random.seed(seed)
     count = len(starts) - 1
-    missing = np.array([(attainers == 0).sum()], np.int64)
-    note(values, records, np.arange(len(records)), base, seen, example, kept)
+    missing, everybody = np.zeros(1, np.int64), np.zeros(len(records), np.int64)
+    for extreme in range(len(attainers)):
+        missing[0] += attainers[extreme] == 0
+    for j in range(len(records)):
+        everybody[j] = j
+    note(values, records, everybody, base, seen, example, kept)
     homes, steps = np.zeros(len(low) + 2, np.int64), np.zeros(len(low) + 2, np.int64)
     picks, who = np.zeros(len(low) + 2, np.int64), np.zeros(len(low) + 2, np.int64)
     turn = np.random.randint(0, count + 1)

@@ -81,7 +81,8 @@ def find_moves(tableau: Tableau) -> Moves:
 
 
 def _sparse(vectors: NDArray[np.int64]) -> Moves:
-    rows, atoms = np.nonzero(vectors)
+    # strided views would have every kernel compiled a second time
+    rows, atoms = map(np.ascontiguousarray, np.nonzero(vectors))
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(vectors)))])
     return Moves(starts, atoms, vectors[rows, atoms])
 

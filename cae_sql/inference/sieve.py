@@ -81,7 +81,7 @@ def unpacked(masks: Masks) -> Moves:
     """As sparse vectors."""
     octets = masks.view(np.uint8).reshape(len(masks), 2, 2 * WORD // 8)
     bits = np.unpackbits(octets, axis=2, bitorder="little")
-    vectors, atoms = np.nonzero(bits.any(axis=1))
+    vectors, atoms = map(np.ascontiguousarray, np.nonzero(bits.any(axis=1)))
     starts = np.concatenate([[0], np.cumsum(np.bincount(vectors, minlength=len(masks)))])
     signs = np.where(bits[vectors, 0, atoms] > 0, 1, -1)
     return Moves(starts, atoms, signs)
