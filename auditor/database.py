@@ -100,6 +100,7 @@ class Database:
         self._loaded = loaded
         self._cursors: dict[duckdb.DuckDBPyConnection, int] = {}
         self._lock = threading.Lock()
+        self._closed = False
         self._groups: OrderedDict[Plan, tuple[list[Groups], list[Asked]]] = OrderedDict()
 
     @classmethod
@@ -243,8 +244,10 @@ class Database:
                     cursor.interrupt()
 
     def close(self) -> None:
-        """Release the instance and its memory."""
-        self._loaded.connection.close()
+        """Release the instance. What other threads run goes on to its end; nothing new begins."""
+        with self._lock:  # DuckDB refuses to close a connection that another thread is just using
+            self._closed = True
+            self._loaded.connection.close()
 
     def __enter__(self) -> Database:
         return self
@@ -312,8 +315,10 @@ class Database:
     @contextmanager
     def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
         # One cursor per run: what a run registers is seen by that run alone.
-        cursor = self._loaded.connection.cursor()
         with self._lock:
+            if self._closed:
+                raise StatementFailed
+            cursor = self._loaded.connection.cursor()
             self._cursors[cursor] = threading.get_ident()
         try:
             yield cursor
