@@ -1,6 +1,10 @@
-"""Runs the examples of README.md and docs/: Python with its output, policies, and command lines.
+"""How the tests are started, and the examples of README.md and docs/ among them.
 
-Each document runs from top to bottom in an empty folder. A ```toml fence with a [protect] section becomes
+Two workers share the tests, and the kernels are compiled before they begin. Who names a file or two gets no
+workers: what it prints, and a debugger, are then seen at once.
+
+Examples are Python with its output, policies, and command lines. Each
+document runs from top to bottom in an empty folder. A ```toml fence with a [protect] section becomes
 `policy.toml` there; in a ```console fence each `$ cae-sql` line is run, and the lines that follow it, if
 there are any, are what it must print.
 """
@@ -17,11 +21,68 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 
 # Two workers of tests, each with the threads of linear algebra, wait for each other most of the time.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+WORKERS = 2
+"""More would find no more files to share out that take long, and each of them loads everything anew."""
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Two workers, but none where every argument is one file."""
+    files = [Path(argument.partition("::")[0]) for argument in config.args]
+    return 0 if len(files) <= 2 and all(file.is_file() for file in files) else WORKERS
+
+
+@pytest.hookimpl(tryfirst=True)  # before the workers are started
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile the kernels once: two workers would compile the same at the same time."""
+    if session.config.option.tx and not session.config.option.collectonly:
+        compile_kernels()
+
+
+def compile_kernels() -> None:
+    """Whatever one small gate compiles is on disk afterwards; the little that is left, tests compile."""
+    import duckdb
+
+    from auditor import Gate, Policy, QueryRefused
+
+    policy = """
+        [protect]
+        table = "staff"
+        column = "salary"
+        minimum = 10
+        maximum = 250
+        step = 10
+        public = "all"
+        [limit]
+        risk = 0.5
+        [intruder]
+        insiders = {}
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        database = Path(folder) / "staff.duckdb"
+        with duckdb.connect(str(database)) as connection:
+            connection.execute(
+                "CREATE TABLE staff AS SELECT i AS id, 10 + i * 7 % 25 * 10 AS salary FROM range(60) t(i)"
+            )
+        for insiders in (0, 1):
+            ledger = Path(folder) / f"{insiders}.ledger"
+            with Gate.open(database, Policy.parse(policy.format(insiders)), ledger) as gate:
+                for asked in (
+                    "sum(salary)",
+                    "id % 4, sum(salary), max(salary)",
+                    "id // 10, avg(salary)",
+                    "id, min(salary)",
+                ):
+                    with contextlib.suppress(QueryRefused):
+                        gate.execute(f"SELECT {asked} FROM staff GROUP BY ALL")
+                gate.risk()
+
 
 FINE = {0, 3, 4}
 """Statuses that an example may show: answered, refused, unsupported."""

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
-import duckdb
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, sparse
@@ -21,8 +20,9 @@ from auditor import Decision, Gate, Policy, QueryRefused, QueryUnsupported
 from auditor.attacks import ATTACKS, Attack
 from auditor.attacks.runner import Report, run_attacks
 from auditor.ledger import Entry
+from tests.auditor.staff import COLUMNS
+from tests.auditor.staff import build as build
 
-COLUMNS = "id INTEGER, age INTEGER, sex VARCHAR, dept VARCHAR, salary INTEGER"
 LOW, HIGH, STEP = 10, 250, 10
 LEAST_RUN = 14
 """Neighbouring values of 25 that a risk of 0.5 needs; `test_the_arena.py` derives it."""
@@ -39,16 +39,6 @@ def people(count: int, seed: int = 0) -> list[Row]:
 def paid(rows: Sequence[Row], salaries: dict[int, int]) -> list[Row]:
     """The same persons, some of them paid otherwise."""
     return [(*row[:-1], salaries.get(int(str(row[0])), row[-1])) for row in rows]
-
-
-def build(path: Path, rows: Sequence[Row], columns: str = COLUMNS) -> Path:
-    """A DuckDB file with a table staff."""
-    with duckdb.connect(str(path)) as connection:
-        connection.execute(f"CREATE TABLE staff ({columns})")
-        connection.executemany(
-            f"INSERT INTO staff VALUES ({', '.join('?' * len(rows[0]))})", [list(row) for row in rows]
-        )
-    return path
 
 
 def policy(more: str = "", limit: str = "risk = 0.5", **protect: object) -> Policy:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import duckdb
 import numpy as np
@@ -39,14 +41,21 @@ def people(count: int, seed: int = 0) -> list[Person]:
 
 
 def build(path: Path, rows: Iterable[Person], columns: str = COLUMNS) -> Path:
-    """A DuckDB file with a table staff."""
-    with duckdb.connect(str(path)) as connection:
-        connection.execute(f"CREATE TABLE staff ({columns})")
-        rows = list(rows)
-        if rows:
-            marks = ", ".join("?" * len(rows[0]))
-            connection.executemany(f"INSERT INTO staff VALUES ({marks})", [list(row) for row in rows])
+    """A DuckDB file with a table staff. Hundreds of tests want the same few: made once and copied."""
+    path.write_bytes(_made(tuple(map(tuple, rows)), columns))
     return path
+
+
+@cache
+def _made(rows: tuple[Person, ...], columns: str) -> bytes:
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "staff.duckdb"
+        with duckdb.connect(str(file)) as connection:
+            connection.execute(f"CREATE TABLE staff ({columns})")
+            if rows:
+                marks = ", ".join("?" * len(rows[0]))
+                connection.executemany(f"INSERT INTO staff VALUES ({marks})", [list(row) for row in rows])
+        return file.read_bytes()
 
 
 def policy_text(more: str = "", limit: str = "risk = 0.5", **protect: object) -> str:

@@ -16,6 +16,7 @@ import pytest
 
 from auditor import Gate
 from cae_sql.measure import cae_area
+from tests.quick import some
 
 from .staff import (
     HIGH,
@@ -116,7 +117,7 @@ ATTACKS: dict[str, tuple[list[Person], list[Ask]]] = {
 }
 
 
-@pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.parametrize("name", some(ATTACKS, 4))
 def test_an_attack_that_needs_a_difference_locates_nobody(name: str, tmp_path: Path) -> None:
     persons, asks = ATTACKS[name]
     outcome = attempt(tmp_path, persons, asks)
@@ -174,6 +175,7 @@ def test_an_oracle_over_a_large_group_counts_as_the_whole_answer(tmp_path: Path)
         assert verdict(gate, "SELECT sum(salary) FROM staff WHERE id <> 17").code == "risk"
 
 
+@pytest.mark.slow
 def test_many_sums_do_not_tell_a_value_modulo_its_range(tmp_path: Path) -> None:
     """26 sums, each without one of 26 groups: 26 t + 25 · everything else, and t has 25 values."""
     persons = people(53, 5)
@@ -196,21 +198,24 @@ def test_many_sums_do_not_tell_a_value_modulo_its_range(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "argument",
-    [
-        "salary * CASE WHEN id = 17 THEN 1 ELSE 25 END",
-        "CASE WHEN id = 17 THEN salary ELSE 25 * salary END",
-        "CASE id WHEN 16 THEN 625 * salary WHEN 17 THEN 25 * salary ELSE salary END",
-        "salary * id",
-        "salary * power(25, id % 3)",
-        "CASE WHEN id = 17 THEN salary END + 25 * CASE WHEN id <> 17 THEN salary END",
-        "salary // CASE WHEN id = 17 THEN 1 ELSE 25 END",
-        "salary % CASE WHEN id = 17 THEN 251 ELSE 1 END",
-        "salary * salary",
-        "salary & 16",
-        "round(salary, -2)",
-        "greatest(salary, 100)",
-        "(salary > 100)::INTEGER",
-    ],
+    some(
+        [
+            "salary * CASE WHEN id = 17 THEN 1 ELSE 25 END",
+            "CASE WHEN id = 17 THEN salary ELSE 25 * salary END",
+            "CASE id WHEN 16 THEN 625 * salary WHEN 17 THEN 25 * salary ELSE salary END",
+            "salary * id",
+            "salary * power(25, id % 3)",
+            "CASE WHEN id = 17 THEN salary END + 25 * CASE WHEN id <> 17 THEN salary END",
+            "salary // CASE WHEN id = 17 THEN 1 ELSE 25 END",
+            "salary % CASE WHEN id = 17 THEN 251 ELSE 1 END",
+            "salary * salary",
+            "salary & 16",
+            "round(salary, -2)",
+            "greatest(salary, 100)",
+            "(salary > 100)::INTEGER",
+        ],
+        5,
+    ),
 )
 def test_weights_that_read_a_value_digit_by_digit_are_not_understood(argument: str, tmp_path: Path) -> None:
     database = build(tmp_path / "staff.duckdb", SOME)
@@ -219,7 +224,7 @@ def test_weights_that_read_a_value_digit_by_digit_are_not_understood(argument: s
         assert [answer for entry in entries(gate) for answer in entry.answers] == []
 
 
-@pytest.mark.parametrize("factor", ["2147483647", "-1", "0.1", "1e-9", "1e15", "25", "-3 * 2"])
+@pytest.mark.parametrize("factor", some(["2147483647", "-1", "0.1", "1e-9", "1e15", "25", "-3 * 2"], 3))
 def test_a_multiplier_makes_a_sum_no_other_sum(factor: str, tmp_path: Path) -> None:
     database = build(tmp_path / "staff.duckdb", SOME)
     with Gate.open(database, policy()) as gate:
@@ -277,7 +282,7 @@ GROUPED = [
 ]
 
 
-@pytest.mark.parametrize("sql", GROUPED)
+@pytest.mark.parametrize("sql", some(GROUPED, 4))
 def test_one_statement_does_not_ask_about_a_person_in_parts(sql: str, tmp_path: Path) -> None:
     database = build(tmp_path / "staff.duckdb", SOME)
     assert truth(database, sql), "plain DuckDB answers it"
@@ -286,6 +291,7 @@ def test_one_statement_does_not_ask_about_a_person_in_parts(sql: str, tmp_path: 
         assert [answer for entry in entries(gate) for answer in entry.answers] == []
 
 
+@pytest.mark.slow
 def test_small_groups_do_not_add_up_to_a_person(tmp_path: Path) -> None:
     """Groups of seven that are answered, then unions of them that leave one person over."""
     persons = people(84, 7)
@@ -303,6 +309,7 @@ def test_small_groups_do_not_add_up_to_a_person(tmp_path: Path) -> None:
     outcome.the_target_would_be()
 
 
+@pytest.mark.slow
 def test_all_answers_of_random_ranges_leave_everybody_their_spread(tmp_path: Path) -> None:
     """No aim at all, only persistence: ranges until nothing is answered any more."""
     persons = people(30, 11)

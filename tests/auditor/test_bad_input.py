@@ -23,6 +23,7 @@ from sqlalchemy import event
 import auditor.ledger.places
 from auditor import AuditorError, DatabaseError, DataChanged, Gate, LedgerError, PolicyError
 from auditor.cli import main
+from tests.quick import some
 
 from .staff import build, entries, people, policy_text, verdict
 
@@ -367,7 +368,7 @@ def through_the_command_line(
     return printed.err
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", some(CASES, 12))
 def test_what_is_wrong_is_one_error(name: str, place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     spoil, kind, text = CASES[name]
     spoil(place)

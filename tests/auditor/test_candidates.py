@@ -24,6 +24,7 @@ from cae_sql.models.baseline import about_everybody
 from cae_sql.models.judging import ModelKnowledge, ModelStandard
 from cae_sql.models.marginals import MODELS, Model
 from cae_sql.risk import Limit
+from tests.quick import share
 
 from .staff import OUTSIDERS, Person, build, entries, people, policy, rows_or_none, truth, verdict
 
@@ -146,7 +147,8 @@ def learned(system: AnsweredSystem, top: int) -> float:
     return max(1.0 if base <= 0 else 1 - area(tables, record) / base for record in range(system.size))
 
 
-@settings(deadline=None, max_examples=40)
+@pytest.mark.slow
+@settings(max_examples=share(4))
 @given(st.integers(0, 10**9), st.sampled_from([True, False]))
 def test_whatever_is_answered_keeps_the_limit_by_all_tables_listed(seed: int, simulatable: bool) -> None:
     chance = np.random.default_rng(seed)
@@ -178,7 +180,8 @@ def test_whatever_is_answered_keeps_the_limit_by_all_tables_listed(seed: int, si
 # A refusal tells nothing
 
 
-@settings(deadline=None, max_examples=25)
+@pytest.mark.slow
+@settings(max_examples=share(4))
 @given(st.integers(0, 10**9), st.sampled_from(MODELS))
 def test_tables_with_the_same_past_answers_get_the_same_verdicts(seed: int, model: Model) -> None:
     chance = np.random.default_rng(seed)
@@ -395,6 +398,7 @@ def test_a_prior_is_believed_by_tilted_alone(tmp_path: Path) -> None:
     assert codes["tilted", False] == codes["exact", False] == codes["exact", True]
 
 
+@pytest.mark.slow
 def test_through_the_proxy_a_model_refuses_as_intervals_do(tmp_path: Path) -> None:
     psycopg = pytest.importorskip("psycopg", reason="the client of this test")
     from tests.auditor.proxy.serving import running

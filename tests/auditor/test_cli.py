@@ -456,6 +456,7 @@ def test_the_demonstration_stops_the_attack(owned: Run) -> None:
     assert len(max(out.splitlines(), key=len)) < 120
 
 
+@pytest.mark.slow
 def test_the_demonstration_can_be_kept_once(owned: Run) -> None:
     assert owned("demo", "--keep", "kept")[0] == 0
     assert owned("verify", "kept/staff.duckdb", "-p", "kept/staff.toml")[0] == 0

@@ -17,6 +17,7 @@ from auditor.evaluation import words
 from cae_sql import releases
 from cae_sql.risk import risk_of
 from tests.auditor.evaluating import POLICY, SALARY, complaint, folder, frame, run, staff, told
+from tests.quick import some
 
 __all__ = ["folder", "staff"]
 
@@ -248,7 +249,7 @@ def test_a_person_in_no_class_of_a_coarser_table_is_one_clear_line(folder, staff
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [
+    some([
         (["staff.csv", "-p", "policy.toml"], "give --technique for one release, or --sweep"),
         (["staff.csv", "--technique", "magic", "-p", "policy.toml"], "'magic' is not one of"),
         (["staff.csv", "--sweep", "magic:1", "-p", "policy.toml"], "there is no technique magic"),
@@ -316,7 +317,7 @@ def test_a_person_in_no_class_of_a_coarser_table_is_one_clear_line(folder, staff
          "none.csv: no such file"),
         (["staff.csv", "--technique", "sampling", "--percent", "5", "-p", "policy.toml", "-o",
           "nowhere/report.html"], "there is no folder nowhere"),
-    ],
+    ], 12),
 )  # fmt: skip
 def test_what_cannot_be_asked_is_said(folder, arguments, message):
     err = " ".join(complaint(*arguments).replace("│", " ").split())

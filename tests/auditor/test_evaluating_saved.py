@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from tests.auditor.evaluating import complaint, folder, frame, run, staff, told
+from tests.quick import some
 
 __all__ = ["folder", "staff"]
 
@@ -25,7 +26,7 @@ CASES = [
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 @pytest.mark.parametrize(("make", "read"), CASES)
-@pytest.mark.parametrize("known", ["sex", "all", "none"])
+@pytest.mark.parametrize("known", some(["sex", "all", "none"], 8))
 def test_evaluating_the_saved_file_gives_the_figures_of_what_was_made(folder, make, read, suffix, known):
     out = f"release.{suffix}"
     options = ("-p", "policy.toml", "--known", known, "--format", "json")

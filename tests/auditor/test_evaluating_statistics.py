@@ -192,6 +192,7 @@ def test_a_domain_of_too_many_values_is_refused_with_a_step_that_would_do(folder
     assert "0.0" in out
 
 
+@pytest.mark.slow
 def test_a_sum_that_cannot_be_counted_is_refused_with_what_would_do(folder):
     domain = ("--minimum", "0", "--maximum", "1000", "--step", "0.0001")
     err = complaint("staff.csv", "-p", "policy.toml", "--technique", "sums", *domain)

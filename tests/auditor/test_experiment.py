@@ -105,6 +105,7 @@ def test_the_lines_are_the_averages(staff):
         assert list(line.get_ydata()) == part.initial_entropy.tolist()
 
 
+@pytest.mark.slow
 def test_pictures_can_be_left_out_and_are_the_same_each_time(staff, tmp_path, capsys):
     run(capsys, *of(staff, "-o", tmp_path / "a", "--picture", "none"))
     assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["averages.csv", "runs.csv"]

@@ -14,6 +14,7 @@ import pytest
 
 from auditor import DataChanged, Decision, Gate, PolicyError, QueryRefused, QueryUnsupported
 from auditor.reports import Candidates
+from tests.quick import some
 
 from .staff import Person, build, entries, people, policy, truth, verdict
 
@@ -51,7 +52,7 @@ STATEMENTS = [
 ]
 
 
-@pytest.mark.parametrize("sql", STATEMENTS)
+@pytest.mark.parametrize("sql", some(STATEMENTS, 7))
 def test_names_types_and_rows_are_those_of_plain_duckdb(sql: str, gate: Gate, database: Path) -> None:
     answer = gate.execute(sql)
     with duckdb.connect(str(database), read_only=True) as plain:
@@ -68,7 +69,7 @@ def test_names_types_and_rows_are_those_of_plain_duckdb(sql: str, gate: Gate, da
 TYPES = ["TINYINT", "SMALLINT", "BIGINT", "HUGEINT", "UTINYINT", "UBIGINT", "DOUBLE", "FLOAT", "DECIMAL(9,2)"]
 
 
-@pytest.mark.parametrize("type_", TYPES)
+@pytest.mark.parametrize("type_", some(TYPES, 3))
 def test_every_numeric_type_keeps_its_types(type_: str, tmp_path: Path) -> None:
     persons = [(*p[:-1], int(str(p[-1])) // 5) for p in people(40)]
     columns = f"id INTEGER, age INTEGER, sex VARCHAR, dept VARCHAR, salary {type_}"
@@ -108,7 +109,7 @@ PARAMETERS: list[tuple[str, object]] = [
 ]
 
 
-@pytest.mark.parametrize(("sql", "parameters"), PARAMETERS)
+@pytest.mark.parametrize(("sql", "parameters"), some(PARAMETERS, 5))
 def test_parameters_mean_what_they_mean_to_plain_duckdb(
     sql: str, parameters: list[object] | dict[str, object], gate: Gate, database: Path
 ) -> None:
@@ -411,6 +412,7 @@ PATIENT = "[decision]\ntimeout = 120"
 """A verdict that time ends is not the same on a busy machine."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_verdict_is_the_same_for_every_table_that_agrees_with_the_answers(
     seed: int, tmp_path: Path
@@ -435,7 +437,7 @@ def test_a_verdict_is_the_same_for_every_table_that_agrees_with_the_answers(
 
 
 @pytest.mark.parametrize("order", ["salary", "hash(id)"])
-@pytest.mark.parametrize("known", ['"all"', '["age", "sex"]'])
+@pytest.mark.parametrize("known", some(['"all"', '["age", "sex"]'], 1))
 def test_the_order_of_the_rows_in_the_file_changes_nothing(order: str, known: str, tmp_path: Path) -> None:
     first = build(tmp_path / "first.duckdb", PERSONS)
     second = tmp_path / "second.duckdb"

@@ -188,7 +188,7 @@ def test_clients_killed_at_any_moment_have_received_nothing_that_is_not_on_recor
             start(PERSISTENT, str(database), str(rules), mine, f"{number}{mine[-1]}") for mine in files
         ]
         assert [said(client) for client in clients] == ["open"] * 2
-        patience = time.monotonic() + (20 if number > 2 else 0)
+        patience = time.monotonic() + (60 if number > 2 else 0)
         while time.monotonic() < patience and not any(Path(mine).stat().st_size for mine in files):
             time.sleep(0.01)
         time.sleep(chance.uniform(0.0, 0.5))

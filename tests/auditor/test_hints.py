@@ -11,6 +11,7 @@ import pytest
 from auditor import Gate
 from auditor.hints import FIXED, hint, suggestions
 from auditor.sql import Plan, understand
+from tests.clocks import at_once
 
 from .staff import build, people, policy, verdict
 
@@ -117,13 +118,10 @@ def test_a_text_of_which_nothing_can_be_said_gets_a_fixed_hint(text: str) -> Non
 
 
 def test_many_conditions_are_looked_at_in_little_time(gate: Gate) -> None:
-    import time
-
     sql = "SELECT sum(salary) FROM staff WHERE " + " AND ".join(f"id <> {i}" for i in range(150))
     normalised = understood(gate, sql).normalised
-    start = time.monotonic()
-    assert hint("risk", normalised, ["salary"], sql, True).startswith("Drop the condition id <> 0,")
-    assert time.monotonic() - start < 5
+    with at_once():
+        assert hint("risk", normalised, ["salary"], sql, True).startswith("Drop the condition id <> 0,")
 
 
 def test_what_only_a_view_says_is_not_quoted(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ import auditor.ledger.anchor
 import auditor.ledger.book
 from auditor import Gate, LedgerError
 from auditor.ledger import Binding, Ledger
+from tests.quick import some
 
 from .staff import NEEDED, Intruder, build, entries, people, policy, policy_text, rows_or_none, verdict
 
@@ -130,19 +131,22 @@ def rules(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     ("place", "name", "when", "times", "recorded"),
-    [
-        ("auditor.knowledge", "decide", "before", 2, False),
-        ("auditor.knowledge", "decide", "after", 2, False),
-        ("auditor.ledger.book:rows", "insert", "before", 2, False),
-        ("auditor.ledger.book:rows", "insert", "after", 2, False),
-        ("auditor.ledger.book", "write_anchor", "before", 3, True),
-        ("auditor.private", "replace", "before", 3, True),
-        ("auditor.private", "sync_folder", "before", 4, True),
-        ("auditor.ledger.book", "write_anchor", "after", 3, True),
-        ("auditor.ledger.book:Ledger", "append", "after", 2, True),
-        ("auditor.database:Database", "finish", "before", 2, True),
-        ("auditor.database:Database", "finish", "after", 2, True),
-    ],
+    some(
+        [
+            ("auditor.knowledge", "decide", "before", 2, False),
+            ("auditor.knowledge", "decide", "after", 2, False),
+            ("auditor.ledger.book:rows", "insert", "before", 2, False),
+            ("auditor.ledger.book:rows", "insert", "after", 2, False),
+            ("auditor.ledger.book", "write_anchor", "before", 3, True),
+            ("auditor.private", "replace", "before", 3, True),
+            ("auditor.private", "sync_folder", "before", 4, True),
+            ("auditor.ledger.book", "write_anchor", "after", 3, True),
+            ("auditor.ledger.book:Ledger", "append", "after", 2, True),
+            ("auditor.database:Database", "finish", "before", 2, True),
+            ("auditor.database:Database", "finish", "after", 2, True),
+        ],
+        3,
+    ),
 )
 def test_killed_anywhere_between_question_and_answer(
     place: str, name: str, when: str, times: int, recorded: bool,
@@ -162,15 +166,18 @@ def test_killed_anywhere_between_question_and_answer(
 
 @pytest.mark.parametrize(
     ("place", "name", "when", "times"),
-    [
-        ("auditor.ledger.places", "create", "before", 1),
-        ("auditor.ledger.store:METADATA", "create_all", "after", 1),
-        ("auditor.ledger.store:os", "fsync", "before", 1),  # all is written, under another name
-        ("auditor.private", "sync_folder", "before", 1),
-        ("auditor.ledger.places:File", "begin", "after", 1),
-        ("auditor.ledger.book", "write_anchor", "before", 1),
-        ("auditor.ledger.anchor:Path", "replace", "before", 2),
-    ],
+    some(
+        [
+            ("auditor.ledger.places", "create", "before", 1),
+            ("auditor.ledger.store:METADATA", "create_all", "after", 1),
+            ("auditor.ledger.store:os", "fsync", "before", 1),  # all is written, under another name
+            ("auditor.private", "sync_folder", "before", 1),
+            ("auditor.ledger.places:File", "begin", "after", 1),
+            ("auditor.ledger.book", "write_anchor", "before", 1),
+            ("auditor.ledger.anchor:Path", "replace", "before", 2),
+        ],
+        2,
+    ),
 )
 def test_killed_while_it_is_begun_a_ledger_is_begun_by_the_next(
     place: str, name: str, when: str, times: int,
@@ -187,6 +194,7 @@ def test_killed_while_it_is_begun_a_ledger_is_begun_by_the_next(
 # Crowded
 
 
+@pytest.mark.slow
 def test_a_crowd_of_clients_is_answered_and_nobody_is_located(database: Path) -> None:
     texts = [
         *KINDS,
@@ -249,6 +257,7 @@ with Gate.open(*sys.argv[1:]) as gate:
 """
 
 
+@pytest.mark.slow
 def test_four_processes_on_one_ledger_never_get_both_answers(database: Path, rules: Path) -> None:
     command = [sys.executable, "-c", RACER, str(database), str(rules)]
     racers = [subprocess.Popen(command, stdin=-1, stdout=-1, text=True) for _ in range(4)]
@@ -350,7 +359,7 @@ def fill(place: Path, but: int = 0) -> Path:
     return ballast
 
 
-@pytest.mark.parametrize("what", ["ledger", "anchor", "ledger and anchor"])
+@pytest.mark.parametrize("what", some(["ledger", "anchor", "ledger and anchor"], 1))
 def test_a_full_disk_releases_nothing_unrecorded_and_with_room_it_goes_on(
     what: str, database: Path, small: Path, tmp_path: Path
 ) -> None:
@@ -375,6 +384,7 @@ def test_a_full_disk_releases_nothing_unrecorded_and_with_room_it_goes_on(
         assert verdict(gate, TOTAL).verdict != verdict(gate, ALL_BUT_ONE).verdict
 
 
+@pytest.mark.slow
 def test_a_ledger_begun_with_little_room_appears_whole_or_not_at_all(small: Path) -> None:
     begun, errors = 0, list[str]()
     for room in range(60):
@@ -462,6 +472,7 @@ with Gate.open(*sys.argv[1:]) as gate:
 """
 
 
+@pytest.mark.slow
 def test_a_gate_that_has_answered_nothing_yet_survives_having_no_descriptors_left(
     database: Path, rules: Path
 ) -> None:
@@ -579,6 +590,7 @@ class Interrupt:
         return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "files", [("/auditor/gate", "/auditor/ledger/"), ("/auditor/", "/cae_sql/")], ids=["gate", "all"]
 )
@@ -686,6 +698,7 @@ def test_an_interrupt_while_a_statement_begins_leaves_no_thread_behind(
 # Clocks and names
 
 
+@pytest.mark.slow
 def test_a_clock_set_back_changes_neither_order_nor_memory(
     database: Path, rules: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-import time
 from fractions import Fraction
 from typing import Any
 
@@ -14,6 +13,7 @@ from cae_sql.candidates import candidates, grid_candidates
 from cae_sql.domain import Domain, exact
 from cae_sql.errors import InvalidInput
 from cae_sql.measure import cae_area, uniform_area
+from tests.clocks import at_once
 
 SALARY = Domain(10, 250, 10)
 
@@ -89,9 +89,8 @@ def test_one_record_always_has_one_value_more_than_whole_steps(
 def test_a_hundred_thousand_records_take_a_fraction_of_a_second() -> None:
     rng = np.random.default_rng(0)
     lower = rng.integers(10, 200, 100_000)
-    start = time.perf_counter()
-    values, p = candidates(lower, lower + rng.integers(0, 50, lower.size), SALARY)
-    assert time.perf_counter() - start < 1
+    with at_once():
+        values, p = candidates(lower, lower + rng.integers(0, 50, lower.size), SALARY)
     assert values.size <= 25
     assert p.sum() == pytest.approx(1)
 

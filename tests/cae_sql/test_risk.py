@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cae_sql.candidates import candidates
@@ -123,7 +123,6 @@ LIMITS = st.one_of(
 )
 
 
-@settings(max_examples=60)
 @given(LIMITS, st.integers(1, 25))
 def test_the_least_run_is_the_least_from_which_all_runs_keep_the_limit(limit: Limit, count: int) -> None:
     domain = Domain(10, 10 * count, 10)

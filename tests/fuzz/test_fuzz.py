@@ -67,6 +67,7 @@ def test_text_that_is_no_text_is_not_understood(text: str) -> None:
     assert found.code in ("syntax", "empty", "statement")
 
 
+@pytest.mark.slow
 def test_most_statements_that_are_meant_to_be_valid_are() -> None:
     meant = [each for each in (generate(7, number) for number in range(300)) if each.origin == "valid"]
     plain = {each.world: checker(each.world)._plain for each in meant}

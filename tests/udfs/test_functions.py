@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cae_sql import Domain, InvalidInput, cae_area
@@ -51,7 +51,6 @@ def columns(draw: st.DrawFn) -> tuple[list[Any], list[Any]]:
 
 
 @given(columns(), st.sampled_from([0.0, 0.1, 1.0, 2.5, 1000.0]), st.integers(1, 3), st.integers(0, 3))
-@settings(max_examples=60)
 def test_every_row_is_what_the_plain_reference_says_in_any_layout(
     drawn: tuple[list[Any], list[Any]], epsilon: float, chunks: int, padding: int
 ) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from auditor import PolicyError, audit
@@ -46,7 +46,6 @@ def said(draw: st.DrawFn) -> worlds.Said:
     return kind, tuple(members), tuple(weights)
 
 
-@settings(max_examples=60)
 @given(
     table=st.lists(st.integers(LOW, HIGH), min_size=4, max_size=4),
     asked=st.lists(st.tuples(st.sampled_from(["anna", "bob"]), said()), min_size=1, max_size=5),
@@ -319,6 +318,7 @@ def test_risk_never_falls_along_the_timeline(database: Path) -> None:
     assert [each.risk for each in moments] == sorted(each.risk for each in moments)
 
 
+@pytest.mark.slow
 def test_thousands_of_rows_that_were_read_cost_little(tmp_path: Path) -> None:
     values = np.random.default_rng(0).integers(0, 10, 3_000).tolist()
     database = worlds.build(tmp_path / "t.duckdb", values)

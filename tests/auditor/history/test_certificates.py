@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
@@ -73,7 +73,6 @@ def leaves(finding: Finding, said: list[worlds.Said], table: list[int]) -> bool:
     return all(finding.lower <= value <= finding.upper for value in left)
 
 
-@settings(max_examples=60)
 @given(
     table=st.lists(st.integers(LOW, HIGH), min_size=SIZE, max_size=SIZE),
     asked=st.lists(st.one_of(sums(), mixed()), min_size=2, max_size=6, unique=True),
@@ -93,7 +92,6 @@ def test_answers_of_a_certificate_suffice_and_none_of_them_can_be_dropped(
             assert not leaves(finding, terms[:place] + terms[place + 1 :], table)
 
 
-@settings(max_examples=30)
 @given(
     table=st.lists(st.integers(LOW, HIGH), min_size=SIZE, max_size=SIZE),
     asked=st.lists(sums(), min_size=2, max_size=6, unique=True),

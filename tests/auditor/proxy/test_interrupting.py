@@ -1,10 +1,10 @@
-"""Cancel, time limits and lost clients at any moment of a decision: what was received is on record."""
+"""Cancel, time limits and lost clients in the midst of recording: what was received is on record."""
 
 from __future__ import annotations
 
-import random
 import threading
-import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,73 +13,108 @@ import pytest
 from auditor.ledger import Ledger
 from tests.auditor.proxy.serving import Running, running
 from tests.auditor.staff import NEEDED, OUTSIDERS, Intruder
+from tests.clocks import PATIENCE
 
 psycopg = pytest.importorskip("psycopg", reason="the client of these tests")
 
 
+class Held:
+    """Holds the thread that records a statement, before or after, until it is let go."""
+
+    def __init__(self) -> None:
+        self.moment = ""
+        self.reached, self.go = threading.Event(), threading.Event()
+
+    @contextmanager
+    def at(self, moment: str) -> Iterator[threading.Event]:
+        """Hold the next one at a moment; gives the event that it is there."""
+        self.reached.clear()
+        self.go.clear()
+        self.moment = moment
+        try:
+            yield self.reached
+        finally:
+            self.moment = ""
+            self.go.set()
+
+    def passes(self, moment: str) -> None:
+        """A thread comes to a moment."""
+        if moment == self.moment:
+            self.reached.set()
+            assert self.go.wait(PATIENCE)
+
+
 @pytest.fixture
-def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Recording takes a moment, before and after, so that an interrupt meets it."""
-    real = Ledger.append
+def held(monkeypatch: pytest.MonkeyPatch) -> Held:
+    made, real = Held(), Ledger.append
 
     def append(self: Ledger, **entry: Any) -> Any:
-        time.sleep(0.02)
+        made.passes("before")
         found = real(self, **entry)
-        time.sleep(0.02)
+        made.passes("after")
         return found
 
     monkeypatch.setattr(Ledger, "append", append)
+    return made
 
 
 def connect(server: Running, **more: Any) -> Any:
     return psycopg.connect(**(server.psycopg | {"autocommit": True} | more))
 
 
-def ask(connection: Any, sql: str, end: float, how: str) -> tuple[str, Any]:
-    """What becomes of a statement that is stopped after a while."""
-    timer = threading.Timer(end, connection.cancel_safe if how == "cancel" else connection.pgconn.finish)
-    if how != "time":
-        timer.start()
-    try:
-        return "answered", connection.execute(sql).fetchone()[0]
-    except psycopg.errors.QueryCanceled:
-        return "canceled", None
-    except psycopg.errors.InsufficientPrivilege:
-        return "refused", None
-    except psycopg.OperationalError:
-        return "lost", None
-    finally:
-        timer.cancel()
+def cancelled(connection: Any, sql: str, reached: threading.Event) -> None:
+    """`cancel_safe` uses a connection of its own; nothing else is for one that another thread is using."""
+
+    def cancel() -> None:
+        if reached.wait(PATIENCE):
+            connection.cancel_safe()
+
+    thread = threading.Thread(target=cancel)
+    thread.start()
+    with pytest.raises(psycopg.errors.QueryCanceled, match="user request"):
+        connection.execute(sql)
+    thread.join()
 
 
-@pytest.mark.usefixtures("unhurried")
-@pytest.mark.parametrize("how", ["cancel", "time", "lose"])
-def test_what_was_received_is_on_record_whenever_it_was_stopped(tmp_path: Path, how: str) -> None:
-    rng = random.Random(how)
+def late(connection: Any, sql: str, reached: threading.Event) -> None:
+    connection.execute("SET statement_timeout = 300")
+    with pytest.raises(psycopg.errors.QueryCanceled, match="statement timeout"):
+        connection.execute(sql)
+    connection.execute("SET statement_timeout = 0")
+
+
+def lost(connection: Any, sql: str, reached: threading.Event) -> None:
+    connection.pgconn.send_query(sql.encode())
+    connection.pgconn.flush()
+    assert reached.wait(PATIENCE)
+    connection.pgconn.finish()
+
+
+@pytest.mark.parametrize("stopped", [cancelled, late, lost])
+def test_what_was_received_is_on_record_whenever_it_was_stopped(
+    tmp_path: Path, held: Held, stopped: Callable[[Any, str, threading.Event], None]
+) -> None:
     received: dict[str, Any] = {}
-    seen: set[str] = set()
+
+    def ask(connection: Any, sql: str) -> None:
+        try:
+            received[sql] = connection.execute(sql).fetchone()[0]
+        except psycopg.errors.InsufficientPrivilege:
+            assert sql not in received
+
     with running(tmp_path, tls=False, more=OUTSIDERS) as server:
-        for number in range(24):
+        for number, moment in enumerate(["before", "after", "never"] * 4):
             sql = f"SELECT SUM(salary) FROM staff WHERE age <> {20 + number} AND id >= {number % 3 * 5}"
-            end = rng.choice([0.005, 0.03, 0.06, 0.1, 0.5])
             with connect(server) as connection:
-                if how == "time":
-                    connection.execute(f"SET statement_timeout = {max(1, int(end * 1000))}")
-                verdict, value = ask(connection, sql, end, how)
-                seen.add(verdict)
-                if verdict == "answered":
-                    received[sql] = value
-                if verdict == "canceled":  # the session lives on, and what was decided stays decided
-                    connection.execute("SET statement_timeout = 0")
-                    again, value = ask(connection, sql, 20, "time")
-                    assert again in ("answered", "refused")
-                    if again == "answered":
-                        received[sql] = value
+                if moment != "never":
+                    with held.at(moment) as reached:
+                        stopped(connection, sql, reached)
+                if not connection.closed:  # the session lives on, and what was decided stays decided
+                    ask(connection, sql)
         history = server.gate.history()
         recorded = set(history[history["verdict"] == "answered"]["sql"])
+        assert received
         assert set(received) <= recorded
-        assert recorded
-        assert {"cancel": "canceled", "time": "canceled", "lose": "lost"}[how] in seen
         for sql, value in received.items():
             assert server.gate.execute(sql).fetchone() == (value,)
         intruder = Intruder(60)

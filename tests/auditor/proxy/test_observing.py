@@ -27,14 +27,12 @@ def test_who_does_not_read_the_log_holds_up_nobody_and_what_was_left_out_is_coun
     free, lines = threading.Event(), list[str]()
 
     def stuck(line: str) -> None:
-        free.wait(30)
+        free.wait()
         lines.append(line)
 
     log = Log(stuck)
-    begun = time.monotonic()
-    for number in range(100):
+    for number in range(100):  # did they wait for the reader, this would never end
         log.write("event", number=number)
-    assert time.monotonic() - begun < 10  # and not 30
     assert lines == []
     free.set()
     while len(lines) < 5:

@@ -25,6 +25,7 @@ from auditor.proxy.scram import (
     certificate_hash,
     prepared,
 )
+from tests.quick import share
 
 from .postgres_server import running
 
@@ -61,7 +62,7 @@ def test_an_independent_client_gets_in_with_and_without_binding() -> None:
     _client(Exchange(PENCIL, BINDING, binding_required=True), "pencil", SCRAM_PLUS, BINDING)
 
 
-@settings(max_examples=15)
+@settings(max_examples=share(4))
 @given(st.text(min_size=1, max_size=20).filter(lambda text: text.isascii() or text.isalpha()))
 def test_whoever_made_the_verifier_gets_in(password: str) -> None:
     _handshake(Verifier.of_password(password, iterations=1), password)

@@ -29,6 +29,8 @@ from tests.auditor.proxy.protocol.wire import CLIENT, startup
 from tests.auditor.proxy.raw import Closed, Raw
 from tests.auditor.proxy.serving import PASSWORD, Running, certificate, opened, running, users_file
 from tests.auditor.staff import policy_text
+from tests.clocks import PATIENCE, soon
+from tests.quick import some
 
 psycopg = pytest.importorskip("psycopg", reason="the client of these tests")
 
@@ -40,15 +42,6 @@ MANY = "SELECT a.id, b.id, c.id, a.dept FROM staff a, staff b, staff c"
 
 def connect(server: Running, **more: Any) -> Any:
     return psycopg.connect(**(server.psycopg | {"autocommit": True} | more))
-
-
-def until(found: Any, seconds: float = 5.0) -> bool:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if found():
-            return True
-        time.sleep(0.02)
-    return bool(found())
 
 
 def test_it_does_not_listen_beyond_loopback_without_tls(tmp_path: Path) -> None:
@@ -110,7 +103,7 @@ def test_connections_in_all_and_of_one_user_are_limited(tmp_path: Path) -> None:
         with pytest.raises(psycopg.OperationalError, match="too many clients"):
             connect(server, user="grace")
         first[0].close()
-        assert until(lambda: server.server.metrics.connections == 3)
+        assert soon(lambda: server.server.metrics.connections == 3)
         with connect(server) as again:
             assert again.execute("SELECT 1").fetchone() == (1,)
 
@@ -124,10 +117,10 @@ def test_those_who_do_not_come_in_take_no_place_of_those_who_do(tmp_path: Path) 
             if number % 50 == 0:
                 with connect(server) as connection:
                     assert connection.execute("SELECT 1").fetchone() == (1,)
-        assert until(lambda: server.server.metrics.connections <= 100)
+        assert soon(lambda: server.server.metrics.connections <= 100)
         for client in idle:
             client.close()
-        assert until(lambda: server.server.metrics.connections == 0)
+        assert soon(lambda: server.server.metrics.connections == 0)
 
 
 def test_results_that_wait_are_limited_for_all_together(tmp_path: Path) -> None:
@@ -179,7 +172,7 @@ def test_only_the_secret_of_a_connection_cancels_and_others_go_on(tmp_path: Path
 
         thread = threading.Thread(target=ask)
         thread.start()
-        time.sleep(0.3)
+        assert soon(lambda: server.gate._database._cursors)
         for secret in range(5):
             with socket.create_connection(("127.0.0.1", server.port), 5) as client:
                 client.sendall(
@@ -190,22 +183,21 @@ def test_only_the_secret_of_a_connection_cancels_and_others_go_on(tmp_path: Path
         assert thread.is_alive()
         assert other.execute("SELECT COUNT(*) FROM staff").fetchone() == (60,)
         slow.cancel_safe()
-        thread.join(5)
+        thread.join(PATIENCE)
         assert said
         assert "user request" in said[0]
 
 
-@pytest.mark.parametrize("tls", [False, True])
+@pytest.mark.parametrize("tls", some([False, True], 1))
 def test_the_query_of_a_lost_client_is_stopped(tmp_path: Path, tls: bool) -> None:
     with running(tmp_path, tls=tls) as server:
         connection = connect(server)
         connection.pgconn.send_query(SLOW.encode())
         connection.pgconn.flush()
-        time.sleep(0.3)
-        assert server.gate._database._cursors
+        assert soon(lambda: server.gate._database._cursors)
         connection.pgconn.finish()
-        assert until(lambda: not server.gate._database._cursors)
-        assert until(lambda: server.server.metrics.connections == 0)
+        assert soon(lambda: not server.gate._database._cursors)
+        assert soon(lambda: server.server.metrics.connections == 0)
 
 
 def test_a_slow_reader_takes_no_memory_and_a_stalled_one_is_let_go(tmp_path: Path) -> None:
@@ -222,7 +214,7 @@ def test_a_slow_reader_takes_no_memory_and_a_stalled_one_is_let_go(tmp_path: Pat
         ]
         assert 0 < max(queued) < 2 << 20
         assert other.execute("SELECT 1").fetchone() == (1,)
-        assert until(lambda: server.server.metrics.connections == 1)
+        assert soon(lambda: server.server.metrics.connections == 1)
         connection.pgconn.finish()
         with connect(server) as quick:
             assert len(quick.execute(MANY).fetchall()) == 216_000
@@ -258,14 +250,14 @@ def test_users_and_certificate_are_read_again(tmp_path: Path) -> None:
         remove_user(users_file(tmp_path), "bob")
         certificate(tmp_path)
         server.call(server.server.reload)
-        assert until(lambda: server.events("reloaded") != [])
+        assert soon(lambda: server.events("reloaded") != [])
         with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
             connect(server, user="bob")
         with connect(server) as connection:
             assert connection.execute("SELECT 1").fetchone() == (1,)
         (tmp_path / "key").write_text("nothing")
         server.call(server.server.reload)
-        assert until(lambda: server.events("reload failed") != [])
+        assert soon(lambda: server.events("reload failed") != [])
         with connect(server) as connection:
             assert connection.execute("SELECT 1").fetchone() == (1,)
 
@@ -282,7 +274,7 @@ def test_a_policy_is_read_again_under_connections(tmp_path: Path) -> None:
         (tmp_path / "policy.toml").write_text('[intruder]\nknows = ["age"]\n')
         old = server.gate
         server.call(server.server.reload)
-        assert until(lambda: len(server.events("reloaded")) == 1, 20)
+        assert soon(lambda: len(server.events("reloaded")) == 1)
         assert server.gate is not old
         assert server.gate.policy.intruder.knows == ("age",)
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
@@ -290,10 +282,10 @@ def test_a_policy_is_read_again_under_connections(tmp_path: Path) -> None:
         assert connection.execute("SELECT COUNT(*) FROM staff").fetchone() == (60,)
         assert old._database._cursors  # what runs there is not closed under it
         busy.pgconn.finish()
-        assert until(lambda: old not in [each.gate for each in server.sources._alive])
+        assert soon(lambda: old not in [each.gate for each in server.sources._alive])
         (tmp_path / "policy.toml").write_text("nonsense")
         server.call(server.server.reload)
-        assert until(lambda: len(server.events("reload failed")) == 1, 20)
+        assert soon(lambda: len(server.events("reload failed")) == 1)
         assert connection.execute("SELECT COUNT(*) FROM staff").fetchone() == (60,)
         assert server.gate.verify().problems == ()
 
@@ -312,7 +304,7 @@ def test_who_is_no_user_any_more_is_let_go_and_the_catalogue_shows_who_is(tmp_pa
         remove_user(file, "bob")
         add_user(file, User("carol", Role.ANALYST, VERIFIER))
         server.call(server.server.reload)
-        assert until(lambda: server.events("reloaded") != [], 20)
+        assert soon(lambda: server.events("reloaded") != [])
         assert [row[0] for row in grace.execute(names)] == ["ana", "carol", "grace"]
         assert ana.execute("SELECT 1").fetchone() == (1,)
         with pytest.raises(psycopg.OperationalError, match="administrator"):
@@ -320,7 +312,7 @@ def test_who_is_no_user_any_more_is_let_go_and_the_catalogue_shows_who_is(tmp_pa
         remove_user(file, "grace")
         add_user(file, User("grace", Role.ANALYST, VERIFIER))  # an administrator no more
         server.call(server.server.reload)
-        assert until(lambda: len(server.events("reloaded")) == 2, 20)
+        assert soon(lambda: len(server.events("reloaded")) == 2)
         with pytest.raises(psycopg.OperationalError, match="administrator"):
             grace.execute("SELECT * FROM cae_sql.history")
         with connect(server, user="grace") as again, pytest.raises(psycopg.errors.InsufficientPrivilege):
@@ -332,16 +324,15 @@ def test_the_end_is_told_to_idle_clients_and_running_statements_are_stopped(tmp_
         idle, busy = connect(server), connect(server)
         busy.pgconn.send_query(SLOW.encode())
         busy.pgconn.flush()
-        time.sleep(0.2)
-        begun = time.monotonic()
+        assert soon(lambda: server.gate._database._cursors)
         server.stop()
-        assert time.monotonic() - begun < 6
         with pytest.raises(psycopg.OperationalError, match="terminating connection due to administrator"):
             idle.execute("SELECT 1")
         idle.close()
         busy.close()
 
 
+@pytest.mark.slow
 def test_cae_sql_serve_runs_until_it_is_told_to_stop(tmp_path: Path) -> None:
     """The command itself, in a process of its own: SIGHUP, then SIGTERM while a statement runs."""
     opened(tmp_path).close()
@@ -385,7 +376,7 @@ def test_noise_of_all_kinds_is_let_go_and_nothing_of_ours_breaks(tmp_path: Path)
                     client.sendall(rng.randbytes(rng.randrange(300)))
             if number % 50 == 0:
                 assert connection.execute("SELECT 1").fetchone() == (1,)
-        assert until(lambda: server.server.metrics.connections == 1)
+        assert soon(lambda: server.server.metrics.connections == 1)
         assert server.events("internal error") == []
 
 
@@ -455,7 +446,7 @@ def test_old_versions_of_tls_and_plaintext_after_the_agreement_are_refused(tmp_p
             assert client.recv(1) == b"S"
             with pytest.raises((ssl.SSLError, OSError)):
                 context.wrap_socket(client)
-        assert until(lambda: server.server.metrics.connections == 0)
+        assert soon(lambda: server.server.metrics.connections == 0)
         assert server.events("internal error") == []
 
 
@@ -511,13 +502,14 @@ def test_who_is_removed_on_the_way_in_does_not_come_in(
             if seen == 2:  # the challenge is there
                 remove_user(users_file(tmp_path), "bob")
                 server.call(server.server.reload)
-                assert until(lambda: server.events("reloaded") != [], 20)
+                assert soon(lambda: server.events("reloaded") != [])
             return found
 
         monkeypatch.setattr(client, "message", message)
         assert b"28P01" in client.log_in("bob", PASSWORD)
 
 
+@pytest.mark.slow
 def test_a_low_limit_on_open_files_is_raised_to_what_the_connections_need(tmp_path: Path) -> None:
     """Systems begin with 1,024 files or fewer for a process; a server that has none left hears nobody."""
     resource = pytest.importorskip("resource")

@@ -17,6 +17,7 @@ import pytest
 from tests.auditor.proxy import postgres_server
 from tests.auditor.proxy.serving import PASSWORD, Running, running
 from tests.auditor.staff import NEEDED, OUTSIDERS, Intruder
+from tests.quick import some
 
 psycopg = pytest.importorskip("psycopg", reason="the client of these tests")
 pg8000 = pytest.importorskip("pg8000.dbapi", reason="the other client of these tests")
@@ -81,7 +82,7 @@ def race(asked: Sequence[tuple[Tool, Running, str, str]]) -> list[str]:
         return sorted(each.result(60) for each in [pool.submit(ask, *one) for one in asked])
 
 
-@pytest.mark.parametrize("person", range(0, 60, 4))
+@pytest.mark.parametrize("person", some(range(0, 60, 4), 1))
 def test_two_users_with_two_tools_are_one_asker(tmp_path: Path, person: int) -> None:
     """`scope = "everyone"`: ana's psycopg and bob's pg8000 at once; grace, an administrator, after them."""
     first, second = halves(person)
@@ -96,6 +97,7 @@ def test_two_users_with_two_tools_are_one_asker(tmp_path: Path, person: int) -> 
         assert set(server.gate.history()["user"]) == {"ana", "bob", "grace"}
 
 
+@pytest.mark.slow
 def test_psql_and_a_driver_are_one_asker_too(tmp_path: Path) -> None:
     if shutil.which("psql") is None:
         pytest.skip("psql is not installed")
@@ -107,6 +109,7 @@ def test_psql_and_a_driver_are_one_asker_too(tmp_path: Path) -> None:
         assert with_psycopg(server, "bob", first) == "answered"
 
 
+@pytest.mark.slow
 def test_two_users_are_two_askers_where_the_policy_says_so(tmp_path: Path) -> None:
     first, second = halves(8)
     with running(tmp_path, tls=False, more='[ledger]\nscope = "user"\n') as server:
@@ -129,6 +132,7 @@ def ledger(database: dict[str, Any], schema: str) -> str:
     return f"postgresql://postgres@/postgres?host={database['host']}&options=-csearch_path%3D{schema}"
 
 
+@pytest.mark.slow
 def test_two_proxies_on_one_ledger_never_answer_both_halves(database: dict[str, Any], tmp_path: Path) -> None:
     for number in range(RACES):
         first, second = halves(4 * (number % 15))
@@ -145,6 +149,7 @@ def test_two_proxies_on_one_ledger_never_answer_both_halves(database: dict[str, 
             assert len(one.gate.history()) == len(two.gate.history()) == 6
 
 
+@pytest.mark.slow
 def test_many_at_once_through_two_proxies_tell_nobody_s_salary(
     database: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -12,7 +12,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from auditor.cli import main
@@ -46,7 +46,6 @@ names = st.text(min_size=1, max_size=40).filter(
 )
 
 
-@settings(max_examples=30)
 @given(st.lists(names, unique=True, max_size=5))
 def test_any_name_that_may_be_had_reads_back(
     tmp_path_factory: pytest.TempPathFactory, chosen: list[str]

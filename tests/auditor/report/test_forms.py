@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -86,7 +86,6 @@ def test_the_summary_counts_a_record_once_whoever_located_it(found: Findings) ->
     assert summary["first_query"]["number"] == earliest.first.number
 
 
-@settings(max_examples=40, deadline=None)
 @given(ANY)
 @example("\ud800\x00\u202e</script>")
 def test_any_text_comes_back_from_the_json_as_it_was(text: str) -> None:
@@ -109,7 +108,6 @@ def test_every_finding_is_a_row_of_the_csv(found: Findings) -> None:
     ]
 
 
-@settings(max_examples=60, deadline=None)
 @given(ANY)
 @example("=cmd|' /C calc'!A0")
 @example("  \u200b=1+1")

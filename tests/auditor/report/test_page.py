@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from auditor.report import html
@@ -118,6 +118,7 @@ def test_a_thousand_findings_are_under_three_megabytes(thousand: str) -> None:
     assert len(thousand.encode()) < 3_000_000
 
 
+@pytest.mark.slow
 def test_a_thousand_findings_with_long_statements_are_still_under_three_megabytes() -> None:
     found = made(1000)
     findings = []
@@ -308,7 +309,6 @@ def test_a_nasty_text_changes_no_element_of_the_page(text: str) -> None:
     assert visible(text) in next(nasty.all("pre")).text
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.text(st.characters(), min_size=1, max_size=40).filter(lambda text: text.strip()))
 @example("&lt;b&gt;&amp;")
 def test_any_text_is_shown_as_text(text: str) -> None:
@@ -332,6 +332,7 @@ def test_a_statement_of_megabytes_does_not_make_a_page_of_megabytes() -> None:
     assert len(html(said("SELECT " + "x" * 5_000_000)).encode()) < 1_000_000
 
 
+@pytest.mark.slow
 def test_certificates_of_nothing_but_long_statements_do_not_burst_the_page() -> None:
     chance = random.Random(3)
     found = made(1000)
@@ -346,6 +347,7 @@ def test_certificates_of_nothing_but_long_statements_do_not_burst_the_page() -> 
     assert len(html(replace(found, findings=findings)).encode()) < 3_000_000
 
 
+@pytest.mark.slow
 def test_much_data_is_packed_and_comes_back() -> None:
     found = made(4000)
     block = packed(found.findings)

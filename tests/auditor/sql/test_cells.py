@@ -11,7 +11,7 @@ import duckdb
 import numpy as np
 import pytest
 from gate_double import PROTECT, Protection, make, open_staff, statements, understood
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sqlglot import parse_one
 
@@ -22,6 +22,7 @@ from auditor.sql.shape import DATA
 from auditor.sql.writing import bracketed as written_out
 from tests.fuzz.grammar import generate
 from tests.fuzz.worlds import WORLDS, all_rows, open_world, write
+from tests.quick import some
 
 ALL_COLUMNS = 99.0
 """Cells per row that are never reached: then every column that may be is a column of the cells."""
@@ -187,7 +188,6 @@ ENDS = st.sampled_from(
 )
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(aggregates=AGGREGATES, source=SOURCES, condition=CONDITIONS, end=ENDS)
 def test_random_conditions_find_the_same_records(
     both: Both, aggregates: str, source: str, condition: str, end: str
@@ -200,7 +200,7 @@ def test_random_conditions_find_the_same_records(
     same(both, plan)
 
 
-@pytest.mark.parametrize("most", [0.5, ALL_COLUMNS])
+@pytest.mark.parametrize("most", some([0.5, ALL_COLUMNS], 1))
 def test_random_statements_ask_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, most: float) -> None:
     worlds = {}
     for name, world in WORLDS.items():
@@ -222,6 +222,7 @@ def test_random_statements_ask_the_same(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert coarse >= (10 if most == ALL_COLUMNS else 1)
 
 
+@pytest.mark.slow
 def test_understood_statements_ask_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = make(tmp_path / "staff.duckdb")
     rows = open_staff(path)

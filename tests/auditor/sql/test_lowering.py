@@ -134,6 +134,7 @@ def test_groups_that_public_filters_remove_are_not_asked(
         same_tables(answer(database, understood(database, sql)), expected, ordered=False)
 
 
+@pytest.mark.slow
 def test_nothing_depends_on_the_values_but_the_values(tmp_path: Path) -> None:
     """Another table with the values shuffled among the records asks the same of every statement."""
     shuffled = make(tmp_path / "b.duckdb")

@@ -122,6 +122,7 @@ def test_numbers_of_arguments_are_read_off_signatures(name: str, arities: set[tu
     assert set(entry.arities) == arities
 
 
+@pytest.mark.slow
 def test_every_accepted_name_means_the_same_after_sqlglot() -> None:
     with instance() as samples:
         for entry in pure.ENTRIES:

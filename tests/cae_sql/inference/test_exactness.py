@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cae_sql import AnsweredSystem
+from tests.quick import share
 
 PRIME = 2**31 - 1
 NEIGHBOURS = [PRIME - 1, PRIME, PRIME + 1]
@@ -189,7 +190,7 @@ def test_one_cent_of_millions_is_not_nothing() -> None:
     assert system.bounds().lower.tolist() == [24_999_999.98, 24_999_999.99]
 
 
-@settings(max_examples=20)
+@settings(max_examples=share(4))
 @given(
     st.lists(st.integers(0, 2_500_000_000), min_size=3, max_size=5),
     st.lists(st.sets(st.integers(0, 4), min_size=1), min_size=1, max_size=4),
@@ -224,6 +225,7 @@ assert found.upper.tolist() == [10_000_000, 15_000_000, 10_000_000], found
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits memory the way Linux does")
 def test_certifying_cents_of_millions_needs_little_memory() -> None:
     done = run([sys.executable, "-c", CERTIFY_CENTS], capture_output=True, text=True, timeout=60, check=False)

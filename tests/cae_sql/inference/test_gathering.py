@@ -14,6 +14,7 @@ from cae_sql.inference.gathering import FEWEST, Gathered, few, of_answers, run_w
 from cae_sql.inference.judging import Standard, judge_pairs
 from cae_sql.inference.runs import Effort
 from cae_sql.inference.worlds import Pool
+from tests.quick import some
 
 RECORDS, TOP, SUMS = 11, 2, 4
 
@@ -56,6 +57,7 @@ def test_every_world_listed_agrees_with_the_answers_and_a_whole_list_has_them_al
         assert worlds == everything
 
 
+@pytest.mark.slow
 def test_most_small_systems_are_listed_whole() -> None:
     several = [a_system(seed) for seed in range(30)]
     whole = [gathered(system).whole for system, rows in several if len(all_tables(rows)) >= FEWEST]
@@ -100,7 +102,7 @@ def test_records_that_no_answer_tells_apart_are_left_to_other_ways() -> None:
 
 
 @pytest.mark.parametrize("need", [1, 2])
-@pytest.mark.parametrize("seed", range(100, 130))
+@pytest.mark.parametrize("seed", some(range(100, 130), 15))
 def test_a_list_calls_exactly_those_safe_from_an_insider_who_are(seed: int, need: int) -> None:
     system, rows = a_system(seed, records=RECORDS - seed % 3)
     found, pool = gathered(system), system.pool()
@@ -125,7 +127,7 @@ def keeps_run(values: NDArray[np.int64], need: int) -> bool:
 
 
 @pytest.mark.parametrize("insiders", [0, 1])
-@pytest.mark.parametrize("seed", range(200, 215))
+@pytest.mark.parametrize("seed", some(range(200, 215), 8))
 def test_a_true_answer_that_no_kept_world_gives_is_judged_by_the_list(seed: int, insiders: int) -> None:
     system, rows = a_system(seed, records=9)
     query = system.query("sum", np.arange(0, 9, 2))

@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from cae_sql import AnsweredSystem
 from cae_sql.errors import InconsistentAnswers
+from tests.quick import share
 
 from .oracles import Asked, Ints
 
@@ -156,4 +157,4 @@ class Ledger(RuleBasedStateMachine):
 
 
 TestLedger = Ledger.TestCase
-TestLedger.settings = settings(max_examples=12, stateful_step_count=12, deadline=None)
+TestLedger.settings = settings(max_examples=share(4), stateful_step_count=12)

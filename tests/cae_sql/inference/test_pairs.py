@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from math import inf
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.reconstruction import Outcome, determine
 from cae_sql import AnsweredSystem
+from cae_sql.inference import pairs
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.answers import Query
 from cae_sql.inference.judging import Standard, judge_pairs
@@ -66,7 +66,6 @@ def answered(draw: st.DrawFn) -> tuple[AnsweredSystem, Possible, int]:
     return system, possible, top
 
 
-@settings(max_examples=300, deadline=None)
 @given(answered(), st.integers(1, 5))
 def test_with_time_enough_what_is_found_is_what_all_tables_say(
     case: tuple[AnsweredSystem, Possible, int], need: int
@@ -79,7 +78,6 @@ def test_with_time_enough_what_is_found_is_what_all_tables_say(
     assert said.width <= max(real, need) if said.safe else said.width < need
 
 
-@settings(max_examples=200, deadline=None)
 @given(answered(), st.integers(1, 5), st.integers(0, 3), st.sampled_from((0, 500, 5_000, 10**9)))
 def test_however_early_the_search_ends_nothing_is_said_that_some_table_denies(
     case: tuple[AnsweredSystem, Possible, int], need: int, programs: int, moves: int
@@ -93,7 +91,6 @@ def test_however_early_the_search_ends_nothing_is_said_that_some_table_denies(
         assert not said.safe
 
 
-@settings(max_examples=150, deadline=None)
 @given(answered(), st.integers(1, 5))
 def test_a_judgement_never_says_more_than_the_search(
     case: tuple[AnsweredSystem, Possible, int], need: int
@@ -158,14 +155,13 @@ def test_without_time_or_programs_nothing_is_said_to_be_kept_that_was_not_seen()
     assert not found(system, 5, steps=0).safe
 
 
-def test_large_systems_are_not_tried() -> None:
+def test_large_systems_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     system = AnsweredSystem(200, 0, 1_000, 1)
     for first in range(0, 200, 2):
         system.add_sum(range(first, 200), 500 * (200 - first))
     system.pool()
-    began = time.monotonic()
-    assert not found(system, 10).safe
-    assert time.monotonic() - began < 1
+    monkeypatch.setattr(pairs, "_Pairs", None)
+    assert found(system, 10) == Kept(False, -1, False)
 
 
 def test_walks_end_with_the_moves_of_a_decision_and_the_next_one_has_them_again() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cae_sql.inference.allowance import Allowance
@@ -44,7 +44,6 @@ def test_moves_keep_every_sum_and_are_shorter_than_those_of_the_basis(size: int,
     assert (np.sort(np.abs(vectors).sum(axis=1))[: len(longest)] <= longest).all()
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(st.sampled_from((-1, 0, 0, 1)), min_size=128, max_size=128).filter(any), min_size=1))
 def test_bits_are_the_moves(rows: list[list[int]]) -> None:
     vectors = np.array(rows)

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from cae_sql import AnsweredSystem
 from cae_sql.inference.certificates import Side
@@ -18,11 +18,7 @@ SUMS = ("sum", "weighted", "mean")
 NEAR = 1e-7
 SIDES: tuple[Side, Side] = ("lower", "upper")
 
-few = settings(max_examples=30)
-some = settings(max_examples=50)
 
-
-@few
 @given(cases(SUMS))
 def test_intervals_of_sums_are_those_of_two_linear_programs_per_record(case: Case) -> None:
     bounds = case.system().bounds()
@@ -31,7 +27,6 @@ def test_intervals_of_sums_are_those_of_two_linear_programs_per_record(case: Cas
     assert bounds.upper == pytest.approx(high, abs=NEAR)
 
 
-@few
 @given(cases())
 def test_with_extremes_intervals_are_the_union_over_who_attains_them(case: Case) -> None:
     bounds = case.system().bounds()
@@ -40,7 +35,6 @@ def test_with_extremes_intervals_are_the_union_over_who_attains_them(case: Case)
     assert bounds.upper == pytest.approx(high, abs=NEAR)
 
 
-@some
 @given(cases())
 def test_no_table_that_agrees_leaves_the_intervals(case: Case) -> None:
     bounds, columns = case.system().bounds(), case.columns(case.tables())
@@ -48,7 +42,6 @@ def test_no_table_that_agrees_leaves_the_intervals(case: Case) -> None:
     assert (columns <= bounds.upper + NEAR).all()
 
 
-@some
 @given(cases())
 def test_an_answer_never_widens_an_interval(case: Case) -> None:
     system = case.empty()
@@ -61,7 +54,6 @@ def test_an_answer_never_widens_an_interval(case: Case) -> None:
         before = after
 
 
-@few
 @given(cases())
 def test_the_order_of_answers_does_not_matter_to_intervals(case: Case) -> None:
     one, two = case.system().bounds(), replace(case, asked=case.asked[::-1]).system().bounds()
@@ -69,7 +61,6 @@ def test_the_order_of_answers_does_not_matter_to_intervals(case: Case) -> None:
     assert one.upper.tolist() == two.upper.tolist()
 
 
-@few
 @given(cases())
 def test_intervals_of_some_records_are_those_of_all(case: Case) -> None:
     system, chosen = case.system(), list(range(0, case.size, 2))
@@ -78,7 +69,6 @@ def test_intervals_of_some_records_are_those_of_all(case: Case) -> None:
     assert part.upper.tolist() == whole.upper[chosen].tolist()
 
 
-@some
 @given(cases())
 def test_worlds_are_tables_that_agree_with_every_answer(case: Case) -> None:
     possible = {tuple(row) for row in case.columns(case.tables()).tolist()}
@@ -87,13 +77,11 @@ def test_worlds_are_tables_that_agree_with_every_answer(case: Case) -> None:
     assert {tuple(float(x) for x in world) for world in worlds.tolist()} <= possible
 
 
-@few
 @given(cases(answers=3))
 def test_worlds_follow_the_seed(case: Case) -> None:
     assert case.system().worlds(5, seed=8).tolist() == case.system().worlds(5, seed=8).tolist()
 
 
-@some
 @given(cases())
 def test_certified_runs_are_taken_by_tables_and_lie_inside_the_intervals(case: Case) -> None:
     system = case.system()
@@ -136,7 +124,6 @@ def test_two_records_of_which_one_is_greatest_and_one_is_least_take_both_values(
 # --- certificates
 
 
-@some
 @given(cases())
 def test_a_certificate_states_the_interval_and_its_multipliers_prove_it(case: Case) -> None:
     system = case.system()
@@ -150,7 +137,6 @@ def test_a_certificate_states_the_interval_and_its_multipliers_prove_it(case: Ca
                 assert float(proved(case, record, side, found.terms, limits)) == found.bound
 
 
-@some
 @given(cases())
 def test_the_answers_a_certificate_names_are_enough_and_none_can_be_spared(case: Case) -> None:
     system = case.system()
@@ -189,7 +175,6 @@ def proved(
     return total
 
 
-@few
 @given(cases())
 def test_a_certificate_reads_as_a_sentence(case: Case) -> None:
     system = case.system()

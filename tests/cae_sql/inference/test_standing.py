@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cae_sql.errors import OutOfTime
@@ -49,7 +49,6 @@ def state(values: set[int]) -> int:
     return KEEPS if width >= NEED and width == len(values) - 1 else APPROXIMATE
 
 
-@settings(max_examples=150)
 @given(
     truth=st.lists(st.integers(0, TOP), min_size=5, max_size=5),
     queries=st.lists(asked(), min_size=1, max_size=6),
@@ -80,7 +79,6 @@ def test_as_a_large_system_nobody_is_located_wrongly_and_nobody_said_to_be_safe_
             assert state(remaining(truth, standing.answers[:since])[record]) >= standing.by_integers[record]
 
 
-@settings(max_examples=100)
 @given(
     truth=st.lists(st.integers(0, TOP), min_size=5, max_size=5),
     queries=st.lists(asked().filter(lambda query: query.kind == "sum"), min_size=1, max_size=6),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cae_sql.inference.answers import Query
@@ -43,7 +43,6 @@ def changes(moves: Moves, count: int) -> np.ndarray:
     return found
 
 
-@settings(max_examples=60)
 @given(
     truth=st.lists(st.integers(0, TOP), min_size=6, max_size=6).map(np.array),
     sets=st.lists(

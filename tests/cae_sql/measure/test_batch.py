@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -121,7 +121,6 @@ def test_values_too_far_apart_for_a_float_are_an_error_of_their_row() -> None:
 
 
 @given(st.lists(st.integers(0, 50), max_size=200))
-@settings(max_examples=50)
 def test_sorting_takes_the_weights_along(numbers: list[int]) -> None:
     x = np.array([7.0, *numbers, 9.0])
     p = x * 2

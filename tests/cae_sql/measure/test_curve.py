@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cae_sql.errors import CaeSqlError, InvalidInput
@@ -196,14 +196,12 @@ def test_a_bad_width_is_refused(epsilon: Any) -> None:
             assert caught.value.position == 1
 
 
-@settings(max_examples=60)
 @given(distributions(), st.integers(0, 700))
 def test_h_is_the_least_over_all_partitions(d: tuple[list[float], list[float]], tenths: int) -> None:
     epsilon = Fraction(tenths, 10)
     assert cae_entropy(*d, epsilon) == pytest.approx(entropy_by_brute_force(*d, epsilon), abs=NEAR)
 
 
-@settings(max_examples=40)
 @given(distributions(most=6))
 def test_the_area_is_the_integral_of_the_least_over_all_partitions(
     d: tuple[list[float], list[float]],

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from cae_sql.measure import cae_area, cae_curve, cae_entropy, kernels, reference
+from tests.quick import share
 
 Ints = NDArray[np.int64]
 
@@ -20,7 +21,6 @@ def positions_and_weights(seed: int, n: int, spread: int) -> tuple[Ints, NDArray
     return x - x[0], p / p.sum()
 
 
-@settings(max_examples=60)
 @given(st.integers(0, 10**6), st.integers(2, 24), st.sampled_from([1, 30, 60, 200, 10**6]), st.booleans())
 def test_both_kernels_equal_algorithm_1_at_every_breakpoint(
     seed: int, n: int, spread: int, tabled: bool
@@ -53,7 +53,7 @@ def test_more_values_than_the_table_holds_give_the_same_curve(
         assert cae_curve(x, p).at(width) == pytest.approx(tabled.at(width), abs=1e-12)
 
 
-@settings(max_examples=20)
+@settings(max_examples=share(4))
 @given(st.integers(0, 10**6), st.integers(30, 70), st.integers(0, 120))
 def test_longer_distributions_equal_algorithm_1_at_one_width(seed: int, n: int, width: int) -> None:
     x, p = positions_and_weights(seed, n, 2 * n)

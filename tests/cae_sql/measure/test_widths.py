@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cae_sql.measure import kernels, many, reference, widths
@@ -18,7 +18,6 @@ def pairs(x: Ints) -> tuple[np.ndarray, np.ndarray]:
     return (x[end] - x[start])[order].astype(np.float64), (start * 256.0 + end)[order]
 
 
-@settings(max_examples=60)
 @given(st.integers(0, 10**6), st.integers(2, 20), st.sampled_from([1, 30, 200, 10**6]))
 def test_every_width_has_the_entropy_that_algorithm_1_gives(seed: int, n: int, spread: int) -> None:
     x, p = positions_and_weights(seed, n, spread)

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cae_sql.errors import InconsistentAnswers, OutOfTime
@@ -17,7 +17,6 @@ from cae_sql.models.tilt import log_geometric, of_boxes, of_sets
 from cae_sql.models.weights import Weighted
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.integers(0, 10**9))
 def test_counts_and_marginals_are_those_of_all_tables_with_their_weights(seed: int) -> None:
     chance = np.random.default_rng(seed)

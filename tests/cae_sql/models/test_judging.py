@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from cae_sql.domain import Domain
@@ -61,7 +61,6 @@ def spread(tables: np.ndarray, record: int, top: int) -> np.ndarray:
 # Against all tables
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.integers(0, 10**9), st.integers(0, 10**9))
 def test_exact_is_judged_by_the_share_of_all_tables_that_agree(seed: int, other: int) -> None:
     small = listed(seed)
@@ -82,7 +81,6 @@ def test_exact_is_judged_by_the_share_of_all_tables_that_agree(seed: int, other:
     assert found.safe == kept
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.integers(0, 10**9), st.integers(0, 10**9), st.sampled_from(MODELS), st.integers(0, 10**6))
 def test_where_all_records_keep_the_limit_classes_do(seed: int, other: int, model: Model, cut: int) -> None:
     small = listed(seed)
@@ -102,7 +100,6 @@ def test_where_all_records_keep_the_limit_classes_do(seed: int, other: int, mode
 # Against the figures of reports
 
 
-@settings(deadline=None, max_examples=150)
 @given(st.integers(0, 10**9), st.integers(0, 10**9), st.sampled_from(MODELS))
 @example(309638, 0, "tilted")  # nothing is left open, of the baseline either
 @example(536170, 536170, "tilted")  # with a value known the other sums hang on each other

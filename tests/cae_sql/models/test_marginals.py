@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
 
@@ -30,7 +30,6 @@ def bits(p: np.ndarray) -> float:
 # Everything possible, listed
 
 
-@settings(deadline=None, max_examples=150)
 @given(st.integers(0, 10**9))
 def test_exact_is_the_share_of_the_tables_that_agree(seed: int) -> None:
     small = listed(seed)
@@ -40,7 +39,6 @@ def test_exact_is_the_share_of_the_tables_that_agree(seed: int) -> None:
         assert found.of(record) == pytest.approx(small.share(record), abs=1e-12)
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.integers(0, 10**9), st.sampled_from(MODELS))
 def test_every_distribution_sums_to_1(seed: int, model: str) -> None:
     found = marginals(listed(seed).system, model)  # type: ignore[arg-type]
@@ -48,7 +46,6 @@ def test_every_distribution_sums_to_1(seed: int, model: str) -> None:
     assert (found.probabilities >= 0).all()
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.integers(0, 10**9))
 def test_exact_gives_nothing_to_what_intervals_exclude_which_tilted_may_do(seed: int) -> None:
     small = listed(seed)
@@ -59,7 +56,6 @@ def test_exact_gives_nothing_to_what_intervals_exclude_which_tilted_may_do(seed:
         assert not found.of(record)[outside].any()
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.integers(0, 10**9))
 def test_tilted_expects_the_answered_sums(seed: int) -> None:
     small = listed(seed)

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cae_sql import InvalidInput
@@ -31,7 +31,6 @@ def entropy(values: pd.Series) -> float:
     return float(-(shares * np.log(shares)).sum())
 
 
-@settings(max_examples=40)
 @given(RECORDS, st.integers(2, 3))
 def test_of_all_generalisations_that_are_diverse_the_finest_classes_are_taken(records, ell):
     frame = pd.DataFrame(records, columns=list(DOMAINS))

@@ -23,6 +23,7 @@ from cae_sql.releases import (
     randomise_within,
 )
 from cae_sql.releases.optimal import Optimum
+from tests.quick import share
 
 DOMAINS = {"sex": ["f", "m"], "zip": [1, 2, 3], "ill": ["a", "b", "c", "d"]}
 QUASI = ["sex", "zip"]
@@ -57,7 +58,8 @@ def grid(names: Sequence[str], steps: int) -> list[dict[str, float]]:
     return [dict(zip(names, map(float, point), strict=True)) for point in product(*axes)]
 
 
-@settings(max_examples=8)
+@pytest.mark.slow
+@settings(max_examples=share(4))
 @given(
     st.integers(0, 30),
     st.sampled_from([2, 3]),
@@ -140,7 +142,6 @@ def test_a_global_search_of_three_attributes_finds_nothing_better(seed: int) -> 
     assert np.log(found.objective) <= searched.fun + 1e-6
 
 
-@settings(max_examples=30)
 @given(st.integers(0, 500), st.floats(0.2, 0.95))
 def test_the_limit_is_reached_wherever_the_table_itself_breaks_it(seed: int, limit: float) -> None:
     frame = a_frame(seed)
@@ -171,7 +172,7 @@ def test_probabilities_and_release_in_one_are_those_of_the_two(distort: list[str
 
 
 @given(st.integers(0, 60), st.sampled_from([0.3, 0.5, 0.7]))
-@settings(max_examples=15)
+@settings(max_examples=share(4))
 def test_the_lowest_probabilities_that_two_sensitive_columns_ask_for_keep_the_limit_of_both(
     seed: int, limit: float
 ) -> None:

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cae_sql.errors import InconsistentAnswers, InvalidInput, OutOfTime
@@ -197,7 +197,6 @@ def test_the_more_records_the_less_a_mean_tells_of_each() -> None:
 # Several releases
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.integers(0, 10**9))
 def test_several_sums_are_those_of_the_tables_enumerated(seed: int) -> None:
     chance = np.random.default_rng(seed)

@@ -22,6 +22,7 @@ from cae_sql.releases.reconstruction import (
     reconstruction_variances,
 )
 from tests.cae_sql.releases.kronecker import a_table, distortions, kronecker
+from tests.quick import share
 
 DOMAINS = {"sex": ["f", "m"], "ill": [0, 1, 2]}
 SMALL = Distortion((Attribute("sex", ("f", "m"), 0.8), Attribute("ill", (0, 1, 2), 0.6)))
@@ -223,7 +224,7 @@ def test_too_many_covariances_and_too_few_records_are_errors() -> None:
         one.variances()
 
 
-@settings(max_examples=20)
+@settings(max_examples=share(4))
 @given(st.integers(1, 3))
 def test_a_table_that_is_kept_is_reconstructed_exactly(records: int) -> None:
     frame = pd.DataFrame({"sex": ["f", "m", "m"][:records], "ill": [0, 2, 2][:records]})

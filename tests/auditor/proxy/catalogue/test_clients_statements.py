@@ -40,6 +40,7 @@ def test_a_client_gets_what_postgres_answered_when_it_was_recorded(
     assert oracle.difference(statement, _asked(ours, statement), oracle.recorded()[statement.name]) == ""
 
 
+@pytest.mark.slow
 def test_a_client_gets_what_postgres_answers_now(ours: Catalogue) -> None:
     pytest.importorskip("psycopg", reason="psycopg asks the PostgreSQL that is compared with")
     with oracle.server() as server:

@@ -109,4 +109,4 @@ class Machine(RuleBasedStateMachine):
 
 
 TestMachine = Machine.TestCase
-TestMachine.settings = settings(max_examples=60, stateful_step_count=40)
+TestMachine.settings = settings(stateful_step_count=40)
