@@ -1,12 +1,15 @@
 # One word for each habit. PYTHON may name another interpreter: make test PYTHON=python3.12
 PYTHON ?= .venv/bin/python
 
-.PHONY: test lint format types docs bench all
+.PHONY: test test-all lint format types docs bench all
 
 all: lint types test
 
-test:            ## everything, docs and README included
+test:            ## the quick tests, docs and README included
 	$(PYTHON) -m pytest
+
+test-all:        ## the long ones too, with many examples each: what .ci/run runs
+	CI=1 $(PYTHON) -m pytest -m ""
 
 lint:            ## style, and that the formatter has nothing to do
 	$(PYTHON) -m ruff check .

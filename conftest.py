@@ -3,9 +3,8 @@
 Two workers share the tests, and the kernels are compiled before they begin. Who names a file or two gets no
 workers: what it prints, and a debugger, are then seen at once.
 
-Examples are Python with its output, policies, and command lines. Each
-document runs from top to bottom in an empty folder. A ```toml fence with a [protect] section becomes
-`policy.toml` there; in a ```console fence each `$ cae-sql` line is run, and the lines that follow it, if
+Examples are Python with its output, policies, and command lines. Each document runs from top to bottom in an
+empty folder. A ```toml fence with a [protect] section becomes `policy.toml` there; in a ```console fence each `$ cae-sql` line is run, and the lines that follow it, if
 there are any, are what it must print.
 """
 

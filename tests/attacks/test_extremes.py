@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from auditor import Gate
 
 from .arena import attacked, build, locates_nobody, paid, people, policy, verdict
@@ -18,15 +20,18 @@ def test_halving_by_maxima_locates_nobody(tmp_path: Path) -> None:
     locates_nobody(attacked(tmp_path, "halving-by-max", paid(rows, {17: 250})))
 
 
+@pytest.mark.slow
 def test_equal_maxima_do_not_single_out_who_is_in_all_sets(tmp_path: Path) -> None:
     rows = [(*row[:-1], min(int(str(row[-1])), 230)) for row in people(24, 10)]
     locates_nobody(attacked(tmp_path, "equal-maxima", paid(rows, {17: 250})))
 
 
+@pytest.mark.slow
 def test_extremes_and_sums_of_small_sets_locate_nobody(tmp_path: Path) -> None:
     locates_nobody(attacked(tmp_path, "extremes-and-sums", people(16, 11)))
 
 
+@pytest.mark.slow
 def test_refused_maxima_tell_nothing_unless_the_mode_is_answer_dependent(tmp_path: Path) -> None:
     outcome = attacked(tmp_path, "refused-maxima", people(24, 12))
     locates_nobody(outcome, answered=None)

@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.quick import some
+
 from .arena import attacked, locates_nobody, people, policy
 
 
-@pytest.mark.parametrize("name", ["two-weights", "digits"])
+@pytest.mark.parametrize("name", some(["two-weights", "digits"], 1))
 def test_weights_that_make_values_digits_locate_nobody(name: str, tmp_path: Path) -> None:
     locates_nobody(attacked(tmp_path, name, people(20, 8)), answered=False)
 
@@ -28,6 +30,7 @@ def test_three_sums_do_not_tell_a_bit_by_their_parity(tmp_path: Path) -> None:
     assert outcome.report.gate.tally.answered == 2
 
 
+@pytest.mark.slow
 def test_as_many_sums_as_values_do_not_tell_a_remainder(tmp_path: Path) -> None:
     coarse = [(*row[:-1], 10 + int(str(row[-1])) % 7 * 10) for row in people(40, 9)]
     rules = policy(minimum=10, maximum=70)

@@ -32,6 +32,7 @@ def lucky(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     return attacked(tmp_path_factory.mktemp("lucky"), "lucky-checks", people(24, 21), patient)
 
 
+@pytest.mark.slow
 @pytest.mark.xfail(
     strict=True,
     reason="a leak event locates everybody in its set; 20 hypothetical answers often let a MAX of three pass",
@@ -41,6 +42,7 @@ def test_choosing_sets_by_check_locates_nobody(lucky: Outcome) -> None:
     assert lucky.report.gate.located == 0
 
 
+@pytest.mark.slow
 @pytest.mark.xfail(
     strict=True,
     reason="where all values are low, the refusal of one MAX over everybody says so of everybody",
@@ -51,6 +53,7 @@ def test_a_refused_maximum_over_everybody_locates_nobody_where_values_are_skewed
     assert outcome.report.gate.located == 0
 
 
+@pytest.mark.slow
 def test_leak_events_are_few_and_close_the_table_for_those_they_were_about(lucky: Outcome) -> None:
     """`leaks` of them and one more; what the answers on record tell is safe all the same."""
     outcome = lucky
@@ -78,6 +81,7 @@ def test_after_a_leak_event_about_everybody_nothing_new_is_answered(tmp_path: Pa
         assert verdict(gate, "SELECT avg(salary) FROM staff WHERE id < 20").code == "leaks"
 
 
+@pytest.mark.slow
 def test_no_delta_and_more_hypothetical_answers_make_leak_events_rare(tmp_path: Path) -> None:
     rules = policy("[decision]\ntimeout = 5\nworlds = 200\ndelta = 0")
     outcome = attacked(tmp_path, "lucky-checks", people(24, 21), rules)

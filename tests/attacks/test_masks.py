@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from .arena import attacked, locates_nobody, people
 
 
@@ -15,5 +17,6 @@ def test_a_vector_with_a_single_one_locates_nobody(tmp_path: Path) -> None:
     locates_nobody(attacked(tmp_path, "zero-one-mask", people(24, 5)), answered=False)
 
 
+@pytest.mark.slow
 def test_independent_vectors_locate_nobody(tmp_path: Path) -> None:
     locates_nobody(attacked(tmp_path, "independent-vectors", people(24, 5)))

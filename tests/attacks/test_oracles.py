@@ -12,11 +12,12 @@ import pytest
 
 from auditor.attacks.oracles import CONDITIONS, ORDERS
 from auditor.attacks.runner import run_attacks
+from tests.quick import some
 
 from .arena import attacked, build, locates_nobody, named, people, policy
 
 
-@pytest.mark.parametrize("name", ["condition-oracle", "order-oracle"])
+@pytest.mark.parametrize("name", some(["condition-oracle", "order-oracle"], 1))
 def test_whether_rows_come_locates_nobody(name: str, tmp_path: Path) -> None:
     outcome = attacked(tmp_path, name, people(20, 6))
     locates_nobody(outcome, answered=False)

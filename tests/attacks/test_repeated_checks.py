@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from auditor import Gate
 
 from .arena import attacked, build, locates_nobody, paid, people, policy
 
 
+@pytest.mark.slow
 def test_choosing_by_checks_locates_nobody(tmp_path: Path) -> None:
     outcome = attacked(tmp_path, "repeated-checks", people(18, 18))
     locates_nobody(outcome)

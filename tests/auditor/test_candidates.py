@@ -24,7 +24,7 @@ from cae_sql.models.baseline import about_everybody
 from cae_sql.models.judging import ModelKnowledge, ModelStandard
 from cae_sql.models.marginals import MODELS, Model
 from cae_sql.risk import Limit
-from tests.quick import share
+from tests.quick import share, some
 
 from .staff import OUTSIDERS, Person, build, entries, people, policy, rows_or_none, truth, verdict
 
@@ -76,7 +76,7 @@ def test_what_is_learned_of_a_group_is_refused_where_nothing_is_excluded(databas
         assert verdict(gate, "SELECT avg(salary) FROM staff WHERE age < 40").code == "answered"
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", some(MODELS, 1))
 def test_nothing_that_intervals_refuse_is_answered(tmp_path: Path, model: str) -> None:
     path = build(tmp_path / "staff.duckdb", people(60))
     statements = [
@@ -228,6 +228,7 @@ def test_a_leak_event_carries_no_figure_and_closes_what_it_was_about(database: P
         assert verdict(gate, ALL).code == "known"
 
 
+@pytest.mark.slow
 def test_an_estimate_shows_nothing_and_the_code_says_so(tmp_path: Path) -> None:
     path = build(tmp_path / "staff.duckdb", people(400))
     sql = (

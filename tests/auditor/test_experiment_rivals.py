@@ -62,6 +62,7 @@ def test_the_folder_gets_figures_3_to_7_and_their_numbers(patients, tmp_path, ca
         assert {"RR-QI", "anatomy", "l-diversity", "l", "distance", "KL, patients"} <= text
 
 
+@pytest.mark.slow
 def test_the_averages_are_printed_and_the_same_each_time(patients, capsys):
     first, again = (run(capsys, *of(patients, "--format", "json")) for _ in range(2))
     told = json.loads(first[1])

@@ -509,6 +509,7 @@ def test_entropy_at_epsilon_is_shown_where_the_policy_asks_for_it(database: Path
         assert (gate.risk()["entropy_at_epsilon"] >= 0.5).all()
 
 
+@pytest.mark.slow
 def test_verify_finds_nothing_wrong_with_an_honest_ledger(gate: Gate) -> None:
     transcript(gate, [*RELEASED, *CANDIDATES])
     report = gate.verify()

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from auditor import Gate, QueryRefused
+from tests.quick import rounds, some
 
 from .staff import NEEDED, Intruder, build, entries, people, policy, policy_text, verdict
 
@@ -42,7 +43,7 @@ def database(tmp_path: Path) -> Path:
     return build(tmp_path / "staff.duckdb", PERSONS)
 
 
-@pytest.mark.parametrize("pair", UNSAFE_TOGETHER)
+@pytest.mark.parametrize("pair", some(UNSAFE_TOGETHER, 1, tuples=False))
 def test_each_of_the_two_queries_is_safe_alone(pair: tuple[str, str], database: Path, tmp_path: Path) -> None:
     for number, (first, second) in enumerate((pair, pair[::-1])):
         with Gate.open(database, policy(), tmp_path / f"{number}.ledger") as gate:
@@ -66,9 +67,9 @@ def asked_at_once(gates: list[Gate], statements: tuple[str, ...]) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("shared", [True, False], ids=["one gate", "a gate each"])
+@pytest.mark.parametrize("shared", some([True, False], 1), ids=["one gate", "a gate each"])
 def test_two_threads_never_get_both_answers(shared: bool, database: Path, tmp_path: Path) -> None:
-    for number in range(8):
+    for number in range(rounds(8)):
         ledger = tmp_path / f"{number}.ledger"
         with Gate.open(database, policy(), ledger) as one, Gate.open(database, policy(), ledger) as two:
             pair = UNSAFE_TOGETHER[number % len(UNSAFE_TOGETHER)]
@@ -173,6 +174,7 @@ with Gate.open(database, Policy.load(policy)) as gate:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="kill -9 is POSIX's")
 def test_clients_killed_at_any_moment_have_received_nothing_that_is_not_on_record(
     database: Path, tmp_path: Path

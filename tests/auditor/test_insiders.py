@@ -12,6 +12,7 @@ import pytest
 
 from auditor import Gate
 from auditor.policy_sections import DEFAULT_INSIDERS
+from tests.quick import some
 
 from .staff import HIGH, LOW, STEP, Intruder, Person, build, people, policy_text, rows_or_none, verdict
 from .staff import policy as rules
@@ -40,7 +41,7 @@ def test_a_policy_that_does_not_say_reckons_with_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("number", "expected"), [(0, "answered"), (1, "risk")])
-@pytest.mark.parametrize("mode", ["", LOOKS])
+@pytest.mark.parametrize("mode", some(["", LOOKS], 1))
 def test_the_mean_of_two_tells_each_of_them_the_other(
     mode: str, number: int, expected: str, tmp_path: Path
 ) -> None:
@@ -76,7 +77,7 @@ SAME_TOTAL = [(10, 10, 210), (80, 80, 70), (10, 110, 110)]
 
 
 @pytest.mark.parametrize("salaries", SAME_TOTAL)
-@pytest.mark.parametrize(("number", "expected"), [(0, "answered"), (1, "risk")])
+@pytest.mark.parametrize(("number", "expected"), some([(0, "answered"), (1, "risk")], 2))
 def test_it_counts_what_an_insider_might_have_and_not_what_they_have(
     number: int, expected: str, salaries: tuple[int, ...], tmp_path: Path
 ) -> None:
@@ -125,6 +126,7 @@ def least_spread_for_an_insider(told: Intruder) -> int:
     return min(spreads)
 
 
+@pytest.mark.slow
 def test_what_is_released_leaves_everybody_the_limit_whoever_asks(tmp_path: Path) -> None:
     """Asked with 0 the same questions are answered so that an insider would learn too much."""
     database = build(tmp_path / "staff.duckdb", people(10, 1))

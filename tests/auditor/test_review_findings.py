@@ -14,6 +14,7 @@ import pytest
 
 from auditor import Gate, Policy
 from auditor.errors import DatabaseError
+from tests.quick import some
 
 from .staff import OUTSIDERS, build, entries, people, policy, rows_or_none, truth, verdict
 
@@ -197,16 +198,19 @@ def test_two_protected_views_of_one_table_are_not_counted_apart(tmp_path: Path) 
 
 @pytest.mark.parametrize(
     "sql",
-    [
-        "SELECT * FROM (SELECT DISTINCT ON (dept) dept, sex, sum(salary) AS s FROM staff "
-        "GROUP BY dept, sex ORDER BY dept, sex) AS t WHERE sex = 'm' ORDER BY 1",
-        "WITH c AS (SELECT dept, sum(salary) AS s FROM staff GROUP BY dept) SELECT a.dept, a.s "
-        "FROM (SELECT dept, s FROM c WHERE dept = 'a') AS a SEMI JOIN c ON c.dept = 'b'",
-        "WITH c AS (SELECT dept, sum(salary) AS s FROM staff GROUP BY dept) SELECT a.dept, a.s "
-        "FROM (SELECT dept, s FROM c WHERE dept = 'a') AS a ANTI JOIN c ON c.dept = 'b'",
-        "SELECT dept, sum(salary), (SELECT count(*) FROM (SELECT dept AS _k0 FROM staff) AS _block0 "
-        "WHERE _block0._k0 = s.dept) FROM staff AS s GROUP BY dept ORDER BY dept",
-    ],
+    some(
+        [
+            "SELECT * FROM (SELECT DISTINCT ON (dept) dept, sex, sum(salary) AS s FROM staff "
+            "GROUP BY dept, sex ORDER BY dept, sex) AS t WHERE sex = 'm' ORDER BY 1",
+            "WITH c AS (SELECT dept, sum(salary) AS s FROM staff GROUP BY dept) SELECT a.dept, a.s "
+            "FROM (SELECT dept, s FROM c WHERE dept = 'a') AS a SEMI JOIN c ON c.dept = 'b'",
+            "WITH c AS (SELECT dept, sum(salary) AS s FROM staff GROUP BY dept) SELECT a.dept, a.s "
+            "FROM (SELECT dept, s FROM c WHERE dept = 'a') AS a ANTI JOIN c ON c.dept = 'b'",
+            "SELECT dept, sum(salary), (SELECT count(*) FROM (SELECT dept AS _k0 FROM staff) AS _block0 "
+            "WHERE _block0._k0 = s.dept) FROM staff AS s GROUP BY dept ORDER BY dept",
+        ],
+        2,
+    ),
 )
 def test_rows_are_those_of_plain_duckdb(sql: str, tmp_path: Path) -> None:
     rows = [(i, 20 + i, "mf"[i % 2], "ab"[i // 2 % 2], 10 + i * 70 % 250) for i in range(60)]

@@ -767,6 +767,7 @@ def _elsewhere(ledger: Ledger) -> None:
         raise said[0]
 
 
+@pytest.mark.slow
 def test_a_ledger_under_two_hard_links_is_not_opened(database: Path, tmp_path: Path) -> None:
     Gate.open(database, policy()).close()
     os.link(tmp_path / "staff.ledger", tmp_path / "other.ledger")

@@ -18,6 +18,7 @@ from cae_sql import AnsweredSystem
 from cae_sql.inference.answers import Query
 from cae_sql.inference.bounds import Bounds
 from cae_sql.inference.trial import Trial
+from tests.quick import some
 
 from . import asking, deciding
 from .__main__ import main
@@ -46,13 +47,14 @@ def played(settings: Settings, count: int, others: int) -> Tally:
 
 
 @pytest.mark.parametrize("insiders", INSIDERS)
-@pytest.mark.parametrize("values", ["uniform", "skewed"])
+@pytest.mark.parametrize("values", some(["uniform", "skewed"], 1))
 def test_after_every_answer_everybody_keeps_the_limit_in_all_tables(insiders: int, values: str) -> None:
     settings = replace(QUICK, mode="answer-dependent", values=values, insiders=insiders)
     tally = played(settings, 35, others=0)
     assert tally.verdicts["safe"] > 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("insiders", INSIDERS)
 def test_refusals_are_the_same_whichever_table_is_the_true_one(insiders: int) -> None:
     tally = played(replace(QUICK, insiders=insiders), 15, others=1)
@@ -60,6 +62,7 @@ def test_refusals_are_the_same_whichever_table_is_the_true_one(insiders: int) ->
     assert {"safe", "risk"} <= set(tally.verdicts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("insiders", INSIDERS)
 def test_some_of_what_could_be_answered_is(insiders: int) -> None:
     tally = played(replace(QUICK, insiders=insiders), 30, others=0)
@@ -75,7 +78,7 @@ def test_what_is_certified_is_possible_and_what_is_possible_is_in_the_interval()
 
 
 @pytest.mark.parametrize("insiders", INSIDERS)
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", some(MODES, 1))
 def test_what_a_gate_hands_out_leaves_everybody_the_limit(mode: str, insiders: int) -> None:
     tally = Tally()
     for number in range(4):

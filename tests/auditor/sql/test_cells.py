@@ -22,7 +22,7 @@ from auditor.sql.shape import DATA
 from auditor.sql.writing import bracketed as written_out
 from tests.fuzz.grammar import generate
 from tests.fuzz.worlds import WORLDS, all_rows, open_world, write
-from tests.quick import some
+from tests.quick import rounds, some
 
 ALL_COLUMNS = 99.0
 """Cells per row that are never reached: then every column that may be is a column of the cells."""
@@ -211,7 +211,7 @@ def test_random_statements_ask_the_same(monkeypatch: pytest.MonkeyPatch, tmp_pat
             patch.setattr(cells, "MOST_CELLS", most)
             worlds[name] = Both(rows, open_world(path, world))
     coarse = 0
-    for number in range(150):
+    for number in range(rounds(150)):
         statement = generate(31, number)
         pair = worlds[statement.world]
         plan = understand(statement.text, statement.parameters, pair.rows.schema)
@@ -219,7 +219,7 @@ def test_random_statements_ask_the_same(monkeypatch: pytest.MonkeyPatch, tmp_pat
             same(pair, plan)
             tables = pair.cells._loaded.cells.tables
             coarse += any(on_cells(block.groups_sql, tables) for block in plan.blocks)
-    assert coarse >= (10 if most == ALL_COLUMNS else 1)
+    assert coarse >= (rounds(10) if most == ALL_COLUMNS else 1)
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 
 from cae_sql.errors import InconsistentAnswers
 from cae_sql.inference.interior import analytic_center, inner, sparse_columns
-from tests.quick import some
+from tests.quick import rounds, some
 
 from .oracles import linear_intervals
 
@@ -70,7 +70,7 @@ def sums_at_random(seed: int) -> Sums:
 @pytest.mark.parametrize("start", some(range(0, 300, 50), 1))
 def test_inner_intervals_are_inside_the_feasibility_intervals(start: int) -> None:
     wide = 0
-    for seed in range(start, start + 50):
+    for seed in range(start, start + rounds(50)):
         case = sums_at_random(seed)
         found = inner(case.matrix, case.sums, case.low, case.high)
         outer = linear_intervals(case.matrix, case.sums, case.low, case.high)
@@ -80,7 +80,7 @@ def test_inner_intervals_are_inside_the_feasibility_intervals(start: int) -> Non
         assert (found.upper <= outer[1] + slack).all(), seed
         assert (found.lower <= found.upper).all()
         wide += int((found.upper - found.lower > 0.5 * (outer[1] - outer[0])).sum())
-    assert wide > 100, "half of the width, or more, is found for many"
+    assert wide > rounds(100), "half of the width, or more, is found for many"
 
 
 def test_all_is_reached_where_records_are_many_to_a_sum() -> None:
@@ -168,6 +168,7 @@ def test_records_that_nothing_tells_apart_count_as_one_column() -> None:
         assert together.upper.repeat(sizes) == pytest.approx(apart.upper, abs=slack)
 
 
+@pytest.mark.slow
 def test_a_straight_line_goes_at_least_as_far_as_the_ellipsoid_and_stays_feasible() -> None:
     farther = 0
     for seed in range(60):

@@ -19,6 +19,7 @@ from cae_sql.inference.pairs import Kept, keeps_with_insider
 from cae_sql.inference.runs import Effort
 from cae_sql.inference.worlds import Pool
 from tests.enumeration.oracle import Possible, Question, longest_run
+from tests.quick import some
 
 Asked = list[tuple[str, tuple[int, ...]]]
 """Kinds of questions, and signs by record."""
@@ -106,7 +107,7 @@ def test_a_judgement_never_says_more_than_the_search(
         assert judged.safe == (real >= need)
 
 
-@pytest.mark.parametrize("sums", [6, 8])
+@pytest.mark.parametrize("sums", some([6, 8], 1))
 def test_pairs_of_many_bits_are_what_integer_programs_over_all_records_say(sums: int) -> None:
     """36 values of 0 or 1, told of so much that the tableau's moves lead to few tables; SciPy's programs."""
     rng = np.random.default_rng(sums)

@@ -17,6 +17,7 @@ from cae_sql.inference.prospect import Prospect
 from cae_sql.inference.reserves import Ground, Reserves, choose
 from cae_sql.inference.shown import Showing, Shown
 from cae_sql.inference.swaps import Swaps, named
+from tests.quick import rounds
 
 from .families import Families, Values, families_at_random, families_of, grid_at_random
 from .told import Ints
@@ -65,7 +66,7 @@ def effects(prospect: Prospect, those: Reserves) -> Ints:
 
 def test_reserves_share_no_part_with_each_other_or_with_those_who_pay_elsewhere() -> None:
     rng, found = np.random.default_rng(1), 0
-    for prospect, _ in chosen(1, 60):
+    for prospect, _ in chosen(1, rounds(60)):
         swaps = prospect.center.swaps
         assert swaps is not None
         several = [some for some in map(prospect.reserves, range(4)) if some is not None]
@@ -78,7 +79,7 @@ def test_reserves_share_no_part_with_each_other_or_with_those_who_pay_elsewhere(
             found += 1
             assert not elsewhere[other.parts].any()
             assert len(np.unique(other.parts)) == len(other.parts)
-    assert found > 10
+    assert found > rounds(10)
 
 
 def test_every_swap_of_a_reserve_has_its_effect_but_for_what_is_taken_aside() -> None:
@@ -138,7 +139,7 @@ def test_rooms_are_those_without_the_greatest_swap_and_the_two_greatest(insiders
 
 def test_parts_reach_as_far_as_all_reserves_have_room_for_what_they_take() -> None:
     rng = np.random.default_rng(4)
-    for prospect, those in chosen(4, 60):
+    for prospect, those in chosen(4, rounds(60)):
         scarce = 1.0 / rng.integers(1, 50, (4, len(those.inverse)))
         column = prospect.marks_of(everyone(prospect)).astype(np.int64) @ those.inverse.T
         more = np.abs(column) @ those.aside
@@ -249,9 +250,9 @@ def test_counting_says_of_families_what_an_integer_program_says() -> None:
 
 @pytest.mark.parametrize("insiders", [0, 1])
 def test_nobody_is_shown_by_reserves_to_keep_a_run_that_the_answers_exclude(insiders: int) -> None:
-    looked_at, wrong = all_breaches(insiders, range(0, 150))
+    looked_at, wrong = all_breaches(insiders, range(rounds(150)))
     assert not wrong
-    assert looked_at > (3_000 if insiders else 200)
+    assert looked_at > rounds(3_000 if insiders else 200)
 
 
 def a_few(count: int) -> Families:

@@ -18,6 +18,7 @@ from cae_sql.inference.exchange import Bounds
 from cae_sql.inference.prospect import Prospect
 from cae_sql.inference.shown import Shown, all_pairs, certified_runs
 from cae_sql.inference.trial import Standard
+from tests.quick import rounds
 
 from .told import Ints, Possible, Told, told_at_random
 
@@ -85,11 +86,11 @@ def breaches(seed: int, insiders: int) -> tuple[int, list[str]]:
 @pytest.mark.parametrize("insiders", [0, 1])
 def test_nobody_is_shown_to_keep_a_run_that_the_answers_exclude(insiders: int) -> None:
     looked_at, found = 0, []
-    for seed in [*range(1000, 1075), 1629, 2821, 2915]:
+    for seed in [*range(1000, 1000 + rounds(75)), 1629, 2821, 2915]:
         more, wrong = breaches(seed, insiders)
         looked_at, found = looked_at + more, found + wrong
     assert not found
-    assert looked_at > 100
+    assert looked_at > rounds(100)
 
 
 def boxes_that_differ() -> tuple[Told, dict[str, Ints]]:
@@ -163,7 +164,7 @@ def test_what_an_integer_program_allows_is_mostly_shown_in_a_roomy_system() -> N
 
 def test_answers_that_are_judged_together_are_safe_each_by_itself() -> None:
     rng, looked_at = np.random.default_rng(11), 0
-    while looked_at < 150:
+    while looked_at < rounds(150):
         told = told_at_random(rng, int(rng.integers(15, 50)), int(rng.choice(TOPS)), int(rng.integers(2, 6)))
         told.queries = [*told.queries[:-1], told_at_random(rng, told.size, 1, 1, ("sum",)).queries[0]]
         center, need = told.center(len(told.queries) - 1), int(rng.integers(1, told.top + 1))
@@ -210,7 +211,7 @@ def test_answers_for_which_no_table_is_found_fail_and_the_rest_is_judged_if_they
 
 def test_every_value_of_a_certified_run_is_possible() -> None:
     rng, looked_at = np.random.default_rng(12), 0
-    for _ in range(120):
+    for _ in range(rounds(120)):
         told = told_at_random(rng, int(rng.integers(15, 60)), int(rng.choice(TOPS)), int(rng.integers(1, 6)))
         center, possible = told.center(), told.program()
         low, high = certified_runs(center)
@@ -221,7 +222,7 @@ def test_every_value_of_a_certified_run_is_possible() -> None:
                 looked_at += 1
                 inside = int(rng.integers(ends[0], ends[1] + 1))
                 assert all(possible.can({record: value}) for value in {*ends, inside})
-    assert looked_at > 150
+    assert looked_at > rounds(150)
 
 
 @given(

@@ -11,6 +11,7 @@ from hypothesis import given
 
 from cae_sql import AnsweredSystem
 from cae_sql.inference.certificates import Side
+from tests.quick import rounds
 
 from .oracles import Asked, Case, cases, cases_at_random, longest_run
 
@@ -103,13 +104,13 @@ def run_of(case: Case, lower: float, upper: float) -> set[int]:
 
 def test_certified_runs_are_the_longest_there_are_for_nearly_all_records() -> None:
     records = best = 0
-    for case in cases_at_random(seed=20, count=120):
+    for case in cases_at_random(seed=20, count=rounds(120)):
         found, tables = case.system().certified(), case.tables()
         for record in range(case.size):
             records += 1
             run = run_of(case, found.lower[record], found.upper[record])
             best += len(run) == longest_run(tables[:, record])
-    assert records > 400
+    assert records > rounds(400)
     assert best >= 0.95 * records
 
 

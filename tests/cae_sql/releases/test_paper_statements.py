@@ -37,6 +37,7 @@ def curve(points: pd.DataFrame, technique: str, parameter: float, measure: str) 
     return points.loc[technique, parameter][measure].to_numpy()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["initial_entropy", "area"])
 @pytest.mark.parametrize(
     ("technique", "by_falling_utility"),
