@@ -4,8 +4,8 @@ Two workers share the tests, and the kernels are compiled before they begin. Who
 workers: what it prints, and a debugger, are then seen at once.
 
 Examples are Python with its output, policies, and command lines. Each document runs from top to bottom in an
-empty folder. A ```toml fence with a [protect] section becomes `policy.toml` there; in a ```console fence each `$ cae-sql` line is run, and the lines that follow it, if
-there are any, are what it must print.
+empty folder. A ```toml fence with a [protect] section becomes `policy.toml` there; in a ```console fence each
+`$ cae-sql` line is run, and the lines that follow it, if there are any, are what it must print.
 """
 
 from __future__ import annotations

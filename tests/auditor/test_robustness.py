@@ -645,7 +645,7 @@ def test_an_interrupt_around_the_lock_does_not_keep_all_others_waiting(what: str
         decided: list[int] = []
 
         def decide() -> None:
-            with two.deciding(timeout=5):
+            with two.deciding(timeout=60):
                 decided.append(append(two))
 
         thread = threading.Thread(target=decide)

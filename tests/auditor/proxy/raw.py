@@ -26,7 +26,7 @@ class Closed(Exception):
 class Raw:
     """One connection without TLS."""
 
-    def __init__(self, port: int, timeout: float = 20.0) -> None:
+    def __init__(self, port: int, timeout: float = 60.0) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout)
         self.received = bytearray()
 

@@ -92,7 +92,7 @@ class Running:
     def stop(self) -> None:
         if not self.stopped:
             self.stopped = True
-            asyncio.run_coroutine_threadsafe(self.server.stop(), self.loop).result(30)
+            asyncio.run_coroutine_threadsafe(self.server.stop(), self.loop).result(60)
 
     @property
     def psycopg(self) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class Running:
             tls = {"sslmode": "verify-full", "sslrootcert": str(self.certificate)}
         return {
             "host": "localhost", "hostaddr": "127.0.0.1", "port": self.port, "user": "ana",
-            "password": PASSWORD, "dbname": "staff", "connect_timeout": 10, **tls,
+            "password": PASSWORD, "dbname": "staff", "connect_timeout": 60, **tls,
         }  # fmt: skip
 
 
@@ -118,7 +118,7 @@ def running(
     """Start a server on a free port of loopback, and stop it."""
     pair = certificate(folder) if tls else (None, None)
     log = io.StringIO()
-    options.setdefault("times", Times(startup=5, statement=20, reader=20))
+    options.setdefault("times", Times(startup=60, statement=60, reader=60))
     serving = Serving(Address(listen, 0), users_file(folder), *pair, drain=2.0, **options)
     with opened(folder, more, ledger) as gate:
         sources = Sources(gate, "staff", list(USERS))
@@ -132,7 +132,7 @@ def running(
             return opened(folder, file.read_text(), ledger) if file.exists() else None
 
         server = Server(sources, serving, writer, reopen=reopen)
-        address = asyncio.run_coroutine_threadsafe(server.start(), loop).result(10)
+        address = asyncio.run_coroutine_threadsafe(server.start(), loop).result(60)
         made = Running(address, server, loop, pair[0], log, sources, writer)
         try:
             yield made

@@ -34,7 +34,7 @@ def psql(server: Running, *statements: str, user: str = "ana", password: str = P
     commands = [word for each in statements for word in ("-c", each)]
     done = subprocess.run(
         ["psql", "-X", "-A", "-t", "-v", "VERBOSITY=verbose", place, *commands],
-        capture_output=True, text=True, timeout=30, check=False,
+        capture_output=True, text=True, timeout=60, check=False,
         env={"PGPASSWORD": password, "PATH": "/usr/bin:/bin", "LC_ALL": "C"},
     )  # fmt: skip
     return done.stdout, done.stderr
@@ -140,11 +140,11 @@ def test_control_c_cancels(server: Running) -> None:
         env={"PGPASSWORD": PASSWORD, "PATH": "/usr/bin:/bin", "LC_ALL": "C"},
     ) as process:  # fmt: skip
         try:
-            end = time.monotonic() + 10
+            end = time.monotonic() + 60
             while not server.gate._database._cursors and time.monotonic() < end:
                 time.sleep(0.05)
             process.send_signal(signal.SIGINT)
-            _, wrong = process.communicate(timeout=10)
+            _, wrong = process.communicate(timeout=60)
         finally:
             process.kill()
     assert "canceling statement due to user request" in wrong

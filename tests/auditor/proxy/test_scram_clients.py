@@ -44,7 +44,7 @@ class Server(threading.Thread):
                 client, _ = self._socket.accept()
             except OSError:
                 return
-            client.settimeout(10)
+            client.settimeout(60)
             try:
                 self._serve(client)
             except (OSError, ScramError, EOFError, struct.error):
@@ -153,7 +153,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _psycopg(port: int, password: str, **more: Any) -> None:
     psycopg = importlib.import_module("psycopg")
-    options = {"sslmode": "disable", "connect_timeout": 10, **more}
+    options = {"sslmode": "disable", "connect_timeout": 60, **more}
     connection = psycopg.connect(
         host="127.0.0.1", port=port, user="ana", password=password, dbname="x", **options
     )
@@ -163,7 +163,7 @@ def _psycopg(port: int, password: str, **more: Any) -> None:
 def _pg8000(port: int, password: str, context: ssl.SSLContext | None = None) -> None:
     module = importlib.import_module("pg8000.native")
     connection = module.Connection(
-        "ana", host="127.0.0.1", port=port, password=password, ssl_context=context or False, timeout=10
+        "ana", host="127.0.0.1", port=port, password=password, ssl_context=context or False, timeout=60
     )
     connection.close()
 
@@ -174,7 +174,7 @@ def _asyncpg(port: int, password: str, context: ssl.SSLContext | None = None) ->
     async def connect() -> None:
         connection = await module.connect(
             host="127.0.0.1", port=port, user="ana", password=password, database="x",
-            ssl=context or False, timeout=10,
+            ssl=context or False, timeout=60,
         )  # fmt: skip
         connection.terminate()
 

@@ -67,7 +67,7 @@ def test_beyond_loopback_nobody_comes_in_without_tls(tmp_path: Path) -> None:
 def test_bytes_ahead_of_tls_are_refused(tmp_path: Path) -> None:
     with running(tmp_path) as server:
         for ahead in (startup("3.0", {"user": "ana"}), b"x"):
-            with socket.create_connection(("127.0.0.1", server.port), 5) as client:
+            with socket.create_connection(("127.0.0.1", server.port), 60) as client:
                 client.sendall(SSL_REQUEST + ahead)
                 said = b""
                 while piece := client.recv(4096):
@@ -113,7 +113,7 @@ def test_those_who_do_not_come_in_take_no_place_of_those_who_do(tmp_path: Path) 
     with running(tmp_path, tls=False, waiting=100) as server:
         idle = []
         for number in range(500):
-            idle.append(socket.create_connection(("127.0.0.1", server.port), 5))
+            idle.append(socket.create_connection(("127.0.0.1", server.port), 60))
             if number % 50 == 0:
                 with connect(server) as connection:
                     assert connection.execute("SELECT 1").fetchone() == (1,)
@@ -135,9 +135,9 @@ def test_results_that_wait_are_limited_for_all_together(tmp_path: Path) -> None:
 
 
 def test_who_does_not_come_in_is_let_go_and_others_are_served_meanwhile(tmp_path: Path) -> None:
-    times = Times(startup=0.5, statement=5, reader=5)
+    times = Times(startup=3, statement=60, reader=60)
     with running(tmp_path, tls=False, times=times) as server:
-        idle = [socket.create_connection(("127.0.0.1", server.port), 5) for _ in range(50)]
+        idle = [socket.create_connection(("127.0.0.1", server.port), 60) for _ in range(50)]
         idle[0].sendall(b"\0\0")
         with connect(server) as connection:
             assert connection.execute("SELECT 1").fetchone() == (1,)
@@ -149,7 +149,7 @@ def test_who_does_not_come_in_is_let_go_and_others_are_served_meanwhile(tmp_path
 
 
 def test_a_statement_has_a_time_and_the_session_lives_on(tmp_path: Path) -> None:
-    times = Times(startup=5, statement=0.5, reader=5)
+    times = Times(startup=60, statement=0.5, reader=60)
     with running(tmp_path, tls=False, times=times) as server, connect(server) as connection:
         with pytest.raises(psycopg.errors.QueryCanceled, match="statement timeout"):
             connection.execute(SLOW)
@@ -174,7 +174,7 @@ def test_only_the_secret_of_a_connection_cancels_and_others_go_on(tmp_path: Path
         thread.start()
         assert soon(lambda: server.gate._database._cursors)
         for secret in range(5):
-            with socket.create_connection(("127.0.0.1", server.port), 5) as client:
+            with socket.create_connection(("127.0.0.1", server.port), 60) as client:
                 client.sendall(
                     (16).to_bytes(4, "big") + bytes.fromhex("04d2162e")
                     + pid.to_bytes(4, "big") + secret.to_bytes(4, "big")
@@ -202,17 +202,18 @@ def test_the_query_of_a_lost_client_is_stopped(tmp_path: Path, tls: bool) -> Non
 
 def test_a_slow_reader_takes_no_memory_and_a_stalled_one_is_let_go(tmp_path: Path) -> None:
     """216,000 rows wait at the gate, not in the socket's queue; others are served meanwhile."""
-    times = Times(startup=5, statement=20, reader=1.0)
+    times = Times(startup=60, statement=60, reader=3.0)
     with running(tmp_path, tls=False, times=times) as server, connect(server) as other:
         connection = connect(server)
         connection.pgconn.send_query(MANY.encode())
         connection.pgconn.flush()
-        time.sleep(0.7)
-        clients = [client for _, client in server.server._clients.values()]
-        queued = [
-            client._wire.transport.get_write_buffer_size() for client in clients if client._wire.transport
-        ]
-        assert 0 < max(queued) < 2 << 20
+
+        def queued() -> int:
+            wires = [client._wire.transport for _, client in server.server._clients.values()]
+            return max(wire.get_write_buffer_size() for wire in wires if wire)
+
+        assert soon(queued)
+        assert queued() < 2 << 20
         assert other.execute("SELECT 1").fetchone() == (1,)
         assert soon(lambda: server.server.metrics.connections == 1)
         connection.pgconn.finish()
@@ -228,17 +229,17 @@ def test_metrics_and_health_are_told_on_a_port_of_their_own(tmp_path: Path) -> N
             connection.execute("SELECT 1")
             with pytest.raises(psycopg.Error):
                 connection.execute("SELECT salary FROM staff")
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
                 text = answer.read().decode()
         assert "cae_sql_connections 1" in text
         assert 'cae_sql_statements_total{verdict="answered"} 1' in text
         assert 'cae_sql_statements_total{verdict="unsupported"} 1' in text
         assert 'cae_sql_authentications_total{result="ok"} 1' in text
         assert "cae_sql_statement_seconds_count 2" in text
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=60) as answer:
             assert answer.read() == b"ok\n"
         with pytest.raises(urllib.error.HTTPError, match="404"):
-            urllib.request.urlopen(f"http://127.0.0.1:{port}/etc/passwd", timeout=5)
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/etc/passwd", timeout=60)
 
 
 def test_users_and_certificate_are_read_again(tmp_path: Path) -> None:
@@ -369,7 +370,7 @@ def test_noise_of_all_kinds_is_let_go_and_nothing_of_ours_breaks(tmp_path: Path)
              b"GET / HTTP/1.1\r\n\r\n", bytes.fromhex("160301020001")]  # fmt: skip
     with running(tmp_path) as server, connect(server) as connection:
         for number in range(300):
-            with socket.create_connection(("127.0.0.1", server.port), 5) as client:
+            with socket.create_connection(("127.0.0.1", server.port), 60) as client:
                 client.sendall(rng.choice(heads))
                 time.sleep(rng.choice([0, 0.001]))
                 with contextlib.suppress(OSError):
@@ -407,7 +408,7 @@ def between(server: Running, say: bytes) -> Iterator[int]:
                     client, _ = listening.accept()
                     if client.recv(8) == SSL_REQUEST:
                         client.sendall(say)
-                    behind = socket.create_connection(("127.0.0.1", server.port), 5)
+                    behind = socket.create_connection(("127.0.0.1", server.port), 60)
                     for pair in ((client, behind), (behind, client)):
                         threading.Thread(target=pass_on, args=pair, daemon=True).start()
 
@@ -426,7 +427,7 @@ def test_who_takes_tls_away_on_the_wire_gets_nowhere(tmp_path: Path) -> None:
 
 def test_old_versions_of_tls_and_plaintext_after_the_agreement_are_refused(tmp_path: Path) -> None:
     with running(tmp_path) as server:
-        with socket.create_connection(("127.0.0.1", server.port), 5) as client:
+        with socket.create_connection(("127.0.0.1", server.port), 60) as client:
             client.sendall(SSL_REQUEST)
             assert client.recv(1) == b"S"
             client.sendall(startup("3.0", {"user": "ana", "database": "staff"}))
@@ -441,7 +442,7 @@ def test_old_versions_of_tls_and_plaintext_after_the_agreement_are_refused(tmp_p
             warnings.simplefilter("ignore")
             context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_1
         context.set_ciphers("ALL:@SECLEVEL=0")
-        with socket.create_connection(("127.0.0.1", server.port), 5) as client:
+        with socket.create_connection(("127.0.0.1", server.port), 60) as client:
             client.sendall(SSL_REQUEST)
             assert client.recv(1) == b"S"
             with pytest.raises((ssl.SSLError, OSError)):

@@ -75,7 +75,7 @@ def race(asked: Sequence[tuple[Tool, Running, str, str]]) -> list[str]:
     start = threading.Barrier(len(asked))
 
     def ask(tool: Tool, server: Running, user: str, sql: str) -> str:
-        start.wait(20)
+        start.wait(60)
         return tool(server, user, sql)
 
     with ThreadPoolExecutor(len(asked)) as pool:

@@ -48,7 +48,7 @@ def asked(path: str, each: Transcript) -> list[str]:
     said: list[str] = []
     with socket.socket(socket.AF_UNIX) as talk:
         talk.connect(path)
-        talk.settimeout(5)
+        talk.settimeout(60)
         reader = Reader()
         if started:
             talk.sendall(startup("3.0", {"user": "postgres", "database": "postgres"}))
@@ -66,7 +66,7 @@ def asked(path: str, each: Transcript) -> list[str]:
 
 def _until(talk: socket.socket, enough: object) -> bytes:
     data = b""
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     assert callable(enough)
     while not enough(data) and time.monotonic() < deadline:
         try:
