@@ -135,7 +135,7 @@ def full_disk(folder: Path, what: str, rounds: int) -> Finding:
                 if (
                     what != "anchor" and number % 5 == 4
                 ):  # the log is folded into the ledger, or it stays full
-                    with gate._ledger._engine.connect() as connection:
+                    with gate._ledger._place.engine.connect() as connection:
                         connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
                     _shrink(small, ledger)
             finding.broken += Record(ledger).missing(told) + list(gate.verify().problems)
@@ -279,7 +279,7 @@ def _few_descriptors(finding: Finding, folder: Path) -> None:
             ask(gate, sql.format(19))
         resource.setrlimit(resource.RLIMIT_NOFILE, (200, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
         for free in range(16):
-            gate._ledger._engine.dispose()
+            gate._ledger._place.close()
             held = []
             try:
                 while True:

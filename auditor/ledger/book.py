@@ -1,8 +1,8 @@
 """The ledger: open, read, append, verify.
 
 Promise: what was opened is the ledger of these data, [[protect]], scope and insiders, whole from its first
-entry and not shorter than its anchor. `append` returns once the entry is on disk and anchored. Several
-threads and processes may append at once; one at a time decides.
+entry and not shorter than its anchor. `append` returns once the entry is on disk and anchored, was read back,
+and all before it is as it was. Several threads and processes may append at once; one at a time decides.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from auditor.ledger.chain import BINDING_FIELDS, FORMAT, first_hash
 from auditor.ledger.entries import Binding, Entry, KnownAnswer
 from auditor.ledger.places import Place, place_of
 from auditor.ledger.rows import compare
+from auditor.ledger.schema import require_ours
 from auditor.ledger.store import ANSWER, BINDING, METADATA, STATEMENT, explained
 
 
@@ -50,7 +51,7 @@ class Ledger:
     """A hash-chained, append-only record of statements and answers. A context manager; see `open`."""
 
     def __init__(self, place: Place, stored: rows.StoredBinding, anchor: Path | None) -> None:
-        self._place, self._engine, self._stored, self._anchor = place, place.engine, stored, anchor
+        self._place, self._stored, self._anchor = place, stored, anchor
         self._seen = (0, first_hash(stored.row))  # the furthest entry verified by this object
         self._seen_guard = threading.Lock()
 
@@ -75,21 +76,22 @@ class Ledger:
                 place.begin(rows.binding_row(binding, uuid.uuid4().hex, datetime.now(UTC)))
             place.check()
             with explained(place):
-                stored = _read_binding(place)
+                with place.reading() as connection:
+                    stored = _read_binding(place, connection)
                 compare(place, stored.binding, binding)
                 ledger = cls(place, stored, anchor)
-                with place.writing(durable=True):
-                    pass  # what cannot be written is better known now than after the first decision
-                ledger._check_chain()
+                # what cannot be written is better known now than after the first decision
+                with place.writing(durable=True) as connection:
+                    place.keep(connection, *ledger._catch_up(connection))
                 ledger._check_anchor(anchored)
         except LedgerError:
-            place.engine.dispose()
+            place.close()
             raise
         return ledger
 
     def close(self) -> None:
         """Let go of the place."""
-        self._engine.dispose()
+        self._place.close()
 
     def __enter__(self) -> Ledger:
         return self
@@ -173,13 +175,16 @@ class Ledger:
                       risk_before, risk_after, leak, tuple(answers), "")  # fmt: skip
         # An entry that teaches nothing may be lost in a power cut, unless the anchor counts it.
         durable = bool(answers) or self._anchor is not None
-        with explained(self._place), self._place.writing(durable) as connection:
+        place = self._place
+        with explained(place), place.writing(durable) as connection:
             number, head = self._catch_up(connection)
             if expected_length is not None and rows.answers_after(connection, expected_length):
                 raise LedgerMoved(
                     f"ledger {self._place}: another answer was recorded meanwhile; decide again"
                 )
             entry = rows.insert(connection, replace(entry, number=number + 1), head)
+            self._check_written(connection, entry, head)
+            place.keep(connection, entry.number, bytes.fromhex(entry.hash))
         self._remember(entry.number, bytes.fromhex(entry.hash))
         if self._anchor is not None:
             write_anchor(self._anchor, Anchored(self.id, entry.number, entry.hash))
@@ -202,7 +207,8 @@ class Ledger:
         try:
             for entry in self.entries():
                 count, answers, head = entry.number, answers + len(entry.answers), entry.hash
-            self._check_whole()
+            with explained(self._place), self._place.reading() as connection:
+                self._check_whole(connection)
         except LedgerError as error:
             problems.append(str(error))
         return LedgerReport(count, answers, head, tuple(problems))
@@ -234,37 +240,52 @@ class Ledger:
                 self._seen = (number, head)
 
     def _catch_up(self, connection: Connection) -> tuple[int, bytes]:
-        """Verify what others appended since this object last looked; the present end."""
+        """Verify what may have changed since this object last wrote: all, or what came after; the end."""
         with self._seen_guard:
-            number, head = self._seen
-        found = rows.last(connection)
-        if (0 if found is None else found[0]) < number:
+            seen = self._seen
+        last = rows.last(connection)
+        if (0 if last is None else last[0]) < seen[0]:
             raise LedgerError(
                 f"ledger {self._place}: became shorter while it was open; restore it from a copy"
             )
-        if number and found is not None and found[0] == number and found[1] != head:
-            raise LedgerError(f"ledger {self._place}: entry {number} was replaced while the ledger was open")
-        while found is not None and number < found[0]:
-            for entry in rows.verified(self._place, connection, number, head):
-                number, head = entry.number, bytes.fromhex(entry.hash)
+        kept = self._place.kept(connection)
+        number, head = kept or (0, first_hash(self._stored.row))
+        while last is not None and number < last[0]:
+            for row, _ in rows.linked(self._place, connection, number, head):
+                number, head = row["number"], bytes(row["hash"])
+                self._remember(number, head)
+        if kept is None:
+            self._check_whole(connection)
         return number, head
 
-    def _check_chain(self) -> None:
-        for _ in self.entries():
-            pass
-        self._check_whole()
+    def _check_written(self, connection: Connection, entry: Entry, before: bytes) -> None:
+        """Read back what was written, in the same transaction: what a server or file makes of it counts."""
+        found = list(rows.linked(self._place, connection, entry.number - 1, before))
+        if [bytes(row["hash"]).hex() for row, _ in found] != [entry.hash]:
+            text = f"entry {entry.number} is not what was written; find out who could write to it"
+            raise LedgerError(f"ledger {self._place}: {text}, and restore it from a copy")
+        if connection.dialect.name != "sqlite":
+            self._require_ours(connection)  # nobody can change the tables now: a row of them is being written
 
-    def _check_whole(self) -> None:
-        """Rows that the chain does not reach do not belong."""
+    def _check_whole(self, connection: Connection) -> None:
+        """What the chain does not reach does not belong: other rows, another binding, other tables."""
+        if _read_binding(self._place, connection).row != self._stored.row:
+            text = "what it is bound to was changed while it was open; restore it from a copy"
+            raise LedgerError(f"ledger {self._place}: {text}")
         numbers, answers = STATEMENT.c.number, STATEMENT.c.answers
         every = select(func.count(), func.coalesce(func.max(numbers), 0), func.coalesce(func.sum(answers), 0))
-        with explained(self._place), self._place.reading() as connection:
-            count, greatest, answered = connection.execute(every.select_from(STATEMENT)).one()
-            told = connection.execute(select(func.count()).select_from(ANSWER)).scalar_one()
+        count, greatest, answered = connection.execute(every.select_from(STATEMENT)).one()
+        told = connection.execute(select(func.count()).select_from(ANSWER)).scalar_one()
         if count != greatest or told != answered:
             raise LedgerError(
                 f"ledger {self._place}: it has rows that its chain does not; restore it from a copy"
             )
+        self._require_ours(connection)
+
+    def _require_ours(self, connection: Connection) -> None:
+        version = self._stored.row["format"]
+        assert isinstance(version, int)
+        require_ours(self._place, connection, version)
 
     def _check_anchor(self, anchored: Anchored | None) -> None:
         if self._anchor is None:
@@ -285,22 +306,19 @@ class Ledger:
         write_anchor(self._anchor, Anchored(self.id, number, head.hex()))
 
 
-def _read_binding(place: Place) -> rows.StoredBinding:
-    with place.reading() as connection:
-        present = set(inspect(connection).get_table_names())
-        if not present >= set(METADATA.tables):
-            raise LedgerError(f"ledger {place}: not a ledger, or an emptied one; restore it from a copy")
-        formats = connection.execute(select(BINDING.c.format)).scalars().all()
-        if any(each not in BINDING_FIELDS for each in formats):
-            text = (
-                f"of format {formats[0]}; this version reads {' and '.join(map(str, BINDING_FIELDS))}: "
-                "go on with the version that began it"
-            )
-            raise LedgerError(
-                f"ledger {place}: {text}, or begin another if none of its answers is still known"
-            )
-        fields = BINDING_FIELDS[min(formats, default=FORMAT)]
-        found = connection.execute(select(*(BINDING.c[name] for name in fields))).mappings().all()
+def _read_binding(place: Place, connection: Connection) -> rows.StoredBinding:
+    present = set(inspect(connection).get_table_names())
+    if not present >= set(METADATA.tables):
+        raise LedgerError(f"ledger {place}: not a ledger, or an emptied one; restore it from a copy")
+    formats = connection.execute(select(BINDING.c.format)).scalars().all()
+    if any(each not in BINDING_FIELDS for each in formats):
+        text = (
+            f"of format {formats[0]}; this version reads {' and '.join(map(str, BINDING_FIELDS))}: "
+            "go on with the version that began it"
+        )
+        raise LedgerError(f"ledger {place}: {text}, or begin another if none of its answers is still known")
+    fields = BINDING_FIELDS[min(formats, default=FORMAT)]
+    found = connection.execute(select(*(BINDING.c[name] for name in fields))).mappings().all()
     if len(found) != 1:
         raise LedgerError(
             f"ledger {place}: says {len(found)} times what it is bound to; restore it from a copy"
@@ -308,6 +326,5 @@ def _read_binding(place: Place) -> rows.StoredBinding:
     try:
         return rows.stored_binding(found[0])
     except (ValueError, TypeError, RecursionError) as error:
-        raise LedgerError(
-            f"ledger {place}: what it is bound to cannot be read; restore it from a copy"
-        ) from error
+        text = "what it is bound to cannot be read; restore it from a copy"
+        raise LedgerError(f"ledger {place}: {text}") from error

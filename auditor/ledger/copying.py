@@ -40,7 +40,7 @@ def copy_ledger(location: str | Path, to: Path) -> bool:
                 _copy_rows(place, to)
         return True
     finally:
-        place.engine.dispose()
+        place.close()
 
 
 def _copy_file(file: Path, to: Path) -> None:

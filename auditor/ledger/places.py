@@ -10,6 +10,7 @@ import errno
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -45,11 +46,20 @@ class Place(Protocol):
     def writing(self, durable: bool) -> AbstractContextManager[Connection]:
         """One transaction that holds the write lock; `durable`: it survives a power cut once it is left."""
 
+    def kept(self, connection: Connection) -> tuple[int, bytes] | None:
+        """The last entry that was `keep`t, if no row up to it can have changed since; within `writing`."""
+
+    def keep(self, connection: Connection, number: int, head: bytes) -> None:
+        """All up to this entry is verified; counts once the transaction is on disk."""
+
     def deciding(self, timeout: float) -> AbstractContextManager[None]:
         """The lock of who decides, for `timeout` seconds of waiting; raises `LedgerError`."""
 
     def settle(self) -> None:
         """Have everything on disk that is committed."""
+
+    def close(self) -> None:
+        """Let go of all connections."""
 
 
 def place_of(location: str | Path) -> Place:
@@ -76,12 +86,32 @@ def place_of(location: str | Path) -> Place:
     return File(Path(str(url.database)).resolve())
 
 
+@dataclass(frozen=True)
+class _Kept:
+    """An entry, and what tells whether anything can have changed since it was verified."""
+
+    number: int
+    head: bytes
+    version: int
+    files: tuple[tuple[int, ...], ...] = ()
+
+
+_KEPT = "cae-sql kept"
+
+
+def _version(connection: Connection) -> int:
+    """A number that another connection's transaction changes, and this one's does not."""
+    return int(connection.exec_driver_sql("PRAGMA data_version").scalar_one())
+
+
 class File:
     """A ledger in an SQLite file."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
         self.engine = connect(file)
+        self._writer = connect(file, alone=True)
+        self._opened: tuple[int, int] | None = None
         self._lock_file = file.with_name(f"{file.name}.lock")
         self.lock = private.lock(self._lock_file)
 
@@ -143,9 +173,60 @@ class File:
         """One snapshot."""
         return reading(self.engine)
 
-    def writing(self, durable: bool) -> AbstractContextManager[Connection]:
-        """One transaction."""
-        return writing(self.engine, durable)
+    @contextmanager
+    def writing(self, durable: bool) -> Iterator[Connection]:
+        """One transaction, on a connection that makes all of this object's: it knows who else made one."""
+        with writing(self._writer, durable, self._committed) as connection:
+            yield connection
+
+    def kept(self, connection: Connection) -> tuple[int, bytes] | None:
+        """By SQLite's word that no other connection has written, and by the files where SQLite was passed by.
+
+        Raises:
+            LedgerError: another file is in its place, which SQLite would not notice.
+        """
+        self._require_same_file()
+        kept: _Kept | None = connection.info.get(_KEPT)
+        if kept is not None and (kept.version, kept.files) == (_version(connection), self._files()):
+            return kept.number, kept.head
+        connection.exec_driver_sql("PRAGMA shrink_memory")  # what is in memory may not be what is in the file
+        return None
+
+    def keep(self, connection: Connection, number: int, head: bytes) -> None:
+        """Noted within the transaction; how the files look then is only known afterwards."""
+        connection.info[_KEPT] = _Kept(number, head, _version(connection))
+
+    def _committed(self, connection: Connection) -> None:
+        kept: _Kept | None = connection.info.get(_KEPT)
+        if kept is not None:
+            connection.info[_KEPT] = replace(kept, files=self._files())
+
+    def _require_same_file(self) -> None:
+        try:
+            file = os.stat(self.file)
+            same = self._opened in (None, (file.st_dev, file.st_ino))
+            self._opened = (file.st_dev, file.st_ino) if same else self._opened
+        except FileNotFoundError:
+            same = False
+        if not same:
+            text = "was removed, or another file is in its place; restore it, and open it again"
+            raise LedgerError(f"ledger {self.file}: {text}")
+
+    def _files(self) -> tuple[tuple[int, ...], ...]:
+        """What changes when somebody writes to the file or its log, or puts another in its place."""
+        found: list[tuple[int, ...]] = []
+        for suffix in ("", "-wal"):
+            try:
+                file = os.stat(f"{self.file}{suffix}")
+                found.append((file.st_dev, file.st_ino, file.st_size, file.st_mtime_ns, file.st_ctime_ns))
+            except FileNotFoundError:
+                found.append(())
+        return tuple(found)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._writer.dispose()
+        self.engine.dispose()
 
     @contextmanager
     def deciding(self, timeout: float) -> Iterator[None]:

@@ -36,6 +36,13 @@ _ABLE = text(
     "has_table_privilege('ledger_answer', 'INSERT'), "
     "current_setting('transaction_read_only') = 'off', current_setting('server_encoding') = 'UTF8'"
 )
+_ROWS = text(
+    "SELECT count(*), sum(xmin::text::bigint) FROM ledger_statement WHERE number <= :number UNION ALL "
+    "SELECT count(*), sum(xmin::text::bigint) FROM ledger_answer WHERE statement <= :number UNION ALL "
+    "SELECT count(*), sum(xmin::text::bigint) FROM ledger_binding"
+)
+"""How many rows there are up to an entry, and by which transactions they were written: what rewrites a row is
+a later one, so that the sum cannot stay the same."""
 # Who decides holds a lock for as long as the server believes in the connection.
 _LIVELY = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "connect_timeout": 10}
 _SERVERS_SIDE = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3"
@@ -66,6 +73,7 @@ class Server:
                 f"ledger {self}: psycopg is missing; pip install 'cae-sql[postgres]'"
             ) from error
         event.listen(self.engine, "connect", _plain)
+        self._kept: tuple[int, bytes, tuple[object, ...]] | None = None
 
     def __str__(self) -> str:
         return self._shown
@@ -116,6 +124,17 @@ class Server:
             connection.execute(_WRITING, {"patience": patience, "durable": durable})
             yield connection
 
+    def kept(self, connection: Connection) -> tuple[int, bytes] | None:
+        """By the transactions that wrote the rows: the server's own word on each."""
+        kept = self._kept
+        if kept is None or kept[2] != _written(connection, kept[0]):
+            return None
+        return kept[:2]
+
+    def keep(self, connection: Connection, number: int, head: bytes) -> None:
+        """Noted at once: if the transaction is undone, its rows are not found the next time."""
+        self._kept = number, head, _written(connection, number)
+
     @contextmanager
     def deciding(self, timeout: float) -> Iterator[None]:
         """The deciders' lock, on a connection of its own."""
@@ -150,6 +169,14 @@ class Server:
         """A transaction that is on disk has all before it there."""
         with self.writing(durable=True) as connection:
             connection.execute(text("SELECT pg_current_xact_id()"))
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        self.engine.dispose()
+
+
+def _written(connection: Connection, number: int) -> tuple[object, ...]:
+    return tuple(tuple(row) for row in connection.execute(_ROWS, {"number": number}))
 
 
 def _patient(connection: Connection, seconds: float) -> None:

@@ -168,6 +168,17 @@ def verified(place: object, connection: Connection, after: int, head: bytes) -> 
     Raises:
         LedgerError: an entry is missing, out of place or altered.
     """
+    for row, answers in linked(place, connection, after, head):
+        try:
+            yield _entry(row, answers)
+        except Unreadable as error:
+            raise LedgerError(f"ledger {place}: entry {row['number']} cannot be read: {error}") from error
+
+
+def linked(
+    place: object, connection: Connection, after: int, head: bytes
+) -> Iterator[tuple[RowMapping, list[RowMapping]]]:
+    """As `verified`, the rows as they are."""
     query = select(STATEMENT).where(STATEMENT.c.number > after).order_by(STATEMENT.c.number).limit(BATCH)
     statements = connection.execute(query).mappings().all()
     if not statements:
@@ -183,10 +194,7 @@ def verified(place: object, connection: Connection, after: int, head: bytes) -> 
                 f"ledger {place}: entry {after} was altered, or one before it; restore it from a copy"
             )
         head = bytes(row["hash"])
-        try:
-            yield _entry(row, answers)
-        except Unreadable as error:
-            raise LedgerError(f"ledger {place}: entry {after} cannot be read: {error}") from error
+        yield row, answers
     if told:
         raise LedgerError(f"ledger {place}: it has answers without a statement; restore it from a copy")
 

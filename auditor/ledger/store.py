@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -88,12 +88,21 @@ ANSWER = Table(
     Column("value", Text, nullable=False),
 )
 
+TRIGGERS = {
+    f"{table.name}_no_{change.lower()}": (
+        f"CREATE TRIGGER {table.name}_no_{change.lower()} BEFORE {change} ON {table.name} "
+        "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
+    )
+    for table in (BINDING, STATEMENT, ANSWER)
+    for change in ("UPDATE", "DELETE")
+}
+"""Of an SQLite file, by name."""
+RAISES = "BEGIN RAISE EXCEPTION 'the ledger is append-only'; END"
+"""What a server's trigger does."""
+
 for _table in (BINDING, STATEMENT, ANSWER):
     for _change in ("UPDATE", "DELETE"):
-        _trigger = DDL(  # type: ignore[no-untyped-call]
-            f"CREATE TRIGGER {_table.name}_no_{_change.lower()} BEFORE {_change} ON {_table.name} "
-            "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
-        )
+        _trigger = DDL(TRIGGERS[f"{_table.name}_no_{_change.lower()}"])  # type: ignore[no-untyped-call]
         event.listen(_table, "after_create", _trigger.execute_if(dialect="sqlite"))
     _trigger = DDL(  # type: ignore[no-untyped-call]
         f"CREATE TRIGGER {_table.name}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {_table.name} "
@@ -101,8 +110,7 @@ for _table in (BINDING, STATEMENT, ANSWER):
     )
     event.listen(_table, "after_create", _trigger.execute_if(dialect="postgresql"))
 _raises = DDL(  # type: ignore[no-untyped-call]
-    "CREATE OR REPLACE FUNCTION ledger_append_only() RETURNS trigger LANGUAGE plpgsql AS "
-    "$$BEGIN RAISE EXCEPTION 'the ledger is append-only'; END$$"
+    f"CREATE OR REPLACE FUNCTION ledger_append_only() RETURNS trigger LANGUAGE plpgsql AS $${RAISES}$$"
 )
 event.listen(METADATA, "before_create", _raises.execute_if(dialect="postgresql"))
 
@@ -156,17 +164,20 @@ def _state(error: BaseException | None) -> str:
     return f"SQLSTATE_{error.sqlstate or '08'}"
 
 
-def connect(file: Path) -> Engine:
-    """An engine on a ledger file, which is never created by it."""
+def connect(file: Path, alone: bool = False) -> Engine:
+    """An engine on a ledger file, which it never creates; `alone`: of one connection, for which all wait."""
     address = f"{file.as_uri()}?mode=rw"
 
     def connection() -> sqlite3.Connection:
         # isolation_level None: the driver's own BEGIN is deferred, and fails while others write.
-        return sqlite3.connect(
+        made = sqlite3.connect(
             address, uri=True, isolation_level=None, timeout=PATIENCE, check_same_thread=False
         )
+        made.execute("PRAGMA trusted_schema = OFF")  # what a file's schema says runs nothing but the harmless
+        return made
 
-    engine = create_engine("sqlite://", creator=connection, poolclass=QueuePool)
+    size = {"pool_size": 1, "max_overflow": 0, "pool_timeout": PATIENCE} if alone else {}
+    engine = create_engine("sqlite://", creator=connection, poolclass=QueuePool, **size)
     event.listen(engine, "begin", _begin)
     return engine
 
@@ -184,8 +195,13 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 
 @contextmanager
-def writing(engine: Engine, durable: bool) -> Iterator[Connection]:
-    """One transaction that holds the write lock; `durable`: it survives a power cut once it is left."""
+def writing(
+    engine: Engine, durable: bool, committed: Callable[[Connection], None] = lambda _: None
+) -> Iterator[Connection]:
+    """One transaction that holds the write lock; `durable`: it survives a power cut once it is left.
+
+    `committed` is called once it is over, and before anybody else has the connection.
+    """
     try:
         with engine.connect() as connection:
             raw = connection.connection.driver_connection
@@ -196,6 +212,7 @@ def writing(engine: Engine, durable: bool) -> Iterator[Connection]:
             writer = connection.execution_options(writes=True)
             with writer.begin():
                 yield writer
+            committed(writer)
     except (DBAPIError, sqlite3.Error):
         engine.dispose()  # what was opened while the file could not be written would stay read-only
         raise

@@ -463,7 +463,7 @@ def test_a_full_disk_is_one_clear_error_and_nothing_is_lost(place: Path) -> None
         # SQLite's own limit gives the very error of a full disk.
         pages: list[int] = [6]
 
-        @event.listens_for(ledger._engine, "checkout")
+        @event.listens_for(ledger._place._writer, "checkout")
         def limited(connection: sqlite3.Connection, *_: object) -> None:
             connection.execute(f"PRAGMA max_page_count = {pages[0]}")
 

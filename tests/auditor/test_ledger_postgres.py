@@ -78,20 +78,19 @@ def test_rows_cannot_be_changed_or_removed_by_accident(server: dict[str, Any], u
 def test_an_altered_or_shortened_ledger_is_not_opened_and_takes_no_more(
     server: dict[str, Any], url: str, tmp_path: Path
 ) -> None:
-    free = [
-        f"ALTER TABLE {table} DISABLE TRIGGER ALL"
-        for table in ("ledger_binding", "ledger_statement", "ledger_answer")
-    ]
+    tables = ("ledger_binding", "ledger_statement", "ledger_answer")
+    free = [f"ALTER TABLE {table} DISABLE TRIGGER ALL" for table in tables]
+    bound = [each.replace("DISABLE", "ENABLE") for each in free]
     with Ledger.open(url, BINDING, tmp_path / "anchor") as ledger:
         for _ in range(3):
             ask(ledger, TOTAL)
         run(server, url, *free, "DELETE FROM ledger_answer WHERE statement = 3",
-            "DELETE FROM ledger_statement WHERE number = 3")  # fmt: skip
+            "DELETE FROM ledger_statement WHERE number = 3", *bound)  # fmt: skip
         with pytest.raises(LedgerError, match="shorter"):
             ask(ledger, TOTAL)
     with pytest.raises(LedgerError, match="has 2 entries where its anchor says 3"):
         Ledger.open(url, BINDING, tmp_path / "anchor")
-    run(server, url, "UPDATE ledger_answer SET value = '1' WHERE statement = 1")
+    run(server, url, *free, "UPDATE ledger_answer SET value = '1' WHERE statement = 1", *bound)
     with pytest.raises(LedgerError, match="altered"):
         Ledger.open(url, BINDING)
     run(server, url, "DROP TABLE ledger_answer, ledger_statement, ledger_binding")
@@ -243,3 +242,50 @@ def test_a_policy_names_a_ledger_by_its_url(url: str, tmp_path: Path) -> None:
         gate.execute(HALVES[0])
     with Gate.open(path, policy) as again, pytest.raises(QueryRefused):
         again.execute(HALVES[1])
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("UPDATE ledger_answer SET value = '1/1' WHERE statement = 1", "entry 1 was altered"),
+        ("UPDATE ledger_statement SET user_name = 'bob' WHERE number = 1", "entry 1 was altered"),
+        ("UPDATE ledger_binding SET scope = 'user'", "bound to was changed"),
+        ("ALTER TABLE ledger_answer ADD COLUMN x text DEFAULT 'x'", "column ledger_answer.x does not belong"),
+        ("CREATE RULE quiet AS ON INSERT TO ledger_answer DO INSTEAD NOTHING", "entry 4 was altered"),
+        ("ALTER TABLE ledger_answer ENABLE ROW LEVEL SECURITY", "table ledger_answer was changed"),
+        ("CREATE UNIQUE INDEX odd ON ledger_answer (left(value, 1), statement)", "index odd does not belong"),
+    ],
+    ids=range(7),
+)
+def test_what_is_done_to_it_while_it_is_open_is_found_before_the_next_answer(
+    server: dict[str, Any], url: str, what: str, said: str
+) -> None:
+    tables = ("ledger_binding", "ledger_statement", "ledger_answer")
+    free = [f"ALTER TABLE {table} DISABLE TRIGGER ALL" for table in tables]
+    with Ledger.open(url, BINDING) as ledger:
+        for _ in range(3):
+            ask(ledger, TOTAL)
+        run(server, url, *free, what, *(each.replace("DISABLE", "ENABLE") for each in free))
+        with pytest.raises(LedgerError, match=said):
+            ask(ledger, TOTAL)
+        assert ledger.length == 3
+    with pytest.raises(LedgerError):
+        Ledger.open(url, BINDING)
+
+
+def test_a_trigger_that_would_take_a_row_away_at_the_end_is_found_before(
+    server: dict[str, Any], url: str
+) -> None:
+    with Ledger.open(url, BINDING) as ledger:
+        ask(ledger, TOTAL)
+        run(
+            server,
+            url,
+            "CREATE FUNCTION takes() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$BEGIN DELETE FROM ledger_answer WHERE statement = NEW.statement; RETURN NULL; END$$",
+            "CREATE CONSTRAINT TRIGGER late AFTER INSERT ON ledger_answer DEFERRABLE INITIALLY DEFERRED "
+            "FOR EACH ROW EXECUTE FUNCTION takes()",
+        )
+        with pytest.raises(LedgerError, match="trigger late on ledger_answer does not belong"):
+            ask(ledger, TOTAL)
+        assert ledger.length == 1

@@ -227,11 +227,11 @@ def test_a_crowd_of_clients_is_answered_and_nobody_is_located(database: Path) ->
 
 def test_threads_that_wait_too_long_for_the_ledger_are_told_so(tmp_path: Path) -> None:
     with Ledger.open(tmp_path / "x.ledger", BINDING) as ledger:
-        ledger._engine.pool._timeout = 0.05  # type: ignore[attr-defined]
+        ledger._place._writer.pool._timeout = 0.05  # type: ignore[attr-defined]
         held: list[Any] = []
         with suppress(PoolTimeout):
             while len(held) < 100:
-                held.append(ledger._engine.connect())
+                held.append(ledger._place._writer.connect())
         with pytest.raises(LedgerError, match="kept it locked; nothing was released") as error:
             append(ledger)
         clean(error)
@@ -491,7 +491,7 @@ def test_a_gate_in_use_survives_having_no_descriptors_left(database: Path, rules
     with Gate.open(database, rules) as gate:
         for sql in KINDS:
             verdict(gate, sql)
-        gate._ledger._engine.dispose()
+        gate._ledger._place.close()
         try:
             resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/dev/fd")) + 20, limits[1]))
             with suppress(OSError):
@@ -533,7 +533,7 @@ def test_a_ledger_that_becomes_read_only_releases_nothing_until_it_is_writable_a
         rules = policy(f'[ledger]\npath = "{place}/staff.ledger"')
         with Gate.open(database, rules) as gate:
             first = rows_or_none(gate, FIRST)
-            gate._ledger._engine.dispose()
+            gate._ledger._place.close()
             subprocess.run(["mount", "-o", "remount,ro", str(place)], check=True)
             for sql in KINDS:
                 with pytest.raises(LedgerError, match="writable") as error:

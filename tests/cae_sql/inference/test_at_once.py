@@ -9,6 +9,7 @@ from cae_sql import AnsweredSystem
 from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference import kept
 from cae_sql.inference import system as systems
+from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.at_once import all_at_once
 from cae_sql.inference.crowd import Crowd
 from cae_sql.inference.interior import sparse_columns
@@ -101,7 +102,7 @@ def test_answers_go_on_from_there_one_by_one(always_at_once: list[bool]) -> None
         told.queries.append(query)
         trial = system.trial([query])
         value = told.values[-1]
-        learned = trial.learn([value], float("inf"))
+        learned = trial.learn([value], Allowance())
         system.accept([query.answered(value)], learned)
         assert not told.impossible(system.center)
         for world in np.asarray(system.worlds(2)):
