@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Sequence
 
 from auditor.errors import AuditorError, CoarserGridWarning, EarlierAnswersWarning
+from auditor.plain import line
 from cae_sql.errors import CaeSqlError
 
 
@@ -44,12 +45,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _warn(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
     """Our own warnings are for the person at the keyboard; those of libraries are not."""
     if issubclass(category, CoarserGridWarning | EarlierAnswersWarning):
-        print(f"cae-sql: warning: {message}", file=sys.stderr)
+        print(f"cae-sql: warning: {line(str(message))}", file=sys.stderr)
 
 
 def _fail(message: str, status: int) -> None:
     """One line on stderr; called while the error is handled, so that debugging can show it."""
     if os.environ.get("CAE_SQL_DEBUG"):
         raise
-    print(f"cae-sql: {' '.join(message.split())}", file=sys.stderr)
+    print(f"cae-sql: {line(message)}", file=sys.stderr)
     raise SystemExit(status)

@@ -94,7 +94,7 @@ def init(
     with show.status("reading the data"):
         suggestion = suggest(database, table, column)
     for warning in suggestion.warnings:
-        print(f"warning: {show.plain(warning)}", file=sys.stderr)
+        print(f"warning: {show.line(warning)}", file=sys.stderr)
     if output is None:
         print(suggestion.text, end="")
         return
@@ -103,7 +103,9 @@ def init(
             file.write(suggestion.text)
     except OSError as error:
         raise PolicyError(f"policy {output}: cannot be written: {error.strerror or error}") from error
-    print(f"wrote {output}; read every line of it before anyone asks anything", file=sys.stderr)
+    print(
+        f"wrote {show.line(str(output))}; read every line of it before anyone asks anything", file=sys.stderr
+    )
 
 
 @app.command()
@@ -206,7 +208,7 @@ def verify(database: Database, policy: PolicyFile, form: Form = Format.TABLE) ->
     if form is Format.TABLE:
         print(message)
         for problem in report.problems:
-            print(f"problem: {show.plain(problem)}", file=sys.stderr)
+            print(f"problem: {show.line(problem)}", file=sys.stderr)
     else:
         content = [[report.entries, report.answers, len(report.problems)]]
         about = {"code": "verified" if good else "problems", "message": message, "hint": "",

@@ -232,7 +232,7 @@ def write(findings: Findings, outputs: Mapping[str, Path]) -> None:
             private.replace(path, text, ".part")
         except OSError as error:
             raise AuditorError(f"{path}: cannot be written: {error.strerror or error}") from error
-        print(f"wrote {path}", file=sys.stderr)
+        print(f"wrote {show.line(str(path))}", file=sys.stderr)
 
 
 def exit_status(findings: Findings, fail_on: FailOn) -> int:
@@ -255,7 +255,7 @@ def tell(findings: Findings, stream: TextIO) -> None:
     console = Console(file=stream, highlight=False, width=None if stream.isatty() else 10_000)
     console.print(_parties(findings))
     for line in lines(findings):
-        print(show.plain(line), file=stream)
+        print(show.line(line), file=stream)
 
 
 def lines(findings: Findings) -> Iterator[str]:

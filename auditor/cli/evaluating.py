@@ -237,7 +237,7 @@ def _save_chosen(found: Sweep, path: Path | None) -> Path | None:
     if path is None:
         return None
     if found.best is None:
-        print(f"{path}: not written: no setting keeps the limit", file=sys.stderr)
+        print(f"{show.line(str(path))}: not written: no setting keeps the limit", file=sys.stderr)
         return None
     save(made(found.subject, found.best.setting, found.seed, found.beside), found.seed, path)
     _tell_seed(path, found.seed)

@@ -99,4 +99,4 @@ def write_report(output: Path | None, found: Evaluation | Sweep) -> None:
         private.replace(output, text, ".part")
     except OSError as error:
         raise AuditorError(f"{output}: cannot be written: {error.strerror or error}") from error
-    print(f"wrote {output}", file=sys.stderr)
+    print(f"wrote {show.line(str(output))}", file=sys.stderr)

@@ -218,7 +218,7 @@ def _csv(tables: Mapping[str, DataFrame], folder: Path) -> list[Path]:
 
 
 def _wrote(written: list[Path]) -> None:
-    print(f"wrote {', '.join(str(path) for path in written)}", file=sys.stderr)
+    print(f"wrote {show.line(', '.join(str(path) for path in written))}", file=sys.stderr)
 
 
 def _ready(folder: Path, picture: Picture) -> None:

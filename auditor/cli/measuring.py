@@ -78,7 +78,7 @@ def curve(
              "initial_entropy": found.initial_entropy, "area": found.area}  # fmt: skip
     if output is not None:
         _draw(found, output)
-        print(f"wrote {output}: {about['message']}", file=sys.stderr)
+        print(f"wrote {show.line(str(output))}: {about['message']}", file=sys.stderr)
     elif form is Format.TABLE:
         print("\n".join(bars(found)))
         print(about["message"])

@@ -1,8 +1,8 @@
 """Rows and decisions as a table, as CSV or as one JSON object.
 
 Promise: JSON carries numbers exactly (decimals and big integers as JSON numbers, with all their digits),
-dates as ISO 8601, NULL and NaN as null. In tables, text from data or statements is never taken as markup, and
-control characters are shown as escapes, so that no value can steer a terminal.
+dates as ISO 8601, NULL and NaN as null. In tables, text from data or statements is never taken as markup. In
+tables, CSV and messages it passes `auditor.plain`, so that no value can steer a terminal or be a formula.
 """
 
 from __future__ import annotations
@@ -19,11 +19,26 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from auditor.plain import cell, line, plain
+
 if TYPE_CHECKING:
     from pandas import DataFrame
     from rich.console import Console
 
     from auditor.decision import Decision
+
+__all__ = [
+    "Format",
+    "csv_cell",
+    "decision",
+    "frame_rows",
+    "json_text",
+    "line",
+    "note",
+    "plain",
+    "reason",
+    "rows",
+]
 
 Rows = Sequence[Sequence[object]]
 
@@ -49,8 +64,8 @@ def rows(
         print(json_text({**verdict, **about}))
     elif form is Format.CSV:
         writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows([csv_cell(value) for value in row] for row in content)
+        writer.writerow([cell(str(name)) for name in columns])
+        writer.writerows([_guarded(value) for value in row] for row in content)
     else:
         _table(columns, content, title)
 
@@ -61,9 +76,9 @@ def decision(said: Decision, form: Format) -> None:
         print(json_text({"verdict": said.verdict, "columns": [], "rows": [], **reason(said)}))
         return
     stream = sys.stdout if said.verdict == "answered" else sys.stderr
-    print(f"{said.verdict} ({said.code}): {plain(said.message)}", file=stream)
+    print(f"{said.verdict} ({said.code}): {line(said.message)}", file=stream)
     if said.hint:
-        print(f"hint: {plain(said.hint)}", file=stream)
+        print(f"hint: {line(said.hint)}", file=stream)
 
 
 def note(said: Decision) -> None:
@@ -95,9 +110,10 @@ def json_text(value: object) -> str:
         return json.dumps(value) if math.isfinite(value) else "null" if math.isnan(value) else f'"{value}"'
     if isinstance(value, Decimal):
         return f"{value:f}" if value.is_finite() else "null"
-    if value is None or isinstance(value, bool | int | str):
-        return json.dumps(value, ensure_ascii=False)
-    return json.dumps(_text(value), ensure_ascii=False)
+    if value is None or isinstance(value, bool | int):
+        return json.dumps(value)
+    text = value if isinstance(value, str) else _text(value)
+    return json.dumps(text, ensure_ascii=not text.isprintable())  # the same to whoever reads JSON
 
 
 def csv_cell(value: object) -> str:
@@ -106,11 +122,6 @@ def csv_cell(value: object) -> str:
     if value is None:
         return ""
     return json_text(value) if isinstance(value, Mapping | list | tuple) else _text(value)
-
-
-def plain(text: str) -> str:
-    """Text without control characters, each shown as its escape; new lines stay."""
-    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
 
 
 @contextmanager
@@ -152,6 +163,12 @@ def _table(columns: Sequence[str], content: Rows, title: str) -> None:
     console = output_console()
     console.print(table)
     console.print(f"{len(values)} row{'' if len(values) == 1 else 's'}")
+
+
+def _guarded(value: object) -> str:
+    """A CSV field; what is no text, such as a negative number, needs no guard."""
+    text = csv_cell(value)
+    return text if _is_number(_scalar(value)) or isinstance(value, timedelta) else cell(text)
 
 
 def _is_number(value: object) -> bool:

@@ -68,7 +68,7 @@ def add(
     add_user(file, User(name, Role(role.value), Verifier.of_password(password)))
     if generate:
         print(password)
-    print(f"added {name} as {role.value} to {file}", file=sys.stderr)
+    print(f"added {show.line(name)} as {role.value} to {show.line(str(file))}", file=sys.stderr)
 
 
 @users.command("remove")
@@ -77,7 +77,7 @@ def remove(name: Name, file: File = DEFAULT_FILE) -> None:
     from auditor.proxy.users import remove_user
 
     remove_user(file, name)
-    print(f"removed {show.plain(name)} from {file}", file=sys.stderr)
+    print(f"removed {show.line(name)} from {show.line(str(file))}", file=sys.stderr)
 
 
 @users.command("list")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
@@ -20,7 +21,7 @@ from sqlalchemy.exc import ArgumentError
 
 from auditor import private
 from auditor.errors import LedgerError
-from auditor.ledger.postgres import Server
+from auditor.ledger.postgres import Server, shown
 from auditor.ledger.store import connect, create, explained, reading, writing
 
 
@@ -62,6 +63,11 @@ class Place(Protocol):
         """Let go of all connections."""
 
 
+_CONNECTION = re.compile(r"(?i)^postgres\w*:/?(?!/)|\bpassword\s*=\s*(?!.*://)|^(?!.*://).*\bhost\s*=.*=")
+"""What libpq takes and SQLAlchemy does not, and what lacks a stroke."""
+_WANTED = "give a file, sqlite:///FILE or postgresql://USER@HOST/DATABASE"
+
+
 def place_of(location: str | Path) -> Place:
     """The place that a path or a SQLAlchemy URL names.
 
@@ -69,18 +75,23 @@ def place_of(location: str | Path) -> Place:
         LedgerError: a URL of a database that is neither SQLite nor PostgreSQL, or of none.
     """
     text = str(location)
+    if _CONNECTION.search(text):
+        # nothing of it is shown: a password may stand anywhere in it
+        raise LedgerError(f"ledger: neither a file nor a SQLAlchemy URL; {_WANTED}")
     if "://" not in text:
         return File(Path(text).resolve())
     try:
         url = make_url(text)
-    except ArgumentError as error:
-        wanted = "give a file, sqlite:///FILE or postgresql://USER@HOST/DATABASE"
-        raise LedgerError(f"ledger {text.partition('://')[0]}://…: not a SQLAlchemy URL; {wanted}") from error
+    except (ArgumentError, ValueError):
+        raise LedgerError(f"ledger {text.partition('://')[0]}://…: not a SQLAlchemy URL; {_WANTED}") from None
+    if any("@" in str(part) for part in (url.username, url.host, url.database) if part):
+        # of a password with an @, the rest would be taken for the host, and shown
+        raise LedgerError(f"ledger {url.drivername}://…: an @ in user name or password is written %40")
     if url.get_backend_name() == "postgresql":
         return Server(url)
     if url.get_backend_name() != "sqlite" or url.database in (None, "", ":memory:"):
         raise LedgerError(
-            f"ledger {url.render_as_string(hide_password=True)}: a ledger is kept in an SQLite file or on a "
+            f"ledger {shown(url)}: a ledger is kept in an SQLite file or on a "
             "PostgreSQL server; give a path, sqlite:///FILE or postgresql://USER@HOST/DATABASE"
         )
     return File(Path(str(url.database)).resolve())

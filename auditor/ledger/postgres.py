@@ -49,6 +49,16 @@ _SERVERS_SIDE = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_k
 _DRIVER = "postgresql+psycopg"
 
 
+_HARMLESS = frozenset({"host", "port", "dbname", "user", "options", "sslmode", "connect_timeout"})
+"""Parts of a URL's query that messages may show; others may be passwords, or lead to one."""
+
+
+def shown(url: URL) -> str:
+    """A URL as messages may have it."""
+    query = {name: value if name in _HARMLESS else "***" for name, value in url.query.items()}
+    return url.set(query=query).render_as_string(hide_password=True)
+
+
 class Server:
     """A ledger in one schema of a database."""
 
@@ -58,7 +68,7 @@ class Server:
         Raises:
             LedgerError: psycopg is not installed, or the URL names another driver.
         """
-        self._shown = url.render_as_string(hide_password=True)
+        self._shown = shown(url)
         if url.drivername not in ("postgresql", _DRIVER):
             raise LedgerError(f"ledger {self}: it is reached by psycopg alone; write postgresql://…")
         given = str(url.query.get("options", ""))

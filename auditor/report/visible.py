@@ -54,11 +54,6 @@ def line(text: str, most: int) -> str:
     return f"{shown[:most].rstrip()} …"
 
 
-def writable(text: str) -> str:
-    """The text, with what UTF-8 cannot hold replaced by its name; all else stays as it is."""
-    return re.sub("[\ud800-\udfff]", _named, text)
-
-
 def _seen(match: re.Match[str]) -> str:
     character = match.group()
     code = ord(character)
