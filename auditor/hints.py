@@ -19,7 +19,9 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from auditor.sql.schema import folded
 from auditor.sql.shape import DATA
+from auditor.sql.spelling import written
 
 FEWEST = 10
 """Groups of fewer records than this are the ones that HAVING is suggested against."""
@@ -64,7 +66,7 @@ def hint(code: str, normalised: str, columns: Sequence[str], said: str, refuses_
     """
     if code == "uncounted":
         return FIXED[code]
-    tree, lower = _parsed(normalised), said.casefold()
+    tree, lower = _parsed(normalised), folded(said)
     try:
         changes = list(_changes(tree, columns))
     except RecursionError:
@@ -90,7 +92,7 @@ def suggestions(normalised: str, columns: Sequence[str]) -> list[Suggestion]:
 def _changes(tree: exp.Expr | None, columns: Sequence[str]) -> Iterator[_Change]:
     if tree is None:
         return
-    wanted = {column.casefold() for column in columns}
+    wanted = {folded(column) for column in columns}
     yield from _having(tree, wanted)
     yield from _fewer_keys(tree, wanted)
     yield from _conditions(tree, wanted, _NARROW, "drop the condition {}")
@@ -129,7 +131,7 @@ def _plain(tree: exp.Expr) -> str:
 
 def _words(node: exp.Expr | None) -> list[str]:
     """Names and values that a text takes from the statement."""
-    return [] if node is None else [each.name.casefold() for each in node.find_all(exp.Column, exp.Literal)]
+    return [] if node is None else [folded(each.name) for each in node.find_all(exp.Column, exp.Literal)]
 
 
 def _changed(tree: exp.Expr, node: exp.Expr, change: Callable[[exp.Expr], None]) -> exp.Expr:
@@ -143,7 +145,7 @@ def _changed(tree: exp.Expr, node: exp.Expr, change: Callable[[exp.Expr], None])
 def _aggregates(tree: exp.Expr, wanted: set[str]) -> Iterator[exp.Expr]:
     """Aggregates of protected columns."""
     for node in tree.find_all(*_AGGREGATES):
-        if any(column.name.casefold() in wanted for column in node.find_all(exp.Column)):
+        if any(folded(column.name) in wanted for column in node.find_all(exp.Column)):
             yield node
 
 
@@ -201,7 +203,7 @@ def _conditions(
     """Conjuncts of WHERE and FILTER on public columns."""
     for where in tree.find_all(exp.Where):
         for conjunct in _conjuncts(where.this):
-            names = {column.name.casefold() for column in conjunct.find_all(exp.Column)}
+            names = {folded(column.name) for column in conjunct.find_all(exp.Column)}
             if isinstance(conjunct, kinds) and names and not names & wanted and not conjunct.find(exp.Query):
                 yield text.format(_shown(conjunct)), conjunct, partial(_changed, tree, conjunct, _drop)
 
@@ -259,7 +261,7 @@ def _shown(node: exp.Expr) -> str:
         column.set("table", None)
         column.set("db", None)
     for name in copy.find_all(exp.Identifier):
-        name.set("quoted", not (name.name.isascii() and name.name.isidentifier() and name.name.islower()))
+        name.set("quoted", written(name.name) != name.name)
     text = " ".join(copy.sql(dialect="duckdb").split())
     if len(text) <= LONGEST:
         return text

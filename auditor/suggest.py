@@ -24,7 +24,7 @@ import pandas as pd
 from auditor.errors import DatabaseError
 from auditor.giveaways import giveaway
 from auditor.policy import MOST_VALUES, written
-from auditor.sql.schema import quoted
+from auditor.sql.schema import DEFAULT_SCHEMA, folded, quoted
 from cae_sql.domain import exact
 
 SAMPLE = 200_000
@@ -132,14 +132,21 @@ def _at_least(least: Fraction, unit: Fraction) -> Fraction:
 def _columns(connection: duckdb.DuckDBPyConnection, table: str) -> dict[str, str]:
     schema, _, bare = table.rpartition(".")
     found = connection.execute(
-        "SELECT table_name, column_name, data_type FROM duckdb_columns() "
-        "WHERE database_name = 'source' AND schema_name = ? ORDER BY column_index",
-        [schema or "main"],
+        "SELECT schema_name, table_name, column_name, data_type FROM duckdb_columns() "
+        "WHERE database_name = 'source' AND NOT internal ORDER BY column_index"
     ).fetchall()
-    tables = sorted({name for name, _, _ in found})
-    columns = {name: kind for home, name, kind in found if home.casefold() == bare.casefold()}
+    wanted = (folded(schema or DEFAULT_SCHEMA), folded(bare))
+    columns = {name: kind for *home, name, kind in found if tuple(map(folded, home)) == wanted}
     if not columns:
-        raise DatabaseError(f"table {table!r}: no such table; {_near(bare, tables)}")
+        named = {(home, name) for home, name, _, _ in found}
+        odd = sorted(name for home, name in named if set('".') & set(home + name))
+        if folded(table) in map(folded, odd):
+            raise DatabaseError(
+                f"table {table!r}: there is a quotation mark or a dot in its name, so it cannot be "
+                "protected; rename it"
+            )
+        tables = sorted(name if home == DEFAULT_SCHEMA else f"{home}.{name}" for home, name in named)
+        raise DatabaseError(f"table {table!r}: no such table; {_near(table, tables)}")
     return columns
 
 
@@ -151,8 +158,11 @@ def _column(columns: dict[str, str], table: str, column: str) -> str:
 
 
 def _near(name: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(name.casefold(), known, n=1)
-    return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known) or 'none'}"
+    spelled = {folded(each): each for each in known}
+    # a name without its schema is near to all of that name
+    alike = [each for each in spelled if each.rpartition(".")[2] == folded(name)]
+    near = alike[:1] or difflib.get_close_matches(folded(name), list(spelled), n=1)
+    return f"did you mean {spelled[near[0]]!r}?" if near else f"there are {', '.join(known) or 'none'}"
 
 
 def _values(connection: duckdb.DuckDBPyConnection, source: str, column: str, kind: str) -> list[Fraction]:

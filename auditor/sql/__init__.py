@@ -4,9 +4,9 @@
       --columns, names--> qualified tree --shape--> names and types --kinds, linear--> what reads a protected
       column, and how --lower--> SQL --guard--> Plan
 
-Promises that a statement becomes a `Plan` only if every node of it is understood, that DuckDB reads the text as
-the tree that was understood, and that nothing but text generated from the classified tree is in the plan, with
-brackets that leave nothing to the rank of operators. Nothing here touches data.
+Promises that a statement becomes a `Plan` only if every node of it is understood, that DuckDB reads the text
+as the tree that was understood, and that nothing but text generated from the classified tree is in the plan,
+with brackets that leave nothing to the rank of operators. Nothing here touches data.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def understand(
     try:
         return _plan(translate(text, dialect, schema), parameters, schema)
     except NotUnderstood as refusal:
-        return refusal.reason
+        return refusal.reason_for(dialect)
     except RecursionError:
         return NotUnderstood("too-large").reason
 

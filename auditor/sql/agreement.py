@@ -1,4 +1,4 @@
-"""Whether two texts are one statement to DuckDB: what was understood of a text, written out, against the text.
+"""Whether two texts are one statement to DuckDB: a text, and what was understood of it written out.
 
 Promises that where `same` says yes DuckDB's parser makes one tree of both, up to the differences that are
 written down here: each is another spelling of the same, by DuckDB's own catalogue or by its grammar. What is

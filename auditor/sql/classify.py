@@ -109,6 +109,19 @@ _SPOKEN = {
 }  # fmt: skip
 
 
+_CLAUSE_NAMES = {
+    "locks": "FOR UPDATE", "windows": "WINDOW … AS (…)", "except_": "* EXCLUDE", "replace": "* REPLACE",
+    "rename": "* RENAME", "method": "This kind of join", "only": "ONLY", "ordinality": "WITH ORDINALITY",
+    "exclude": "EXCLUDE in a window", "match": "MATCH", "cluster": "CLUSTER BY",
+    "with_": "WITH in this place", "kind": "SELECT AS", "by_name": "BY NAME", "totals": "WITH TOTALS", "null": "NULL treatment",
+}  # fmt: skip
+
+
+def clause_name(clause: str) -> str:
+    """A clause as people write it, of which sqlglot has another name."""
+    return _CLAUSE_NAMES.get(clause, clause.strip("_").replace("_", " ").upper())
+
+
 def _reject(node: exp.Expr, name: str, tables: str) -> None:
     sql_name = _SPOKEN.get(name) or (node.sql_name() if isinstance(node, exp.Func) else name.upper())
     code = CODED_NODES.get(name)
@@ -149,8 +162,7 @@ def _clauses(node: exp.Expr) -> None:
     for clause, value in node.args.items():
         if clause not in allowed and value is not None and value is not False and value != []:
             code = _CLAUSE_CODES.get(clause, "construct")
-            name = "FOR UPDATE" if clause == "locks" else clause.strip("_").upper()
-            raise NotUnderstood(code, name=name)
+            raise NotUnderstood(code, name=clause_name(clause))
 
 
 def _type(node: exp.DataType) -> None:

@@ -25,6 +25,7 @@ from auditor.sql.scopes import (
     sources_of,
 )
 from auditor.sql.shape import DATA
+from auditor.sql.spelling import written
 from auditor.sql.understood import NotUnderstood
 from auditor.sql.windows import breaks_ties, is_windowed
 
@@ -285,7 +286,7 @@ class _Reader:
         known = [name for columns in self._sources.values() for name in columns]
         if not column.table and column.name in known:
             return NotUnderstood("engine", detail=f"{column.name} stands in several tables: say whose it is.")
-        near = nearest(column.name, known) if known else "This query reads no table."
+        near = nearest(column.name, known, written) if known else "This query reads no table."
         return NotUnderstood("unknown-column", name=column.name, near=near)
 
     def _check(self, column: exp.Column, kind: int) -> None:

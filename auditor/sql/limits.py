@@ -78,7 +78,7 @@ def parse(
 
 
 class _Closer(Parser):
-    """Closer to DuckDB, such as in GROUPING SETS over any expression; sqlglot reads them over arithmetic only."""
+    """Closer to DuckDB: GROUPING SETS over any expression, numbers and functions as they are written."""
 
     def _parse_cube_or_rollup(self, with_prefix: bool = False) -> exp.Cube | exp.Rollup | None:
         if with_prefix:

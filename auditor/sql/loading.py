@@ -3,8 +3,8 @@
 Promises that the file is attached read-only and detached again, that the public instance never stores a
 protected value, that no view shows a protected column under another name, and that rows and record numbers
 follow what can be read of the public columns, down to the binary form of values that are equal and differ.
-Rows that nobody can tell apart follow their key, then a digest of the value, which nothing but the fingerprint
-can see. The order of rows in the file counts nowhere. Runs before any client's text.
+Rows that nobody can tell apart follow their key, then a digest of the value, which nothing but the
+fingerprint can see. The order of rows in the file counts nowhere. Runs before any client's text.
 """
 
 from __future__ import annotations
@@ -289,8 +289,8 @@ class _Loader:
 
     def _order(self, table: _Confidential, protected: Sequence[Column]) -> str:
         # First all that a statement can read, so that nothing is left to the values where rows can be told
-        # apart: which columns of a row have a value is among it. Then the key, so that a unique one decides;
-        # and a digest of the value, so that the numbers of records that are alike in all else do not rank them.
+        # apart: which columns of a row have a value is among it. Then the key, so that a unique one decides; and
+        # a digest of the value, so that the numbers of records that are alike in all else do not rank them.
         shown = [quoted(each.name) for each in table.shown]
         missing = [f"{quoted(each.name)} IS NULL" for each in protected]
         others = [f"{quoted(each.name)} IS NULL" for each in table.protected if each not in protected]

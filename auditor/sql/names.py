@@ -9,7 +9,7 @@ sees otherwise can make an answer wrong, not unsafe.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
 from sqlglot import exp
@@ -24,6 +24,7 @@ from auditor.sql.limits import parse
 from auditor.sql.plainer import rename, rewrite
 from auditor.sql.schema import DEFAULT_SCHEMA, Schema, View, folded
 from auditor.sql.shape import DATA
+from auditor.sql.spelling import written_table
 from auditor.sql.understood import NotUnderstood
 
 _CATALOGUES = ("information_schema", "pg_catalog")
@@ -32,7 +33,7 @@ _CATALOGUE_PREFIXES = ("duckdb_", "sqlite_", "pragma_", "pg_")
 
 def readable(schema: Schema) -> str:
     """The readable tables, for hints."""
-    return ", ".join([*(each.name for each in schema.tables), *(each.name for each in schema.views)])
+    return ", ".join(written_table(each.name) for each in (*schema.tables, *schema.views))
 
 
 def qualify(tree: exp.Query, schema: Schema) -> exp.Query:
@@ -96,8 +97,9 @@ def _resolve_tables(tree: exp.Query, schema: Schema, views: Sequence[View]) -> N
             continue
         table = None if node.catalog else index.get(path)
         if table is None:
-            near = nearest(f"{database}.{name}" if database else name, names)
-            raise NotUnderstood("unknown-table", name=name, near=near)
+            full = f"{database}.{name}" if database else name
+            near = nearest(full, names, written_table)
+            raise NotUnderstood("unknown-table", name=full, near=near)
         if not node.alias:
             node.set("alias", exp.TableAlias(this=exp.to_identifier(name, quoted=True)))
         node.set("this", exp.to_identifier(folded(table.name), quoted=True))
@@ -155,10 +157,12 @@ def cte_of(table: exp.Table) -> exp.CTE | None:
     return None
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """A hint that lists the names nearest to one that is unknown."""
-    spelled = {folded(each): each for each in known}
-    near = difflib.get_close_matches(folded(name), list(spelled), n=3, cutoff=0.5)
+def nearest(name: str, known: Iterable[str], write: Callable[[str], str] = str) -> str:
+    """A hint that lists the names nearest to one that is unknown, as `write` writes them."""
+    spelled = {folded(each): write(each) for each in known}
+    # a name without its schema is near to all of that name
+    alike = [each for each in spelled if each.rpartition(".")[2] == folded(name)]
+    near = alike[:3] or difflib.get_close_matches(folded(name), list(spelled), n=3, cutoff=0.5)
     if near:
         return "Did you mean " + " or ".join(spelled[each] for each in near) + "?"
     return "There are: " + ", ".join(list(spelled.values())[:20]) + "."

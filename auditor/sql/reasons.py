@@ -214,7 +214,19 @@ REASONS: dict[str, tuple[str, str]] = {
     "dialect": ("As PostgreSQL reads it, this cannot be answered: {detail}.", "{hint}"),
     "translation": (
         "The statement means something else to the database than was understood.",
-        "Write each column with its table's name; use a derived table for unusual forms.",
+        "Put brackets around each operation; write each column with its table's name; use a derived table "
+        "for unusual forms.",
     ),
 }
 """By code: message and hint."""
+
+IN_POSTGRES: dict[str, str] = {
+    "statement": "Start with SELECT or WITH.",
+    "summarize": "Ask for COUNT, MIN, MAX and AVG of the columns that you need.",
+    "row-level": "List public columns, or aggregate it: SUM, AVG, MIN, MAX, COUNT.",
+    "protected-limit": "Use a condition on public columns.",
+    "protected-cast": "Cast the result: SUM({column})::double precision.",
+    "join-kind": "Use INNER, LEFT, RIGHT, FULL or CROSS JOIN.",
+    "ungrouped": "Give it a name with AS and group by that.",
+}
+"""By code: the hint where the other one says what PostgreSQL has no words for."""

@@ -11,7 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from auditor.sql import pure
-from auditor.sql.reasons import REASONS
+from auditor.sql.reasons import IN_POSTGRES, REASONS
+from auditor.sql.spelling import written
 from auditor.sql.statement import Unsupported
 
 __all__ = ["CONSTRUCTS", "REASONS", "UNDERSTOOD", "Construct", "NotUnderstood", "table_markdown"]
@@ -28,8 +29,22 @@ class NotUnderstood(Exception):
 
     def __init__(self, code: str, **names: str) -> None:
         super().__init__(code)
-        message, hint = REASONS[code]
-        self.reason = Unsupported(code, message.format(**names), hint.format(**names))
+        self._code, self._names = code, names
+
+    @property
+    def reason(self) -> Unsupported:
+        """The reason, with a hint in DuckDB's dialect."""
+        return self.reason_for("duckdb")
+
+    def reason_for(self, dialect: str) -> Unsupported:
+        """The reason, with a hint that can be followed in a dialect."""
+        message, hint = REASONS[self._code]
+        if dialect == "postgres":
+            hint = IN_POSTGRES.get(self._code, hint)
+        names = dict(self._names)
+        if "column" in names:
+            names["column"] = written(names["column"])
+        return Unsupported(self._code, message.format(**self._names), hint.format(**names))
 
 
 # Names of sqlglot's classes. A class that is missing here is unsupported.

@@ -115,8 +115,14 @@ class Stored:
         wanted = folded(name)
         found = spelled.get(wanted) or spelled.get(wanted.removeprefix(DEFAULT_SCHEMA + "."))
         if found is None or '"' in found:
-            there = nearest(name, self._names) if self._names else "It has no tables."
-            raise DatabaseError(f"{self._path} has no table {name}. {there}")
+            if any(wanted in (folded(bare), folded(f"{schema}.{bare}")) for schema, bare in self._paths):
+                raise DatabaseError(
+                    f"table {name} of {self._path} cannot be protected or read: there is a quotation mark "
+                    "or a dot in its name; rename it"
+                )
+            there = [each for each in self._names if '"' not in each]
+            near = nearest(name, there) if there else "It has no tables."
+            raise DatabaseError(f"{self._path} has no table {name}. {near}")
         return found
 
     def read_by(self, name: str, seen: frozenset[str] = frozenset()) -> Iterator[str]:

@@ -190,7 +190,8 @@ def test_verdicts_and_public_answers_are_the_same_with_values_changed_about(tmp_
                 "CREATE TABLE staff (name VARCHAR COLLATE NOCASE, dept VARCHAR, salary INTEGER)"
             )
             connection.execute(
-                "INSERT INTO staff BY POSITION SELECT * FROM (SELECT ['Anna', 'anna'][1 + i % 2], ['a', 'b'][1 + i // 2 % 2], "
+                "INSERT INTO staff BY POSITION SELECT * FROM (SELECT ['Anna', 'anna'][1 + i % 2], "
+                "['a', 'b'][1 + i // 2 % 2], "
                 "40 + (((i // 2) * 2 + (i + $1) % 2) * 37 % 17) * 10 AS salary "
                 "FROM range(60) t(i)) ORDER BY salary",
                 [turn],

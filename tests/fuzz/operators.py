@@ -23,8 +23,8 @@ INFIXES = (
 )  # fmt: skip
 FREQUENT = ("^", "**", "*", "/", "//", "%", "+", "-", "||", "=", "<", ">=", "AND", "OR", "LIKE", "<>")
 ATOMS = ("age", "id", "bonus", "2", "20", "0.5", ".7", "30", "dept", "sex", "active", "hired", "'a'", "'%T'",
-         "TRUE", "NULL", "1e1", "log2(age)", "length(dept)", "(age + 1)", "INTERVAL 1 DAY", "DATE '2019-01-01'",
-         "CASE WHEN active THEN 1 ELSE 2 END", "x -> x + 1", "(1, 2)")  # fmt: skip
+         "TRUE", "NULL", "1e1", "log2(age)", "length(dept)", "(age + 1)", "INTERVAL 1 DAY",
+         "DATE '2019-01-01'", "CASE WHEN active THEN 1 ELSE 2 END", "x -> x + 1", "(1, 2)")  # fmt: skip
 
 
 def statement(seed: int, number: int) -> Statement:

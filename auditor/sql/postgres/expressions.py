@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from auditor.sql.classify import clause_name
 from auditor.sql.postgres import aggregates, casts, comparisons, functions, moments, numbers, patterns, types
 from auditor.sql.postgres.scopes import Output, Scope, name_of
 from auditor.sql.postgres.values import (
@@ -41,7 +42,7 @@ def only(node: exp.Expr, *clauses: str) -> None:
     """Refuse a node with a clause that is not among those."""
     for clause, value in node.args.items():
         if clause not in clauses and value is not None and value is not False and value != []:
-            raise NotUnderstood(_CLAUSE_CODES.get(clause, "construct"), name=clause.strip("_").upper())
+            raise NotUnderstood(_CLAUSE_CODES.get(clause, "construct"), name=clause_name(clause))
 
 
 class Expressions:

@@ -16,6 +16,7 @@ from auditor.sql.names import nearest, readable
 from auditor.sql.postgres.values import Value, column, refuse
 from auditor.sql.schema import DEFAULT_SCHEMA, Schema, Table, View, folded, quoted
 from auditor.sql.shape import shape_of
+from auditor.sql.spelling import written, written_table
 from auditor.sql.understood import NotUnderstood
 
 _CATALOGUES = ("information_schema", "pg_catalog")
@@ -115,7 +116,7 @@ class Scope:
         if table is None and any(relation.alias == name for relation in self.relations):
             raise NotUnderstood("row-reference", name=name)
         known = [each for relation in self.relations for each in relation.columns]
-        raise NotUnderstood("unknown-column", name=name, near=nearest(name, known) if known else "")
+        raise NotUnderstood("unknown-column", name=name, near=nearest(name, known, written) if known else "")
 
     def _own(self, table: str | None, name: str, is_quoted: bool) -> Value | None:
         if table is None and name in self.merged:
@@ -155,7 +156,7 @@ class Scope:
                     else _described(self.schema, each.path)
                 )
                 return f"{quoted(schema)}.{quoted(own)}", replace(_aliased(alias, columns), base=True)
-        near = nearest(name, [each.name for each in self.schema.tables])
+        near = nearest(name, [each.name for each in self.schema.tables], written_table)
         raise NotUnderstood("unknown-table", name=name, near=near)
 
 
