@@ -137,14 +137,14 @@ def _columns(connection: duckdb.DuckDBPyConnection, table: str) -> dict[str, str
     ).fetchall()
     wanted = (folded(schema or DEFAULT_SCHEMA), folded(bare))
     columns = {name: kind for *home, name, kind in found if tuple(map(folded, home)) == wanted}
+    named = {(home, name) for home, name, _, _ in found}
+    odd = {folded(name) for home, name in named if set('".') & set(home + name)}
+    if folded(table) in odd:
+        raise DatabaseError(
+            f"table {table!r}: there is a quotation mark or a dot in its name, so it cannot be protected; "
+            "rename it"
+        )
     if not columns:
-        named = {(home, name) for home, name, _, _ in found}
-        odd = sorted(name for home, name in named if set('".') & set(home + name))
-        if folded(table) in map(folded, odd):
-            raise DatabaseError(
-                f"table {table!r}: there is a quotation mark or a dot in its name, so it cannot be "
-                "protected; rename it"
-            )
         tables = sorted(name if home == DEFAULT_SCHEMA else f"{home}.{name}" for home, name in named)
         raise DatabaseError(f"table {table!r}: no such table; {_near(table, tables)}")
     return columns

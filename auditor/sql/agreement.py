@@ -110,7 +110,7 @@ def _function(node: Node) -> Node:
 
 def _may_be_null(value: Node) -> bool:
     """Whether a sign `+` could make a number of a bare NULL."""
-    return value["class"] == "PARAMETER" or value.get("literal", {}).get("kind") == "NULL_LITERAL"
+    return bool(value["class"] == "PARAMETER" or value.get("literal", {}).get("kind") == "NULL_LITERAL")
 
 
 def _is_cast(value: Node, type_: str) -> bool:

@@ -113,7 +113,8 @@ _CLAUSE_NAMES = {
     "locks": "FOR UPDATE", "windows": "WINDOW … AS (…)", "except_": "* EXCLUDE", "replace": "* REPLACE",
     "rename": "* RENAME", "method": "This kind of join", "only": "ONLY", "ordinality": "WITH ORDINALITY",
     "exclude": "EXCLUDE in a window", "match": "MATCH", "cluster": "CLUSTER BY",
-    "with_": "WITH in this place", "kind": "SELECT AS", "by_name": "BY NAME", "totals": "WITH TOTALS", "null": "NULL treatment",
+    "with_": "WITH in this place", "kind": "SELECT AS", "by_name": "BY NAME",
+    "totals": "WITH TOTALS", "null": "NULL treatment",
 }  # fmt: skip
 
 

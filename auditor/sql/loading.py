@@ -289,8 +289,8 @@ class _Loader:
 
     def _order(self, table: _Confidential, protected: Sequence[Column]) -> str:
         # First all that a statement can read, so that nothing is left to the values where rows can be told
-        # apart: which columns of a row have a value is among it. Then the key, so that a unique one decides; and
-        # a digest of the value, so that the numbers of records that are alike in all else do not rank them.
+        # apart: which columns of a row have a value is among it. Then the key, so that a unique one decides;
+        # and a digest of the value, so that numbers of records that are alike in all else do not rank them.
         shown = [quoted(each.name) for each in table.shown]
         missing = [f"{quoted(each.name)} IS NULL" for each in protected]
         others = [f"{quoted(each.name)} IS NULL" for each in table.protected if each not in protected]

@@ -18,6 +18,7 @@ from sqlglot.optimizer.qualify_columns import qualify_columns
 from sqlglot.optimizer.qualify_tables import qualify_tables
 from sqlglot.schema import MappingSchema
 
+from auditor.sql import agreement
 from auditor.sql.classify import classify
 from auditor.sql.grouping import note_spelling
 from auditor.sql.limits import parse
@@ -26,6 +27,7 @@ from auditor.sql.schema import DEFAULT_SCHEMA, Schema, View, folded
 from auditor.sql.shape import DATA
 from auditor.sql.spelling import written_table
 from auditor.sql.understood import NotUnderstood
+from auditor.sql.writing import bracketed
 
 _CATALOGUES = ("information_schema", "pg_catalog")
 _CATALOGUE_PREFIXES = ("duckdb_", "sqlite_", "pragma_", "pg_")
@@ -33,7 +35,8 @@ _CATALOGUE_PREFIXES = ("duckdb_", "sqlite_", "pragma_", "pg_")
 
 def readable(schema: Schema) -> str:
     """The readable tables, for hints."""
-    return ", ".join(written_table(each.name) for each in (*schema.tables, *schema.views))
+    names = [*(each.name for each in schema.tables), *(each.name for each in schema.views)]
+    return ", ".join(map(written_table, names))
 
 
 def qualify(tree: exp.Query, schema: Schema) -> exp.Query:
@@ -125,6 +128,8 @@ def _drop_unread(tree: exp.Query) -> None:
 def _write_out(node: exp.Table, view: View, schema: Schema, views: Sequence[View]) -> None:
     """Replace a view's name by its query, in which names mean what they mean to the view."""
     query = parse(view.query)
+    if not agreement.same(view.query, bracketed(query)):
+        raise NotUnderstood("translation")
     rewrite(query)
     _fold(query)
     classify(query, readable(schema))

@@ -18,6 +18,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import TokenType
 
 from auditor.errors import DatabaseError
+from auditor.sql import agreement
 from auditor.sql.names import nearest
 from auditor.sql.schema import DEFAULT_SCHEMA, Table, View, folded, quoted
 
@@ -30,6 +31,8 @@ class Definition:
     """Its SELECT."""
     columns: tuple[str, ...]
     """The names it gives its columns; empty where they are the query's."""
+    text: str
+    """The SELECT as it stands in the file."""
 
 
 def definition(name: str, sql: str, macros: Collection[str] = ()) -> Definition:
@@ -58,7 +61,9 @@ def definition(name: str, sql: str, macros: Collection[str] = ()) -> Definition:
     columns: tuple[str, ...] = ()
     if isinstance(tree.this, exp.Schema):
         columns = tuple(column.name for column in tree.this.expressions)
-    return Definition(tree.expression.sql(dialect="duckdb", comments=False), columns)
+    begin = next(token.end for token in tokens if token.token_type == TokenType.ALIAS) + 1
+    text = sql[begin:].strip().rstrip(";")
+    return Definition(tree.expression.sql(dialect="duckdb", comments=False), columns, text)
 
 
 def reads(found: Definition) -> set[tuple[str, str]]:
@@ -198,6 +203,9 @@ class Stored:
         # a view that another reads through comes before it
         ordered = sorted(wanted, key=lambda name: len(set(self.read_by(name)) & set(wanted)))
         definitions = [(name, self._definition(name)) for name in ordered]
+        for name, found in definitions:
+            if not agreement.same(found.text, found.query):
+                raise DatabaseError(f"view {name} could not be understood; store what it shows in a table")
         return tuple(View(name, found.query, found.columns) for name, found in definitions)
 
     def _definition(self, name: str) -> Definition:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.fuzz.checks import check
+from tests.fuzz.grammar import Statement
 from tests.fuzz.operators import statement
 
 EACH = 150
@@ -33,7 +34,5 @@ def test_expressions_without_brackets_are_answered_as_by_duckdb_or_not_at_all(se
     ],
 )
 def test_operators_that_two_parsers_rank_differently_are_duckdbs_or_not_understood(condition: str) -> None:
-    from tests.fuzz.grammar import Statement
-
     result = check(Statement("staff", f"SELECT sum(salary), count(*) FROM staff WHERE {condition}"))
     assert not result.findings
