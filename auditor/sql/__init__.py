@@ -83,7 +83,6 @@ def _plan(text: str, parameters: Parameters, schema: Schema) -> Plan:
         asked = _plan(query, parameters, schema)
         return described(asked.normalised, list(zip(asked.columns, asked.types, strict=True)))
     tree = parse(text)
-    read = tree.copy()
     bind(tree, parameters)
     bound(tree, schema)
     rewrite(tree)
@@ -103,7 +102,7 @@ def _plan(text: str, parameters: Parameters, schema: Schema) -> Plan:
     kinds = Kinds(tree, schema)
     normalised = generate(tree)
     columns = _described(shape, text, parameters)
-    if not agreement.same(text, bracketed(read)):
+    if not agreement.read_alike(text):
         raise NotUnderstood("translation")
     if [type_ for _, type_ in shape.describe(bracketed(tree))] != [type_ for _, type_ in columns]:
         raise NotUnderstood("translation")

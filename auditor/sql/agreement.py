@@ -15,6 +15,8 @@ import duckdb
 
 from auditor.sql import guard
 from auditor.sql.guard import Node
+from auditor.sql.limits import parse
+from auditor.sql.writing import bracketed
 
 # Where in the text a node stands, and whether an operator or a call was written, changes nothing.
 _SILENT = frozenset({"query_location", "query_location_length", "is_operator", "named_param_map"})
@@ -38,7 +40,16 @@ _EXACT_DIGITS = 15
 """Whole numbers of so many digits are the same DOUBLE whether read as a number or as a text."""
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=256)
+def read_alike(text: str) -> bool:
+    """Whether DuckDB reads a text as `auditor.sql.limits.parse` does.
+
+    Raises:
+        NotUnderstood: the text is not one query, or has parts that cannot be written.
+    """
+    return same(text, bracketed(parse(text)))
+
+
 def same(text: str, written: str) -> bool:
     """Whether DuckDB reads two texts as one SELECT."""
     try:

@@ -27,7 +27,6 @@ from auditor.sql.schema import DEFAULT_SCHEMA, Schema, View, folded
 from auditor.sql.shape import DATA
 from auditor.sql.spelling import written_table
 from auditor.sql.understood import NotUnderstood
-from auditor.sql.writing import bracketed
 
 _CATALOGUES = ("information_schema", "pg_catalog")
 _CATALOGUE_PREFIXES = ("duckdb_", "sqlite_", "pragma_", "pg_")
@@ -128,7 +127,7 @@ def _drop_unread(tree: exp.Query) -> None:
 def _write_out(node: exp.Table, view: View, schema: Schema, views: Sequence[View]) -> None:
     """Replace a view's name by its query, in which names mean what they mean to the view."""
     query = parse(view.query)
-    if not agreement.same(view.query, bracketed(query)):
+    if not agreement.read_alike(view.query):
         raise NotUnderstood("translation")
     rewrite(query)
     _fold(query)
