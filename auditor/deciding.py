@@ -164,6 +164,11 @@ class Outcome:
         """Whether true answers broke the limit after the hypothetical ones had passed."""
         return any(part.leak for part in self.parts)
 
+    @property
+    def certain(self) -> bool:
+        """Whether bounds alone have refused: the figure is then what an answer would leave at least."""
+        return any(part.judgement is not None and part.judgement.certain for part in self.parts)
+
 
 def decide(cases: Sequence[Case], rules: Rules, budget: Budget | None = None) -> Outcome:
     """Decide on queries that would be answered together.

@@ -333,6 +333,8 @@ class Gate:
                 person.risk() if found.refusal is None or found.given else person.risk_with(*found.refusal)
             )
             decision = self._said(ask, code, {each.protected for each in asked}, before, after, withheld)
+            if found.refusal is not None and not found.given:
+                decision = replace(decision, risk_at_least=found.refusal[1].certain)
             entry = self._record(ask, decision, leak=found.leak, answers=found.answers)
             if found.answers:
                 knowledge.seen = entry.number
@@ -350,8 +352,7 @@ class Gate:
     ) -> Decision:
         code = "answered" if outcome.verdict == "safe" else outcome.verdict
         after = person.risk_with(reads, outcome) if outcome.parts else None
-        certain = any(part.judgement is not None and part.judgement.certain for part in outcome.parts)
-        return replace(self._said(ask, code, reads, before, after), risk_at_least=certain)
+        return replace(self._said(ask, code, reads, before, after), risk_at_least=outcome.certain)
 
     def _said(
         self,

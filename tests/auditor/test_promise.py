@@ -244,9 +244,11 @@ def test_what_cannot_be_shown_in_time_is_refused(database: Path) -> None:
     with Gate.open(database, policy()) as gate:
         gate.execute(TOTAL)
     with Gate.open(database, policy("[decision]\ntimeout = 1e-9")) as gate:
-        decision = verdict(gate, BUT_ONE)
+        decision = verdict(gate, "SELECT sum(salary) FROM staff WHERE id < 40")
         assert (decision.verdict, decision.code) == ("refused", "time")
         assert entries(gate)[-1].answers == ()
+        certain = verdict(gate, BUT_ONE)
+        assert (certain.code, certain.risk_after, certain.risk_at_least) == ("risk", 1, True)
 
 
 def test_a_decision_that_takes_longer_than_its_time_is_a_refusal(database: Path) -> None:
