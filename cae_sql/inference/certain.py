@@ -76,12 +76,22 @@ def rows_of(
         for others in (past, np.array(asked)):
             left -= 2 * others.size
             if others.size and left >= 0:
-                few += [mixed for mixed in (*(others - mine), *(others + mine)) if mixed.any()]
+                few += _of_few(others, mine, boxes.sizes)
         asked.append(mine)
         found.append(Row(*_parts(mine), place))
     few = [each for each in few if int(np.abs(each) @ boxes.sizes) <= SUPPORT]
     rows = [*found, *(Row(*_parts(each)) for each in few)]
     return [row for row in rows if np.abs(row.signs).max() == 1]
+
+
+def _of_few(others: Coefficients, mine: Ints, sizes: Ints) -> list[Coefficients]:
+    """Differences and sums of a sum and others that share so much that no more are left than are in one."""
+    most = np.maximum(np.abs(others) @ sizes, np.abs(mine) @ sizes)
+    found: list[Coefficients] = []
+    for mixed in (others - mine, others + mine):
+        count = np.abs(mixed) @ sizes
+        found += list(mixed[(count > 0) & (count <= np.minimum(most, SUPPORT))])
+    return found
 
 
 def _parts(coefficients: Coefficients) -> tuple[Ints, Ints]:
