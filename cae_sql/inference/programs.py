@@ -28,7 +28,7 @@ QUICK_ITERATIONS = 5_000
 LARGE_COMPONENT = 400
 """Of components of more atoms than this only a part around the record is searched."""
 ANY_NODES = 3_000
-"""Nodes after which looking for any world at all is given up: some seconds."""
+"""Nodes after which looking for any world at all is given up, unless nothing is held back: some seconds."""
 MOST_NODES = 300
 """Nodes after which one integer program is given up: what it would have shown then counts as not shown."""
 
@@ -215,7 +215,9 @@ def any_world(
     atoms = np.arange(knowledge.count)
     matrix, row_low, row_high, lower, upper = constraints(knowledge, atoms, sums)
     whole = np.ones(matrix.shape[1], dtype=np.bool_)
-    program = Program(matrix, row_low, row_high, lower, upper, whole, ANY_NODES)
+    program = Program(
+        matrix, row_low, row_high, lower, upper, whole, None if allowance is UNLIMITED else ANY_NODES
+    )
     costs = np.random.default_rng(seed).integers(-9, 10, knowledge.count)
     outcome = program.minimise(
         {int(j): float(costs[j]) for j in np.flatnonzero(costs)}, allowance, first=True

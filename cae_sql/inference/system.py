@@ -37,6 +37,8 @@ from cae_sql.inference.worlds import Pool
 
 CERTIFYING = 3 * 10**9
 """Steps for certified runs: about half a minute."""
+CHECKING = 5 * 10**8
+"""Steps for a look at whether answers contradict each other: about five seconds."""
 CHECKED_AT_ONCE = 64
 """Systems of at most so many atoms are checked for contradictions as answers arrive, others when asked."""
 POOL = 24
@@ -186,7 +188,7 @@ class AnsweredSystem:
     def _check_all(self, system: Solved) -> None:
         if self.grid.whole:
             try:
-                found = any_world(system.known, system.sums)
+                found = any_world(system.known, system.sums, Allowance(CHECKING))
             except OutOfTime:
                 return  # neither shown nor excluded: whoever asks for worlds will see
             if found is None:
