@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from auditor.gate import Gate
+    from cae_sql.warming import Progress
 
 SEED = 1974
 PERSONS = 200
@@ -128,8 +129,13 @@ def staff() -> pd.DataFrame:
     return frame
 
 
-def run(console: Console, keep: Path | None = None) -> None:
+def run(console: Console, keep: Path | None = None, compiling: Progress | None = None) -> None:
     """Show the whole story on a console.
+
+    Args:
+        console: Where it is shown.
+        keep: A folder that database, policy and ledger are left in.
+        compiling: Told how far the compiler is, on a fresh machine.
 
     Raises:
         DatabaseError: `keep` has a demonstration already, or cannot be written.
@@ -140,6 +146,7 @@ def run(console: Console, keep: Path | None = None) -> None:
         from auditor.gate import Gate
 
         with Gate.open(database, Policy.load(place / "staff.toml")) as gate:
+            gate.compiling = compiling
             _story(console, gate)
         _without_gate(console, database)
     if keep is not None:

@@ -32,6 +32,7 @@ from auditor.sql import Schema, Unsupported
 from auditor.sql.apart import understand
 from auditor.sql.running import Limits
 from auditor.suppressing import Suppression, units_of, verdict_of
+from cae_sql.warming import Progress, warm
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,6 +46,9 @@ PUBLISHER = "published"
 
 class Gate:
     """Protected tables that may be asked. A context manager; see `open`."""
+
+    compiling: Progress | None = None
+    """Told how many kernels are compiled, of how many, where the first decision has to wait for them."""
 
     def __init__(self, database: Database, policy: Policy, ledger: Ledger, knowledge: Knowledge) -> None:
         """Use `open`."""
@@ -187,6 +191,7 @@ class Gate:
             asked = self._asked(ask)
         except QueryUnsupported as error:
             return error.decision
+        self._prepare()
         with self._deciding:
             self._catch_up()
             decision = self._checked_groups(ask, asked) if self._by_group(ask) else self._checked(ask, asked)
@@ -292,6 +297,7 @@ class Gate:
 
     def _decide(self, ask: Ask, asked: list[Asked]) -> Settled:
         """Decide and record, one decision at a time; what others recorded meanwhile is learned first."""
+        self._prepare()
         with self._ledger.deciding():
             self._catch_up()
             if self._by_group(ask):
@@ -315,6 +321,10 @@ class Gate:
             person.accept(reads, outcome)
             self._knowledge.seen = entry.number
             return Settled(decision, person.values_of(asked, reads, outcome.parts), recorded=True)
+
+    def _prepare(self) -> None:
+        """Compile what decisions call, before a clock is started: once for an installation."""
+        warm(self.compiling, max(column.size for column in self._knowledge.columns))
 
     def _by_group(self, ask: Ask) -> bool:
         assert ask.plan is not None
@@ -485,6 +495,7 @@ class Gate:
         """
         from auditor.reports import risk_of_classes
 
+        self._prepare()
         with self._deciding:
             self._catch_up()
             return risk_of_classes(self._knowledge, self._database, candidates)

@@ -74,7 +74,7 @@ def demo(
     """Show it at work: a protected table, honest questions, and a tracker attack that is stopped."""
     from auditor.demo import run
 
-    run(show.output_console(), keep)
+    run(show.output_console(), keep, show.compiling)
 
 
 @app.command()
@@ -234,6 +234,7 @@ def _gate(database: Path, policy: Policy) -> Iterator[Gate]:
         from auditor.gate import Gate
 
         gate = Gate.open(database, policy)
+    gate.compiling = show.compiling
     with gate:
         yield gate
 

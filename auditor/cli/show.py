@@ -24,6 +24,7 @@ from auditor.plain import cell, line, plain
 if TYPE_CHECKING:
     from pandas import DataFrame
     from rich.console import Console
+    from rich.status import Status
 
     from auditor.decision import Decision
 
@@ -124,14 +125,31 @@ def csv_cell(value: object) -> str:
     return json_text(value) if isinstance(value, Mapping | list | tuple) else _text(value)
 
 
+_STATUS: list[Status] = []
+"""What is being said of what takes long."""
+
+
 @contextmanager
 def status(doing: str) -> Iterator[None]:
     """Say what takes long, on a terminal only."""
     if not sys.stderr.isatty():
         yield
         return
-    with error_console().status(f"{doing} …"):
-        yield
+    with error_console().status(f"{doing} …") as shown:
+        _STATUS.append(shown)
+        try:
+            yield
+        finally:
+            _STATUS.pop()
+
+
+def compiling(done: int, wanted: int) -> None:
+    """Say how far the compiler is, on a terminal only."""
+    text = f"compiling, once for this installation: {done} of {wanted}"
+    if _STATUS:
+        _STATUS[-1].update(f"{text} …" if done < wanted else "deciding …")
+    elif sys.stderr.isatty():
+        print(f"\r{text}", end="" if done < wanted else "\n", file=sys.stderr, flush=True)
 
 
 def error_console() -> Console:

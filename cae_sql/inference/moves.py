@@ -64,9 +64,12 @@ def ranges(
 
 @compiled()
 def reach(
-    j: int, sign: int, basic: Ints, starts: Ints, rows: Ints, entries: Ints, up: Ints, down: Ints
+    j: int, sign: int | np.int64, basic: Ints, starts: Ints, rows: Ints, entries: Ints, up: Ints, down: Ints
 ) -> int:
-    """How far free atom j can move in the direction of `sign`."""
+    """How far free atom j can move in the direction of `sign`.
+
+    A sign that is written out is given as np.int64: numba compiles anew for each literal number.
+    """
     best = up[j] if sign > 0 else down[j]
     for place in range(starts[j], starts[j + 1]):
         if best == 0:

@@ -44,11 +44,16 @@ def _answered(answers: Sequence[Answer], query: Query) -> int | None:
         if (
             answer.kind == query.kind
             and np.array_equal(answer.members, query.members)
-            and (answer.coefficients is None) == (query.coefficients is None)
-            and (query.coefficients is None or np.array_equal(answer.coefficients, query.coefficients))
+            and _same(answer.coefficients, query.coefficients)
         ):
             return int(answer.value)
     return None
+
+
+def _same(one: Ints | None, other: Ints | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return np.array_equal(one, other)
 
 
 def _combined(sums: Sequence[Answer], queries: Sequence[Query], size: int) -> list[int | None]:
