@@ -11,6 +11,7 @@ import ast
 import difflib
 import inspect
 import json
+import re
 import textwrap
 from collections.abc import Sequence
 from decimal import Decimal
@@ -168,5 +169,6 @@ def _shown(value: object) -> str:
     """A value as TOML has it, long ones cut short."""
     if isinstance(value, Decimal | Fraction):
         return str(value)
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    # of a URL nothing but its kind: there may be a password in it
+    text = re.sub(r"://[^\"]*", "://…", json.dumps(value, ensure_ascii=False, default=str))
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

@@ -6,8 +6,9 @@ import traceback
 
 import pytest
 
-from auditor.errors import LedgerError
+from auditor.errors import LedgerError, PolicyError
 from auditor.ledger import Ledger
+from auditor.policy import Policy
 from tests.auditor.test_ledger import BINDING
 
 pytest.importorskip("psycopg", reason="what a ledger on a server is reached by")
@@ -46,3 +47,19 @@ def test_a_path_is_still_a_path(tmp_path: object) -> None:
     for name in ("a=b.ledger", "password.ledger", "x@y:z.ledger"):
         with Ledger.open(f"{tmp_path}/{name}", BINDING) as ledger:
             assert ledger.length == 0
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        '[ledger]\npath = ["postgresql://ann:geheim@h/x"]',
+        '[ledger]\nurl = "postgresql://ann:geheim@h/x"',
+        '[ledger]\nscope = "postgresql://ann:geheim@h/x"',
+        '[ledger]\nanchor = {at = "postgresql://ann:geheim@h/x"}',
+    ],
+)
+def test_no_message_about_a_policy_has_a_ledgers_password(section: str) -> None:
+    text = "[protect]\ntable = 's'\ncolumn = 'x'\nminimum = 0\nmaximum = 9\nstep = 1\npublic = ['a']\n"
+    with pytest.raises(PolicyError) as error:
+        Policy.parse(f"{text}[limit]\nrisk = 0.5\n{section}\n")
+    assert "heim" not in str(error.value)

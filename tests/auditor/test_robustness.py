@@ -440,7 +440,7 @@ def test_a_disk_error_on_the_anchor_alone_releases_nothing(
     with Gate.open(database, rules) as gate:
         for sql in (TOTAL, PUBLIC):
             with monkeypatch.context() as patch:
-                patch.setattr("auditor.ledger.anchor.os.fsync", broken)
+                patch.setattr("auditor.private.os.fsync", broken)
                 with pytest.raises(
                     LedgerError, match=r"anchor .*cannot be written: Input/output error"
                 ) as error:
