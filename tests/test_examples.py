@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.quick import some
+
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
 SAYS = {
@@ -62,7 +64,7 @@ def test_every_example_is_short() -> None:
     assert {name: count for name, count in lines.items() if count >= 80} == {}
 
 
-@pytest.mark.parametrize("name", SAYS)
+@pytest.mark.parametrize("name", some(SAYS, 3))
 def test_an_example_runs_and_says_what_it_promises(name: str, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, EXAMPLES / name], cwd=tmp_path, capture_output=True, text=True, timeout=120
@@ -72,6 +74,7 @@ def test_an_example_runs_and_says_what_it_promises(name: str, tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == [], "it leaves something behind"
 
 
+@pytest.mark.slow
 def test_the_tracker_never_learns_what_it_is_after(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, EXAMPLES / "04_tracker.py"],

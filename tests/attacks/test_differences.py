@@ -31,6 +31,7 @@ def test_a_difference_locates_nobody(name: str, tmp_path: Path) -> None:
     locates_nobody(attacked(tmp_path, name, people(18, 2)), answered=None)
 
 
+@pytest.mark.slow
 def test_the_spread_of_two_of_which_one_is_known_is_not_told(tmp_path: Path) -> None:
     """PAC's variance classifier: without noise, the deviation of two values is half their distance."""
     locates_nobody(attacked(tmp_path, "extreme-contribution", people(24, 2)), answered=False)

@@ -17,6 +17,7 @@ from auditor.experiment.rivals import ADULT, against_l, against_size, studies
 from cae_sql.releases.diversity import ADULT as LADDERS
 from cae_sql.releases.rivals import Study
 from cae_sql.releases.rivals import run as run_all
+from tests.quick import some
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +45,7 @@ def of(patients: Path, *more: object) -> list[object]:
     return [*named, "--l", "2,3", "--repetitions", 2, *more]
 
 
-@pytest.mark.parametrize("form", ["svg", "png"])
+@pytest.mark.parametrize("form", some(["svg", "png"], 1))
 def test_the_folder_gets_figures_3_to_7_and_their_numbers(patients, tmp_path, capsys, form):
     status, _, err = run(capsys, *of(patients, "-o", tmp_path / "new", "--picture", form, "--seed", 4))
     assert status == 0, err

@@ -135,6 +135,7 @@ def said(client: subprocess.Popen[str]) -> str:
     return client.stdout.readline().split(" ")[0].strip()
 
 
+@pytest.mark.slow
 def test_two_processes_never_get_both_answers(database: Path, tmp_path: Path) -> None:
     rules = tmp_path / "policy.toml"
     rules.write_text(policy_text())

@@ -62,6 +62,7 @@ def narrowest(gate: Gate, size: int) -> tuple[int, int]:
     return min(high - low for i, (low, high) in enumerate(ranges) if i not in spent), len(intruder.told)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_nobody_is_located_by_random_groups(seed: int, tmp_path: Path) -> None:
     database = build(tmp_path / "staff.duckdb", people(48, seed))
@@ -74,6 +75,7 @@ def test_nobody_is_located_by_random_groups(seed: int, tmp_path: Path) -> None:
     assert spread >= NEEDED
 
 
+@pytest.mark.slow
 def test_without_judging_the_earlier_groups_somebody_would_be_located(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,6 +100,7 @@ def before_leaks(gate: Gate) -> int:
     return int(np.argmax(leaks > 0)) if leaks.any() else len(leaks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 9, 10])
 def test_a_table_that_agrees_with_all_answers_has_the_same_groups_withheld(seed: int, tmp_path: Path) -> None:
     """The pattern of NULLs comes from the answers: whoever could compute it learns nothing from it."""

@@ -78,6 +78,7 @@ def test_most_statements_that_are_meant_to_be_valid_are() -> None:
     assert sum(valid) > 0.7 * len(meant)
 
 
+@pytest.mark.slow
 def test_a_statement_comes_from_its_seed_and_number_alone() -> None:
     texts = repr([generate(5, number).text for number in (9, 3)])
     script = (

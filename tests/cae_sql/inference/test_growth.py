@@ -49,6 +49,7 @@ def ledger(seed: int, length: int) -> tuple[Ints, list[Asked]]:
     return rng.integers(0, 25, 60), asked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_after_forty_answers_worlds_still_agree_with_every_answer(seed: int) -> None:
     truth, asked = ledger(seed, 40)

@@ -17,7 +17,7 @@ from cae_sql.inference.prospect import Prospect
 from cae_sql.inference.reserves import Ground, Reserves, choose
 from cae_sql.inference.shown import Showing, Shown
 from cae_sql.inference.swaps import Swaps, named
-from tests.quick import rounds
+from tests.quick import rounds, some
 
 from .families import Families, Values, families_at_random, families_of, grid_at_random
 from .told import Ints
@@ -272,11 +272,14 @@ def pays_for_itself(self: Reserves) -> Ints:
 
 @pytest.mark.parametrize(
     ("name", "careless", "insiders"),
-    [
-        ("scarce", plainly(0, 0), 0),
-        ("scarce", plainly(1, 1), 1),
-        ("single", property(pays_for_itself), 0),
-    ],
+    some(
+        [
+            ("scarce", plainly(0, 0), 0),
+            ("scarce", plainly(1, 1), 1),
+            ("single", property(pays_for_itself), 0),
+        ],
+        1,
+    ),
     ids=["by the own swap", "by the other's swap", "by the own part"],
 )
 def test_whoever_moves_must_not_pay(

@@ -115,6 +115,7 @@ def test_totals_of_large_atoms_are_drawn_as_the_worlds_have_them(size: int, shar
     assert abs(drawn_totals.mean() - mean) / spread < 3
 
 
+@pytest.mark.slow
 def test_sums_beyond_what_floats_hold_are_kept_exactly() -> None:
     size, top = 12_001, 10**12
     system = AnsweredSystem(size, 0, top, 1)
