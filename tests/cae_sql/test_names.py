@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from tests.quick import some
+
 NAMES = [
     "AnsweredSystem",
     "Bounds",
@@ -21,7 +23,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize("first", ["cae_sql", "cae_sql.candidates", "cae_sql.risk", "auditor.gate"])
+@pytest.mark.parametrize("first", some(["cae_sql.candidates", "cae_sql", "cae_sql.risk", "auditor.gate"], 1))
 def test_public_names_are_callables_whatever_was_imported_first(first: str) -> None:
     code = f"import {first}, cae_sql; assert all(callable(getattr(cae_sql, n)) for n in {NAMES!r})"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

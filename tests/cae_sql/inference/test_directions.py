@@ -19,6 +19,7 @@ from cae_sql.inference.prospect import Prospect
 from cae_sql.inference.rooms import Far, Rooms
 from cae_sql.inference.shown import RESERVES, Showing
 from cae_sql.inference.trial import Standard
+from tests.quick import rounds
 
 from .oracles import longest_run
 from .told import Ints, Told, told_at_random
@@ -174,14 +175,14 @@ def test_whom_directions_show_to_keep_a_run_keeps_it_in_all_tables(
     monkeypatch: pytest.MonkeyPatch, insiders: int
 ) -> None:
     safe = 0
-    for seed in range(250):
+    for seed in range(rounds(250)):
         monkeypatch.setattr(further, "HELPERS", 5 * (seed % 2))
         told = small(seed)
         needs = [need for need in range(1, told.top + 1) if judged(told, need, insiders)]
         if needs:
             safe += 1
             assert not excluded(tables_of(told), max(needs), insiders), f"seed {seed}: {told}"
-    assert safe > (40 if insiders == 0 else 10)
+    assert safe > rounds(40 if insiders == 0 else 10)
 
 
 @pytest.mark.usefixtures("directions_alone")

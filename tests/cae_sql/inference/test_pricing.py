@@ -10,6 +10,7 @@ from cae_sql.inference import pricing
 from cae_sql.inference.interior import analytic_center, sparse_columns
 from cae_sql.inference.pricing import Priced
 from cae_sql.inference.solver import Outcome, Program
+from tests.quick import rounds
 
 from .test_interior import Sums, sums_at_random
 
@@ -33,7 +34,7 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize("start", range(0, 120, 30))
 def test_the_least_value_is_that_of_the_whole_program(start: int) -> None:
-    for seed in range(start, start + 30):
+    for seed in range(start, start + rounds(30)):
         case = sums_at_random(seed)
         program, rng, unit = priced(case), np.random.default_rng(seed), max(1, int(case.high.max()))
         boxes = np.column_stack([case.low, case.high])
