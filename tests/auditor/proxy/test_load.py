@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.auditor.proxy.load import Size, load
 
 
+@pytest.mark.slow
 def test_a_server_under_load_keeps_its_promises(tmp_path: Path) -> None:
     report = load(
         Size(rows=20_000, half_open=40, connected=40, slow=6, lost=10, kills=1, kept=5_000), tmp_path
