@@ -80,6 +80,7 @@ LISTED: tuple[Run, ...] = (
     *(Run(f"honest-{study}", "honest", ("--studies", study, "--risks", "0.5")) for study in ("acs", "adult")),
     *(Run(f"coverage-{study}", "coverage", ("--studies", study)) for study in ("acs", "adult")),
     Run("reconstruction", "reconstruction"),
+    Run("start", "start"),
     Run("newcomer-refuse", "newcomer"),
     Run("newcomer-suppress", "newcomer", ("--partial", "suppress")),
     Run("corpora", "corpora"),
