@@ -19,9 +19,9 @@ if TYPE_CHECKING:
         QueryRefused,
         QueryUnsupported,
     )
-    from auditor.gate import Answer, Gate
+    from auditor.gate.gate import Answer, Gate
     from auditor.history.audit import audit
-    from auditor.policy import Policy
+    from auditor.policy.policy import Policy
 
 __all__ = [
     "Answer",
@@ -39,14 +39,14 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Answer": "auditor.gate",
+    "Answer": "auditor.gate.gate",
     "AuditorError": "auditor.errors",
     "DataChanged": "auditor.errors",
     "DatabaseError": "auditor.errors",
     "Decision": "auditor.decision",
-    "Gate": "auditor.gate",
+    "Gate": "auditor.gate.gate",
     "LedgerError": "auditor.errors",
-    "Policy": "auditor.policy",
+    "Policy": "auditor.policy.policy",
     "PolicyError": "auditor.errors",
     "QueryRefused": "auditor.errors",
     "QueryUnsupported": "auditor.errors",

@@ -15,12 +15,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-import auditor.gate as gating
-import auditor.knowledge as knowing
+import auditor.gate.gate as gating
+import auditor.parties.party as knowing
 from auditor import Gate
-from auditor.asking import Ask
+from auditor.gate.request import Ask
 from auditor.ledger import KnownAnswer
-from cae_sql.inference.answers import Query
+from cae_sql.inference.facts.query import Query
 from cae_sql.inference.system import AnsweredSystem
 
 PHASES = ("sql", "ledger", "known", "decide", "accept", "figures")
@@ -31,7 +31,7 @@ class Phases:
 
     `sql` is parsing, DuckDB finding the records, and running the rest of the statement; `ledger` putting it
     on record. The rest is inference: `known` asks what past answers settle, which prepares what a decision
-    needs; `decide` is `auditor.deciding.decide`; `accept` takes in a new answer; `figures` are those that
+    needs; `decide` is `auditor.gate.decide.decide`; `accept` takes in a new answer; `figures` are those that
     administrators see.
     """
 
@@ -57,7 +57,7 @@ class Phases:
         callers = [where for where in (gating, knowing) if hasattr(where, "decide")]
         wrapped += [(where, "decide", "decide") for where in callers]
         if not callers:
-            raise AssertionError("nobody calls auditor.deciding.decide by its name any more")
+            raise AssertionError("nobody calls auditor.gate.decide.decide by its name any more")
         before = [(where, name, getattr(where, name)) for where, name, _ in wrapped]
         try:
             for (where, name, phase), (_, _, function) in zip(wrapped, before, strict=True):
@@ -110,7 +110,7 @@ def offer(gate: Gate, sql: str, count: int, user: str = "analyst") -> Offer | No
     person = gate._knowledge.of(user)
     column, queries = person.columns[0], person.reads(asked)[0]
     case = column.case(queries)
-    trial = case.trial()
+    question = case.question()
     truth = [int(value) for value in case.truth(queries)]
 
     def in_column_units(values: Sequence[int]) -> tuple[Fraction, ...]:
@@ -129,16 +129,16 @@ def offer(gate: Gate, sql: str, count: int, user: str = "analyst") -> Offer | No
     )
     return Offer(
         answers,
-        tuple(in_column_units(values) for values in thought_possible(trial, queries, count)),
+        tuple(in_column_units(values) for values in thought_possible(question, queries, count)),
         in_column_units(truth),
-        trial.derivable,
+        question.derivable,
     )
 
 
-def thought_possible(trial: object, queries: Sequence[Query], count: int) -> list[tuple[int, ...]]:
+def thought_possible(question: object, queries: Sequence[Query], count: int) -> list[tuple[int, ...]]:
     """The hypothetical answers in units, one set for each world."""
     found: list[tuple[int, ...]] = []
-    for values, worlds in trial.hypothetical(count).items():  # type: ignore[attr-defined]
+    for values, worlds in question.hypothetical(count).items():  # type: ignore[attr-defined]
         if len(values) != len(queries):
             raise AssertionError("a trial offers one answer for each query")
         found += [tuple(map(int, values))] * max(1, len(worlds))

@@ -23,11 +23,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import auditor.knowledge
 import auditor.ledger.book
 import auditor.ledger.store
+import auditor.parties.party
 from auditor import AuditorError, Gate
-from auditor.database import Database
+from auditor.data.database import Database
 from auditor.ledger import Ledger
 from auditor.ledger.places import File
 from benchmarks._record import (
@@ -49,7 +49,7 @@ CONTEXT.set_forkserver_preload(["benchmarks._killing", "benchmarks._crowds", "be
 
 STAGES: dict[str, tuple[object, str]] = {
     "beginning": (File, "begin"),
-    "deciding": (auditor.knowledge, "decide"),
+    "deciding": (auditor.parties.party, "decide"),
     "recording": (Ledger, "append"),
     "anchoring": (auditor.ledger.book, "write_anchor"),
     "releasing": (Database, "finish"),

@@ -22,10 +22,11 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from auditor.database import Asked, Database
-from auditor.knowledge import Knowledge
-from auditor.policy import Policy
-from auditor.sql import Plan, cells, understand
+from auditor.data import cells
+from auditor.data.database import Asked, Database
+from auditor.parties.party import Knowledge
+from auditor.policy.policy import Policy
+from auditor.sql import Plan, understand
 from benchmarks._data import peak_megabytes, shown, timed
 from benchmarks._results import Line, options, write
 

@@ -2,9 +2,10 @@
 
 Run as `python -m benchmarks.certain`. The sum of one person's salary is asked through the gate, each time of
 somebody else. The rival is the same gate in the same run without the look at bounds
-(`cae_sql.inference.certain`): it must search until enough hypothetical answers have failed. Turn by turn, in
-process, kernels compiled before; medians of CPU time, so that what else the machine does hardly counts.
-The table of the demonstration, enlarged to 240 persons, and the census' persons where the data are there.
+(`cae_sql.inference.certify.certain`): it must search until enough hypothetical answers have failed. Turn by
+turn, in process, kernels compiled before; medians of CPU time, so that what else the machine does hardly
+counts. The table of the demonstration, enlarged to 240 persons, and the census' persons where the data are
+there.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from rich.table import Table
 from auditor import Gate, Policy, QueryRefused
 from benchmarks._data import acs_salaries, drawn_salaries, shown, timed
 from benchmarks._results import Line, options, write
-from cae_sql.inference.trial import Trial
+from cae_sql.inference.certify.question import Question
 
 PERSONS, TURNS, ANSWERS = 240, 9, 20
 MOST_ASKED = 120
@@ -73,12 +74,12 @@ def build(path: Path, salaries: NDArray[np.int64]) -> None:
 @contextmanager
 def without_bounds() -> Iterator[None]:
     """The former way: nothing is said before it is searched for."""
-    kept = Trial.certainly_lost
-    Trial.certainly_lost = lambda *_: None  # type: ignore[method-assign, assignment]
+    kept = Question.certainly_lost
+    Question.certainly_lost = lambda *_: None  # type: ignore[method-assign, assignment]
     try:
         yield
     finally:
-        Trial.certainly_lost = kept  # type: ignore[method-assign]
+        Question.certainly_lost = kept  # type: ignore[method-assign]
 
 
 def refused(gate: Gate, person: int) -> float:

@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from auditor.database import Asked, Database, StatementFailed
+from auditor.data.database import Asked, Database, StatementFailed
 from auditor.sql import Plan, Schema, Unsupported, understand
 from benchmarks import _tpch
 from benchmarks._results import Line, options, write

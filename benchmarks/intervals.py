@@ -34,8 +34,8 @@ from benchmarks._data import peak_megabytes, shown, timed
 from benchmarks._people import SEED, People, RangeQueries
 from benchmarks._results import Line, options, write
 from cae_sql import AnsweredSystem
-from cae_sql.inference.bounds import ByPrograms
-from cae_sql.inference.pricing import Priced
+from cae_sql.inference.intervals.bounds import ByPrograms
+from cae_sql.inference.intervals.pricing import Priced
 from cae_sql.inference.solver import Program
 
 LOW, HIGH, STEP = 10, 250, 10

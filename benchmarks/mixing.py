@@ -30,7 +30,7 @@ from benchmarks._data import timed
 from benchmarks._people import SEED, People, RangeQueries
 from benchmarks._results import Line, options, write
 from cae_sql import AnsweredSystem
-from cae_sql.inference.priors import Prior
+from cae_sql.inference.tables.priors import Prior
 
 TOP, LOW, STEP = 24, 10, 10
 SINGLES, SUMS, NEW = 400, 60, 100
@@ -108,7 +108,7 @@ def measured(records: int, first: int, then: int, values: str, prior: bool, star
     for members in sets[first:]:
         tell(members)
         worlds = system.pool().values
-        if not system.center.usable:
+        if not system.roomy_table.usable:
             raise AssertionError("no table was found that agrees")
         each.append(worlds[:, singles].astype(np.float64))
         sums.append(

@@ -31,9 +31,9 @@ from auditor import Gate, Policy, QueryRefused
 from benchmarks._data import ACS, shown, timed
 from benchmarks._results import Line, options, write
 from cae_sql import AnsweredSystem, Domain
-from cae_sql.inference.answers import Query
-from cae_sql.models.figures import model_risks
-from cae_sql.models.judging import ModelKnowledge, ModelStandard
+from cae_sql.inference.facts.query import Query
+from cae_sql.inference.posterior.figures import model_risks
+from cae_sql.inference.posterior.judging import ModelKnowledge, ModelStandard
 from cae_sql.risk import Limit
 
 DOMAIN = Domain(10, 250, 10)
@@ -87,8 +87,8 @@ def cost(sums: int, units: np.ndarray, order: np.ndarray, halves: bool) -> Cost:
     standard, deadline = ModelStandard("tilted", LIMIT, DOMAIN), time.monotonic() + 600
 
     def judged(past: ModelKnowledge, query: Query) -> list[float]:
-        trial = past.trial([query])
-        return [trial.judge((value,), deadline).risk or 0.0 for value in answers_to(query, units)]
+        question = past.question([query])
+        return [question.judge((value,), deadline).risk or 0.0 for value in answers_to(query, units)]
 
     judged(ModelKnowledge(system, standard), one)  # compiles
     with timed(time.process_time) as cold:

@@ -26,8 +26,8 @@ from rich.console import Console
 
 from benchmarks._data import shown
 from benchmarks._results import Line, markdown, options, write
+from cae_sql.inference.posterior.marginals import marginals
 from cae_sql.inference.system import AnsweredSystem
-from cae_sql.models.marginals import marginals
 from cae_sql.releases import expected_privacy_loss, privacy_loss
 
 SALARIES = range(10, 251, 10)

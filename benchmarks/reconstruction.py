@@ -39,7 +39,7 @@ from auditor import Gate, Policy, QueryRefused
 from benchmarks._data import peak_megabytes, shown, timed
 from benchmarks._results import Line, options, write
 from cae_sql.inference.allowance import UNLIMITED
-from cae_sql.inference.worlds import Pool
+from cae_sql.inference.tables.pool import Pool
 
 ATTACK = Path(__file__).resolve().parents[2] / "shared" / "data" / "attack"
 LOANS, QUERIES = ATTACK / "loans_2000_3000.csv.gz", ATTACK / "queries_2000_3000.csv.gz"

@@ -5,7 +5,8 @@ Run as `python -m benchmarks.reports --records 1000000 --answers 60`. Random ran
 `AnsweredSystem` as a ledger tells them, unchecked and all at once. CPU seconds of each step, and the
 process's peak memory after it:
 
-- *taken in*: worlds and center brought to all answers; the rival takes the same answers in one by one, as a
+- *taken in*: worlds and roomy table brought to all answers; the rival takes the same answers in one by one,
+as a
   gate does while it is asked (`--rival` records, since it takes so long);
 - *certified*: a run for every record, bases chosen for it; *worlds*: two tables; *bounds*: all intervals.
 
@@ -27,7 +28,7 @@ from benchmarks._data import peak_megabytes, shown, timed
 from benchmarks._people import People, RangeQueries
 from benchmarks._results import Line, options, write
 from cae_sql import AnsweredSystem
-from cae_sql.inference import kept
+from cae_sql.inference import system_state
 
 LOW, HIGH, STEP = 10, 250, 10
 STEPS = ("taken in", "certified", "worlds", "bounds")
@@ -91,7 +92,7 @@ def measured(records: int, answers: int, values: str) -> Row:
 def one_by_one(records: int, answers: int, values: str) -> float:
     """The rival."""
     system = told(*drawn(records, answers, values))
-    with mock.patch.object(kept, "AT_ONCE", answers + 1), timed(time.process_time) as watch:
+    with mock.patch.object(system_state, "AT_ONCE", answers + 1), timed(time.process_time) as watch:
         system.pool()
     return watch.seconds
 

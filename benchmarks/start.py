@@ -112,7 +112,9 @@ def measure(folder: Path, turns: int, demos: bool) -> dict[str, list[Taken]]:
         **({"warm demo": (*COMMAND, "demo")} if demos else {}),
     }
     found: dict[str, list[Taken]] = {}
-    taken((sys.executable, "-c", "import auditor.cli.app, auditor.gate, auditor.demo"), folder, plain)
+    taken(
+        (sys.executable, "-c", "import auditor.cli.app, auditor.gate.gate, auditor.cli.demo"), folder, plain
+    )
     taken(known, folder, plain)  # asked, and answered
     if demos:
         found["first demo"] = [taken(commands["warm demo"], folder, fresh)]

@@ -15,12 +15,12 @@ from cae_sql.domain import Domain
 from cae_sql.errors import CaeSqlError, InconsistentAnswers, InvalidInput, OutOfTime
 
 if TYPE_CHECKING:
-    from cae_sql.inference.bounds import Bounds
-    from cae_sql.inference.certificates import Certificate
+    from cae_sql.inference.intervals.bounds import Bounds
+    from cae_sql.inference.intervals.certificates import Certificate
+    from cae_sql.inference.posterior.figures import ModelRisks, model_risks
+    from cae_sql.inference.posterior.marginals import Marginals, marginals
     from cae_sql.inference.system import AnsweredSystem
     from cae_sql.measure import EntropyCurve, cae_area, cae_curve, cae_entropy
-    from cae_sql.models.figures import ModelRisks, model_risks
-    from cae_sql.models.marginals import Marginals, marginals
 
 __all__ = [
     "AnsweredSystem",
@@ -44,16 +44,16 @@ __all__ = [
 
 _HOMES = {
     "AnsweredSystem": "cae_sql.inference.system",
-    "Bounds": "cae_sql.inference.bounds",
-    "Certificate": "cae_sql.inference.certificates",
+    "Bounds": "cae_sql.inference.intervals.bounds",
+    "Certificate": "cae_sql.inference.intervals.certificates",
     "EntropyCurve": "cae_sql.measure",
-    "Marginals": "cae_sql.models.marginals",
-    "ModelRisks": "cae_sql.models.figures",
+    "Marginals": "cae_sql.inference.posterior.marginals",
+    "ModelRisks": "cae_sql.inference.posterior.figures",
     "cae_area": "cae_sql.measure",
     "cae_curve": "cae_sql.measure",
     "cae_entropy": "cae_sql.measure",
-    "marginals": "cae_sql.models.marginals",
-    "model_risks": "cae_sql.models.figures",
+    "marginals": "cae_sql.inference.posterior.marginals",
+    "model_risks": "cae_sql.inference.posterior.figures",
 }
 
 

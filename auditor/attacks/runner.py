@@ -23,9 +23,9 @@ from scipy.stats import binom
 from auditor.attacks.attack import Attack
 from auditor.attacks.target import Answerer, Claim, OutOfPatience, Reply, Scene, Tally, Target
 from auditor.errors import DatabaseError, PolicyError, QueryRefused, QueryUnsupported
-from auditor.gate import Gate
+from auditor.gate.gate import Gate
 from auditor.ledger.copying import copy_ledger
-from auditor.policy import Policy, Protect
+from auditor.policy.policy import Policy, Protect
 from auditor.sql.schema import Column, Table, folded, quoted
 from cae_sql.domain import exact
 

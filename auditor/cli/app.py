@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from auditor.decision import Decision
-    from auditor.gate import Gate
-    from auditor.policy import Policy
+    from auditor.gate.gate import Gate
+    from auditor.policy.policy import Policy
 
 REFUSED, UNSUPPORTED = 3, 4
 
@@ -72,7 +72,7 @@ def demo(
     ] = None,
 ) -> None:
     """Show it at work: a protected table, honest questions, and a tracker attack that is stopped."""
-    from auditor.demo import run
+    from auditor.cli.demo import run
 
     run(show.output_console(), keep, show.compiling)
 
@@ -87,7 +87,7 @@ def init(
     ] = None,
 ) -> None:
     """Suggest a policy read off the data, commented; warn of columns that give the protected one away."""
-    from auditor.suggest import suggest
+    from auditor.policy.suggest import suggest
 
     if output is not None and output.exists():
         raise PolicyError(f"policy {output}: there is one already; name another file")
@@ -231,7 +231,7 @@ app.add_typer(users, name="users")
 @contextmanager
 def _gate(database: Path, policy: Policy) -> Iterator[Gate]:
     with show.status("opening the database and the ledger"):
-        from auditor.gate import Gate
+        from auditor.gate.gate import Gate
 
         gate = Gate.open(database, policy)
     gate.compiling = show.compiling
@@ -240,7 +240,7 @@ def _gate(database: Path, policy: Policy) -> Iterator[Gate]:
 
 
 def _policy(path: Path) -> Policy:
-    from auditor.policy import Policy
+    from auditor.policy.policy import Policy
 
     return Policy.load(path)
 

@@ -55,7 +55,7 @@ def attack(
     if database is None or policy is None:
         raise typer.BadParameter("DATABASE and -p POLICY are needed, unless --list is given")
     from auditor.attacks.runner import run_attacks
-    from auditor.policy import Policy
+    from auditor.policy.policy import Policy
 
     rules = Policy.load(policy)
     with _progress(len(chosen) * len(rules.protects)) as progress:

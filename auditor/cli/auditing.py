@@ -125,7 +125,7 @@ def audit(
     }
     require_writable(outputs)
     from auditor.history.audit import audit as run
-    from auditor.policy import Policy
+    from auditor.policy.policy import Policy
 
     rules = Policy.load(policy)
     with stopping() as stop, _bar() as bar:

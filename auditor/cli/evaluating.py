@@ -254,7 +254,7 @@ def _tell_seed(path: Path, seed: int) -> None:
 def _subject(source: Path, original: str | None, policy: Path | None, stated: Stated) -> Subject:
     from auditor.evaluation.subject import protect_of, subject_of
     from auditor.evaluation.tables import read
-    from auditor.policy import Policy
+    from auditor.policy.policy import Policy
 
     rules = None if policy is None else Policy.load(policy)
     protect = protect_of(rules, stated.column)

@@ -65,13 +65,13 @@ def serve(
 
 
 def _run(database: Path, policy: Path, serving: Serving, rows: int) -> None:
-    from auditor.gate import Gate
-    from auditor.policy import Policy
+    from auditor.data.running import Limits, Room
+    from auditor.gate.gate import Gate
+    from auditor.policy.policy import Policy
     from auditor.proxy.observing import Log
     from auditor.proxy.server import run
     from auditor.proxy.sources import Sources
     from auditor.proxy.users import read_users
-    from auditor.sql.running import Limits, Room
 
     names = list(read_users(serving.users).by_name)
     limits = Limits(serving.times.statement, rows, MAX_RESULT, Room(serving.held))

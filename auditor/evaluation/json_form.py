@@ -16,7 +16,7 @@ from auditor.evaluation.evaluate import Evaluation
 from auditor.evaluation.releases import FIGURES
 from auditor.evaluation.subject import Subject
 from auditor.evaluation.sweep import Impossible, Sweep
-from auditor.policy_numbers import written
+from auditor.policy.numbers import written
 from cae_sql.domain import exact
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from cae_sql.risk import Limit
 if TYPE_CHECKING:
     import pandas as pd
 
-    from auditor.policy import Policy, Protect
+    from auditor.policy.policy import Policy, Protect
 
 
 @dataclass(frozen=True)

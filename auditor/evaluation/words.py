@@ -8,7 +8,7 @@ from auditor.evaluation.evaluate import Evaluation
 from auditor.evaluation.releases import FIGURES
 from auditor.evaluation.subject import Subject
 from auditor.evaluation.sweep import Impossible, Point, Sweep
-from auditor.policy_numbers import written
+from auditor.policy.numbers import written
 from auditor.report.figures import counted, number, percent
 from cae_sql.domain import exact
 from cae_sql.risk import Limit

@@ -18,7 +18,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from auditor.database import Database, Limits
+from auditor.data.database import Database, Limits
 from auditor.history import checkpoint as checkpoints
 from auditor.history.findings import ClassRisk, Finding, Findings, GateView, PartyFindings
 from auditor.history.gateview import view
@@ -28,8 +28,8 @@ from auditor.history.parties import EVERYONE, Party
 from auditor.history.replay import SECONDS, Replay
 from auditor.history.risks import curve
 from auditor.history.statement import Logged, Reading
-from auditor.knowledge import Knowledge
-from auditor.policy import Policy
+from auditor.parties.party import Knowledge
+from auditor.policy.policy import Policy
 
 Log = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Iterable[Logged]
 LIMITS = Limits(seconds=120.0, rows=20_000_000, bytes=2 << 30)
@@ -190,7 +190,7 @@ class _Audit:
         parts = self.replay.parties.everyone.columns
         return Progress(
             self.replay.statements,
-            sum(len(part.standing.answers) for part in parts),
+            sum(len(part.so_far.answers) for part in parts),
             sum(int(part.located.sum()) for part in parts),
             reading.bytes_read,
             reading.bytes_in_all,

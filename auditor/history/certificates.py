@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from auditor.history.differences import Differences
 from auditor.history.findings import Certificate, Term
 from auditor.history.parties import PartyColumn, Source, query_of
-from cae_sql.inference.answers import Answer, Ints, Query
-from cae_sql.inference.irreducible import Claims, End, Proved
-from cae_sql.inference.since import NEAR, nearest
-from cae_sql.inference.standing import EXACT, KEEPS, state_by_reals, state_of
+from cae_sql.inference.facts.query import Answer, Ints, Query
+from cae_sql.inference.intervals.irreducible import Claims, End, Proved
+from cae_sql.inference.lookback.first_time import NEAR, nearest
+from cae_sql.inference.lookback.located_so_far import EXACT, KEEPS, state_by_reals, state_of
 
 FEW = 400
 """Answers up to which a certificate is looked for among all that were known at the time."""
@@ -38,23 +38,23 @@ class Prover:
             part: The party's column.
             differences: Of all that was told, settled already or not: two answers often do what many do.
         """
-        self._part, self._standing = part, part.standing
+        self._part, self._standing = part, part.so_far
         self._differences = differences
-        self._gone: NDArray[np.bool_] = np.zeros(len(part.standing.truth), dtype=np.bool_)
-        self._answers: Sequence[Answer] = part.standing.answers
+        self._gone: NDArray[np.bool_] = np.zeros(len(part.so_far.truth), dtype=np.bool_)
+        self._answers: Sequence[Answer] = part.so_far.answers
         self._used = set(range(len(self._answers)))
-        self._claims = Claims(len(part.standing.truth), part.standing.top, self._answers)
+        self._claims = Claims(len(part.so_far.truth), part.so_far.top, self._answers)
 
     def proved(self, record: int) -> tuple[Proved, Sequence[Source]] | None:
         """What locates a record, and where its answers come from; None where no proof was found in time."""
-        standing = self._standing
-        state = int(standing.by_integers[record])
+        so_far = self._standing
+        state = int(so_far.by_integers[record])
         if state == KEEPS:
             return None
-        reals = int(standing.by_reals[record]) == state
-        since = int((standing.since_reals if reals else standing.since_integers)[record])
-        if state == EXACT and record in standing.alone:
-            number = standing.alone[record]
+        reals = int(so_far.by_reals[record]) == state
+        since = int((so_far.since_reals if reals else so_far.since_integers)[record])
+        if state == EXACT and record in so_far.alone:
+            number = so_far.alone[record]
             if number < since or since == 0:
                 return self._named(self._of_one(record, number))
         pair = self._of_two(record) if state == EXACT else None
@@ -62,24 +62,24 @@ class Prover:
             return pair
         found = self._added_up(record, since) if state == EXACT and reals else None
         found = found or self._searched(record, state, since, reals)
-        if found is None and since < len(standing.answers) and state != EXACT:
-            found = self._searched(record, state, len(standing.answers), reals)
+        if found is None and since < len(so_far.answers) and state != EXACT:
+            found = self._searched(record, state, len(so_far.answers), reals)
         return None if found is None else self._named(found)
 
     def _added_up(self, record: int, since: int) -> Proved | None:
         """The equation that the answers known at a time have for the record: there is but one."""
-        standing = self._standing
-        terms = standing.equation_of(record)
+        so_far = self._standing
+        terms = so_far.equation_of(record)
         if not terms or terms[-1][0] >= since or self._digits([number for number, _ in terms]):
             return None
-        self._without(standing.fixed)
-        return self._claims.by_equation(record, int(standing.truth[record]), terms, standing.truth)
+        self._without(so_far.fixed)
+        return self._claims.by_equation(record, int(so_far.truth[record]), terms, so_far.truth)
 
     def _searched(self, record: int, state: int, since: int, reals: bool) -> Proved | None:
         """Among the answers known at a time, those about rows that were read put in for their values."""
-        standing = self._standing
-        gone = standing.fixed.copy()
-        gone[[each for each, number in standing.alone.items() if gone[each] and number >= since]] = False
+        so_far = self._standing
+        gone = so_far.fixed.copy()
+        gone[[each for each, number in so_far.alone.items() if gone[each] and number >= since]] = False
         self._without(gone)
         found = self._by_few(record, state, since) if reals else None
         if found is None:
@@ -88,7 +88,7 @@ class Prover:
                 found = self._by_reals(numbers, record, state)
             else:
                 # what came later may make it plainer
-                later = self._near(record, len(standing.answers), FEW)
+                later = self._near(record, len(so_far.answers), FEW)
                 found = self._rounded(numbers, record, state) or self._rounded(later, record, state)
             found = found or self._by_integers(numbers, record, state)
         return None if found is None else self._with_rows(found, gone)
@@ -97,24 +97,24 @@ class Prover:
         """State the answers over the others; where nobody is left an answer is of no use."""
         if np.array_equal(gone, self._gone):
             return
-        standing = self._standing
+        so_far = self._standing
         answers, self._used = [], set()
-        for number, answer in enumerate(standing.answers):
+        for number, answer in enumerate(so_far.answers):
             left = ~gone[answer.members]
             if left.all() or answer.kind != "sum" or not left.any():
                 answers.append(answer)
             else:
                 weights = None if answer.coefficients is None else answer.coefficients[left]
                 query = Query(kind="sum", members=answer.members[left], coefficients=weights)
-                answers.append(query.answered(int(query.of(standing.truth))))
+                answers.append(query.answered(int(query.of(so_far.truth))))
             if left.any():
                 self._used.add(number)
         self._answers, self._gone = answers, gone
-        self._claims = Claims(len(standing.truth), standing.top, answers)
+        self._claims = Claims(len(so_far.truth), so_far.top, answers)
 
     def _with_rows(self, found: Proved, gone: NDArray[np.bool_]) -> Proved:
         """The proof with the rows that were put in, and of these no more than it needs."""
-        standing = self._standing
+        so_far = self._standing
         if not gone.any():
             return found
         rows = set[int]()
@@ -122,10 +122,10 @@ class Prover:
         for end in (found.lower, found.upper):
             taken: dict[int, Fraction] = {}
             for number, weight in end.terms if end else ():
-                answer = standing.answers[number]
+                answer = so_far.answers[number]
                 weights = answer.coefficients
                 for place in np.flatnonzero(gone[answer.members]).tolist():
-                    row = standing.alone[int(answer.members[place])]
+                    row = so_far.alone[int(answer.members[place])]
                     own = 1 if weights is None else int(weights[place])
                     taken[row] = taken.get(row, Fraction(0)) - weight * own
             more = tuple((row, weight) for row, weight in taken.items() if weight)
@@ -133,19 +133,19 @@ class Prover:
             ends.append(None if end is None else End(tuple(sorted((*end.terms, *more))), end.bound))
         if found.lower is None:
             for number in found.numbers:
-                members = standing.answers[number].members
-                if standing.answers[number].kind == "sum":
-                    rows |= {standing.alone[record] for record in members[gone[members]].tolist()}
+                members = so_far.answers[number].members
+                if so_far.answers[number].kind == "sum":
+                    rows |= {so_far.alone[record] for record in members[gone[members]].tolist()}
         made = replace(found, numbers=tuple(sorted({*found.numbers, *rows})), lower=ends[0], upper=ends[1])
         return self._without_spare(made) if rows else made
 
     def _without_spare(self, made: Proved) -> Proved:
         """Where bounds say as much as a row that was read, the row can be spared; of many it says so."""
-        standing, lower, upper = self._standing, made.lower, made.upper
-        claims = Claims(len(standing.truth), standing.top, standing.answers)
+        so_far, lower, upper = self._standing, made.lower, made.upper
+        claims = Claims(len(so_far.truth), so_far.top, so_far.answers)
         fewer: Proved | None = None
         if lower is not None and upper is not None and lower == upper and made.kind == "reals":
-            fewer = claims.by_equation(made.record, made.low, lower.terms, standing.truth)
+            fewer = claims.by_equation(made.record, made.low, lower.terms, so_far.truth)
         if fewer is None and len(made.numbers) <= NEAR[-1]:
             if lower is None or upper is None:
                 fewer = claims.by_integers(made.numbers, made.record, range(made.low, made.high + 1))
@@ -190,12 +190,12 @@ class Prover:
         pair = None if self._differences is None else self._differences.of(record)
         if pair is None:
             return None
-        standing, value = self._standing, int(self._standing.truth[record])
+        so_far, value = self._standing, int(self._standing.truth[record])
         answers = []
         for source in pair:
             query = query_of(source.fact)
-            answers.append(query.answered(int(query.of(standing.truth))))
-        found = Claims(len(standing.truth), standing.top, answers).by_reals([0, 1], record, value, value)
+            answers.append(query.answered(int(query.of(so_far.truth))))
+        found = Claims(len(so_far.truth), so_far.top, answers).by_reals([0, 1], record, value, value)
         if found is None or len(found.numbers) < 2:
             return None
         return found, list(pair)
@@ -227,9 +227,9 @@ class Prover:
         return None if found is None else claims.without_spare(found)
 
     def _by_integers(self, numbers: Sequence[int], record: int, state: int) -> Proved | None:
-        standing = self._standing
-        low, high = int(standing.low[record]), int(standing.high[record])
-        allowed = [int(standing.truth[record])] if state == EXACT else list(range(low, high + 1))
+        so_far = self._standing
+        low, high = int(so_far.low[record]), int(so_far.high[record])
+        allowed = [int(so_far.truth[record])] if state == EXACT else list(range(low, high + 1))
         return self._claims.by_integers(numbers, record, allowed)
 
 
@@ -276,7 +276,7 @@ def direct(part: PartyColumn, source: Source, name: str) -> Certificate:
 def value_of(part: PartyColumn, source: Source) -> Fraction:
     """What a source says, in units of the column: Σ coefficient · value, or the extreme."""
     query = query_of(source.fact)
-    protect, units = part.column.protect, int(query.of(part.standing.truth))
+    protect, units = part.column.protect, int(query.of(part.so_far.truth))
     if query.kind != "sum":
         return protect.minimum + protect.grid * units
     weight = len(query.members) if query.coefficients is None else int(query.coefficients.sum())
@@ -330,7 +330,7 @@ def _added(
 
 
 def _units(part: PartyColumn, source: Source) -> int:
-    return int(query_of(source.fact).of(part.standing.truth))
+    return int(query_of(source.fact).of(part.so_far.truth))
 
 
 def _recomputed(source: Source) -> str:

@@ -27,7 +27,7 @@ from auditor.history.findings import Cited, Moment
 from auditor.history.parties import NOTED, Party, PartyColumn, Source, query_of
 from auditor.history.replay import Replay
 from auditor.history.statement import Logged
-from cae_sql.inference.standing import Standing
+from cae_sql.inference.lookback.located_so_far import LocatedSoFar
 
 VERSION = 1
 DAMAGE = (
@@ -124,7 +124,7 @@ def _party(party: Party, number: Any, arrays: dict[str, Any], place: int) -> dic
     for position, part in enumerate(party.columns):
         name = f"p{place}_{position}_"
         for key, value in (
-            *part.standing.states.items(),
+            *part.so_far.states.items(),
             *((k, getattr(part, k)) for k in NOTED),
         ):
             arrays[name + key] = value
@@ -189,10 +189,10 @@ def _column_again(
     part.direct = {int(record): sources[number] for record, number in kept["direct"].items()}
     for key in NOTED:
         setattr(part, key, arrays[name + key])
-    before = part.standing
+    before = part.so_far
     states = {key: arrays[name + key] for key in before.states}
     queries = [query_of(source.fact) for source in part.sources]
-    part.standing = Standing.again(before.truth, before.top, before.standard, queries, states)
+    part.so_far = LocatedSoFar.again(before.truth, before.top, before.standard, queries, states)
 
 
 def _source(source: Source, place: int, arrays: dict[str, Any]) -> list[Any]:

@@ -173,8 +173,8 @@ class PartyFindings:
     """(width of the interval that remains, records), ascending."""
     gate: GateView | None = None
     tilted_risk: float | None = None
-    """What is learned: the greatest 1 − A/A_baseline of a record under the model `tilted` (`cae_sql.models`);
-    None where the system is too large, or time was over."""
+    """What is learned: the greatest 1 − A/A_baseline of a record under the model `tilted`
+    (`cae_sql.inference.posterior`); None where the system is too large, or time was over."""
     exact_risk: float | None = None
     """The same under `exact`; None where it cannot be counted, too."""
 

@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from auditor.errors import EarlierAnswersWarning, PolicyError, QueryRefused, QueryUnsupported
-from auditor.gate import Gate
+from auditor.gate.gate import Gate
 from auditor.history import budget
 from auditor.history.binding import Unbound, bound
 from auditor.history.findings import Cited, GateView
 from auditor.history.replay import cited
 from auditor.history.sorting import parts_of
 from auditor.history.statement import Logged
-from auditor.policy import Policy
+from auditor.policy.policy import Policy
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from auditor.history.parties import PartyColumn
 from cae_sql.inference.allowance import Allowance
-from cae_sql.models.judging import ModelKnowledge, ModelStandard
-from cae_sql.models.marginals import Model
+from cae_sql.inference.posterior.judging import ModelKnowledge, ModelStandard
+from cae_sql.inference.posterior.marginals import Model
 
 SECONDS = 20.0
 """For the models of all parties of an audit together."""
@@ -29,15 +29,15 @@ def learned(columns: Sequence[PartyColumn], model: Model, deadline: float) -> fl
     """
     worst = 0.0
     for part in columns:
-        standing, column = part.standing, part.column
-        if not standing.answers:
+        so_far, column = part.so_far, part.column
+        if not so_far.answers:
             continue
-        if standing.known.count * len(standing.answers) > MOST_CELLS:
+        if so_far.known.count * len(so_far.answers) > MOST_CELLS:
             return None
         system = column.new_system()
-        system.accept(standing.answers)
+        system.accept(so_far.answers)
         standard = ModelStandard(model, column.limits.limit, column.protect.domain)
-        risk = ModelKnowledge(system, standard).trial([]).judge((), Allowance(until=deadline)).risk
+        risk = ModelKnowledge(system, standard).question([]).judge((), Allowance(until=deadline)).risk
         if risk is None:
             return None
         worst = max(worst, risk)

@@ -20,7 +20,7 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 
-from auditor.database import Database, StatementFailed
+from auditor.data.database import Database, StatementFailed
 from auditor.history import budget
 from auditor.history.binding import Unbound, bound
 from auditor.history.budget import Budget
@@ -29,13 +29,13 @@ from auditor.history.lineage import Lowered, lower
 from auditor.history.meanings import Grid, Known
 from auditor.history.mentions import Mentions
 from auditor.history.sorting import Part, first_kind, parts_of
+from auditor.sql.canonical import rewrite
 from auditor.sql.catalogue import listed
 from auditor.sql.classify import classify
 from auditor.sql.columns import write_out
 from auditor.sql.dialects import translate
 from auditor.sql.limits import parse, tokens_of
 from auditor.sql.names import qualify, readable
-from auditor.sql.plainer import rewrite
 from auditor.sql.schema import folded
 from auditor.sql.shape import DATA, shape_of
 from auditor.sql.sizes import bound as sized

@@ -16,8 +16,8 @@ from auditor.history.learned import learned
 from auditor.history.parties import Party, PartyColumn
 from auditor.history.risks import class_findings, in_column_units
 from cae_sql.errors import OutOfTime
-from cae_sql.inference.bounds import Solved, intervals
-from cae_sql.inference.standing import EXACT, Standing
+from cae_sql.inference.intervals.bounds import Solved, intervals
+from cae_sql.inference.lookback.located_so_far import EXACT, LocatedSoFar
 
 Ints = NDArray[np.int64]
 MOST_CELLS = 1_000_000
@@ -51,13 +51,13 @@ def findings_of(
 def _finding(party: Party, part: PartyColumn, table: Table, record: int, prover: Prover) -> Finding | None:
     protect = part.column.protect
     first = part.cited[int(part.first[record])]
-    exact = part.standing.by_integers[record] == EXACT
+    exact = part.so_far.by_integers[record] == EXACT
     by_reals = int((part.exact_by_reals if exact else part.reals)[record])
     reals = part.cited[by_reals] if by_reals >= 0 else None
     key = table.keys[record] if table.keys else ""
     name = f"{protect.key} = {key}" if key else f"record {record}"
     row = part.direct.get(record)
-    low = high = int(part.standing.truth[record])
+    low = high = int(part.so_far.truth[record])
     kind = "exact"
     shown: Certificate
     if row is not None and row.cited.number <= first.number:
@@ -88,12 +88,12 @@ def party_findings(
     widths: Counter[float] = Counter()
     classes: list[ClassRisk] = []
     for part, table in zip(party.columns, tables, strict=True):
-        low, high = remaining(part.standing)
+        low, high = remaining(part.so_far)
         ends = in_column_units(part.column, low), in_column_units(part.column, high)
         widths.update(np.round(ends[1] - ends[0], 9).tolist())
         classes += class_findings(party.name, part.column, low, high, table.codes, table.names)
     classes.sort(key=lambda each: -each.risk)
-    standings = [part.standing for part in party.columns]
+    standings = [part.so_far for part in party.columns]
     direct_ones = sum(each.kind == "direct" for each in found)
     return (
         PartyFindings(
@@ -115,32 +115,32 @@ def party_findings(
     )
 
 
-def remaining(standing: Standing) -> tuple[Ints, Ints]:
+def remaining(so_far: LocatedSoFar) -> tuple[Ints, Ints]:
     """(n,) each, least and greatest value that is left, in units: by linear programs where feasible."""
-    known = standing.known
-    low, high = standing.low.copy(), standing.high.copy()
-    if known.count * max(1, len(known.matrix)) > MOST_CELLS or not standing.answers:
+    known = so_far.known
+    low, high = so_far.low.copy(), so_far.high.copy()
+    if known.count * max(1, len(known.matrix)) > MOST_CELLS or not so_far.answers:
         return low, high
     first = known.members[0][known.members[1][:-1]]
     alone = known.sizes == 1
     # what is proved already makes the rest quicker
     known = replace(
         known,
-        low=np.where(alone, np.maximum(known.low, standing.low[first]), known.low),
-        high=np.where(alone, np.minimum(known.high, standing.high[first]), known.high),
+        low=np.where(alone, np.maximum(known.low, so_far.low[first]), known.low),
+        high=np.where(alone, np.minimum(known.high, so_far.high[first]), known.high),
     )
-    wanted = standing.by_integers[first] != EXACT
+    wanted = so_far.by_integers[first] != EXACT
     if not wanted.any():
         return low, high
     try:
-        least, most = intervals(Solved(known, known.matrix @ known.totals(standing.truth[None])[0]), wanted)
+        least, most = intervals(Solved(known, known.matrix @ known.totals(so_far.truth[None])[0]), wanted)
     except OutOfTime:
         return low, high
     labels = known.atoms.labels
     # of a value between two grid values only the grid value inside can be
     lower = np.array([-(-int(x.numerator) // int(x.denominator)) for x in least], dtype=np.int64)[labels]
     upper = np.array([int(x.numerator) // int(x.denominator) for x in most], dtype=np.int64)[labels]
-    loose = ~standing.fixed
+    loose = ~so_far.fixed
     low[loose], high[loose] = np.maximum(low, lower)[loose], np.minimum(high, upper)[loose]
     return low, high
 

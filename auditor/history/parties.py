@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from auditor.confidential import Confidential
 from auditor.history.facts import Fact
 from auditor.history.findings import Cited, Moment
 from auditor.history.risks import worst_risk
-from cae_sql.inference.answers import Query
-from cae_sql.inference.assessing import assess
-from cae_sql.inference.standing import EXACT, KEEPS, Standing
+from auditor.parties.confidential import Confidential
+from cae_sql.inference.facts.query import Query
+from cae_sql.inference.lookback.assess import assess
+from cae_sql.inference.lookback.located_so_far import EXACT, KEEPS, LocatedSoFar
 
 EVERYONE = "everyone"
 NOTED = ("first", "reals", "exact", "exact_by_reals")
@@ -39,8 +39,8 @@ class Source:
 class PartyColumn:
     """What a party knows of one protected column."""
 
-    def __init__(self, column: Confidential, standing: Standing) -> None:
-        self.column, self.standing = column, standing
+    def __init__(self, column: Confidential, so_far: LocatedSoFar) -> None:
+        self.column, self.so_far = column, so_far
         self.sources: list[Source] = []
         """By answer."""
         size = column.size
@@ -59,12 +59,12 @@ class PartyColumn:
         self.direct: dict[int, Source] = {}
         """Records whose row was read."""
         self._seen = 0
-        """`Standing.changes` when it was last looked at."""
+        """`LocatedSoFar.changes` when it was last looked at."""
         self._risk: tuple[int, float] | None = None
 
     def copy(self) -> PartyColumn:
         """An independent one that knows the same."""
-        twin = PartyColumn(self.column, self.standing.copy())
+        twin = PartyColumn(self.column, self.so_far.copy())
         twin.sources, twin.cited, twin.direct = list(self.sources), list(self.cited), dict(self.direct)
         twin.counts = list(self.counts)
         for name in NOTED:
@@ -77,26 +77,26 @@ class PartyColumn:
         for source in sources:
             if source.fact.kind == "row":
                 self.direct.setdefault(int(source.fact.records[0]), source)
-        kept = self.standing.add(queries)
+        kept = self.so_far.add(queries)
         self.sources += [sources[place] for place in kept]
         if not kept:
             return False
         self.cited.append(cited)
-        self.counts.append(len(self.standing.answers))
+        self.counts.append(len(self.so_far.answers))
         self.assess(seconds)
         return True
 
     def assess(self, seconds: float, whole: bool = False) -> None:
         """Find who is located, and note since which statement."""
-        standing = self.standing
-        assess(standing, seconds, whole)
-        if standing.changes == self._seen:
+        so_far = self.so_far
+        assess(so_far, seconds, whole)
+        if so_far.changes == self._seen:
             return
-        self._seen = standing.changes
+        self._seen = so_far.changes
         counts = np.array(self.counts)
         for found, exact, states, since in (
-            (self.first, self.exact, standing.by_integers, standing.since_integers),
-            (self.reals, self.exact_by_reals, standing.by_reals, standing.since_reals),
+            (self.first, self.exact, so_far.by_integers, so_far.since_integers),
+            (self.reals, self.exact_by_reals, so_far.by_reals, so_far.since_reals),
         ):
             places = np.minimum(np.searchsorted(counts, since), len(counts) - 1)
             for noted, new in ((found, states != KEEPS), (exact, states == EXACT)):
@@ -106,15 +106,15 @@ class PartyColumn:
 
     def risk(self, codes: NDArray[np.int64]) -> float:
         """Of the worst class; worked out again only where something has changed."""
-        changes = self.standing.changes
+        changes = self.so_far.changes
         if self._risk is None or self._risk[0] != changes:
-            self._risk = changes, worst_risk(self.column, self.standing, codes)
+            self._risk = changes, worst_risk(self.column, self.so_far, codes)
         return self._risk[1]
 
     @property
     def located(self) -> NDArray[np.bool_]:
         """(n,) who is beyond the limit."""
-        found: NDArray[np.bool_] = self.standing.by_integers != KEEPS
+        found: NDArray[np.bool_] = self.so_far.by_integers != KEEPS
         return found
 
 
@@ -177,10 +177,10 @@ class Party:
             statement=cited.number,
             time=cited.time,
             party=self.name,
-            answers=sum(len(each.standing.answers) for each in columns),
+            answers=sum(len(each.so_far.answers) for each in columns),
             located=sum(int(each.located.sum()) for each in columns),
-            exact=sum(int((each.standing.by_integers == EXACT).sum()) for each in columns),
-            open=sum(int(each.standing.open.sum()) for each in columns),
+            exact=sum(int((each.so_far.by_integers == EXACT).sum()) for each in columns),
+            open=sum(int(each.so_far.open.sum()) for each in columns),
             risk=max(each.risk(codes) for each, codes in zip(columns, classes, strict=True)),
         )
 
@@ -267,7 +267,7 @@ class Parties:
         ]
 
 
-def _standing(column: Confidential) -> Standing:
+def _standing(column: Confidential) -> LocatedSoFar:
     protect = column.protect
     top = int((protect.maximum - protect.minimum) // protect.grid)
-    return Standing(column.units, top, column.standard)
+    return LocatedSoFar(column.units, top, column.standard)

@@ -14,8 +14,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from auditor.confidential import Confidential
-from auditor.database import Database
+from auditor.data.database import Database
 from auditor.history.budget import ENTRY, Budget
 from auditor.history.differences import Differences
 from auditor.history.facts import Fact
@@ -24,6 +23,7 @@ from auditor.history.lessons import UNASKED, Lesson, School, Taught, term_sql
 from auditor.history.meanings import Grid
 from auditor.history.parties import Parties, Party, Source
 from auditor.history.statement import Logged
+from auditor.parties.confidential import Confidential
 
 FAILED = "failed"
 EXAMPLES = 3

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from auditor.confidential import Confidential
 from auditor.history.findings import ClassRisk
+from auditor.parties.confidential import Confidential
 from cae_sql.candidates import candidates
-from cae_sql.inference.standing import KEEPS, Standing
+from cae_sql.inference.lookback.located_so_far import KEEPS, LocatedSoFar
 from cae_sql.measure.curve import curve_of
 from cae_sql.measure.distribution import distribution
 from cae_sql.risk import class_risks
@@ -29,17 +29,17 @@ def in_column_units(column: Confidential, units: Ints) -> NDArray[np.float64]:
     return values
 
 
-def worst_risk(column: Confidential, standing: Standing, codes: Ints) -> float:
+def worst_risk(column: Confidential, so_far: LocatedSoFar, codes: Ints) -> float:
     """1 − A/A_prior of the worst class over the intervals that are proved; at least so high is the risk."""
-    beyond = standing.by_integers != KEEPS
-    if not beyond.any() and not (standing.high - standing.low < standing.top).any():
+    beyond = so_far.by_integers != KEEPS
+    if not beyond.any() and not (so_far.high - so_far.low < so_far.top).any():
         return 0.0
     # only classes in which something is excluded can have any risk
-    some = np.isin(codes, np.unique(codes[standing.high - standing.low < standing.top]))
+    some = np.isin(codes, np.unique(codes[so_far.high - so_far.low < so_far.top]))
     found = class_risks(
         codes[some],
-        in_column_units(column, standing.low[some]),
-        in_column_units(column, standing.high[some]),
+        in_column_units(column, so_far.low[some]),
+        in_column_units(column, so_far.high[some]),
         column.protect.domain,
     )
     return float(max(found.risk.max(), 0.0))

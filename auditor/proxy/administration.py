@@ -16,16 +16,16 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
+from auditor.data.running import LargeResult, Limits, fetch, watched
 from auditor.proxy.protocol.sqlstate import ProtocolError, SqlState
 from auditor.sql import limits
-from auditor.sql.running import LargeResult, Limits, fetch, watched
 from auditor.sql.schema import Column, Table, folded, quoted
 from auditor.sql.understood import NotUnderstood
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from auditor.gate import Gate
+    from auditor.gate.gate import Gate
 
 SCHEMA = "cae_sql"
 LIMITS = Limits(seconds=30.0, rows=1_000_000, bytes=256 << 20)

@@ -37,7 +37,7 @@ from auditor.proxy.values.placeholders import spaced
 from auditor.proxy.values.results import ResultType, result_type
 
 if TYPE_CHECKING:
-    from auditor.gate import Gate
+    from auditor.gate.gate import Gate
 
 MAX_TEXT = 64 << 10
 """Bytes of a statement that is read at all; the gate's own limit."""

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from auditor.sql import agreement, guard
+from auditor.sql.canonical import rewrite
 from auditor.sql.catalogue import described, inner, listed
 from auditor.sql.classify import classify
 from auditor.sql.columns import write_out
@@ -25,7 +26,6 @@ from auditor.sql.limits import parse
 from auditor.sql.lower import lower
 from auditor.sql.names import qualify, readable
 from auditor.sql.parameters import bind
-from auditor.sql.plainer import rewrite
 from auditor.sql.schema import Column, Protected, Schema, Table, View
 from auditor.sql.shape import Shape, shape_of
 from auditor.sql.sizes import bound

@@ -19,10 +19,10 @@ from sqlglot.optimizer.qualify_tables import qualify_tables
 from sqlglot.schema import MappingSchema
 
 from auditor.sql import agreement
+from auditor.sql.canonical import rename, rewrite
 from auditor.sql.classify import classify
 from auditor.sql.grouping import note_spelling
 from auditor.sql.limits import parse
-from auditor.sql.plainer import rename, rewrite
 from auditor.sql.schema import DEFAULT_SCHEMA, Schema, View, folded
 from auditor.sql.shape import DATA
 from auditor.sql.spelling import written_table

@@ -1,6 +1,6 @@
 """What an analyst may name: tables and views, their public columns, and the protected columns.
 
-Values only. Reading them off a database is `auditor.database`'s, checking statements against them is
+Values only. Reading them off a database is `auditor.data.database`'s, checking statements against them is
 `auditor.sql.names`'s.
 """
 

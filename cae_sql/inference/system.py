@@ -16,24 +16,24 @@ from numpy.typing import ArrayLike, NDArray
 from cae_sql.domain import Number, exact
 from cae_sql.errors import InconsistentAnswers, InvalidInput, OutOfTime
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.answers import Answer, Grid, Ints, Kind, Query, extreme_answer, sum_answer
-from cae_sql.inference.atoms import Atoms
-from cae_sql.inference.bounds import Bounds, ByPrograms, Exact, Progress, Solved, intervals
-from cae_sql.inference.center import Center
-from cae_sql.inference.certificates import Certificate, Side, certify
-from cae_sql.inference.crowd import MOST, Crowd
-from cae_sql.inference.fixed_point import scale_of, solved
-from cae_sql.inference.judging import Judgement, Standard, judge
-from cae_sql.inference.kept import Kept, several_bases
-from cae_sql.inference.learned import Learned
-from cae_sql.inference.members import members_of, records_of
-from cae_sql.inference.priors import Prior
-from cae_sql.inference.programs import any_world
-from cae_sql.inference.runs import Effort, Runs
-from cae_sql.inference.search import grow
-from cae_sql.inference.shown import certified_runs
-from cae_sql.inference.trial import Trial
-from cae_sql.inference.worlds import Pool
+from cae_sql.inference.certify.coverage import certified_runs
+from cae_sql.inference.certify.learned import Learned
+from cae_sql.inference.certify.question import Question
+from cae_sql.inference.facts.atoms import Atoms
+from cae_sql.inference.facts.members import members_of, records_of
+from cae_sql.inference.facts.query import Answer, Grid, Ints, Kind, Query, extreme_answer, sum_answer
+from cae_sql.inference.intervals.bounds import Bounds, ByPrograms, Exact, Progress, Solved, intervals
+from cae_sql.inference.intervals.certificates import Certificate, Side, certify
+from cae_sql.inference.intervals.fixed_point import scale_of, solved
+from cae_sql.inference.search.judging import Judgement, Standard, judge
+from cae_sql.inference.search.programs_for_one import grow
+from cae_sql.inference.search.runs import Effort, Runs
+from cae_sql.inference.system_state import SystemState, several_bases
+from cae_sql.inference.tables.large_pool import MOST, LargePool
+from cae_sql.inference.tables.pool import Pool
+from cae_sql.inference.tables.priors import Prior
+from cae_sql.inference.tables.programs import any_world
+from cae_sql.inference.tables.roomy_table import RoomyTable
 
 CERTIFYING = 3 * 10**9
 """Steps for certified runs: about half a minute."""
@@ -109,8 +109,8 @@ class AnsweredSystem:
         self._atoms: Atoms | None = None
         self._solved: Solved | None = None
         self._scale = 1
-        self._kept: Kept | None = None
-        self._trial: Trial | None = None
+        self._kept: SystemState | None = None
+        self._trial: Question | None = None
 
     # --- answers
 
@@ -274,14 +274,14 @@ class AnsweredSystem:
             raise InvalidInput(f"count must be a whole number of at least 1, not {count!r}")
         kept = self.pool()
         places = np.arange(count) % len(kept.values)
-        if isinstance(kept, Crowd):
-            center = self.center
-            if not center.usable:
+        if isinstance(kept, LargePool):
+            roomy_table = self.roomy_table
+            if not roomy_table.usable:
                 raise OutOfTime("no table was found that agrees with all answers")
-            crowd = Crowd(kept.values[places], seed + 1, prior=self.prior)
-            crowd.unsettled, crowd.copied = MOST * self.size, list(range(count))
-            crowd.mix(center)
-            return self.in_column_units(crowd.values.astype(np.int64))
+            large_pool = LargePool(kept.values[places], seed + 1, prior=self.prior)
+            large_pool.unsettled, large_pool.copied = MOST * self.size, list(range(count))
+            large_pool.mix(roomy_table)
+            return self.in_column_units(large_pool.values.astype(np.int64))
         pool = kept.copy()
         wanted = Pool(pool.knowledge, pool.values[places], seed + 1, prior=self.prior)
         wanted.mix(list(range(count)), 4)
@@ -305,10 +305,10 @@ class AnsweredSystem:
             InvalidInput: no resolution, so no grid.
             InconsistentAnswers: no table agrees.
         """
-        if isinstance(self.pool(), Crowd):
-            several_bases(self.center)
-            low, high = certified_runs(self.center)
-            labels = self.center.boxes.atoms.labels
+        if isinstance(self.pool(), LargePool):
+            several_bases(self.roomy_table)
+            low, high = certified_runs(self.roomy_table)
+            labels = self.roomy_table.boxes.atoms.labels
             return Bounds(
                 self.in_column_units(low)[labels].astype(np.float64),
                 self.in_column_units(high)[labels].astype(np.float64),
@@ -323,7 +323,7 @@ class AnsweredSystem:
     def runs(self, need: int | None = None) -> Runs:
         """Certified runs by atom, in units, as long as `need` where possible (None: as long as is found)."""
         pool = self.pool()
-        if isinstance(pool, Crowd):
+        if isinstance(pool, LargePool):
             raise InvalidInput(f"runs by search are for up to {SMALL} records; certified() has them for more")
         known = pool.knowledge
         whole = int((known.high - known.low).max())
@@ -333,7 +333,7 @@ class AnsweredSystem:
         grow(runs)
         return runs
 
-    def pool(self) -> Pool | Crowd:
+    def pool(self) -> Pool | LargePool:
         """The worlds kept for all answers so far.
 
         Raises:
@@ -342,18 +342,18 @@ class AnsweredSystem:
         """
         return self._tables().pool(self.answers, self._system)
 
-    def _tables(self) -> Kept:
+    def _tables(self) -> SystemState:
         if not self.grid.whole:
             raise InvalidInput("worlds need a grid: give the system a resolution")
         if self._kept is None:
             top, many = int(self.grid.top), self.size > SMALL
-            self._kept = Kept(self.size, top, self._pool_size, self.seed, self.prior, many)
+            self._kept = SystemState(self.size, top, self._pool_size, self.seed, self.prior, many)
         return self._kept
 
     @property
-    def center(self) -> Center:
+    def roomy_table(self) -> RoomyTable:
         """The table kept roomy, brought to all answers; of no use where it could not be."""
-        return self._tables().center(self.answers, self._system)
+        return self._tables().roomy_table(self.answers, self._system)
 
     # --- decisions
 
@@ -391,12 +391,12 @@ class AnsweredSystem:
             allowance: What may be spent; nothing more is tried beyond it.
         """
         pool = self.pool()
-        judgement = Trial(self.center, pool, []).judge_by_center((), standard, allowance, renew=False)
-        if (judgement is not None and judgement.safe) or standard.insiders or isinstance(pool, Crowd):
+        judgement = Question(self.roomy_table, pool, []).judge_by_center((), standard, allowance, renew=False)
+        if (judgement is not None and judgement.safe) or standard.insiders or isinstance(pool, LargePool):
             return judgement or Judgement(False, -1)
         return judge(pool.knowledge, pool.totals(), standard, allowance, Effort(0))
 
-    def trial(self, queries: Sequence[Query]) -> Trial:
+    def question(self, queries: Sequence[Query]) -> Question:
         """What if these were answered, together? The last one asked for is kept: gates ask twice."""
         pool, names = self.pool(), [query.name for query in queries]
         last = self._trial
@@ -406,7 +406,7 @@ class AnsweredSystem:
             or not last.current
             or [query.name for query in last.queries] != names
         ):
-            last = self._trial = Trial(self.center, pool, queries)
+            last = self._trial = Question(self.roomy_table, pool, queries)
         return last
 
     def accept(self, answers: Sequence[Answer], learned: Learned | None = None) -> None:
@@ -414,7 +414,7 @@ class AnsweredSystem:
 
         Args:
             answers: In units.
-            learned: What a trial made of them; without it the worlds are brought there later.
+            learned: What a question made of them; without it the worlds are brought there later.
         """
         before = len(self.answers)
         self.answers.extend(answers)

@@ -5,7 +5,7 @@
 H' is the entropy of a record when the tables that disagree with the release are discarded and all others are
 as likely as before. Records are independent, each distributed over the same values. Of one sum over all of
 them every record loses the same: log2 k − H(p'), where p'(v) is proportional to the number of ways in which
-the other records make up what v leaves of the sum. Nothing is enumerated: see `cae_sql.models`.
+the other records make up what v leaves of the sum. Nothing is enumerated: see `cae_sql.inference.posterior`.
 
 Where the values lie on a common step, a Fourier transform counts the ways; 10,000 records of 25 values take
 milliseconds. Else counts of few values, or sums of few records, are gone through. What no way can do is an
@@ -28,14 +28,13 @@ from scipy import fft
 
 from cae_sql.domain import Number, exact
 from cae_sql.errors import InconsistentAnswers, InvalidInput, OutOfTime
-from cae_sql.inference.answers import SNAP, Query
-from cae_sql.inference.atoms import Atoms
-from cae_sql.inference.members import members_of
-from cae_sql.inference.sums import coefficients_of
-from cae_sql.measure.distribution import Distribution, distribution
-from cae_sql.models.counting import counted
-from cae_sql.models.given_sum import LONGEST, Group, given_sum, length
-from cae_sql.models.irregular import (
+from cae_sql.inference.facts.atoms import Atoms
+from cae_sql.inference.facts.members import members_of
+from cae_sql.inference.facts.query import SNAP, Query
+from cae_sql.inference.facts.rank import coefficients_of
+from cae_sql.inference.posterior.counting import counted
+from cae_sql.inference.posterior.given_sum import LONGEST, Group, given_sum, length
+from cae_sql.inference.posterior.irregular import (
     MOST_CASES,
     MOST_PAIRS,
     by_counts,
@@ -43,7 +42,8 @@ from cae_sql.models.irregular import (
     cases_by_counts,
     pairs_by_halves,
 )
-from cae_sql.models.weights import Floats, Weighted
+from cae_sql.inference.posterior.weights import Floats, Weighted
+from cae_sql.measure.distribution import Distribution, distribution
 from cae_sql.releases.arguments import checked_sequence, shown
 
 LARGEST_SUM = 2**62

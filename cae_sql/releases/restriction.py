@@ -150,7 +150,7 @@ def answered_beliefs(
     certified: bool = False,
 ) -> Beliefs:
     """The candidate distributions behind `answered`; arguments and errors as there."""
-    from cae_sql.inference.members import members_of
+    from cae_sql.inference.facts.members import members_of
     from cae_sql.inference.system import AnsweredSystem
 
     names = check_known(original, column, known)

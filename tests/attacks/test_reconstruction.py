@@ -1,7 +1,7 @@
 """Linear reconstruction (Dinur & Nissim 2003; Cohen & Nissim 2020).
 
 Asked: sums over random halves of 24 persons, and over sets drawn by arithmetic on the key, then an integer
-program over all that was answered. Their real attack is in `tests/auditor/test_real_attack.py`.
+program over all that was answered. Their real attack is in `tests/auditor/gate/test_real_attack.py`.
 """
 
 from __future__ import annotations

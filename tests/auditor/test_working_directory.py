@@ -140,7 +140,7 @@ def test_no_module_beside_the_package_runs_in_its_workers(tmp_path: Path, hostil
         f"sys.path[:0] = ['', {str(checkout)!r}]\n"
         "from auditor.sql import Schema, apart\n"
         f"shutil.copytree({str(hostile)!r}, '.', dirs_exist_ok=True)\n"
-        "print(apart._POOL.ask(('SELECT', None, Schema((), ()), 'duckdb'), 30).code)\n"
+        "print(sandbox._POOL.ask(('SELECT', None, Schema((), ()), 'duckdb'), 30).code)\n"
         "print(sys.modules['auditor'].__file__)\n"
     )
     done = subprocess.run(
@@ -157,8 +157,8 @@ def test_a_worker_has_a_bare_environment_and_an_empty_folder(tmp_path: Path) -> 
         pytest.skip("the system does not say what a process was started with")
     script = (
         "import os\nfrom pathlib import Path\nfrom auditor.sql import Schema, apart\n"
-        "apart._POOL.ask(('SELECT', None, Schema((), ()), 'duckdb'), 30)\n"
-        "pid = next(each._process.pid for each in apart._POOL._all if each._process)\n"
+        "sandbox._POOL.ask(('SELECT', None, Schema((), ()), 'duckdb'), 30)\n"
+        "pid = next(each._process.pid for each in sandbox._POOL._all if each._process)\n"
         "given = Path(f'/proc/{pid}/environ').read_text().split(chr(0))\n"
         "names = [each.split('=')[0] for each in given if each]\n"
         "folder = os.readlink(f'/proc/{pid}/cwd')\n"
@@ -214,8 +214,8 @@ def test_a_picture_is_drawn_without_the_working_directorys_settings(hostile: Pat
 def test_what_memory_cannot_hold_is_not_put_into_the_working_directory(
     database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from auditor.policy import Policy
-    from auditor.sql import loading
+    from auditor.data import loading
+    from auditor.policy.policy import Policy
 
     seen: list[object] = []
     attach = loading._attach

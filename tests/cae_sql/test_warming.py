@@ -52,13 +52,13 @@ def test_a_module_with_kernels_is_imported_without_the_compiler() -> None:
 def test_kernels_are_compiled_once_and_nothing_is_written_to_the_working_directory(tmp_path: Path) -> None:
     code = (
         "from cae_sql import warming\n"
-        "one = ('cae_sql.inference.sums', 'join', 'int64[::1], int64[::1]')\n"
+        "one = ('cae_sql.inference.facts.rank', 'join', 'int64[::1], int64[::1]')\n"
         "warming.listed = lambda records=None: [one]\n"
         "apart = warming._compile_apart\n"
         "warming._compile_apart = lambda *a: (print('apart'), apart(*a))[1]\n"
         "warming.warm(lambda done, wanted: print(done, wanted))\n"
         "import numpy as np\n"
-        "from cae_sql.inference.sums import join\n"
+        "from cae_sql.inference.facts.rank import join\n"
         "join(np.arange(3), np.arange(2))\n"
         "print(sum(join.dispatcher.stats.cache_misses.values()))\n"
     )
@@ -76,7 +76,7 @@ def test_where_no_process_can_be_started_kernels_are_compiled_here(
     monkeypatch.setattr(sys, "executable", "")
     monkeypatch.setattr(warming, "_done", set())
     monkeypatch.setattr(warming, "_mark", lambda wanted: tmp_path / "mark")
-    one = [("cae_sql.inference.sums", "join", "int64[::1], int64[::1]")]
+    one = [("cae_sql.inference.facts.rank", "join", "int64[::1], int64[::1]")]
     monkeypatch.setattr(warming, "listed", lambda records=None: one)
     warming.warm(lambda done, wanted: told.append((done, wanted)))
     assert told == [(1, 1)]

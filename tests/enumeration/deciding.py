@@ -1,4 +1,5 @@
-"""Below the gate: `auditor.deciding.decide`, followed through random statements and held against the oracle.
+"""Below the gate: `auditor.gate.decide.decide`, followed through random statements and held against the
+oracle.
 
 Checked at each decision:
 - an answer that was given leaves everybody the limit, in all tables that agree with all answers;
@@ -21,16 +22,16 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from auditor.column import ColumnKnowledge
-from auditor.database import Database
-from auditor.deciding import Case, Outcome, decide
+from auditor.data.database import Database
+from auditor.data.loading import Vault
 from auditor.errors import CoarserGridWarning
-from auditor.knowledge import Knowledge
-from auditor.policy import Policy
-from auditor.sql.loading import Vault
+from auditor.gate.decide import Case, Outcome, decide
+from auditor.parties.column import ColumnKnowledge
+from auditor.parties.party import Knowledge
+from auditor.policy.policy import Policy
 from auditor.sql.schema import Protected, Schema, Table
-from cae_sql.inference.answers import Query
-from cae_sql.inference.runs import Effort
+from cae_sql.inference.facts.query import Query
+from cae_sql.inference.search.runs import Effort
 from cae_sql.inference.system import AnsweredSystem
 
 from .oracle import Possible, Question

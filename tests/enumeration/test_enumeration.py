@@ -12,12 +12,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from auditor.deciding import Case, Outcome, Rules, decide
-from auditor.knowledge import Knowledge
+from auditor.gate.decide import Case, Outcome, Rules, decide
+from auditor.parties.party import Knowledge
 from cae_sql import AnsweredSystem
-from cae_sql.inference.answers import Query
-from cae_sql.inference.bounds import Bounds
-from cae_sql.inference.trial import Trial
+from cae_sql.inference.certify.question import Question as Asked
+from cae_sql.inference.facts.query import Query
+from cae_sql.inference.intervals.bounds import Bounds
 from tests.quick import some
 
 from . import asking, deciding
@@ -152,7 +152,7 @@ def test_a_refusal_that_looked_at_the_true_answer_is_noticed(monkeypatch: pytest
 
 
 def test_something_new_that_is_called_known_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Trial, "derivable", True)
+    monkeypatch.setattr(Asked, "derivable", True)
     assert "known" in kinds(list(Play(scenario((ALL3,)), 0).findings()))
 
 

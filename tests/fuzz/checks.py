@@ -27,7 +27,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from auditor.database import Asked, Database, StatementFailed
+from auditor.data.database import Asked, Database, StatementFailed
 from auditor.sql import Plan, Unsupported, understand
 from auditor.sql.understood import REASONS
 from tests.fuzz.compare import (

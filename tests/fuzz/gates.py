@@ -16,7 +16,7 @@ from pathlib import Path
 from zlib import crc32
 
 from auditor import Gate, Policy, QueryRefused, QueryUnsupported
-from auditor.database import Asked, Database
+from auditor.data.database import Asked, Database
 from tests.fuzz.grammar import Statement
 from tests.fuzz.worlds import Row, World, all_rows, write
 

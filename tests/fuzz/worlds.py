@@ -19,7 +19,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from auditor.database import Database
+from auditor.data.database import Database
 from auditor.sql.shape import DATA
 
 Cell = object

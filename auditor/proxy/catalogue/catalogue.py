@@ -19,6 +19,7 @@ import pyarrow as pa
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from auditor.data.running import LargeResult, Limits, fetch, watched
 from auditor.proxy.catalogue.building import build
 from auditor.proxy.catalogue.columns import Columns, annotate
 from auditor.proxy.catalogue.errors import NO_COLUMN, TOO_DEEP, TOO_MUCH, TOO_SLOW, CatalogueError
@@ -30,7 +31,6 @@ from auditor.proxy.catalogue.session import Change, Context
 from auditor.proxy.catalogue.showing import Names, shown
 from auditor.proxy.catalogue.translating import Translated, translate
 from auditor.proxy.values.results import ResultType
-from auditor.sql.running import LargeResult, Limits, fetch, watched
 from auditor.sql.schema import Schema, Table
 
 LIMITS = Limits(seconds=5.0, rows=100_000, bytes=32 << 20)

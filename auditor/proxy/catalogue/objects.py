@@ -75,7 +75,7 @@ def described(schema: Schema, administration: Sequence[Table] = ()) -> tuple[Des
         administration: Further tables, for administrators.
 
     Raises:
-        duckdb.Error: if a view does not fit the tables, which `auditor.database` has checked.
+        duckdb.Error: if a view does not fit the tables, which `auditor.data.database` has checked.
     """
     tables: list[_Found] = [(table.path, "r", schema.columns_of(table), None) for table in schema.tables]
     tables += [(path, "v", columns, query) for path, columns, query in _views(schema)]

@@ -37,7 +37,7 @@ from auditor.proxy.sources import Sources
 from auditor.proxy.users import Users, read_users
 
 if TYPE_CHECKING:
-    from auditor.gate import Gate
+    from auditor.gate.gate import Gate
 
 try:
     import resource

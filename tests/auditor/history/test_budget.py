@@ -9,7 +9,7 @@ import pytest
 
 from auditor import audit
 from auditor.cli.auditing import lines
-from auditor.database import Database
+from auditor.data.database import Database
 from auditor.history.findings import Findings
 from auditor.history.lessons import School
 from auditor.history.meanings import Grid

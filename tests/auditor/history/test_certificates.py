@@ -16,7 +16,7 @@ from scipy.optimize import linprog
 
 from auditor import audit
 from auditor.history.findings import Finding
-from cae_sql.inference import standing
+from cae_sql.inference.lookback import located_so_far
 
 from . import worlds
 
@@ -162,7 +162,7 @@ def test_a_row_that_was_read_is_not_named_where_the_sum_says_as_much_without_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two persons have 8 together and nobody more than 4: that the other one's row was read adds nothing."""
-    monkeypatch.setattr(standing, "MOST_ALONE", 0)
+    monkeypatch.setattr(located_so_far, "MOST_ALONE", 0)
     database = worlds.build(tmp_path / "t.duckdb", [1, 4, 4])
     asked = ["SELECT v FROM t WHERE id = 2", "SELECT SUM(v) FROM t WHERE id IN (2, 3)"]
     found = audit(database, worlds.policy(0, 4), worlds.log(asked), gate_seconds=0)

@@ -13,7 +13,7 @@ from typing import Literal
 import duckdb
 import pyarrow as pa
 
-from auditor.database import Asked, Database
+from auditor.data.database import Asked, Database
 from auditor.sql import Plan, Unsupported, understand
 
 FIXTURES = Path(__file__).parent / "fixtures"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from gate_double import make, open_staff, understood
 
-from auditor.database import Database
+from auditor.data.database import Database
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from postgres_expressions import Expressions
 from postgres_server import SCHEMA, TABLES, Server, answers_alike, missing, parsed, plain_duckdb, started
 
-from auditor.database import Database
+from auditor.data.database import Database
 from auditor.sql import Column, Plan, Schema, Table, understand
 from auditor.sql.dialects import translate
 from auditor.sql.reasons import REASONS

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 from gate_double import make, open_staff, statements, understood
 
-from auditor.database import Database
+from auditor.data.database import Database
 from auditor.sql import guard, pure
 from auditor.sql.guard import check, refusal
 from auditor.sql.understood import NotUnderstood

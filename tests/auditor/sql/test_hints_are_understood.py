@@ -9,10 +9,10 @@ import duckdb
 import pytest
 
 from auditor.errors import DatabaseError
-from auditor.hints import hint, suggestions
+from auditor.gate.hints import hint, suggestions
+from auditor.policy.suggest import suggest
 from auditor.sql import Column, Dialect, Plan, Protected, Schema, Table, Unsupported, understand
 from auditor.sql.reasons import IN_POSTGRES, REASONS
-from auditor.suggest import suggest
 
 NAMES = ["pay", "Pay", "pay €", "order", "date", "É", "é", 'a"b', "1st", "select", "günther", "a.b", "_x"]
 DIALECTS: list[Dialect] = ["duckdb", "postgres"]
@@ -147,8 +147,8 @@ def test_a_table_without_its_schema_is_found_nearby(path: Path) -> None:
 
 @pytest.mark.parametrize("table", ['st"aff', "my.staff"])
 def test_a_table_that_cannot_be_named_is_said_to_be_one(path: Path, table: str) -> None:
-    from auditor.database import Database
-    from tests.auditor.test_order_of_rows import Protection
+    from auditor.data.database import Database
+    from tests.auditor.data.test_order_of_rows import Protection
 
     for attempt in (
         lambda: suggest(path, table, "pay"),

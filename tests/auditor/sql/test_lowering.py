@@ -13,7 +13,7 @@ import duckdb
 import pytest
 from gate_double import answer, make, open_staff, same_tables, statements, understood
 
-from auditor.database import Database
+from auditor.data.database import Database
 from auditor.sql import Unsupported, understand
 
 SUMS = "(SELECT dept AS d, SUM(salary) AS s FROM staff GROUP BY dept)"

@@ -7,7 +7,7 @@ import re
 import pytest
 from gate_double import failures, make, open_staff
 
-from auditor.database import Database
+from auditor.data.database import Database
 from auditor.sql import Unsupported, understand
 from auditor.sql.understood import REASONS
 from tests.clocks import at_once

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 from gate_double import Protection, answer, make, same_tables, understood
 
-from auditor.database import Database, UnevenWeights
+from auditor.data.database import Database, UnevenWeights
 from auditor.errors import DatabaseError
 from auditor.sql import Unsupported, understand
 

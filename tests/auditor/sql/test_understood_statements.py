@@ -9,7 +9,7 @@ import duckdb
 import pytest
 from gate_double import answer, make, open_staff, same_tables, statements, understood
 
-from auditor.database import Database
+from auditor.data.database import Database
 
 STATEMENTS = statements("understood.sql")
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from cae_sql.inference.center import Basis, Center
-from cae_sql.inference.knowledge import Knowledge
+from cae_sql.inference.facts.knowledge import Knowledge
+from cae_sql.inference.tables.roomy_table import Basis, RoomyTable
 
 from .told import Ints, Told
 
@@ -76,8 +76,8 @@ class Families:
             best = max(best, run)
         return best > need
 
-    def center(self) -> Center:
-        """A center at the table itself, whose basis is of known records."""
+    def roomy_table(self) -> RoomyTable:
+        """A roomy table at the table itself, whose basis is of known records."""
         boxes = Knowledge.nothing(self.told.size, self.told.top).refined(self.told.queries)
         rows, sums = list[Ints](), list[int]()
         for query, value in zip(self.told.queries, self.told.values, strict=True):
@@ -91,7 +91,7 @@ class Families:
         np.add.at(totals, labels, self.told.truth)
         basic = labels[self.known].astype(np.int64)
         assert (marks[basic] == np.eye(len(rows))).all()
-        return Center(boxes, totals, marks, sums, [Basis(basic, marks.copy())])
+        return RoomyTable(boxes, totals, marks, sums, [Basis(basic, marks.copy())])
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from cae_sql import AnsweredSystem, InconsistentAnswers
-from cae_sql.inference import bounds, interior, outer, pricing
-from cae_sql.inference.bounds import intervals
-from cae_sql.inference.outer import from_single_sums
+from cae_sql.inference.intervals import bounds, interior, presolve, pricing
+from cae_sql.inference.intervals.bounds import intervals
+from cae_sql.inference.intervals.presolve import from_single_sums
 from cae_sql.inference.solver import Program
 from tests.quick import some
 
@@ -181,13 +181,13 @@ def test_sums_that_only_together_are_out_of_reach_are_a_contradiction() -> None:
 
 def test_some_records_cost_no_second_centre(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
-    center = interior.analytic_center
+    roomy_table = interior.analytic_center
 
     def counted(*arguments: object) -> object:
         calls.append(1)
-        return center(*arguments)  # type: ignore[arg-type]
+        return roomy_table(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("cae_sql.inference.reached.analytic_center", counted)
+    monkeypatch.setattr("cae_sql.inference.intervals.reached.analytic_center", counted)
     system, _ = roomy()
     part, again, whole = system.bounds([3, 77]), system.bounds([5]), system.bounds()
     assert len(calls) == 1
@@ -238,7 +238,7 @@ def test_one_sum_says_all_there_is_to_know_and_passes_it_on() -> None:
 
 
 def test_sums_too_large_for_64_bits_are_left_aside(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outer, "LARGEST", 1.0)
+    monkeypatch.setattr(presolve, "LARGEST", 1.0)
     system = AnsweredSystem(3, 0, 9, 1)
     system.add_sum([0, 1], 18)
     solved = system._system()

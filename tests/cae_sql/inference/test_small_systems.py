@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from cae_sql import AnsweredSystem
-from cae_sql.inference.certificates import Side
+from cae_sql.inference.intervals.certificates import Side
 from tests.quick import rounds
 
 from .oracles import Asked, Case, cases, cases_at_random, longest_run

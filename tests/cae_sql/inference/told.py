@@ -1,4 +1,4 @@
-"""Larger systems told to a center without a gate, and an integer program that shares no code with it.
+"""Larger systems told to a roomy table without a gate, and an integer program that shares no code with it.
 
 A `Told` is a hidden table and what was asked of it; its answers are checked on tables with plain numpy, and
 what remains possible for a record by SciPy's integer programs over records, one variable each.
@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from cae_sql.inference.answers import Query
-from cae_sql.inference.center import Center
-from cae_sql.inference.crowd import Crowd
-from cae_sql.inference.learned import advance
-from cae_sql.inference.trial import Trial
+from cae_sql.inference.certify.learned import advance
+from cae_sql.inference.certify.question import Question
+from cae_sql.inference.facts.query import Query
+from cae_sql.inference.tables.large_pool import LargePool
+from cae_sql.inference.tables.roomy_table import RoomyTable
 
 Ints = NDArray[np.int64]
 
@@ -48,18 +48,18 @@ class Told:
         """The true answers."""
         return [answer(query, self.truth) for query in self.queries]
 
-    def center(self, count: int | None = None) -> Center:
-        """A center that was told the first queries one by one."""
-        center = Center.nothing(self.size, self.top)
+    def roomy_table(self, count: int | None = None) -> RoomyTable:
+        """A roomy table that was told the first queries one by one."""
+        roomy_table = RoomyTable.nothing(self.size, self.top)
         for query, value in list(zip(self.queries, self.values, strict=True))[:count]:
-            if center.usable:
-                advance(center, query, value)
-        return center
+            if roomy_table.usable:
+                advance(roomy_table, query, value)
+        return roomy_table
 
-    def trial(self, center: Center, asked: int = 0) -> Trial:
-        """The last queries asked of a center that knows all others."""
-        crowd = Crowd.draw(self.size, self.top, 1, seed=0)
-        return Trial(center, crowd, self.queries[len(self.queries) - asked :])
+    def question(self, roomy_table: RoomyTable, asked: int = 0) -> Question:
+        """The last queries asked of a roomy table that knows all others."""
+        large_pool = LargePool.draw(self.size, self.top, 1, seed=0)
+        return Question(roomy_table, large_pool, self.queries[len(self.queries) - asked :])
 
     def program(self) -> Possible:
         return Possible(self.size, self.top, self.queries, self.values)
@@ -72,14 +72,14 @@ class Told:
                 wrong.append(f"answer {number}, a {query.kind}, is not {value}")
         return wrong
 
-    def impossible(self, center: Center) -> list[str]:
+    def impossible(self, roomy_table: RoomyTable) -> list[str]:
         """What is wrong with a table: sums in plain numpy, extremes by an integer program if small."""
-        labels, totals, sizes = center.boxes.atoms.labels, center.totals, center.boxes.sizes
+        labels, totals, sizes = roomy_table.boxes.atoms.labels, roomy_table.totals, roomy_table.boxes.sizes
         wrong = []
         for number, (query, value) in enumerate(zip(self.queries, self.values, strict=True)):
             if query.kind == "sum":
                 signs = 1 if query.coefficients is None else query.coefficients
-                weights = np.zeros(center.count, dtype=np.int64)
+                weights = np.zeros(roomy_table.count, dtype=np.int64)
                 np.add.at(weights, labels[query.members], signs)
                 if (weights % sizes).any() or int(weights // sizes @ totals) != value:
                     wrong.append(f"sum {number} is not {value}")
@@ -89,14 +89,14 @@ class Told:
                 high[query.members] = np.minimum(high[query.members], value)
             elif query.kind == "min":
                 low[query.members] = np.maximum(low[query.members], value)
-        least, most = (np.zeros(center.count, dtype=np.int64) for _ in range(2))
+        least, most = (np.zeros(roomy_table.count, dtype=np.int64) for _ in range(2))
         np.add.at(least, labels, low)
         np.add.at(most, labels, high)
         if (totals < least).any() or (totals > most).any():
             wrong.append("an atom's total is outside its box")
         if self.size <= 60 and any(query.kind != "sum" for query in self.queries):
             atoms = [
-                Query(kind="sum", members=np.flatnonzero(labels == atom)) for atom in range(center.count)
+                Query(kind="sum", members=np.flatnonzero(labels == atom)) for atom in range(roomy_table.count)
             ]
             queries, values = [*self.queries, *atoms], [*self.values, *totals.tolist()]
             if not Possible(self.size, self.top, queries, values).can({}):

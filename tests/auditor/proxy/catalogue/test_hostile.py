@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from auditor.data.running import Limits
 from auditor.proxy.catalogue import Catalogue, CatalogueError, Context
-from auditor.sql.running import Limits
 from tests.clocks import at_once
 from tests.quick import some
 

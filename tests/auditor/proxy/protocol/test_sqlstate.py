@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from auditor import errors, verdicts
-from auditor.database import StatementFailed
+from auditor import errors
+from auditor.data.database import StatementFailed
 from auditor.decision import Decision
+from auditor.gate import verdict
 from auditor.proxy.protocol import sqlstate
 from auditor.proxy.protocol.sqlstate import SqlState, of_decision, of_error
 from auditor.sql.reasons import REASONS
@@ -14,9 +15,9 @@ from auditor.sql.reasons import REASONS
 
 def own_decisions() -> dict[str, Decision]:
     """The verdicts that the gate makes itself, by code."""
-    fixed = [value for value in vars(verdicts).values() if isinstance(value, Decision)]
-    decided = [verdicts.of(code, ["salary"], withheld=1) for code in verdicts.TEXTS]
-    stopped = [verdicts.failed(kind()) for kind in (StatementFailed, *StatementFailed.__subclasses__())]
+    fixed = [value for value in vars(verdict).values() if isinstance(value, Decision)]
+    decided = [verdict.of(code, ["salary"], withheld=1) for code in verdict.TEXTS]
+    stopped = [verdict.failed(kind()) for kind in (StatementFailed, *StatementFailed.__subclasses__())]
     return {decision.code: decision for decision in (*fixed, *decided, *stopped)}
 
 
@@ -96,7 +97,7 @@ def test_risk_figures_stay_inside() -> None:
 
 def test_an_answer_is_no_error() -> None:
     with pytest.raises(ValueError, match="public"):
-        of_decision(verdicts.PUBLIC)
+        of_decision(verdict.PUBLIC)
 
 
 def test_withheld_groups_are_told_beside_the_rows() -> None:

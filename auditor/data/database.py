@@ -1,0 +1,328 @@
+"""The engine that holds the data: a public instance that runs lowered SQL, and a vault that runs none.
+
+Promises that SQL which comes from a client runs only where the protected column is replaced by record
+numbers, in an instance without files, network or settings; that rows stand there in an order that public
+columns decide; and that every error of a client's statement has one fixed text. Decides nothing: that is
+`auditor.gate.gate`'s.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from fractions import Fraction
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from auditor.data.coarser import on_cells
+from auditor.data.loading import Loaded, Protection, Vault, load
+from auditor.data.relations import (
+    Asked,
+    Groups,
+    Uneven,
+    Unrepresentable,
+    listed_rows,
+    read_groups,
+    relation,
+    typed,
+)
+from auditor.data.running import LargeResult, Limits, fetch, watched
+from auditor.errors import AuditorError, DatabaseError
+from auditor.sql import Block, Plan, Schema, Unsupported, understand
+from auditor.sql.schema import View, folded, quoted
+from auditor.sql.shape import DATA
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Asked", "Database", "Limits", "StatementFailed", "TooMuch", "TooSlow", "UnevenWeights"]
+
+_REMEMBERED = 4
+_BYTES = 8
+"""Of a record's number: a query set found on cells may be no larger than one found on rows."""
+_Result = TypeVar("_Result")
+
+
+def _require_readable(view: View, schema: Schema) -> None:
+    try:
+        found = understand(f"SELECT COUNT(*) FROM {'.'.join(map(quoted, view.path))}", None, schema)
+    except duckdb.Error as error:
+        reason = str(error).splitlines()[0]
+        raise DatabaseError(
+            f"view {view.name} reads what is not public: {reason}; list it as public, or leave the view out"
+        ) from None
+    if isinstance(found, Unsupported):
+        raise DatabaseError(f"view {view.name} cannot be read through the gate: {found.message} {found.hint}")
+
+
+class StatementFailed(AuditorError):
+    """A client's statement failed while it ran. One text for every cause, so that it carries no value."""
+
+    code = "failed"
+    """The code of the verdict that it makes."""
+
+    def __init__(self) -> None:
+        super().__init__("the statement failed while it ran")
+
+
+class UnevenWeights(StatementFailed):
+    """A join repeats some records more often than others: public data say so, no value does."""
+
+    code = "uneven"
+
+
+class TooSlow(StatementFailed):
+    """The statement's time was up before it ended."""
+
+    code = "too-slow"
+
+
+class TooMuch(StatementFailed):
+    """The result has more rows or bytes than a statement may have, or its making took too much memory."""
+
+    code = "too-much"
+
+
+class Database:
+    """The data of one policy: schema, vault and public instance. A context manager."""
+
+    def __init__(self, loaded: Loaded) -> None:
+        self.limits = Limits()
+        """What each call of `ask`, `finish` and `run_public` may take; may be replaced at any time."""
+        self._loaded = loaded
+        self._cursors: dict[duckdb.DuckDBPyConnection, int] = {}
+        self._lock = threading.Lock()
+        self._closed = False
+        self._groups: OrderedDict[Plan, tuple[list[Groups], list[Asked]]] = OrderedDict()
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        protects: Sequence[Protection],
+        *,
+        public_tables: Sequence[str] = (),
+        views: Sequence[str] = (),
+        memory_limit: str = "2GB",
+    ) -> Database:
+        """Copy what is needed from a DuckDB file; the file is free again afterwards.
+
+        Args:
+            path: The DuckDB file.
+            protects: The protected columns, each with its table, public columns and key.
+            public_tables: Further tables that may be read whole.
+            views: Stored queries that may be read like tables.
+            memory_limit: DuckDB's limit for the public instance.
+
+        Raises:
+            DatabaseError: with what is wrong and, for names, what is there.
+        """
+        loaded = load(os.fspath(path), protects, public_tables, views, memory_limit)
+        try:
+            for view in loaded.schema.views:
+                _require_readable(view, loaded.schema)
+            # what reading a statement needs is made now: later there may be no descriptors for it
+            understand("SELECT 1", None, loaded.schema)
+        except DatabaseError:
+            loaded.connection.close()
+            raise
+        return cls(loaded)
+
+    @property
+    def schema(self) -> Schema:
+        """What statements may name."""
+        return self._loaded.schema
+
+    @property
+    def vaults(self) -> tuple[Vault, ...]:
+        """The values of each protected column; nothing else holds them."""
+        return self._loaded.vaults
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of the content, whatever the order of the rows in the file."""
+        return self._loaded.fingerprint
+
+    def classes(
+        self, columns: Sequence[str] | Literal["all"], protected: int = 0
+    ) -> tuple[NDArray[np.int64], pd.DataFrame]:
+        """The classes of records that agree on public columns.
+
+        Args:
+            columns: Public columns of a protected table; "all": all of them.
+            protected: Position of the protected column whose records are meant.
+
+        Returns:
+            The class of each record, and the classes' public values, one row each in the order of the codes.
+
+        Raises:
+            DatabaseError: for a column that is not public.
+        """
+        record = self.schema.protected[protected]
+        table = next(each for each in self.schema.tables if each.name == record.table)
+        spelled = {folded(each.name): each.name for each in table.columns}
+        unknown = [] if columns == "all" else [name for name in columns if folded(name) not in spelled]
+        if unknown:
+            raise DatabaseError(f"table {table.name} has no public column {unknown[0]}")
+        chosen = list(spelled.values()) if columns == "all" else [spelled[folded(name)] for name in columns]
+        if not chosen:
+            from pandas import DataFrame
+
+            return np.zeros(self.vaults[protected].size, dtype=np.int64), DataFrame(index=range(1))
+        names = ", ".join(quoted(name) for name in chosen)
+        number = quoted(record.column)
+        source = f"{DATA}.{quoted(table.name)} WHERE {number} IS NOT NULL"
+        with self._cursor() as cursor:
+            rank = f"dense_rank() OVER (ORDER BY {names}) - 1 AS c"
+            codes = (
+                cursor.execute(f"SELECT {number} AS r, {rank} FROM {source} ORDER BY r")
+                .fetchnumpy()["c"]
+                .astype(np.int64)
+            )
+            values = cursor.execute(f"SELECT DISTINCT {names} FROM {source} ORDER BY {names}").df()
+        return codes, values
+
+    def ask(self, plan: Plan) -> list[Asked]:
+        """Run the groups queries: what the gate must compute, in an order that public data decide.
+
+        Raises:
+            StatementFailed: if one fails; `TooSlow` and `TooMuch` among them.
+        """
+        return list(self._evaluated(plan)[1])
+
+    def finish(self, plan: Plan, values: Sequence[Fraction | None]) -> pa.Table:
+        """Run the rest of a statement over the computed aggregates.
+
+        Args:
+            plan: The plan.
+            values: X for each of `ask(plan)`, in column units; None: SQL NULL.
+
+        Raises:
+            StatementFailed: if it fails.
+        """
+        blocks, asked = self._evaluated(plan)
+        exact = [None if x is None else each.value(x) for each, x in zip(asked, values, strict=True)]
+
+        def run(cursor: duckdb.DuckDBPyConnection) -> pa.Table:
+            for block, groups in zip(plan.blocks, blocks, strict=True):
+                cursor.register(block.name + "_values", relation(block, groups, exact))
+                cursor.execute(
+                    f"CREATE TEMP VIEW {quoted(block.name)} AS {typed(block, block.name + '_values')}"
+                )
+            return fetch(cursor, plan.final_sql, self.limits)
+
+        return self._run(run).rename_columns(list(plan.columns))
+
+    def run_public(self, plan: Plan) -> pa.Table:
+        """Run a statement that reads no protected value.
+
+        Raises:
+            StatementFailed: if it fails.
+            ValueError: if the plan is not public.
+        """
+        if not plan.public:
+            raise ValueError("the plan reads protected values; use ask and finish")
+        return self.finish(plan, ())
+
+    def cancel(self, thread: int | None = None) -> None:
+        """Interrupt what runs; it raises `StatementFailed`.
+
+        Args:
+            thread: Identifier of the thread whose statement is meant; by default all are.
+        """
+        with self._lock:
+            for cursor, owner in self._cursors.items():
+                if thread in (None, owner):
+                    cursor.interrupt()
+
+    def close(self) -> None:
+        """Release the instance. What other threads run goes on to its end; nothing new begins."""
+        with self._lock:  # DuckDB refuses to close a connection that another thread is just using
+            self._closed = True
+            self._loaded.connection.close()
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _evaluated(self, plan: Plan) -> tuple[list[Groups], list[Asked]]:
+        # `finish` follows `ask` with the same plan; the data never change, so remembering is safe.
+        with self._lock:
+            if plan in self._groups:
+                self._groups.move_to_end(plan)
+                return self._groups[plan]
+        asked: list[Asked] = []
+        sizes = [each.size for each in self.vaults]
+
+        def run(cursor: duckdb.DuckDBPyConnection) -> list[Groups]:
+            asked.clear()
+            return [
+                self._read(cursor, block, number, sizes, asked) for number, block in enumerate(plan.blocks)
+            ]
+
+        groups = self._run(run)
+        with self._lock:
+            self._groups[plan] = (groups, asked)
+            while len(self._groups) > _REMEMBERED:
+                self._groups.popitem(last=False)
+        return groups, asked
+
+    def _read(
+        self,
+        cursor: duckdb.DuckDBPyConnection,
+        block: Block,
+        number: int,
+        sizes: Sequence[int],
+        asked: list[Asked],
+    ) -> Groups:
+        """Find the groups of a block, on cells where that gives the same."""
+        celled = self._loaded.cells
+        coarse = on_cells(block.groups_sql, celled.tables)
+        if coarse is None:
+            return read_groups(block, number, fetch(cursor, block.groups_sql, self.limits), sizes, asked)
+        result = fetch(cursor, coarse, self.limits)
+        if listed_rows(block, result, celled.of_protected) * _BYTES > self.limits.bytes:
+            raise LargeResult
+        return read_groups(block, number, result, sizes, asked, celled.of_protected)
+
+    def _run(self, work: Callable[[duckdb.DuckDBPyConnection], _Result]) -> _Result:
+        failure: type[StatementFailed] = StatementFailed
+        with self._cursor() as cursor, watched(cursor, self.limits.seconds) as watch:
+            try:
+                return work(cursor)
+            except Uneven:
+                failure = UnevenWeights
+            except (LargeResult, duckdb.OutOfMemoryException):
+                failure = TooMuch
+            except (duckdb.Error, pa.ArrowException, OSError, Unrepresentable):
+                # Interrupted in the middle of a result, Arrow has an error of its own.
+                failure = TooSlow if watch.expired else StatementFailed
+        # Raised out here so that the cause stays behind altogether: DuckDB's messages quote values.
+        raise failure
+
+    @contextmanager
+    def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        # One cursor per run: what a run registers is seen by that run alone.
+        with self._lock:
+            if self._closed:
+                raise StatementFailed
+            cursor = self._loaded.connection.cursor()
+            self._cursors[cursor] = threading.get_ident()
+        try:
+            yield cursor
+        finally:
+            with self._lock:
+                self._cursors.pop(cursor, None)
+            cursor.close()

@@ -1,0 +1,343 @@
+"""Between groups query and final statement: what is asked of the gate, and the relation of its answers.
+
+Pure: Arrow tables and numbers in, values out; runs no SQL. A SQL value is `(coefficient * X + offset) /
+divisor` with X the sum, maximum or minimum that the gate computes; all of it is exact until the value takes
+its SQL type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from auditor.data.arrow import numbers_of, texts, whole
+from auditor.data.cells import Cells
+from auditor.sql.schema import quoted
+from auditor.sql.statement import Aggregate, Block, Leaf, aggregate_name
+
+# A bitmap beats sorting when a query set holds at least this share of all records.
+_DENSE = 1 / 500
+
+
+class Unrepresentable(Exception):
+    """A value that its SQL type cannot hold."""
+
+
+class Uneven(Exception):
+    """Records that count with different weights in one aggregate."""
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """One aggregate of one group that the gate is to compute."""
+
+    protected: int
+    """Position of the protected column in the schema."""
+    kind: Literal["sum", "max", "min"]
+    """What to compute over the records' values."""
+    records: NDArray[np.int64]
+    """The query set: record numbers, sorted, each once; never empty."""
+    signs: NDArray[np.int8] | None
+    """For "sum": 1 or -1 by record; None: all 1."""
+    block: int
+    """Position of the block in the plan."""
+    group: int
+    """Position of the group in the block, in the public order of the groups."""
+    column: int
+    """Position of the aggregate in the block."""
+    coefficient: Fraction
+    """Multiplier of X."""
+    offset: Fraction
+    """Added to `coefficient * X`."""
+    divisor: int
+    """Number of rows that AVG counts, else 1."""
+
+    def value(self, x: Fraction) -> Fraction:
+        """The aggregate's exact SQL value from X."""
+        return (self.coefficient * x + self.offset) / self.divisor
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """A block's groups: the public part of its relation, and what the rest of it waits for."""
+
+    table: pa.Table
+    """Keys and public aggregates, one row per group."""
+    entries: tuple[tuple[int | Fraction | None, ...], ...]
+    """By group, then aggregate: position among the asked (int), a value known already, or None for NULL."""
+
+
+def read_groups(
+    block: Block,
+    position: int,
+    result: pa.Table,
+    sizes: Sequence[int],
+    asked: list[Asked],
+    cells: Sequence[Cells | None] | None = None,
+) -> Groups:
+    """Split a groups query's result; what is to be computed is appended to `asked`.
+
+    Args:
+        block: The block.
+        position: Its position in the plan.
+        result: What its groups query gave.
+        sizes: The number of records of each protected column.
+        asked: Filled.
+        cells: By protected column, where the result lists cells; None: it lists records.
+
+    Raises:
+        Uneven: a join repeats some records of an aggregate more often than others.
+    """
+    listing = _Listing(result, sizes, cells)
+    columns = [
+        [listing.leaf(aggregate, place) for place in range(len(aggregate.leaves))]
+        for aggregate in block.aggregates
+    ]
+    entries: list[tuple[int | Fraction | None, ...]] = []
+    for group in range(result.num_rows):
+        row: list[int | Fraction | None] = []
+        for number, (aggregate, leaves) in enumerate(zip(block.aggregates, columns, strict=True)):
+            found = _entry(aggregate, [leaf[group] for leaf in leaves], (position, group, number), listing)
+            if isinstance(found, Asked):
+                asked.append(found)
+                row.append(len(asked) - 1)
+            else:
+                row.append(found)
+        entries.append(tuple(row))
+    return Groups(result.select(range(len(block.public_columns))), tuple(entries))
+
+
+def listed_rows(block: Block, result: pa.Table, cells: Sequence[Cells | None]) -> int:
+    """How many record numbers the lists of a result stand for that lists cells."""
+    total, seen = 0, set[int]()
+    for aggregate in block.aggregates:
+        sizes = _cells_of(cells, aggregate).sizes
+        for number, leaf in enumerate(aggregate.leaves, aggregate.column):
+            if leaf.coefficient and number not in seen:
+                seen.add(number)
+                total += sum(
+                    int(sizes[numbers_of(chunk.values)].sum()) for chunk in result.column(number).chunks
+                )
+    return total
+
+
+def _cells_of(cells: Sequence[Cells | None], aggregate: Aggregate) -> Cells:
+    found = cells[aggregate.protected]
+    assert found is not None
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Members:
+    """The records, or the cells, that take one outcome of an aggregate's argument in one group."""
+
+    numbers: NDArray[np.int64]
+    """Ascending, each once."""
+    times: NDArray[np.int64] | None
+    """How many rows each record stands in; None: one each."""
+    rows: int
+    """Number of rows."""
+
+
+class _Listing:
+    """The leaves' columns of a result, each read once."""
+
+    def __init__(self, result: pa.Table, sizes: Sequence[int], cells: Sequence[Cells | None] | None) -> None:
+        self._result, self._sizes, self._cells = result, sizes, cells
+        self._leaves: dict[int, Sequence[Any]] = {}
+        self._records: dict[int, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
+
+    def leaf(self, aggregate: Aggregate, place: int) -> Sequence[Any]:
+        """For each group its members, or the number of its rows."""
+        number = aggregate.column + place
+        if number not in self._leaves:
+            column = self._result.column(number)
+            self._leaves[number] = (
+                self._lists(aggregate, column) if aggregate.leaves[place].coefficient else column.to_pylist()
+            )
+        return self._leaves[number]
+
+    def _lists(self, aggregate: Aggregate, column: pa.ChunkedArray) -> list[_Members]:
+        cells = None if self._cells is None else _cells_of(self._cells, aggregate)
+        lists: list[_Members] = []
+        for chunk in column.chunks:
+            offsets = numbers_of(chunk.offsets)
+            values = numbers_of(chunk.values)
+            # A NULL list has equal offsets, so it reads as the empty query set that it is.
+            for a, b in pairwise(offsets.tolist()):
+                if cells is None:
+                    lists.append(_members(values[a:b], self._sizes[aggregate.protected]))
+                else:
+                    found = _members(values[a:b], len(cells.sizes))
+                    sizes = cells.sizes[found.numbers]
+                    rows = sizes.sum() if found.times is None else found.times @ sizes
+                    lists.append(_Members(found.numbers, found.times, int(rows)))
+        return lists
+
+    def records(self, aggregate: Aggregate, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The records that members stand for."""
+        if self._cells is None:
+            return numbers
+        # by identity: SUM and AVG of one argument share their members
+        if id(numbers) not in self._records:
+            self._records[id(numbers)] = numbers, _cells_of(self._cells, aggregate).records(numbers)
+        return self._records[id(numbers)][1]
+
+    def signs(
+        self,
+        aggregate: Aggregate,
+        numbers: NDArray[np.int64],
+        signs: NDArray[np.int8] | None,
+        records: NDArray[np.int64],
+    ) -> NDArray[np.int8] | None:
+        """The signs of the records that members stand for."""
+        if self._cells is None or signs is None:
+            return signs
+        cells = _cells_of(self._cells, aggregate)
+        of_cell = np.zeros(len(cells.sizes), np.int8)
+        of_cell[numbers] = signs
+        return of_cell[cells.of_record[records]]
+
+
+def _members(numbers: NDArray[np.integer], size: int) -> _Members:
+    """Each of the numbers below `size` once."""
+    if len(numbers) < size * _DENSE:
+        found, times = np.unique(numbers, return_counts=True)
+        alone = len(found) == len(numbers)
+        return _Members(found.astype(np.int64, copy=False), None if alone else times, len(numbers))
+    seen = np.zeros(size, np.bool_)
+    seen[numbers] = True
+    found = np.flatnonzero(seen).astype(np.int64, copy=False)
+    alone = len(found) == len(numbers)
+    return _Members(found, None if alone else np.bincount(numbers, minlength=size)[found], len(numbers))
+
+
+def _entry(
+    aggregate: Aggregate, leaves: list[Any], place: tuple[int, int, int], listing: _Listing
+) -> Asked | Fraction | None:
+    counts = [
+        leaf.rows if spec.coefficient else int(leaf)
+        for spec, leaf in zip(aggregate.leaves, leaves, strict=True)
+    ]
+    rows = sum(counts)
+    if not rows:
+        return None
+    parts = [
+        (spec, leaf)
+        for spec, leaf in zip(aggregate.leaves, leaves, strict=True)
+        if spec.coefficient and leaf.rows
+    ]
+    if aggregate.function in ("max", "min"):
+        spec, members = parts[0]
+        kind: Literal["max", "min"] = (
+            "max" if (aggregate.function == "max") == (spec.coefficient > 0) else "min"
+        )
+        # an extreme is the same however often a row is repeated
+        records = listing.records(aggregate, members.numbers)
+        return Asked(aggregate.protected, kind, records, None, *place, spec.coefficient, spec.offset, 1)
+    offset = sum(
+        (spec.offset * count for spec, count in zip(aggregate.leaves, counts, strict=True)), start=Fraction(0)
+    )
+    divisor = rows if aggregate.function == "avg" else 1
+    numbers, signs, weight = _weights(parts)
+    if not len(numbers):
+        return offset / divisor
+    records = listing.records(aggregate, numbers)
+    signs = listing.signs(aggregate, numbers, signs, records)
+    return Asked(aggregate.protected, "sum", records, signs, *place, weight, offset, divisor)
+
+
+def _weights(
+    parts: list[tuple[Leaf, _Members]],
+) -> tuple[NDArray[np.int64], NDArray[np.int8] | None, Fraction]:
+    """The members of a sum, their signs (None: all 1), and the weight that is common to them."""
+    if not parts:
+        return np.empty(0, np.int64), None, Fraction(1)
+    magnitude = abs(parts[0][0].coefficient)
+    if len(parts) == 1 and parts[0][1].times is None:
+        spec, members = parts[0]
+        return members.numbers, None, spec.coefficient
+    signed = [_times(members) if spec.coefficient > 0 else -_times(members) for spec, members in parts]
+    if len(parts) == 1:
+        numbers, net = parts[0][1].numbers, signed[0]
+    else:
+        every = np.concatenate([members.numbers for _, members in parts])
+        numbers, places = np.unique(every, return_inverse=True)
+        net = np.zeros(len(numbers), np.int64)
+        np.add.at(net, places, np.concatenate(signed))
+        numbers, net = numbers[net != 0], net[net != 0]
+    if not len(numbers):
+        return numbers, None, magnitude
+    times = abs(int(net[0]))
+    if (np.abs(net) != times).any():
+        raise Uneven
+    if (net > 0).all() or (net < 0).all():
+        return numbers, None, magnitude * (times if net[0] > 0 else -times)
+    return numbers, np.sign(net).astype(np.int8), magnitude * times
+
+
+def _times(members: _Members) -> NDArray[np.int64]:
+    return np.ones(len(members.numbers), np.int64) if members.times is None else members.times
+
+
+def relation(block: Block, groups: Groups, values: Sequence[Fraction | None]) -> pa.Table:
+    """The block's relation, protected aggregates as text.
+
+    Args:
+        block: The block.
+        groups: Its groups.
+        values: The SQL values of everything asked, None for NULL.
+
+    Raises:
+        Unrepresentable: if a value does not fit its type.
+    """
+    arrays = list(groups.table.columns)
+    names = [name for name, _ in block.public_columns]
+    for number, aggregate in enumerate(block.aggregates):
+        written: list[str | None] = []
+        for row in groups.entries:
+            entry = row[number]
+            value = values[entry] if isinstance(entry, int) else entry
+            written.append(None if value is None else text_of(value, aggregate.type))
+        arrays.append(texts(written))
+        names.append(aggregate_name(number))
+    if not arrays:
+        arrays, names = [whole([0] * len(groups.entries))], ["_rows"]
+    return pa.Table.from_arrays(arrays, names=names)
+
+
+def typed(block: Block, source: str) -> str:
+    """SQL that gives a registered relation its columns' own types; Arrow's are coarser."""
+    columns = list(block.public_columns)
+    columns += [(aggregate_name(i), aggregate.type) for i, aggregate in enumerate(block.aggregates)]
+    casts = ", ".join(f"CAST({quoted(name)} AS {type_}) AS {quoted(name)}" for name, type_ in columns)
+    return f"SELECT {casts} FROM {quoted(source)}"
+
+
+def text_of(value: Fraction, type_: str) -> str:
+    """A value as text that casts to a SQL type without loss.
+
+    >>> text_of(Fraction(7, 2), "DECIMAL(10,2)"), text_of(Fraction(1, 3), "DOUBLE")
+    ('3.50', '0.3333333333333333')
+    """
+    if type_ in ("DOUBLE", "FLOAT"):
+        try:
+            return repr(float(value))
+        except OverflowError:
+            raise Unrepresentable(type_) from None
+    if type_ == "BOOLEAN":
+        return "true" if value else "false"
+    places = int(type_.rstrip(")").rpartition(",")[2]) if type_.startswith("DECIMAL") else 0
+    scaled = value * 10**places
+    if scaled.denominator != 1:
+        raise Unrepresentable(type_)
+    digits = str(abs(scaled.numerator)).rjust(places + 1, "0")
+    whole = digits[: len(digits) - places] + ("." + digits[-places:] if places else "")
+    return ("-" if scaled < 0 else "") + whole

@@ -1,0 +1,79 @@
+"""Exact protected values as integers of one scale.
+
+Promises `value = integer * scale` for every record, exactly; for DOUBLE and FLOAT the value meant is the
+shortest decimal text that reads back as the same number. Knows no SQL.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from auditor.data.arrow import numbers_of
+from auditor.errors import DatabaseError
+
+_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER",
+             "UBIGINT", "UHUGEINT")  # fmt: skip
+_LARGEST = 2**63 - 1
+
+
+def supported(type_: str) -> bool:
+    """Whether a DuckDB type can be protected."""
+    return type_ in (*_INTEGERS, "DOUBLE", "FLOAT", "BOOLEAN") or type_.startswith("DECIMAL(")
+
+
+def exact(values: pa.ChunkedArray, type_: str, column: str) -> tuple[NDArray[np.int64], Fraction]:
+    """Integers and scale of a column without NULLs.
+
+    Args:
+        values: The values; HUGEINT and DECIMAL as Arrow decimals.
+        type_: DuckDB's type, one that is `supported`.
+        column: The column's name, for errors.
+
+    Raises:
+        DatabaseError: for NaN, infinities and values of more digits than 64 bits hold.
+    """
+    if type_ == "BOOLEAN":
+        return numbers_of(values.cast(pa.int8())).astype(np.int64), Fraction(1)
+    if type_ in ("DOUBLE", "FLOAT"):
+        return _floats(numbers_of(values), column)
+    if pa.types.is_decimal(values.type):
+        return _decimals(values, column), Fraction(1, 10**values.type.scale)
+    numbers = numbers_of(values)
+    if numbers.dtype == np.uint64 and len(numbers) and int(numbers.max()) > _LARGEST:
+        raise _too_long(column)
+    return numbers.astype(np.int64), Fraction(1)
+
+
+def _too_long(column: str) -> DatabaseError:
+    return DatabaseError(
+        f"column {column} holds numbers of more digits than 64 bits hold; round or scale them"
+    )
+
+
+def _decimals(values: pa.ChunkedArray, column: str) -> NDArray[np.int64]:
+    scale = values.type.scale
+    array = values.cast(pa.decimal128(38, scale)).combine_chunks()
+    # 16 bytes each, little endian: the low word is the number if the high word only repeats its sign.
+    words = np.frombuffer(array.buffers()[1], dtype="<i8")[2 * array.offset : 2 * (array.offset + len(array))]
+    low, high = words[::2], words[1::2]
+    if not np.array_equal(high, low >> 63):
+        raise _too_long(column)
+    return low.astype(np.int64)
+
+
+def _floats(values: NDArray[np.floating], column: str) -> tuple[NDArray[np.int64], Fraction]:
+    if not np.isfinite(values).all():
+        raise DatabaseError(f"column {column} holds NaN or infinity; store NULL where there is no value")
+    distinct, places = np.unique(values, return_inverse=True)
+    # str of a NumPy number is its shortest text in its own precision.
+    decimals = [Decimal(str(value)).normalize() for value in distinct]
+    exponent = min([0, *(int(value.as_tuple().exponent) for value in decimals)])
+    integers = [int(value.scaleb(-exponent)) if exponent > -40 else _LARGEST + 1 for value in decimals]
+    if any(abs(integer) > _LARGEST for integer in integers):
+        raise _too_long(column)
+    return np.array(integers, dtype=np.int64)[places], Fraction(1, 10**-exponent)

@@ -1,0 +1,1 @@
+"""The gate: from one statement to its answer, or to the reason why there is none."""

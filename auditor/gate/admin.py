@@ -1,0 +1,189 @@
+"""What administrators read: risk by class, history, and whether the ledger still agrees with the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from cae_sql.candidates import grid_candidates
+from cae_sql.inference.facts.query import Query
+from cae_sql.inference.intervals.bounds import Bounds
+from cae_sql.inference.posterior.figures import ModelRisks, model_risks
+from cae_sql.inference.posterior.marginals import Model
+from cae_sql.inference.search.runs import Runs
+from cae_sql.risk import ClassRisks, Risk, class_risks, risk_of
+
+if TYPE_CHECKING:
+    from auditor.data.database import Database
+    from auditor.ledger import Ledger
+    from auditor.parties.column import ColumnKnowledge
+    from auditor.parties.party import Knowledge
+
+Candidates = Literal["interval", "exact", "tilted"]
+"""How answers become beliefs in a report, whatever the gate decides by."""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What a full check found."""
+
+    entries: int
+    """Entries of the ledger found good."""
+    answers: int
+    """Answers among them."""
+    problems: tuple[str, ...]
+    """What is wrong, in plain words; empty where nothing is."""
+
+
+def risk_of_classes(
+    knowledge: Knowledge, database: Database, candidates: Candidates = "interval"
+) -> pd.DataFrame:
+    """One row per class of records that share what the intruder knows of them; see `Gate.risk`."""
+    classes = [
+        database.classes(columns, protected=place) for place, columns in enumerate(knowledge.known_columns)
+    ]
+    frames = []
+    for name, party in knowledge.parties():
+        for known, (codes, shared) in zip(party.columns, classes, strict=True):
+            figures = (
+                _figures(known, codes) if candidates == "interval" else _learned(known, codes, candidates)
+            )
+            frame = pd.concat([shared, figures], axis=1)
+            if len(classes) > 1:
+                _in_front(frame, "column", known.column.protect.column)
+                _in_front(frame, "table", known.column.protect.table)
+            if knowledge.policy.ledger.scope == "user":
+                _in_front(frame, "user", name.removeprefix("user "))
+            frames.append(frame)
+    return pd.concat(frames, ignore_index=True)
+
+
+def _in_front(frame: pd.DataFrame, name: str, value: str) -> None:
+    """Insert a column, under another name where a public column has that one."""
+    while name in frame.columns:
+        name += "_"
+    frame.insert(0, name, value)
+
+
+def _figures(party: ColumnKnowledge, codes: NDArray[np.int64]) -> pd.DataFrame:
+    runs = party.certified_runs()
+    certified = party.system.certified() if runs is None else _as_bounds(party, runs)
+    low, high = certified.lower, certified.upper
+    found = class_risks(codes, low, high, party.column.protect.domain, party.column.limits.epsilon)
+    frame = _frame(party, codes, found)
+    for code, figures in [] if runs is None else _by_sets(party, runs, codes):
+        at = np.nan if figures.entropy_at_epsilon is None else figures.entropy_at_epsilon
+        frame.loc[code, ["initial_entropy", "entropy_at_epsilon", "area", "risk"]] = [
+            figures.initial_entropy, at, figures.area, figures.risk,
+        ]  # fmt: skip
+    return _without_the_lost(frame, party, codes)
+
+
+def _learned(party: ColumnKnowledge, codes: NDArray[np.int64], model: Model) -> pd.DataFrame:
+    """What a candidate model makes of the answers; intervals are beside it for what is excluded."""
+    found = model_risks(party.system, model, codes, party.column.protect.domain, party.column.limits.epsilon)
+    frame = _frame(party, codes, found).assign(worst_risk=found.worst_risk, estimated=found.estimated)
+    return _without_the_lost(frame, party, codes)
+
+
+def _frame(party: ColumnKnowledge, codes: NDArray[np.int64], found: ClassRisks | ModelRisks) -> pd.DataFrame:
+    """Figures of classes, with the feasibility intervals of their records together."""
+    bounds, count = party.system.bounds(), len(found.label)
+    lower, upper = np.full(count, np.inf), np.full(count, -np.inf)
+    np.minimum.at(lower, codes, bounds.lower)
+    np.maximum.at(upper, codes, bounds.upper)
+    at_epsilon = np.full(count, np.nan) if found.entropy_at_epsilon is None else found.entropy_at_epsilon
+    return pd.DataFrame(
+        {
+            "records": found.records,
+            "lower": lower,
+            "upper": upper,
+            "initial_entropy": found.initial_entropy,
+            "entropy_at_epsilon": at_epsilon,
+            "area": found.area,
+            "risk": found.risk,
+        }
+    )
+
+
+def _without_the_lost(frame: pd.DataFrame, party: ColumnKnowledge, codes: NDArray[np.int64]) -> pd.DataFrame:
+    """What a refusal told is not among the answers: nothing is claimed for the classes it reaches."""
+    lost = np.unique(codes[party.lost])
+    nothing = {"initial_entropy": 0.0, "area": 0.0, "risk": 1.0, "worst_risk": 1.0}
+    if party.column.limits.epsilon is not None:
+        nothing["entropy_at_epsilon"] = 0.0
+    for name in frame.columns.intersection(list(nothing)):
+        frame.loc[lost, name] = nothing[name]
+    return frame
+
+
+def _as_bounds(party: ColumnKnowledge, runs: Runs) -> Bounds:
+    labels = runs.knowledge.atoms.labels
+    low, high = (party.system.in_column_units(ends).astype(float)[labels] for ends in (runs.low, runs.high))
+    return Bounds(low, high)
+
+
+def _by_sets(party: ColumnKnowledge, runs: Runs, codes: NDArray[np.int64]) -> list[tuple[int, Risk]]:
+    """The classes some of whose records have an exactly known set, with their figures."""
+    known = np.isin(runs.knowledge.atoms.labels, list(runs.exact))
+    return [
+        (code, _with_sets(party, runs, np.flatnonzero(codes == code)))
+        for code in np.unique(codes[known]).tolist()
+    ]
+
+
+def _with_sets(party: ColumnKnowledge, runs: Runs, records: NDArray[np.int64]) -> Risk:
+    """The figures of a class some of whose records have an exactly known set instead of a run."""
+    domain = party.column.protect.domain
+    mixture: dict[float, float] = {}
+    for record in records.tolist():
+        atom = int(runs.knowledge.atoms.labels[record])
+        units = runs.exact.get(atom, np.arange(runs.low[atom], runs.high[atom] + 1))
+        values, weights = grid_candidates(party.system.in_column_units(units), domain)
+        for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
+            mixture[value] = mixture.get(value, 0.0) + weight / len(records)
+    return risk_of(list(mixture), list(mixture.values()), domain, party.column.limits.epsilon)
+
+
+def history(ledger: Ledger) -> pd.DataFrame:
+    """Every entry of the ledger."""
+    columns = [
+        "number",
+        "time",
+        "user",
+        "sql",
+        "verdict",
+        "code",
+        "check",
+        "leak",
+        "risk_before",
+        "risk_after",
+    ]
+    rows = []
+    for entry in ledger.entries():
+        told = sum(answer.kind == "leak" for answer in entry.answers) or int(entry.leak)
+        rows.append([told if column == "leak" else getattr(entry, column) for column in columns])
+    return pd.DataFrame(rows, columns=columns)
+
+
+def verify(ledger: Ledger, knowledge: Knowledge) -> Verification:
+    """Go through the chain, and compute every answer again."""
+    report = ledger.verify()
+    problems = list(report.problems)
+    systems = [column.new_system() for column in knowledge.columns]
+    if not problems:
+        for entry in ledger.entries():
+            for place, answer in enumerate(entry.answers):
+                if answer.kind == "leak":
+                    continue
+                position = knowledge.position(answer)
+                system = systems[position]
+                query: Query = system.query(answer.kind, answer.records, answer.signs)
+                true = system.column_value(query, knowledge.truth(position, [query])[0])
+                if true != answer.value:
+                    problems.append(f"entry {entry.number}, answer {place}: the data give another value now")
+    return Verification(report.entries, report.answers, tuple(problems))

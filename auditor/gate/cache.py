@@ -1,0 +1,159 @@
+"""What was answered and refused, kept in memory: what is asked again costs a look-up and a ledger entry.
+
+Promise: an answer comes back only to the party that was told it, for the same text, dialect and parameters;
+types of parameters matter as much as their text. In other words the same query is known by its records
+(`Figures`). A refusal comes back as long as nothing was learned since. What is kept is bounded in number and
+size.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from hashlib import blake2b
+
+import pyarrow as pa
+
+from auditor.decision import Decision
+from auditor.gate.decide import Outcome
+from auditor.gate.request import Ask, plain
+from auditor.sql import Plan
+from cae_sql.inference.facts.query import Query
+
+STATEMENTS = 256
+"""How many are kept."""
+LARGEST_KEPT = 1 << 20
+"""Bytes of a result beyond which it is not kept; it is computed again from the ledger's answers."""
+LARGEST_MEMORY = 1 << 26
+"""Bytes of all results that are kept."""
+FIGURES = 20_000
+"""Settled values kept of each protected column, some 150 bytes each."""
+REFUSALS = 1_000
+"""Refusals kept by party."""
+
+_Name = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """One answered statement."""
+
+    plan: Plan
+    """What it means."""
+    table: pa.Table
+    """Its rows."""
+    decision: Decision
+    """The verdict on one who asks again."""
+    learned: int | None = None
+    """How much its party knew, where the answer holds only as long as that is all; None: for good."""
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What may be released of a statement, and whether it may be remembered."""
+
+    decision: Decision
+    """The verdict."""
+    values: Sequence[Fraction | None]
+    """By asked aggregate, in column units; None where it is withheld."""
+    recorded: bool = False
+    """Whether it is on record."""
+    keep: bool = True
+    """Whether one who asks again gets the same rows."""
+    learned: int | None = None
+    """As `Remembered.learned`."""
+
+
+class Memory:
+    """Answers by party and statement; may be used by several threads."""
+
+    def __init__(self) -> None:
+        """Remember nothing yet."""
+        self._lock = threading.Lock()
+        self._answers: OrderedDict[_Name, Remembered] = OrderedDict()
+        self._bytes = 0
+
+    def recall(self, party: str, ask: Ask, learned: int) -> Remembered | None:
+        """What was answered to the same, if it is still there and holds for a party that knows so much."""
+        if not plain(ask.parameters):
+            return None
+        name = _name(party, ask)
+        with self._lock:
+            found = self._answers.get(name)
+            if found is None or found.learned not in (None, learned):
+                return None
+            self._answers.move_to_end(name)
+            return found
+
+    def keep(self, party: str, ask: Ask, answer: Remembered) -> None:
+        """Remember an answer, if it is small."""
+        if answer.table.nbytes > LARGEST_KEPT or not plain(ask.parameters):
+            return
+        name = _name(party, ask)
+        with self._lock:
+            before = self._answers.pop(name, None)
+            self._bytes += answer.table.nbytes - (0 if before is None else before.table.nbytes)
+            self._answers[name] = answer
+            while len(self._answers) > STATEMENTS or self._bytes > LARGEST_MEMORY:
+                self._bytes -= self._answers.popitem(last=False)[1].table.nbytes
+
+
+class Figures:
+    """Values of queries that past answers settle. What is settled stays so: more answers do not change it."""
+
+    def __init__(self) -> None:
+        """Remember nothing yet."""
+        self._values: OrderedDict[bytes, int] = OrderedDict()
+
+    def recall(self, query: Query) -> int | None:
+        """The value in units, if it is there."""
+        name = digest([query])
+        value = self._values.get(name)
+        if value is not None:
+            self._values.move_to_end(name)
+        return value
+
+    def keep(self, queries: Sequence[Query], values: Sequence[int]) -> None:
+        """Remember values in units that are settled."""
+        self._values.update((digest([query]), value) for query, value in zip(queries, values, strict=True))
+        while len(self._values) > FIGURES:
+            self._values.popitem(last=False)
+
+
+class Refusals:
+    """Decisions that refused, from past answers and queries alone; they hold until something is learned."""
+
+    def __init__(self) -> None:
+        """Remember nothing yet."""
+        self._learned = 0
+        self._outcomes: OrderedDict[bytes, Outcome] = OrderedDict()
+
+    def recall(self, name: bytes, learned: int) -> Outcome | None:
+        """What was decided when this much was known, if it was refused then."""
+        return self._outcomes.get(name) if learned == self._learned else None
+
+    def keep(self, name: bytes, learned: int, outcome: Outcome) -> None:
+        """Remember a refusal."""
+        if learned != self._learned:
+            self._learned, self._outcomes = learned, OrderedDict()
+        self._outcomes[name] = outcome
+        while len(self._outcomes) > REFUSALS:
+            self._outcomes.popitem(last=False)
+
+
+def digest(queries: Sequence[Query]) -> bytes:
+    """One name for queries that ask the same, in the same order, however many records they are about."""
+    found = blake2b(digest_size=20)
+    for query in queries:
+        kind, members, coefficients = query.name
+        found.update(f"{kind} {len(members)} {len(coefficients)} ".encode())
+        found.update(members)
+        found.update(coefficients)
+    return found.digest()
+
+
+def _name(party: str, ask: Ask) -> _Name:
+    return party, ask.sql, ask.dialect, "" if ask.parameters is None else repr(ask.parameters)

@@ -1,0 +1,362 @@
+"""Answer or refuse: the two ways to decide, on queries in the system's terms.
+
+Simulatable (the default): hypothetical answers are drawn from worlds, each is judged as if it were the
+answer, and more than δN failures refuse. All of that comes from past answers and the query, so a refusal
+tells nothing. Only then is the true answer looked at; should it break the limit all the same, the query is
+refused as a *leak event*, counted and reported. Answer-dependent: the true answer alone decides, and refusals
+speak.
+
+Where the policy asks for a candidate model, an answer must keep the limit twice: by what it excludes, and by
+what the model makes of it. The second is tried for those alone that pass the first.
+
+Protected columns are independent systems. Of a statement that reads several, all hypothetical answers about
+all of them are judged before one true answer is looked at, and one column that is not safe refuses it whole.
+
+Source: `mathematics.md`, 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+from cae_sql.errors import InconsistentAnswers, OutOfTime
+from cae_sql.inference.allowance import DECISION, Allowance
+from cae_sql.inference.certify.learned import Learned
+from cae_sql.inference.certify.question import Question
+from cae_sql.inference.facts.query import Query
+from cae_sql.inference.posterior.judging import ModelJudgement, ModelKnowledge, ModelQuestion
+from cae_sql.inference.search.judging import Judgement, Standard
+from cae_sql.inference.search.runs import Effort
+from cae_sql.inference.system import AnsweredSystem
+
+TRUE_ANSWER_FACTOR = 2.0
+"""The true answer is judged with this many times what was allowed for hypothetical ones: its effort must not
+decide where theirs was enough."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a decision needs of the policy, whatever the column."""
+
+    simulatable: bool
+    """Whether hypothetical answers decide."""
+    worlds: int
+    """How many hypothetical answers are judged."""
+    delta: float
+    """Fraction of them that may fail."""
+    seconds: float
+    """The last resort: time after which a decision is given up."""
+    steps: float = DECISION
+    """Work for a decision."""
+
+
+class Budget:
+    """What the decisions on one statement may spend. A context manager: what happens inside is counted.
+
+    Only what is worked out from past answers and the statement is. What true answers take is apart, since a
+    verdict that hangs on it would say something of them; it only keeps further ones from being begun.
+    """
+
+    def __init__(self, rules: Rules) -> None:
+        """Nothing is used up yet."""
+        self._left = _Timed(Allowance(rules.steps), rules.seconds)
+        self._for_true_answers = _Timed(
+            Allowance(TRUE_ANSWER_FACTOR * rules.steps), TRUE_ANSWER_FACTOR * rules.seconds
+        )
+
+    def __enter__(self) -> Allowance:
+        """What may be spent on what begins now."""
+        return self._left.begin()
+
+    def __exit__(self, *_: object) -> None:
+        self._left.end()
+
+    @contextmanager
+    def true_answers(self) -> Iterator[None]:
+        """Count the time apart."""
+        self._for_true_answers.begin()
+        yield
+        self._for_true_answers.end()
+
+    @property
+    def over(self) -> bool:
+        """Whether the last resort keeps further decisions from being begun."""
+        return self._left.seconds <= 0 or self._for_true_answers.seconds <= 0
+
+
+@dataclass
+class _Timed:
+    """An allowance whose last resort counts the time of some parts of a statement alone."""
+
+    allowance: Allowance
+    seconds: float
+
+    def begin(self) -> Allowance:
+        self.allowance.end_in(self.seconds)
+        return self.allowance
+
+    def end(self) -> None:
+        self.seconds = self.allowance.seconds
+
+
+TrueValues = Callable[[Sequence[Query]], Sequence[int]]
+"""Computes true answers in units; called only when the decision may look at them."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a statement asks about one protected column."""
+
+    system: AnsweredSystem
+    """Everything answered so far about it."""
+    queries: Sequence[Query]
+    """In the order of the answers."""
+    standard: Standard
+    """What every record must keep."""
+    truth: TrueValues
+    """The true answers."""
+    effort: Effort
+    """Integer programs that hypothetical answers may still use. What the true answer uses is not taken from
+    it: later verdicts would depend on it."""
+    model: ModelKnowledge | None = None
+    """What past answers make likely, where the policy decides by a candidate model too."""
+
+    def question(self) -> Question:
+        """What if they were answered? Prepared once."""
+        return self.system.question(self.queries)
+
+    def model_question(self) -> ModelQuestion | None:
+        """What would they make likely? Prepared once; None without a model."""
+        return None if self.model is None else self.model.question(self.queries)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a decision says about one protected column."""
+
+    values: tuple[int, ...] = ()
+    """The answers in units; empty where the statement is refused."""
+    learned: Learned | None = None
+    """What the system becomes with the answers; None where past answers settle them."""
+    judgement: Judgement | None = None
+    """How everybody fares with the answers known, where that may be told."""
+    model: ModelJudgement | None = None
+    """The same under the candidate model, if there is one."""
+    leak: bool = False
+    """The true answer broke the limit after the hypothetical ones had passed."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A decision, and what it needs to be carried out."""
+
+    verdict: Literal["known", "safe", "risk", "time", "uncounted"]
+    """"known": past answers settle it; "safe": may be answered; the others refuse. "uncounted": what answers
+    would make likely is not known."""
+    parts: tuple[Part, ...]
+    """By case."""
+
+    @property
+    def leak(self) -> bool:
+        """Whether true answers broke the limit after the hypothetical ones had passed."""
+        return any(part.leak for part in self.parts)
+
+    @property
+    def certain(self) -> bool:
+        """Whether bounds alone have refused: the figure is then what an answer would leave at least."""
+        return any(part.judgement is not None and part.judgement.certain for part in self.parts)
+
+
+def decide(cases: Sequence[Case], rules: Rules, budget: Budget | None = None) -> Outcome:
+    """Decide on queries that would be answered together.
+
+    Args:
+        cases: What is asked, by protected column.
+        rules: The policy.
+        budget: What is left for the statement; by default all that the policy allows.
+    """
+    budget = Budget(rules) if budget is None else budget
+    judged: list[_Judged] = [{} for _ in cases]
+    with budget as allowance:
+        questions = [case.question() for case in cases]
+        if all(question.derivable for question in questions):
+            return Outcome("known", tuple(_settled(question) for question in questions))
+        refusal = simulate(cases, rules, allowance, judged) if rules.simulatable else None
+        if refusal is not None:
+            return refusal
+    if rules.simulatable:
+        allowance = Allowance(TRUE_ANSWER_FACTOR * rules.steps)
+        allowance.end_in(TRUE_ANSWER_FACTOR * rules.seconds)
+    with budget.true_answers():
+        parts = [
+            _settled(question) if question.derivable else _true_part(case, rules, allowance, known)
+            for case, question, known in zip(cases, questions, judged, strict=True)
+        ]
+    if all(part.values for part in parts):
+        return Outcome("safe", tuple(parts))
+    models = [part.model for part in parts if not part.values and part.model is not None]
+    verdict: Literal["risk", "uncounted"] = (
+        "uncounted" if models and not all(each.counted for each in models) else "risk"
+    )
+    # nothing is said of the columns whose answers would have been safe
+    return Outcome(verdict, tuple(Part() if part.values else part for part in parts))
+
+
+_Judged = dict[tuple[int, ...], Judgement]
+
+
+def _settled(question: Question) -> Part:
+    return Part(tuple(value for value in question.settled if value is not None))
+
+
+def _true_part(case: Case, rules: Rules, allowance: Allowance, judged: _Judged) -> Part:
+    """The true answers, if everybody keeps the standard with them known."""
+    question, values, model = case.question(), tuple(case.truth(case.queries)), case.model_question()
+    judgement, likely = judged.get(values), None
+    if judgement is None:
+        judgement = question.judge_true(values, case.standard, allowance, renew=not rules.simulatable)
+    safe = judgement is None or judgement.safe
+    if safe and model is not None:
+        likely = model.judge(values, allowance, keep=not rules.simulatable)
+        safe = likely.safe
+    try:
+        if safe:
+            learned = question.learn(values, allowance)
+    except (OutOfTime, InconsistentAnswers):
+        # the answer is true, so a table agrees with it: the search was not good enough
+        return Part(leak=rules.simulatable)
+    if safe and judgement is None:
+        judgement = learned.judge(case.standard, allowance)
+        safe = judgement.safe
+    if safe:
+        return Part(values, learned, judgement, likely)
+    if rules.simulatable:
+        # no figure that the true answer had a part in may leave with the refusal
+        return Part(leak=True)
+    return Part(judgement=judgement, model=likely)
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """Hypothetical answers to what a statement asks about one column."""
+
+    place: int
+    """Of its case."""
+    case: Case
+    answers: dict[tuple[int, ...], list[int]]
+    """With the worlds that give them."""
+    allowed: int
+    """How many worlds may break the limit."""
+    judged: _Judged
+    """Filled with what was judged."""
+
+    def refuse(
+        self,
+        cases: Sequence[Case],
+        verdict: Literal["risk", "uncounted"],
+        judgement: Judgement | None,
+        likely: ModelJudgement | None = None,
+    ) -> Outcome:
+        """A refusal at the answer where the search stopped."""
+        part = Part(judgement=judgement, model=likely)
+        return Outcome(verdict, tuple(part if each is self.case else Part() for each in cases))
+
+
+def simulate(
+    cases: Sequence[Case], rules: Rules, allowance: Allowance, judged: Sequence[_Judged] | None = None
+) -> Outcome | None:
+    """The part of a decision that knows nothing of the true answers: a refusal, or None.
+
+    Args:
+        cases: What is asked, by protected column.
+        rules: The policy.
+        allowance: What may be spent on it.
+        judged: Filled with the judgements made, by case.
+    """
+    drawn = []
+    for place, case in enumerate(cases):
+        question = case.question()
+        if not question.derivable:
+            answers = question.hypothetical(rules.worlds)
+            allowed = int(rules.delta * sum(len(worlds) for worlds in answers.values()) + 1e-9)
+            drawn.append(_Drawn(place, case, answers, allowed, {} if judged is None else judged[place]))
+    broken = set[int]()
+    # what costs least first: where bounds make a refusal certain, nothing is searched for
+    for step in (_by_what_is_certain, _by_what_is_excluded, _by_what_is_likely):
+        for each in drawn:
+            refusal = step(cases, each, broken, allowance)
+            if refusal is not None:
+                return refusal
+    return None
+
+
+def _by_what_is_certain(
+    cases: Sequence[Case], drawn: _Drawn, broken: set[int], _: Allowance
+) -> Outcome | None:
+    """Fail the answers of which bounds say that a judgement could only fail them."""
+    question, standard = drawn.case.question(), drawn.case.standard
+    for values, worlds in drawn.answers.items():
+        judgement = question.certainly_lost(values, worlds, standard)
+        if judgement is None:
+            continue
+        drawn.judged[values] = judgement
+        broken |= set(worlds)
+        if len(broken) > drawn.allowed:
+            return drawn.refuse(cases, "risk", judgement)
+    return None
+
+
+def _by_what_is_excluded(
+    cases: Sequence[Case], drawn: _Drawn, broken: set[int], allowance: Allowance
+) -> Outcome | None:
+    case, known = drawn.case, drawn.judged
+    question = case.question()
+    case.effort.regain()
+    spared = drawn.allowed - len(broken)
+    open_ = [values for values in drawn.answers if values not in known]
+    known.update(question.judge_together(open_, case.standard, allowance, spared))
+    # of several columns, or with a model, others may break the limit in worlds that are not looked at here
+    alone = len(cases) == 1 and case.model is None
+    waiting = {world for worlds in drawn.answers.values() for world in worlds}
+    # what is known to fail first: too many of those, and nobody needs to look at the others
+    for values, worlds in sorted(drawn.answers.items(), key=lambda each: each[0] not in known):
+        judgement = known.get(values)
+        if judgement is None:
+            judgement = known[values] = question.judge(values, worlds, case.standard, allowance, case.effort)
+        # the n-th world of each column together are one hypothetical table
+        broken |= set() if judgement.safe else set(worlds)
+        if allowance.late:
+            # how far a search had come when time was over is no figure of the risk
+            return Outcome("time", tuple(Part() for _ in cases))
+        if len(broken) > drawn.allowed:
+            return drawn.refuse(cases, "risk", judgement)
+        waiting -= set(worlds)
+        if alone and len(broken | waiting) <= drawn.allowed:
+            return None  # whatever is shown of the others
+    return None
+
+
+def _by_what_is_likely(
+    cases: Sequence[Case], drawn: _Drawn, broken: set[int], allowance: Allowance
+) -> Outcome | None:
+    model, unknown = drawn.case.model_question(), set[int]()
+    if model is None:
+        return None
+    for values, worlds in drawn.answers.items():
+        if broken.issuperset(worlds):
+            continue
+        likely = model.judge(values, allowance)
+        if not likely.safe:
+            broken |= set(worlds)
+            unknown |= set() if likely.counted else set(worlds)
+        if allowance.late:
+            return Outcome("time", tuple(Part() for _ in cases))
+        if len(broken) > drawn.allowed:
+            verdict: Literal["risk", "uncounted"] = (
+                "risk" if len(broken - unknown) > drawn.allowed else "uncounted"
+            )
+            return drawn.refuse(cases, verdict, drawn.judged.get(values), likely)
+    return None

@@ -1,0 +1,516 @@
+"""One statement from text to answer: understand, decide, record, and only then release.
+
+Promises: nothing is released that the ledger does not hold; decisions on one table are made one at a time,
+across threads and processes; what past answers settle is answered without a new decision; verdict, codes,
+messages and hints depend on past answers and the statement alone.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from auditor.data.database import Asked, Database, StatementFailed
+from auditor.data.running import Limits
+from auditor.decision import Decision
+from auditor.errors import EarlierAnswersWarning, LedgerError, PolicyError, QueryRefused, QueryUnsupported
+from auditor.gate import hints, verdict
+from auditor.gate.answer import Answer
+from auditor.gate.cache import Memory, Remembered, Settled
+from auditor.gate.decide import Budget, Outcome, simulate
+from auditor.gate.request import Ask, Parameters, checked
+from auditor.gate.suppress import Suppression, units_of, verdict_of
+from auditor.ledger import Binding, Entry, KnownAnswer, Ledger
+from auditor.parties.party import Knowledge, Party, Reads
+from auditor.policy.policy import Dialect, Policy
+from auditor.sql import Schema, Unsupported
+from auditor.sql.sandbox import understand
+from cae_sql.warming import Progress, warm
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from auditor.gate.admin import Candidates, Verification
+
+
+PUBLISHER = "published"
+"""The user by whom statements that the policy calls published are recorded."""
+
+
+class Gate:
+    """Protected tables that may be asked. A context manager; see `open`."""
+
+    compiling: Progress | None = None
+    """Told how many kernels are compiled, of how many, where the first decision has to wait for them."""
+
+    def __init__(self, database: Database, policy: Policy, ledger: Ledger, knowledge: Knowledge) -> None:
+        """Use `open`."""
+        self.policy = policy
+        self._database, self._ledger, self._knowledge = database, ledger, knowledge
+        knowledge.read_from(ledger.entries)
+        self._deciding = threading.RLock()
+        self._memory = Memory()
+
+    @classmethod
+    def open(
+        cls,
+        database: str | os.PathLike[str],
+        policy: Policy | str | os.PathLike[str],
+        ledger: str | os.PathLike[str] | None = None,
+    ) -> Gate:
+        """Open a DuckDB file under a policy; what the ledger holds is known from then on.
+
+        Args:
+            database: The DuckDB file; it is copied from and let go.
+            policy: A policy, or the path of one.
+            ledger: Where answers are remembered; by default as the policy says, or beside the database.
+
+        Raises:
+            PolicyError: the policy cannot be used with these data.
+            DatabaseError: the database cannot be opened, or lacks what the policy names.
+            DataChanged: the data are not those of the ledger's answers.
+            LedgerError: the ledger cannot be trusted, read or written.
+        """
+        rules = policy if isinstance(policy, Policy) else Policy.load(Path(policy))
+        protects = sorted(rules.protects, key=lambda each: each.name)  # their order in the text means nothing
+        with ExitStack() as opened:
+            tables = rules.tables
+            data = opened.enter_context(
+                Database.open(database, protects, public_tables=tables.public, views=tables.views)
+            )
+            knowledge = Knowledge(rules, data)
+            binding = Binding(
+                rules.protect_digest,
+                data.fingerprint,
+                tuple((*column.name, column.size) for column in knowledge.columns),
+                rules.ledger.scope,
+                rules.protect_canonical,
+                insiders=rules.intruder.insiders,
+            )
+            where = rules.ledger_location(os.fspath(database)) if ledger is None else os.fspath(ledger)
+            book = opened.enter_context(Ledger.open(where, binding, rules.anchor_path))
+            gate = cls(data, rules, book, knowledge)
+            gate._catch_up()
+            if book.binding.insiders < rules.intruder.insiders:
+                gate._warn_of_earlier_answers(book.binding.insiders)
+            if rules.intruder.candidates != "interval":
+                gate._warn_of_what_is_likely()
+            gate._publish()
+            opened.pop_all()
+        return gate
+
+    def close(self) -> None:
+        """Let go of the data and the ledger."""
+        self._ledger.close()
+        self._database.close()
+
+    def __enter__(self) -> Gate:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- asking
+
+    def execute(
+        self,
+        sql: str,
+        parameters: Parameters = None,
+        user: str = "analyst",
+        dialect: Dialect | None = None,
+    ) -> Answer:
+        """Answer a statement exactly, or refuse it.
+
+        Args:
+            sql: One SELECT statement.
+            parameters: Values for ?, $1 or $name.
+            user: Who asks; recorded.
+            dialect: Whose SQL it is written in; by default as the policy says.
+
+        Raises:
+            QueryRefused: an answer could push the risk past the limit.
+            QueryUnsupported: the statement is not understood, or failed while it ran.
+            LedgerError: the ledger cannot be trusted or written; nothing was released.
+        """
+        ask = checked(Ask(sql, parameters, user, dialect=dialect or self.policy.dialect))
+        knowledge = self._knowledge
+        remembered = self._memory.recall(knowledge.party(user), ask, knowledge.learned(user))
+        if remembered is not None:
+            self._record(replace(ask, plan=remembered.plan), remembered.decision)
+            return Answer(remembered.table, remembered.plan.types, remembered.decision)
+        ask = self._understood(ask)
+        assert ask.plan is not None
+        if ask.plan.public:
+            return self._release(ask, Settled(verdict.PUBLIC, []))
+        asked = self._asked(ask)
+        if not asked:
+            return self._release(ask, Settled(verdict.PUBLIC, []))
+        with self._deciding:
+            settled = self._known(ask, asked) or self._decide(ask, asked)
+        return self._release(ask, settled)
+
+    def check(
+        self,
+        sql: str,
+        parameters: Parameters = None,
+        user: str = "analyst",
+        dialect: Dialect | None = None,
+    ) -> Decision:
+        """The verdict that `execute` would give, and no answer; simulatable mode only. Recorded as a check.
+
+        The true answer is not looked at: a statement that passes here may still be refused as a leak event.
+
+        Raises:
+            PolicyError: the mode is answer-dependent, where a verdict alone tells something.
+            LedgerError: the ledger cannot be trusted or written.
+        """
+        if self.policy.decision.mode != "simulatable":
+            raise PolicyError(
+                'decision.mode = "answer-dependent": check needs mode = "simulatable", because elsewhere a '
+                "verdict is itself an answer"
+            )
+        try:
+            asking = Ask(sql, parameters, user, check=True, dialect=dialect or self.policy.dialect)
+            ask = self._understood(checked(asking))
+        except QueryUnsupported as error:
+            return error.decision
+        assert ask.plan is not None
+        if ask.plan.public:
+            self._record(ask, verdict.PUBLIC)
+            return verdict.PUBLIC
+        try:
+            asked = self._asked(ask)
+        except QueryUnsupported as error:
+            return error.decision
+        self._prepare()
+        with self._deciding:
+            self._catch_up()
+            decision = self._checked_groups(ask, asked) if self._by_group(ask) else self._checked(ask, asked)
+            self._record(ask, decision)
+        return decision
+
+    def describe(
+        self,
+        sql: str,
+        parameters: Parameters = None,
+        dialect: Dialect | None = None,
+        user: str | None = None,
+    ) -> tuple[tuple[str, str], ...]:
+        """Names and DuckDB's types of the columns that a statement gives; looks at no data.
+
+        Args:
+            sql: One SELECT statement.
+            parameters: Values that stand for those to come; they are not recorded.
+            dialect: Whose SQL it is written in; by default as the policy says.
+            user: Who asks; an unsupported statement is recorded then, and nothing else ever is.
+
+        Raises:
+            QueryUnsupported: the statement is not understood.
+        """
+        ask = checked(Ask(sql, parameters, user or PUBLISHER, dialect=dialect or self.policy.dialect))
+        found = understand(ask.sql, ask.parameters, self._database.schema, dialect=ask.dialect)
+        if isinstance(found, Unsupported):
+            decision = Decision("unsupported", found.code, found.message, found.hint)
+            if user is not None:
+                self._record(replace(ask, parameters=None), decision)
+            raise QueryUnsupported(decision)
+        return tuple(zip(found.columns, found.types, strict=True))
+
+    @property
+    def schema(self) -> Schema:
+        """What statements may name."""
+        return self._database.schema
+
+    @property
+    def known_columns(self) -> tuple[tuple[str, ...], ...]:
+        """By protected column, the public columns of its table that an intruder is said to know."""
+        return self._knowledge.known_columns
+
+    def limit(self, limits: Limits) -> None:
+        """Say what a statement may take in the database: seconds, rows and bytes of its result."""
+        self._database.limits = limits
+
+    def cancel(self, thread: int) -> None:
+        """Interrupt the statement that a thread runs, as far as it is in the database just now.
+
+        Args:
+            thread: Its identifier. A decision is not interrupted: it ends within `decision.timeout`.
+        """
+        self._database.cancel(thread)
+
+    def _checked(self, ask: Ask, asked: list[Asked]) -> Decision:
+        person = self._knowledge.of(ask.user)
+        reads = person.reads(asked)
+        cases = person.cases(reads)
+        if all(case.question().derivable for case in cases):
+            return verdict.KNOWN
+        if self._knowledge.closed(ask.user) or person.spent_on(reads):
+            return verdict.LEAKS
+        before, rules = person.risk(), self._knowledge.rules
+        with Budget(rules) as allowance:
+            outcome = simulate(cases, rules, allowance) or Outcome("safe", ())
+        return self._verdict(ask, person, reads, outcome, before)
+
+    def _checked_groups(self, ask: Ask, asked: list[Asked]) -> Decision:
+        """Each group alone on past answers: together they may be fewer."""
+        assert ask.plan is not None
+        fates = list(Suppression(self._knowledge, ask.user, units_of(ask.plan, asked)).check())
+        code, withheld = verdict_of(fates)
+        before = self._knowledge.of(ask.user).risk()
+        return self._said(ask, code, {each.protected for each in asked}, before, None, withheld)
+
+    def _understood(self, ask: Ask) -> Ask:
+        found = understand(ask.sql, ask.parameters, self._database.schema, dialect=ask.dialect)
+        if isinstance(found, Unsupported):
+            decision = Decision("unsupported", found.code, found.message, found.hint)
+            self._record(ask, decision)
+            raise QueryUnsupported(decision)
+        return replace(ask, plan=found)
+
+    def _asked(self, ask: Ask) -> list[Asked]:
+        assert ask.plan is not None
+        try:
+            return self._database.ask(ask.plan)
+        except StatementFailed as error:
+            raise self._stopped(ask, error) from None
+
+    def _stopped(self, ask: Ask, error: StatementFailed) -> QueryUnsupported:
+        decision = verdict.failed(error)
+        self._record(ask, decision)
+        return QueryUnsupported(decision)
+
+    # --- deciding
+
+    def _known(self, ask: Ask, asked: list[Asked]) -> Settled | None:
+        """What past answers settle needs no turn: it teaches nothing."""
+        values = self._knowledge.of(ask.user).settled(asked)
+        return None if values is None else Settled(verdict.KNOWN, values)
+
+    def _decide(self, ask: Ask, asked: list[Asked]) -> Settled:
+        """Decide and record, one decision at a time; what others recorded meanwhile is learned first."""
+        self._prepare()
+        with self._ledger.deciding():
+            self._catch_up()
+            if self._by_group(ask):
+                return self._decide_groups(ask, asked)
+            person = self._knowledge.of(ask.user)
+            reads = person.reads(asked)
+            shut = self._knowledge.closed(ask.user) or person.spent_on(reads)
+            if shut and not person.derivable(reads):
+                self._record(ask, verdict.LEAKS)
+                raise QueryRefused(verdict.LEAKS)
+            before = person.risk()
+            outcome = person.decide(reads)
+            if outcome.verdict == "known":
+                return Settled(verdict.KNOWN, person.values_of(asked, reads, outcome.parts))
+            decision = self._verdict(ask, person, reads, outcome, before)
+            answers = person.known_answers(reads, outcome)
+            if outcome.verdict != "safe":
+                self._record(ask, decision, leak=outcome.leak, answers=answers)
+                raise QueryRefused(decision)
+            entry = self._record(ask, decision, answers=answers)
+            person.accept(reads, outcome)
+            self._knowledge.seen = entry.number
+            return Settled(decision, person.values_of(asked, reads, outcome.parts), recorded=True)
+
+    def _prepare(self) -> None:
+        """Compile what decisions call, before a clock is started: once for an installation."""
+        warm(self.compiling, max(column.size for column in self._knowledge.columns))
+
+    def _by_group(self, ask: Ask) -> bool:
+        assert ask.plan is not None
+        return self.policy.decision.partial == "suppress" and any(block.grouped for block in ask.plan.blocks)
+
+    def _decide_groups(self, ask: Ask, asked: list[Asked]) -> Settled:
+        """Decide group by group, and record all of it at once: what is not on record is known to nobody."""
+        assert ask.plan is not None
+        knowledge = self._knowledge
+        try:
+            person = knowledge.of(ask.user)
+            before = person.risk()
+            found = Suppression(knowledge, ask.user, units_of(ask.plan, asked)).give()
+            code, withheld = verdict_of(found.fates)
+            after = (
+                person.risk() if found.refusal is None or found.given else person.risk_with(*found.refusal)
+            )
+            decision = self._said(ask, code, {each.protected for each in asked}, before, after, withheld)
+            if found.refusal is not None and not found.given:
+                decision = replace(decision, risk_at_least=found.refusal[1].certain)
+            entry = self._record(ask, decision, leak=found.leak, answers=found.answers)
+            if found.answers:
+                knowledge.seen = entry.number
+        except BaseException:
+            knowledge.forget()
+            raise
+        if decision.verdict != "answered":
+            raise QueryRefused(decision)
+        late = any(fate == "time" for _, fate in found.fates)
+        learned = knowledge.learned(ask.user) if code == "partial" else None
+        return Settled(decision, found.values, recorded=True, keep=not late, learned=learned)
+
+    def _verdict(
+        self, ask: Ask, person: Party, reads: Reads, outcome: Outcome, before: float | None
+    ) -> Decision:
+        code = "answered" if outcome.verdict == "safe" else outcome.verdict
+        after = person.risk_with(reads, outcome) if outcome.parts else None
+        return replace(self._said(ask, code, reads, before, after), risk_at_least=outcome.certain)
+
+    def _said(
+        self,
+        ask: Ask,
+        code: str,
+        positions: Iterable[int],
+        before: float | None,
+        after: float | None,
+        withheld: int = 0,
+    ) -> Decision:
+        """A verdict in words, which come from the statement and the policy."""
+        assert ask.plan is not None
+        columns = [self._knowledge.columns[place].protect.column for place in sorted(positions)]
+        hint = ""
+        if code in hints.FIXED:
+            said = f"{ask.sql} {ask.written_parameters}"
+            whole = self.policy.decision.partial == "refuse"
+            hint = hints.hint(code, ask.plan.normalised, columns, said, whole)
+        return verdict.of(code, columns, before, after, withheld, hint)
+
+    def _warn_of_earlier_answers(self, insiders: int) -> None:
+        """Say so if what was answered with fewer insiders is not shown to keep the limit now."""
+        parties = list(self._knowledge.parties())
+        columns = [column for _, party in parties if party.learned for column in party.columns]
+        if all(column.keeps_limit() for column in columns):
+            return
+        warnings.warn(
+            f"the ledger was begun with insiders = {insiders}, and its answers are not shown to keep the "
+            f"limit with {self.policy.intruder.insiders}: they stay known, and nothing new is answered as "
+            "long as somebody is not shown to keep it",
+            EarlierAnswersWarning,
+            stacklevel=3,
+        )
+
+    def _warn_of_what_is_likely(self) -> None:
+        """Say so if what was answered is not shown to keep the limit under the candidate model."""
+        parties = list(self._knowledge.parties())
+        columns = [column for _, party in parties if party.learned for column in party.columns]
+        if all(column.keeps_model() for column in columns):
+            return
+        warnings.warn(
+            f"the ledger's answers are not shown to keep the limit under candidates = "
+            f'"{self.policy.intruder.candidates}": they stay known, and nothing new is answered as long as '
+            "somebody is not shown to keep it",
+            EarlierAnswersWarning,
+            stacklevel=3,
+        )
+
+    def _publish(self) -> None:
+        """Put on record, once, what everybody knows anyway: from then on worlds agree with it."""
+        published = self.policy.intruder.published
+        if not published:
+            return
+        told = {entry.sql for entry in self._ledger.entries() if entry.verdict == "answered"}
+        for sql in published:
+            if sql in told:
+                continue
+            try:
+                self.execute(sql, user=PUBLISHER)
+            except (QueryRefused, QueryUnsupported) as error:
+                raise PolicyError(
+                    f"intruder.published: {sql!r} cannot be taken as known: {error.decision.message} "
+                    "Leave it out, or take a wider limit"
+                ) from error
+
+    def _catch_up(self) -> None:
+        """Learn what the ledger holds and this object has not seen."""
+        for entry in self._ledger.entries(after=self._knowledge.seen):
+            self._knowledge.learn(entry)
+
+    # --- recording and releasing
+
+    def _record(
+        self, ask: Ask, decision: Decision, leak: bool = False, answers: Sequence[KnownAnswer] = ()
+    ) -> Entry:
+        """Put a statement on record; nothing may be released before this returns."""
+        return self._ledger.append(
+            user=ask.user,
+            sql=ask.sql,
+            verdict=decision.verdict,
+            code=decision.code,
+            parameters=ask.written_parameters,
+            normalised="" if ask.plan is None else ask.plan.normalised,
+            check=ask.check,
+            risk_before=decision.risk_before,
+            risk_after=decision.risk_after,
+            leak=leak,
+            answers=answers,
+            expected_length=self._knowledge.seen if answers else None,
+        )
+
+    def _release(self, ask: Ask, settled: Settled) -> Answer:
+        """Run the rest of the statement over what is now on record."""
+        assert ask.plan is not None
+        try:
+            if ask.plan.public:
+                table = self._database.run_public(ask.plan)
+            else:
+                table = self._database.finish(ask.plan, settled.values)
+        except StatementFailed as error:
+            raise self._stopped(ask, error) from None
+        decision = settled.decision
+        if not settled.recorded:
+            self._record(ask, decision)
+        if settled.keep:
+            again = replace(decision, risk_before=None, risk_after=None)
+            again = verdict.KNOWN if decision.code == "answered" else again
+            kept = Remembered(ask.plan, table, again, settled.learned)
+            self._memory.keep(self._knowledge.party(ask.user), ask, kept)
+        return Answer(table, ask.plan.types, decision)
+
+    # --- for the administrator
+
+    def risk(self, candidates: Candidates = "interval") -> pd.DataFrame:
+        """What the answers so far let an intruder infer about each class of records.
+
+        One row per class: the public columns the intruder knows, then records, lower and upper (feasibility
+        interval over the class), initial_entropy, entropy_at_epsilon, area and risk of the class, judged on
+        certified values. With several protected columns one such table for each, with columns table and
+        column in front; with `scope = "user"` one for each user, with a column user before those.
+
+        Args:
+            candidates: "interval" is what every gate decides by: what is excluded. "exact" and "tilted" say
+                what is learned beyond what everybody knows (`cae_sql.inference.posterior`), with worst_risk,
+                the greatest of a single record, and estimated, whether a figure rests on random tables. A
+                gate decides by one of them too where the policy says so.
+
+        Raises:
+            InvalidInput: too many groups of records and values for a candidate model.
+        """
+        from auditor.gate.admin import risk_of_classes
+
+        self._prepare()
+        with self._deciding:
+            self._catch_up()
+            return risk_of_classes(self._knowledge, self._database, candidates)
+
+    def history(self) -> pd.DataFrame:
+        """Every statement: number, time, user, sql (as asked), verdict, code, and what administrators see."""
+        from auditor.gate.admin import history
+
+        return history(self._ledger)
+
+    def verify(self) -> Verification:
+        """Check the ledger's hash chain, and that its answers still agree with the data."""
+        from auditor.gate.admin import verify
+
+        return verify(self._ledger, self._knowledge)
+
+
+__all__ = ["Answer", "Gate", "LedgerError"]

@@ -1,0 +1,166 @@
+"""`partial = "suppress"`: of a GROUP BY, the groups that may be answered are, and the others are withheld.
+
+What is not grouped is judged first and must be safe, or the statement is refused. Then come the groups in
+their public order, the aggregates of each together, judged on all that has been released so far, the earlier
+groups of the same statement included. A group that is not safe is withheld: NULL takes the place of its
+protected aggregates, and nothing else of them goes on.
+
+Promise: which groups are withheld follows from the policy, past answers, the statement and the answers given
+in it, except for leak events; each of those is told apart and counted. A group that was withheld once in a
+statement is withheld wherever else in it the same is asked. Nothing here is recorded: whoever fails to
+record what this gives must let the party forget it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Literal
+
+from auditor.data.database import Asked
+from auditor.gate.decide import Budget, Outcome, Rules, decide, simulate
+from auditor.ledger import KnownAnswer
+from auditor.parties.confidential import GROUP_WORLDS
+from auditor.parties.party import Knowledge, Party, Reads
+from auditor.sql import Plan
+
+Fate = Literal["known", "safe", "risk", "time", "uncounted", "leaks"]
+"""What becomes of a group: past answers settle it, it may be answered, or why it is withheld."""
+
+GIVEN = ("known", "safe")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Aggregates that are judged together: all that are not grouped, or those of one group."""
+
+    places: tuple[int, ...]
+    """Positions among the asked."""
+    asked: tuple[Asked, ...]
+    """What is there."""
+    grouped: bool
+    """Whether there are others to be told without it."""
+
+
+def units_of(plan: Plan, asked: Sequence[Asked]) -> list[Unit]:
+    """What is judged together, in the order in which it is judged."""
+    found: dict[tuple[int, int] | None, list[int]] = {}
+    for place, each in enumerate(asked):
+        grouped = plan.blocks[each.block].grouped
+        found.setdefault((each.block, each.group) if grouped else None, []).append(place)
+    ordered = sorted(found.items(), key=lambda item: item[0] is not None)
+    return [
+        Unit(tuple(places), tuple(asked[place] for place in places), name is not None)
+        for name, places in ordered
+    ]
+
+
+@dataclass
+class Suppressed:
+    """What becomes of a statement."""
+
+    values: list[Fraction | None]
+    """By asked, in column units; None where it is withheld."""
+    fates: list[tuple[Unit, Fate]] = field(default_factory=list)
+    """By unit, as far as they were judged."""
+    answers: list[KnownAnswer] = field(default_factory=list)
+    """What must be on record before anything is released: new answers, and what leak events were about."""
+    refusal: tuple[Reads, Outcome] | None = None
+    """The first decision that refused, for the administrator's figures."""
+
+    @property
+    def given(self) -> bool:
+        """Whether anything may be released."""
+        return any(fate in GIVEN for _, fate in self.fates)
+
+    @property
+    def leak(self) -> bool:
+        """Whether a true answer broke the limit after the hypothetical ones had passed."""
+        return any(answer.kind == "leak" for answer in self.answers)
+
+
+def verdict_of(fates: Sequence[tuple[Unit, Fate]]) -> tuple[str, int]:
+    """The code of a statement's verdict from what becomes of its units, and how many groups are withheld."""
+    lost = [(unit, fate) for unit, fate in fates if fate not in GIVEN]
+    if not lost:
+        return ("known" if all(fate == "known" for _, fate in fates) else "answered"), 0
+    if len(lost) < len(fates) and all(unit.grouped for unit, _ in lost):
+        return "partial", len(lost)
+    reasons = {fate for unit, fate in lost if not unit.grouped} or {fate for _, fate in lost}
+    return next(fate for fate in ("risk", "time", "uncounted", "leaks") if fate in reasons), len(lost)
+
+
+class Suppression:
+    """One statement of one user, judged group by group."""
+
+    def __init__(self, knowledge: Knowledge, user: str, units: Sequence[Unit]) -> None:
+        """Judge nothing yet."""
+        self._knowledge, self._user, self._units = knowledge, user, units
+        self._party: Party = knowledge.of(user)
+        rules = knowledge.rules
+        self._budget = Budget(rules)
+        # delta is about a statement, and a statement has many groups
+        self._of_groups = replace(rules, delta=0.0, worlds=max(rules.worlds, GROUP_WORLDS))
+        self._lost = set[frozenset[tuple[int, object]]]()
+        self._leaked = False
+
+    def give(self) -> Suppressed:
+        """Judge all units; what is given is known from then on, so it must be recorded or forgotten."""
+        found = Suppressed([None] * sum(len(unit.places) for unit in self._units))
+        for unit in self._units:
+            fate = self._judge(unit, found)
+            found.fates.append((unit, fate))
+            if not unit.grouped and fate not in GIVEN:
+                break
+        return found
+
+    def check(self) -> Iterator[tuple[Unit, Fate]]:
+        """What would become of each unit alone, on past answers; nothing is looked at or learned."""
+        for unit in self._units:
+            reads = self._party.reads(unit.asked)
+            fate = self._before(reads)
+            if fate is None:
+                with self._budget as allowance:
+                    refusal = simulate(self._party.cases(reads), self._rules(unit), allowance)
+                fate = "safe" if refusal is None else refusal.verdict
+            yield unit, fate
+
+    def _judge(self, unit: Unit, found: Suppressed) -> Fate:
+        reads = self._party.reads(unit.asked)
+        name = frozenset((place, query.name) for place, queries in reads.items() for query in queries)
+        if name in self._lost:
+            return "risk"
+        fate = self._before(reads)
+        if fate not in (None, "known"):
+            return fate
+        outcome = decide(self._party.cases(reads), self._rules(unit), self._budget)
+        answers = self._party.known_answers(reads, outcome)
+        found.answers += answers
+        if outcome.verdict in GIVEN:
+            self._party.accept(reads, outcome)
+            values = self._party.values_of(unit.asked, reads, outcome.parts)
+            for place, value in zip(unit.places, values, strict=True):
+                found.values[place] = value
+        else:
+            self._lost.add(name)
+            self._party.learn(answers)
+            self._knowledge.count_leaks(self._user, answers)
+            self._leaked = self._leaked or outcome.leak
+            found.refusal = found.refusal or (reads, outcome)
+        return outcome.verdict
+
+    def _rules(self, unit: Unit) -> Rules:
+        return self._of_groups if unit.grouped else self._knowledge.rules
+
+    def _before(self, reads: Reads) -> Fate | None:
+        """What becomes of a unit whatever a decision would say; None where one is needed."""
+        with self._budget:  # what is prepared here is not prepared again
+            derivable = all(case.question().derivable for case in self._party.cases(reads))
+        if derivable:
+            return "known"
+        # one statement of many groups does not close the table by itself
+        enough = self._leaked and self._knowledge.last_leak(self._user)
+        if enough or self._knowledge.closed(self._user) or self._party.spent_on(reads):
+            return "leaks"
+        return "time" if self._budget.over else None

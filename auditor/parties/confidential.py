@@ -1,0 +1,184 @@
+"""One protected column as the gate judges it: its rules, and its true values in units of its grid.
+
+Promise: what exists fits the policy: at least two records, all values in the domain and on the grid, and a
+limit that could be kept. Only `truth` and `units` give anything of the values away, and they are called only
+by those who may look at them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auditor.data.loading import Vault
+from auditor.errors import CoarserGridWarning, DatabaseError, PolicyError
+from auditor.policy.policy import Policy, Protect, written
+from cae_sql.candidates import grid_candidates
+from cae_sql.inference.facts.query import Ints, Query
+from cae_sql.inference.posterior.judging import ModelStandard
+from cae_sql.inference.search.judging import Judgement, Standard
+from cae_sql.inference.system import POOL, AnsweredSystem
+from cae_sql.inference.tables.priors import Prior
+from cae_sql.risk import Limit, risk_of, risk_of_run
+
+SEED = 20130527
+"""Worlds are drawn with this seed in every gate: a verdict may depend on past answers, not on luck."""
+
+GROUP_WORLDS = 60
+"""Hypothetical answers that a group is judged in, at least, where groups are judged one by one."""
+
+
+class Confidential:
+    """A protected column, its standard and its values."""
+
+    def __init__(self, policy: Policy, protect: Protect, vault: Vault, position: int) -> None:
+        """Check that the data fit the policy.
+
+        Args:
+            policy: The policy.
+            protect: What it says of this column.
+            vault: The column's values.
+            position: Its place among the protected columns: their worlds are drawn independently.
+
+        Raises:
+            PolicyError: values outside the domain or off the grid, or a limit that nothing could meet.
+            DatabaseError: too few records to protect.
+        """
+        self.protect = protect
+        self.limits = policy.limits_of(protect)
+        if vault.size < 2:
+            raise DatabaseError(
+                f"table {protect.table} has {vault.size} records with a {protect.column}: nothing can be "
+                "asked of fewer than two without naming a person"
+            )
+        self._values = _on_grid(protect, vault)
+        self.standard = _standard(protect, self.limits.limit, policy.intruder.insiders)
+        self.model_standard = _model_standard(policy, protect)
+        """What every record must keep under a candidate model; None where none decides."""
+        groups = GROUP_WORLDS if policy.decision.partial == "suppress" else 0
+        stated = policy.prior_of(protect)
+        self._prior = None if stated is None else Prior.of(stated.draw, stated.probabilities)
+        self._pool, self._seed = max(POOL, policy.decision.worlds, groups), SEED + position
+
+    @property
+    def name(self) -> tuple[str, str]:
+        """Table and column, as `Protect.name`."""
+        return self.protect.name
+
+    @property
+    def size(self) -> int:
+        """Number of records."""
+        return len(self._values)
+
+    @property
+    def units(self) -> NDArray[np.int64]:
+        """(n,) all true values in units: for an audit, which looks back at what was told, nobody else."""
+        return self._values
+
+    def truth(self, queries: Sequence[Query]) -> list[int]:
+        """The true answers in units."""
+        return [int(query.of(self._values)) for query in queries]
+
+    def new_system(self) -> AnsweredSystem:
+        """A system without answers."""
+        protect = self.protect
+        return AnsweredSystem(
+            self.size,
+            protect.minimum,
+            protect.maximum,
+            protect.grid,
+            seed=self._seed,
+            pool=self._pool,
+            prior=self._prior,
+        )
+
+    def risk_of(self, judgement: Judgement | None) -> float | None:
+        """Worst risk that a judgement leaves possible; None where it found nothing."""
+        if judgement is None or judgement.width < 0:
+            return None
+        protect, domain = self.protect, self.protect.domain
+        steps = 1 + int(judgement.width * protect.grid // protect.step)
+        risks = [risk_of_run(min(steps, domain.count), domain).risk]
+        for units in judgement.sets:
+            risks.append(risk_of(*grid_candidates(_in_column_units(protect, units), domain), domain).risk)
+        return max(risks)
+
+
+def _in_column_units(protect: Protect, units: Ints | tuple[int, ...]) -> NDArray[np.float64]:
+    return np.array([float(protect.minimum + protect.grid * int(unit)) for unit in units])
+
+
+def _on_grid(protect: Protect, vault: Vault) -> NDArray[np.int64]:
+    """The true values in units of the grid.
+
+    Raises:
+        PolicyError: see `Confidential`.
+    """
+    resolution, place = protect.grid, f"{protect.table}.{protect.column}"
+    scale, offset = vault.scale / resolution, protect.minimum / resolution
+    common = scale.denominator * offset.denominator
+    whole, low = int(scale * common), int(offset * common)
+    largest = int(np.abs(vault.integers).max(initial=0))
+    if largest * abs(whole) + abs(low) < 2**62:
+        shifted = vault.integers * whole - low
+    else:
+        shifted = vault.integers.astype(object) * whole - low
+    top = (protect.maximum - protect.minimum) // resolution
+    if (shifted < 0).any() or (shifted > top * common).any():
+        raise PolicyError(
+            f"protect.minimum = {written(protect.minimum)}, protect.maximum = {written(protect.maximum)}: "
+            f"some values of {place} lie outside; widen the domain so that it holds every value there may be"
+        )
+    if (shifted % common != 0).any():
+        raise PolicyError(
+            f"protect.resolution = {written(resolution)}: some values of {place} are not minimum plus a "
+            f"multiple of it; take the grid that the values are stored on, such as 0.01 for cents, and a "
+            "minimum on that grid"
+        )
+    units: NDArray[np.int64] = (shifted // common).astype(np.int64)
+    _warn_of_coarser_grid(units, resolution, place)
+    return units
+
+
+def _warn_of_coarser_grid(units: NDArray[np.int64], resolution: Fraction, place: str) -> None:
+    coarser = int(np.gcd.reduce(units - units[0]))
+    if coarser > 1 and len(np.unique(units)) > 2:
+        warnings.warn(
+            f"all values of {place} lie on a grid of {written(coarser * resolution)}, coarser than "
+            f"protect.resolution = {written(resolution)}: an intruder who guesses that can exclude more than "
+            "the gate assumes; set resolution to the data's own grid",
+            CoarserGridWarning,
+            stacklevel=2,
+        )
+
+
+def _standard(protect: Protect, limit: Limit, insiders: int) -> Standard:
+    """What every record must keep.
+
+    Raises:
+        PolicyError: nothing could.
+    """
+    domain = protect.domain
+    least = limit.least_run(domain)
+    if least is None:
+        raise PolicyError(
+            "limit: even before any answer it is broken; take a larger risk, a smaller epsilon or "
+            "min_entropy, or a wider domain"
+        )
+
+    def accepts(units: Ints) -> bool:
+        return limit.keeps(*grid_candidates(_in_column_units(protect, units), domain), domain)
+
+    floor = int((limit.least_span(domain) - 1) * protect.step / protect.grid)
+    return Standard(int((least - 1) * protect.step / protect.grid), accepts, insiders, floor)
+
+
+def _model_standard(policy: Policy, protect: Protect) -> ModelStandard | None:
+    model = policy.intruder.candidates
+    if model == "interval":
+        return None
+    return ModelStandard(model, policy.limits_of(protect).limit, protect.domain)

@@ -1,0 +1,279 @@
+"""What each party knows: the answered systems behind the gate, one for each protected column.
+
+A party is everyone together, or each user where the policy says `scope = "user"`. Protected columns are
+independent of each other: each has its own grid, worlds and allowance of effort. Of many users those who
+asked last are held; what the others know is read from the ledger when they ask again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+
+from auditor.data.database import Asked, Database
+from auditor.gate.cache import Refusals, digest
+from auditor.gate.decide import Case, Outcome, Part, Rules, decide
+from auditor.ledger import Entry, KnownAnswer
+from auditor.parties.column import ColumnKnowledge
+from auditor.parties.confidential import Confidential
+from auditor.parties.intruder import known_columns
+from auditor.policy.policy import Policy
+from auditor.sql.schema import folded
+from cae_sql.inference.allowance import for_decision
+from cae_sql.inference.facts.query import Query
+
+PARTIES = 64
+"""Parties whose systems are held; of others the ledger says it all again when they ask."""
+
+Reads = Mapping[int, Sequence[Query]]
+"""What a statement asks, each query once, by position of the protected column."""
+
+
+class Knowledge:
+    """All parties' systems over the vaults."""
+
+    def __init__(self, policy: Policy, database: Database) -> None:
+        """Check that the data fit the policy.
+
+        Raises:
+            PolicyError: values outside the domain or off the grid, or a limit that nothing could meet.
+            DatabaseError: too few records to protect.
+        """
+        self.policy = policy
+        named = {protect.name: protect for protect in policy.protects}
+        self.columns = tuple(
+            Confidential(policy, named[folded(each.table), folded(each.column)], vault, position)
+            for position, (each, vault) in enumerate(
+                zip(database.schema.protected, database.vaults, strict=True)
+            )
+        )
+        """The protected columns, in the order of the schema's."""
+        self.rules = Rules(
+            policy.decision.mode == "simulatable",
+            policy.decision.worlds,
+            policy.decision.delta,
+            policy.decision.timeout,
+            for_decision(sum(column.size for column in self.columns)),
+        )
+        self.known_columns = known_columns(policy, database)
+        """By protected column, the public columns of its table that an intruder knows."""
+        self._positions = {column.name: position for position, column in enumerate(self.columns)}
+        self._entries: Callable[[], Iterable[Entry]] = tuple
+        self.forget()
+
+    def forget(self) -> None:
+        """Know nothing: the ledger says it all again."""
+        self.seen = 0
+        """Number of the last ledger entry that was learned."""
+        self._held: OrderedDict[str, Party] = OrderedDict()
+        self._let_go: dict[str, int] = {}
+        """Parties that have asked and are not held, with how much they know."""
+        self._leaks: Counter[str] = Counter()
+
+    def read_from(self, entries: Callable[[], Iterable[Entry]]) -> None:
+        """Say where to read again what a party knows whose systems are no longer held: the ledger."""
+        self._entries = entries
+
+    def party(self, user: str) -> str:
+        """Whose answers count together with this user's."""
+        return f"user {user}" if self.policy.ledger.scope == "user" else "everyone"
+
+    def of(self, user: str) -> Party:
+        """The party that a user belongs to; those who have not asked for longest are let go of."""
+        name = self.party(user)
+        if name not in self._held:
+            self._held[name] = self._read_again(name) if name in self._let_go else Party(self)
+            self._let_go.pop(name, None)
+        self._held.move_to_end(name)
+        while len(self._held) > PARTIES:
+            other, party = self._held.popitem(last=False)
+            self._let_go[other] = party.learned
+        return self._held[name]
+
+    def _read_again(self, name: str) -> Party:
+        party = Party(self)
+        for entry in self._entries():
+            if entry.number <= self.seen and entry.answers and self.party(entry.user) == name:
+                party.learn(entry.answers)
+        return party
+
+    def parties(self) -> Iterator[tuple[str, Party]]:
+        """All parties that have asked anything, one after the other; everyone where nobody has."""
+        if not (self._held or self._let_go):
+            yield "everyone", Party(self)
+        for name in [*self._let_go, *self._held]:
+            yield name, self._held[name] if name in self._held else self._read_again(name)
+
+    def learn(self, entry: Entry) -> None:
+        """Take in a ledger entry."""
+        if entry.number <= self.seen:
+            return
+        if entry.answers:
+            self.count_leaks(entry.user, entry.answers)
+            name = self.party(entry.user)
+            if name in self._held or (name not in self._let_go and len(self._held) < PARTIES):
+                self.of(entry.user).learn(entry.answers)
+            else:
+                self._let_go[name] = self._let_go.get(name, 0) + len(entry.answers)
+        self.seen = entry.number
+
+    def count_leaks(self, user: str, answers: Sequence[KnownAnswer]) -> None:
+        """Each leak event counts, wherever in a statement it happened."""
+        self._leaks[self.party(user)] += sum(answer.kind == "leak" for answer in answers)
+
+    def closed(self, user: str) -> bool:
+        """Whether so many refusals have told this user's party something that nothing new is answered.
+
+        One leak event is a residue; many add up, and nothing else counts them.
+        """
+        return self._leaks[self.party(user)] > self.policy.decision.leaks
+
+    def last_leak(self, user: str) -> bool:
+        """Whether one more leak event would close the table to this user's party."""
+        return self._leaks[self.party(user)] >= self.policy.decision.leaks
+
+    def learned(self, user: str) -> int:
+        """How many answers and records told by refusals this user's party knows of."""
+        name = self.party(user)
+        return self._held[name].learned if name in self._held else self._let_go.get(name, 0)
+
+    def position(self, answer: KnownAnswer) -> int:
+        """The protected column that an answer is about."""
+        return self._positions[answer.name]
+
+    def truth(self, position: int, queries: Sequence[Query]) -> list[int]:
+        """The true answers in units; nothing else reads the vaults."""
+        return self.columns[position].truth(queries)
+
+
+class Party:
+    """What somebody knows about all protected columns, and what SQL asks in its terms."""
+
+    def __init__(self, knowledge: Knowledge) -> None:
+        """Know nothing yet."""
+        self._knowledge = knowledge
+        spare_lost = knowledge.policy.decision.after_leak == "refuse"
+        self.columns = tuple(
+            ColumnKnowledge(column, knowledge.rules, _truth_of(knowledge, place), spare_lost)
+            for place, column in enumerate(knowledge.columns)
+        )
+        self._refusals = Refusals()
+
+    @property
+    def learned(self) -> int:
+        """How many answers and leak events it knows of."""
+        return sum(len(each.system.answers) + each.told for each in self.columns)
+
+    def reads(self, asked: Sequence[Asked]) -> Reads:
+        """What is asked, each query once, in the order of first mention, by protected column."""
+        found: dict[int, dict[tuple[str, bytes, bytes], Query]] = {}
+        for each in asked:
+            query = self.columns[each.protected].query(each)
+            found.setdefault(each.protected, {}).setdefault(query.name, query)
+        return {place: list(queries.values()) for place, queries in sorted(found.items())}
+
+    def cases(self, reads: Reads) -> list[Case]:
+        """To be decided together."""
+        return [self.columns[place].case(queries) for place, queries in reads.items()]
+
+    def decide(self, reads: Reads) -> Outcome:
+        """Decide on what would be answered together; a refusal holds until something is learned.
+
+        One that hangs on the clock does not, nor one that the true answer had a part in: it is on record.
+        """
+        rules, learned = self._knowledge.rules, self.learned
+        name = b"".join(b"%d " % place + digest(queries) for place, queries in reads.items())
+        outcome = self._refusals.recall(name, learned)
+        if outcome is None:
+            outcome = decide(self.cases(reads), rules)
+            if outcome.verdict in ("risk", "uncounted") and rules.simulatable and not outcome.leak:
+                self._refusals.keep(name, learned, outcome)
+        return outcome
+
+    def derivable(self, reads: Reads) -> bool:
+        """Whether past answers settle everything that is asked."""
+        return all(self.columns[place].derivable(queries) for place, queries in reads.items())
+
+    def settled(self, asked: Sequence[Asked]) -> list[Fraction] | None:
+        """The values in column units where past answers settle all of them, else None."""
+        reads = self.reads(asked)
+        found = [self.columns[place].settled(queries) for place, queries in reads.items()]
+        parts = [Part(values) for values in found if values is not None]
+        return self.values_of(asked, reads, parts) if len(parts) == len(found) else None
+
+    def values_of(self, asked: Sequence[Asked], reads: Reads, parts: Sequence[Part]) -> list[Fraction]:
+        """Σ signs · value, or the extreme, in column units, for each asked aggregate."""
+        known = {
+            place: self.columns[place].values(queries, part.values)
+            for (place, queries), part in zip(reads.items(), parts, strict=True)
+        }
+        found = []
+        for each in asked:
+            value = known[each.protected][self.columns[each.protected].query(each).name]
+            found.append(-value if each.signs is not None and (each.signs == -1).all() else value)
+        return found
+
+    def known_answers(self, reads: Reads, outcome: Outcome) -> list[KnownAnswer]:
+        """What a decision tells, as the ledger keeps it: new answers, or what a refusal was about."""
+        found: list[KnownAnswer] = []
+        for (place, queries), part in zip(reads.items(), outcome.parts, strict=True):
+            column = self.columns[place]
+            if part.learned is not None:
+                found += column.known_answers(queries, part.values)
+            # that one column broke the limit tells of the others that they may have kept it
+            if part.leak or (outcome.leak and not column.derivable(queries)):
+                found.append(column.told_by_refusal(queries))
+        return found
+
+    def accept(self, reads: Reads, outcome: Outcome) -> None:
+        """The answers are on record: from now on they are known."""
+        for (place, queries), part in zip(reads.items(), outcome.parts, strict=True):
+            if part.learned is not None:
+                self.columns[place].accept(queries, part)
+
+    def learn(self, answers: Sequence[KnownAnswer]) -> None:
+        """Take in answers from the ledger."""
+        about: dict[int, list[KnownAnswer]] = {}
+        for answer in answers:
+            about.setdefault(self._knowledge.position(answer), []).append(answer)
+        for place, told in about.items():
+            self.columns[place].learn(told)
+
+    def spent_on(self, reads: Reads) -> bool:
+        """Whether anything new is asked about a record that a leak event has told something about."""
+        return any(
+            self.columns[place].spent_on(queries) and not self.columns[place].derivable(queries)
+            for place, queries in reads.items()
+        )
+
+    def risk(self) -> float | None:
+        """Worst certified risk over all columns as things stand; None where a figure is not known."""
+        return _worst([column.risk() for column in self.columns])
+
+    def risk_with(self, reads: Reads, outcome: Outcome) -> float | None:
+        """The same as a decision would leave it; for one that refuses, at the answer where it stopped."""
+        judged = {
+            place: part
+            for place, part in zip(reads, outcome.parts, strict=True)
+            if part.judgement is not None or part.model is not None
+        }
+        if not judged and outcome.verdict != "known":
+            return None  # a leak event: what the true answer would do is told to nobody
+        return _worst(
+            [
+                column.risk_of(judged[place].judgement, judged[place].model)
+                if place in judged
+                else column.risk()
+                for place, column in enumerate(self.columns)
+            ]
+        )
+
+
+def _truth_of(knowledge: Knowledge, place: int) -> Callable[[Sequence[Query]], list[int]]:
+    return lambda queries: knowledge.truth(place, queries)
+
+
+def _worst(figures: Sequence[float | None]) -> float | None:
+    known = [figure for figure in figures if figure is not None]
+    return max(known) if len(known) == len(figures) else None

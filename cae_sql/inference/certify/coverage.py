@@ -1,0 +1,292 @@
+"""Who is shown to keep how long a run of values, from one table and its bases: everybody at once.
+
+A record i moves by itself; what it takes is given by others of its atom and, through each basis, by that
+basis' basic atoms. With insiders, any other record j may have any value: then j is first moved there, and i
+after it, out of rooms that are divided between the two and counted as if both had nothing to give. So what
+is shown for i holds whatever j's value turns out to be (`promise.md`; `mathematics.md`, 2: insiders).
+
+Extremes are attained by *held* records, more of them than the two that may be elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.inference.allowance import ENTRIES, Allowance
+from cae_sql.inference.certify.rooms import Far, Rooms
+from cae_sql.inference.certify.short_payments import MOST_OPEN, Further
+from cae_sql.inference.facts.knowledge import Knowledge
+from cae_sql.inference.facts.query import Ints
+from cae_sql.inference.facts.witnesses import Pins
+from cae_sql.inference.tables.columns import SAFETY, loads
+from cae_sql.inference.tables.exchange import Tables
+from cae_sql.inference.tables.holding import bounds_of, hold
+from cae_sql.inference.tables.question_tables import QuestionTables
+from cae_sql.inference.tables.reserves import Reserves
+from cae_sql.inference.tables.roomy_table import Basis, Pending, RoomyTable
+from cae_sql.threads import in_two
+
+RESERVES = 8
+"""That are looked at, for those whom the bases leave open."""
+SOON = 10_000
+"""So few get directions before further reserves are chosen, which takes longer."""
+LARGE, FEW = 20_000, 1_000
+"""Of more parts than this so few get directions, where bases may be chosen anew instead."""
+VAST = 250_000
+"""Of more parts than this so few get any at all, after all reserves: a basis for a question takes longer."""
+SAMPLED = 2_000
+"""Parts by which it is told who does for most."""
+MOST_TABLES = 60
+"""That are looked at together: a bit each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """What one pair of tables shows. Shapes: p' parts."""
+
+    width: int
+    """Every record takes a run of so many values less one, whatever an insider has; −1: nothing shown."""
+    own: NDArray[np.bool_]
+    """(p',) whose records take a run that is long enough, if what the insider has is free ..."""
+    free: NDArray[np.bool_]
+    """(p',) ... and whose records, as insiders, may have any value of their box meanwhile."""
+
+    @property
+    def open(self) -> Ints:
+        """Parts of which, in one part or the other, less than what is needed was shown."""
+        return np.flatnonzero(~(self.own & self.free))
+
+
+def all_pairs(those: Sequence[Shown]) -> bool:
+    """Whether several tables together show everybody a long enough run, whatever any other's value is.
+
+    A record and an insider must both find theirs around the same table: what one table shows of the one and
+    another table of the other says nothing of the two together.
+    """
+    if any(shown.own.all() and shown.free.all() for shown in those):
+        return True
+    if not those:
+        return False
+    own, free = (np.zeros(len(those[0].own), dtype=np.int64) for _ in range(2))
+    for number, shown in enumerate(those[-MOST_TABLES:]):
+        own |= shown.own.astype(np.int64) << number
+        free |= shown.free.astype(np.int64) << number
+    return bool((np.unique(own)[:, None] & np.unique(free)[None, :]).all())
+
+
+@dataclass(frozen=True, eq=False)
+class _Payers:
+    """A basis, or reserves: who pays for what moves."""
+
+    reach: Callable[[Ints], NDArray[np.floating]]
+    """How far some parts go: (4, a) rise and fall, then with what two records leave."""
+    own: Ints
+    """Those who pay and whose own moves are counted already."""
+
+
+class Coverage:
+    """The tables of one judgement, and the rooms they leave. Shapes: p' parts."""
+
+    def __init__(
+        self,
+        question_tables: QuestionTables,
+        boxes: Knowledge,
+        pins: Pins,
+        tables: Tables,
+        need: int,
+        insiders: int,
+    ) -> None:
+        """Measure the rooms.
+
+        Args:
+            question: The queries.
+            boxes: Its parts with the boxes of this judgement.
+            pins: The held records.
+            tables: What is shown is shown for all of them.
+            need: Width that everybody should keep.
+            insiders: 0 or 1 individuals who know their own value.
+        """
+        self.question_tables, self.boxes = question_tables, boxes
+        self.rooms = Rooms(boxes, pins, bounds_of(boxes, pins), tables, need, insiders)
+
+    def exactly(self, need: int, allowance: Allowance, renewable: bool = False) -> Shown:
+        """Widths that those who pay show: for everybody at once, then directions for those who are left.
+
+        Args:
+            need: From which width on nothing more is tried.
+            allowance: What may be spent; nothing more is tried beyond it.
+            renewable: Whether the roomy table's bases are chosen anew if somebody is left open: of many parts
+                that serves more questions than directions, which are found again for each.
+
+        Returns:
+            What was shown.
+        """
+        vast = self.rooms.count > VAST
+        most = FEW if vast or (renewable and self.rooms.count > LARGE) else MOST_OPEN
+        looked = (
+            self.rooms.count
+            * (1 + self.question_tables.roomy_table.rank)
+            * (1 + len(self.question_tables.pendings))
+        )
+        allowance.spend(looked / ENTRIES)
+        far, asked = self._kept(need)
+        further, directed = Further(self.question_tables, self.rooms, need, allowance), -1
+        while len(left := far.left(need)):
+            in_time = allowance.spend(len(left) * (1 + self.question_tables.roomy_table.rank) / ENTRIES)
+            soon = in_time and directed < 0 and len(left) <= min(SOON, most) and not vast
+            reserves = self.question_tables.reserves(asked) if asked < RESERVES and not soon else None
+            if reserves is not None:
+                far.add(left, self._paid(reserves, left), reserves.single)
+                asked += 1
+            elif in_time and directed < asked and len(left) <= most:
+                further.show(far)
+                directed = asked
+            else:
+                break
+        width = int(min(need, far.widths.min(initial=need))) if far.free.all() else -1
+        return Shown(width, far.widths >= need, far.free)
+
+    def _kept(self, need: int) -> tuple[Far, int]:
+        """What the roomy table's bases show, and how many reserves were asked with them."""
+        everyone, far = np.arange(self.boxes.count), Far(self.rooms)
+        first, reserved = self._by_use(need)
+        for payers in first:
+            left = far.left(need)
+            if len(left):
+                far.add(left, payers.reach(left), payers.own)
+        if not len(self.question_tables.pendings):
+            far.add(everyone, self.rooms.empty(len(everyone)), everyone[:0])
+        return far, reserved
+
+    def _bases(self) -> list[_Payers]:
+        """The roomy table's."""
+        return [
+            _Payers(partial(self._reach, basis, pending), pending.basic)
+            for basis, pending in zip(
+                self.question_tables.roomy_table.bases, self.question_tables.pendings, strict=True
+            )
+            if pending is not None
+        ]
+
+    def _by_use(self, need: int) -> tuple[list[_Payers], int]:
+        """Bases, and the first reserves where bases do for few; who does for most of some parts comes first.
+
+        Also how many reserves are among them.
+        """
+        found = self._bases()
+        if self.question_tables.roomy_table.swaps is None or not RESERVES:
+            return found, 0
+        some = np.arange(0, self.boxes.count, max(1, self.boxes.count // SAMPLED))
+        lacking = [self._lacking(payers, some, need) for payers in found]
+        first = self.question_tables.reserves(0) if 2 * min(lacking, default=len(some)) > len(some) else None
+        if first is not None:
+            found.append(_Payers(partial(self._paid, first), first.single))
+            lacking.append(self._lacking(found[-1], some, need))
+        return [found[place] for place in np.argsort(lacking, kind="stable")], int(first is not None)
+
+    def _lacking(self, payers: _Payers, some: Ints, need: int) -> int:
+        """Of how many of some parts these payers show too little, alone."""
+        far = Far(self.rooms)
+        far.add(some, payers.reach(some), payers.own)
+        return int(np.count_nonzero((far.widths[some] < need) | ~far.free[some]))
+
+    def runs(self) -> tuple[Ints, Ints]:
+        """Least and greatest value, (p',) units each, that a record of each part takes: outsiders' view."""
+        everyone = np.arange(self.boxes.count)
+        rooms = self.rooms
+        rise, fall = rooms.own[0].copy(), rooms.own[1].copy()
+        for payers in self._bases():
+            ends = payers.reach(everyone)
+            ends[:, payers.own] = 0
+            more = np.minimum(ends[:2] + rooms.slack, 1e9).astype(np.int64)
+            rise, fall = rise + more[0], fall + more[1]
+        for number in range(RESERVES):
+            reserves = self.question_tables.reserves(number)
+            if reserves is None:
+                break
+            ends = self._paid(reserves, everyone)
+            ends[:, reserves.single] = 0
+            more = np.minimum(ends[:2] + rooms.slack, 1e9).astype(np.int64)
+            rise, fall = rise + more[0], fall + more[1]
+        low, high = self.boxes.low, self.boxes.high
+        return np.maximum(low + rooms.first - fall, low), np.minimum(low + rooms.last + rise, high)
+
+    def _reach(self, basis: Basis, pending: Pending, parts: Ints) -> NDArray[np.floating]:
+        """(4, a) rise and fall with all of the rooms, then with what two records leave."""
+        question_tables, ends = self.question_tables, self.rooms.empty(len(parts))
+        scarce, safety = self.rooms.scarce(pending.basic), SAFETY if self.rooms.single else 1.0
+
+        def work(start: int, end: int) -> None:
+            loads(
+                basis.columns, question_tables.roomy_table.rank, question_tables.parents, pending.ys,
+                pending.pivots,
+                len(pending.ys), scarce, parts, safety, start, end, ends,
+            )  # fmt: skip
+
+        in_two(work, len(parts), question_tables.roomy_table.rank + 1)
+        return ends
+
+    def _paid(self, reserves: Reserves, parts: Ints) -> NDArray[np.floating]:
+        """As `_reach`, where reserves pay."""
+        rooms = self.rooms
+        scarce = reserves.scarce(rooms.down, rooms.up, rooms.left, rooms.insiders)
+        safety = SAFETY if rooms.single else 1.0
+        return reserves.reach(self.question_tables.ground, scarce.astype(rooms.kind), parts, safety)
+
+
+def show(
+    question_tables: QuestionTables,
+    boxes: Knowledge,
+    pins: Pins,
+    tables: Tables,
+    need: int,
+    insiders: int,
+    allowance: Allowance,
+    renewable: bool = False,
+) -> Shown:
+    """Who keeps a run of width `need` in every one of some tables' neighbourhood.
+
+    Args:
+        question: The queries.
+        boxes: Its parts with the boxes of this judgement.
+        pins: The held records.
+        tables: Agree with past answers and the new ones.
+        need: Greatest minus least value, in units.
+        insiders: 0 or 1.
+        allowance: What may be spent; nothing more is tried beyond it.
+    """
+    showing = Coverage(question_tables, boxes, pins, tables, need, insiders)
+    span = showing.rooms.span
+    whole = int(span.min())
+    if whole < need:
+        return Shown(whole, span >= need, np.zeros(boxes.count, dtype=np.bool_))
+    shown = showing.exactly(need, allowance, renewable)
+    if shown.width < need or boxes.count > MOST_OPEN:
+        return shown
+    # nobody is left open: how far everybody goes is a figure, and worth a second look
+    wide = showing.exactly(whole, Allowance(0))
+    return replace(shown, width=max(shown.width, wide.width))
+
+
+def certified_runs(roomy_table: RoomyTable) -> tuple[Ints, Ints]:
+    """Least and greatest value, (p,) units each, of a run that every record of each atom takes.
+
+    Where no table is at hand a run is the box of an atom in no answer, else empty: low above high.
+    """
+    boxes = roomy_table.boxes
+    if not roomy_table.usable:
+        return boxes.high + 1, boxes.high
+    question_tables = QuestionTables(roomy_table, [])
+    pins = hold(boxes, question_tables.totals, 2, np.zeros(0, dtype=np.int64))
+    if pins is None or (question_tables.totals < bounds_of(boxes, pins).least).any():
+        pins = Pins(np.zeros_like(boxes.low), np.zeros_like(boxes.low)) if not boxes.extremes else None
+    if pins is None or (question_tables.totals > bounds_of(boxes, pins).most).any():
+        return boxes.high + 1, boxes.high
+    tables = Tables(question_tables.totals, question_tables.totals)
+    showing = Coverage(question_tables, boxes, pins, tables, int((boxes.high - boxes.low).max()), 0)
+    return showing.runs()

@@ -1,0 +1,465 @@
+"""What if these queries were answered? The question a decision asks, for hypothetical answers and true ones.
+
+A question belongs to a system and a few queries asked together. Hypothetical answers are those of worlds in
+the pool, so nothing about them comes from the true table. Each set of answers is judged alike: is every
+record shown to keep a long enough run of values, or an exactly known set that will do (`mathematics.md`, 4)?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cae_sql.errors import OutOfTime
+from cae_sql.inference.allowance import ENTRIES, Allowance
+from cae_sql.inference.certify.certain import CELLS, Row, narrowest, rows_of
+from cae_sql.inference.certify.coverage import Shown, all_pairs, show
+from cae_sql.inference.certify.learned import Learned
+from cae_sql.inference.facts.knowledge import Knowledge
+from cae_sql.inference.facts.query import Answer, Ints, Query
+from cae_sql.inference.facts.ties import without_ties
+from cae_sql.inference.search.judging import Judgement, Search, Standard
+from cae_sql.inference.search.runs import Effort
+from cae_sql.inference.tables.centering import rebuild
+from cae_sql.inference.tables.exchange import Bounds, Tables
+from cae_sql.inference.tables.gathering import spread_over
+from cae_sql.inference.tables.holding import bounds_of, hold
+from cae_sql.inference.tables.large_pool import LargePool
+from cae_sql.inference.tables.pool import Pool
+from cae_sql.inference.tables.question_tables import QuestionTables
+from cae_sql.inference.tables.roomy_table import RoomyTable
+from cae_sql.threads import in_two
+
+MOST_STARTS = 2
+"""Tables that are exchanged around besides the roomy table's, as long as somebody is left open."""
+MANY = 20_000
+"""Where more than these are left open after two, further ones do not help."""
+SEEDS_APART = 1_000
+"""Between the seeds of two of them: each round of steps has its own."""
+
+
+class Question:
+    """Some queries, asked together of a system, before anything about their answers is known.
+
+    First the roomy table is asked, which judges everybody at once; what it leaves open in a small system goes
+    to searches record by record.
+    """
+
+    def __init__(self, roomy_table: RoomyTable, pool: Pool | LargePool, queries: Sequence[Query]) -> None:
+        """Refine what is known by the queries' sets.
+
+        Args:
+            roomy table: The system's; its bases and table may be renewed here, not what it knows.
+            pool: The system's worlds; not changed.
+            queries: In the order in which they would be answered.
+        """
+        self.roomy_table, self.pool = roomy_table, pool
+        self.queries = list(queries)
+        self.question_tables = QuestionTables(roomy_table, queries)
+        self._search = None if isinstance(pool, LargePool) else Search(pool, queries)
+        if not self.question_tables.usable and self._search is None:
+            self.settled: list[int | None] = [None] * len(self.queries)
+        else:
+            self.settled = (
+                self.question_tables.settled if self.question_tables.usable else self._searched.settled
+            )
+        self._found: dict[tuple[Hashable, tuple[int, ...]], Ints] = {}
+        """Tables for single answers."""
+        self._shown: dict[Hashable, dict[frozenset[tuple[int, ...]], _Shown]] = {}
+        """By reading, what was shown of hypothetical answers: it need not be shown again."""
+        self._missed: set[tuple[int, ...]] = set()
+        """Fresh sums for which no table was found where several were judged together."""
+        self._spared = 0
+        """How many of those there may be before nothing further is looked for."""
+        self._rows: list[Row] | None = None
+
+    @property
+    def current(self) -> bool:
+        """Whether the roomy table is as it was when the question was made."""
+        return self.question_tables.current
+
+    @property
+    def _searched(self) -> Search:
+        assert self._search is not None
+        return self._search
+
+    @property
+    def derivable(self) -> bool:
+        """Whether past answers already settle every query."""
+        return all(value is not None for value in self.settled)
+
+    def hypothetical(self, count: int) -> dict[tuple[int, ...], list[int]]:
+        """The answers that the first worlds of the pool give, with the worlds that give them."""
+        worlds = self.pool.values[:count]
+        columns = [query.of(worlds) for query in self.queries]
+        found: dict[tuple[int, ...], list[int]] = {}
+        for place, values in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+            found.setdefault(tuple(values), []).append(place)
+        return found
+
+    def certainly_lost(
+        self, values: Sequence[int], worlds: Sequence[int], standard: Standard
+    ) -> Judgement | None:
+        """That somebody would not keep the standard, where bounds alone say so: no search could show it.
+
+        Args:
+            values: One answer per query, in units.
+            worlds: Worlds of the pool that give them.
+            standard: What everybody must keep.
+        """
+        if self._rows is None:
+            self._rows = self._known_rows()
+        tables = self.pool.values[list(worlds)]
+        width = narrowest(self.boxes_with(values), self._rows, values, tables, standard.insiders)
+        return Judgement(False, width, certain=True) if width < standard.least else None
+
+    def _known_rows(self) -> list[Row]:
+        """What the queries' sums say together with past ones, over the question's parts."""
+        question_tables, roomy_table = self.question_tables, self.roomy_table
+        past = np.zeros((0, question_tables.boxes.count), dtype=np.int64)
+        if roomy_table.rank and roomy_table.rank * question_tables.boxes.count <= CELLS:
+            past = roomy_table.marks[question_tables.parents, : roomy_table.rank].T.astype(np.int64)
+        first = question_tables.pendings[0] if question_tables.usable else None
+        return rows_of(question_tables.boxes, self.queries, past, past[:0] if first is None else first.ys)
+
+    def judge_together(
+        self, answers: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance, spared: int = 0
+    ) -> dict[tuple[int, ...], Judgement]:
+        """Judge many hypothetical answers at once; of those that are left out nothing was shown.
+
+        Args:
+            answers: Each one for every query, in units.
+            standard: What everybody must keep.
+            allowance: What may be spent; nothing more is tried beyond it.
+            spared: How many may fail: where no table is found for more of them, the rest is not looked at.
+        """
+        self._spared = spared
+        found: dict[tuple[int, ...], Judgement] = {}
+        if not self.question_tables.usable:
+            return found
+        extremes: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
+        for values in answers:
+            key = tuple(v for q, v in zip(self.queries, values, strict=True) if q.kind != "sum")
+            extremes.setdefault(key, []).append(values)
+        for group in extremes.values():
+            if allowance.over or not self.question_tables.usable:
+                break
+            judgement = self._show(group, standard, allowance)
+            if (judgement is None or not judgement.safe) and self._renewable(standard, allowance):
+                judgement = self._show(group, standard, allowance)
+            if judgement is not None and judgement.safe:
+                found.update(dict.fromkeys(group, judgement))
+            elif self._search is None and self._missed:
+                found.update(self._judge_rest(group, standard, allowance))
+        self._spared = 0
+        return found
+
+    def _judge_rest(
+        self, group: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance
+    ) -> dict[tuple[int, ...], Judgement]:
+        """Where no table was found for some answers: they fail, and the rest is judged without them."""
+        missed = [values for values in group if self._fresh(values) in self._missed]
+        rest = [values for values in group if self._fresh(values) not in self._missed]
+        found = dict.fromkeys(missed, Judgement(False, -1))
+        if rest and len(missed) <= self._spared and not allowance.over:
+            judgement = self._show(rest, standard, allowance)
+            if judgement is not None and judgement.safe:
+                found.update(dict.fromkeys(rest, judgement))
+        return found
+
+    def _fresh(self, values: Sequence[int]) -> tuple[int, ...]:
+        """Of answers, those to the fresh sums."""
+        return tuple(values[place] for place in self.question_tables.fresh)
+
+    def _renewable(self, standard: Standard, allowance: Allowance) -> bool:
+        """Choose bases anew where that may help."""
+        width = self.roomy_table.rank + 1
+        if not self.roomy_table.stale or not allowance.spend(self.roomy_table.count * width**2 / ENTRIES):
+            return False
+        self._renew(standard)
+        return self.question_tables.usable
+
+    def judge(
+        self,
+        values: Sequence[int],
+        worlds: Sequence[int],
+        standard: Standard,
+        allowance: Allowance,
+        effort: Effort,
+    ) -> Judgement:
+        """Judge hypothetical answers.
+
+        Args:
+            values: One answer per query, in units.
+            worlds: Worlds of the pool that give them.
+            standard: What everybody must keep.
+            allowance: What may be spent; nothing more is tried beyond it.
+            effort: Integer programs allowed.
+        """
+        shown = self.judge_by_center(values, standard, allowance)
+        if shown is not None and (shown.safe or self._search is None):
+            return shown
+        if self._search is None:
+            return Judgement(False, -1)
+        return self._search.judge(values, worlds, standard, allowance, effort)
+
+    def judge_true(
+        self, values: Sequence[int], standard: Standard, allowance: Allowance, renew: bool = False
+    ) -> Judgement | None:
+        """As `judge`, of answers that no world of the pool gives; None where nothing has such worlds.
+
+        Args:
+            values: One answer per query, in units.
+            standard: What everybody must keep.
+            allowance: What may be spent; nothing more is tried beyond it.
+            renew: Whether bases may be chosen anew: only where later verdicts may hang on these answers.
+        """
+        judgement = self.judge_by_center(values, standard, allowance, renew)
+        if judgement is not None and judgement.safe:
+            return judgement
+        if self._search is None:
+            return Judgement(False, -1)
+        listed = self._search.listed(values, allowance, keep=renew)
+        if listed is None or not len(listed.worlds):
+            return None
+        return self._search.judge_listed(values, listed, standard, allowance)
+
+    def judge_by_center(
+        self, values: Sequence[int], standard: Standard, allowance: Allowance, renew: bool = True
+    ) -> Judgement | None:
+        """What the roomy table shows for given answers; None where it can show nothing."""
+        if not self.question_tables.usable:
+            return None
+        judgement = self._show([tuple(values)], standard, allowance, keep=renew)
+        lost = judgement is None or not judgement.safe
+        if lost and renew and self._renewable(standard, allowance):
+            judgement = self._show([tuple(values)], standard, allowance)
+        return judgement
+
+    def _renew(self, standard: Standard) -> None:
+        """Give the roomy table better bases; what was worked out from the old ones is worked out again."""
+        plain = QuestionTables(self.roomy_table, [])
+        pins = hold(plain.boxes, plain.totals, standard.insiders + 2, np.zeros(0, dtype=np.int64))
+        if pins is not None:
+            around = self.pool.middle(plain.boxes) if isinstance(self.pool, LargePool) else None
+            bounds = bounds_of(plain.boxes, pins)
+            rebuild(self.roomy_table, bounds, standard.need, standard.insiders, around)
+        self.roomy_table.renewed()
+        self._shown.clear()
+        self._found.clear()
+        self._missed.clear()
+        self.question_tables = QuestionTables(self.roomy_table, self.queries)
+
+    def _show(
+        self, group: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance, keep: bool = True
+    ) -> Judgement | None:
+        """Everybody at once, for answers that differ in sums only; None where nothing can be shown.
+
+        Args:
+            group: The answers.
+            standard: What everybody must keep.
+            allowance: What may be spent; nothing more is tried beyond it.
+            keep: Whether later judgements may build on this one: not where the answers are the true ones.
+        """
+        boxes = self.boxes_with(group[0])
+        first = self._show_reading(boxes, group, standard, allowance, keep)
+        if first is None or not first.safe or not boxes.extremes:
+            return first
+        try:
+            readings = without_ties(boxes)
+        except OutOfTime:
+            return None
+        for reading in readings[:1]:
+            # the strictest reading is the one an intruder takes, if any table agrees with it
+            second = self._show_reading(reading, group, standard, allowance, keep)
+            if second is None or not second.safe:
+                return None
+            first = Judgement(True, min(first.width, second.width))
+        return first
+
+    def boxes_with(self, values: Sequence[int]) -> Knowledge:
+        """The parts, with the boxes and extremes that answers leave."""
+        boxes = self.question_tables.boxes
+        for query, value in zip(self.queries, values, strict=True):
+            if query.kind != "sum":
+                boxes = boxes.with_extreme(query, value)
+        return boxes
+
+    def _show_reading(
+        self, boxes: Knowledge, group: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance,
+        keep: bool,
+    ) -> Judgement | None:  # fmt: skip
+        question_tables, need = self.question_tables, standard.need
+        narrowest = int((boxes.high - boxes.low).min())
+        if narrowest < need:
+            return Judgement(False, narrowest)
+        pending = question_tables.pendings[0]
+        assert pending is not None
+        pins = hold(boxes, question_tables.totals, standard.insiders + 2, pending.basic)
+        if pins is None:
+            return None
+        extremes = tuple((each.top, each.value, each.atoms.tobytes()) for each in boxes.extremes)
+        name = extremes, boxes.low.tobytes(), boxes.high.tobytes(), standard
+        sums = [self._fresh(values) for values in group]
+        kept, these = self._shown.setdefault(name, {}), frozenset(sums)
+        if these in kept and kept[these].done:
+            return kept[these].judgement
+        seen = [
+            shown for key, each in kept.items() if key != these and each.covers(sums) for shown in each.seen
+        ]
+        earlier, safe, whole, late = len(seen), all_pairs(seen), True, False
+        # what was looked at among others already is given a look of its own, no more
+        starts = 0 if seen else MOST_STARTS
+        renewable = keep and self.roomy_table.stale
+        ways = self._ways(bounds_of(boxes, pins), sums, name, keep, allowance, starts)
+        for turn, (tables, between) in enumerate(ways):
+            late = allowance.over
+            if safe or late or (turn > 1 and len(seen[-1].open) > MANY):
+                break
+            seen.append(
+                show(question_tables, boxes, pins, tables, need, standard.insiders, allowance, renewable)
+            )
+            whole, safe = whole and between, all_pairs(seen)
+        if not seen:
+            return None
+        width = max(shown.width for shown in seen)
+        judgement = Judgement(safe, max(width, need) if safe else width)
+        if keep:
+            done = safe or not (late or allowance.over)
+            kept[these] = _Shown(sums, whole, seen[earlier:], done, judgement)
+        return judgement
+
+    def _ways(
+        self,
+        bounds: Bounds,
+        sums: Sequence[tuple[int, ...]],
+        name: Hashable,
+        keep: bool,
+        allowance: Allowance,
+        starts: int,
+    ) -> Iterator[tuple[Tables, bool]]:
+        """Pairs of tables between which there is one for each of some answers.
+
+        By exchange around the roomy table, then around others that give an answer in the middle, then
+        between tables for the single answers. With each, whether it is so for all answers in between too.
+        """
+        ranges = _ranges(sums)
+        found = self.question_tables.between(bounds, ranges)
+        if found is not None:
+            yield found, True
+        middle = min(
+            sums, key=lambda each: sum(abs(2 * v - a - b) for v, (a, b) in zip(each, ranges, strict=True))
+        )
+        for turn in range(starts):
+            start = self.question_tables.balanced(bounds, middle, SEEDS_APART * turn)
+            found = None if start is None else self.question_tables.between(bounds, ranges, start)
+            if found is None:
+                break
+            yield found, True
+        found = self._between_single(bounds, sums, name, keep, allowance)
+        if found is not None:
+            yield found, False
+
+    def _between_single(
+        self,
+        bounds: Bounds,
+        sums: Sequence[tuple[int, ...]],
+        name: Hashable,
+        keep: bool,
+        allowance: Allowance,
+    ) -> Tables | None:
+        each_one: list[Ints | None] = [self._found.get((name, each)) for each in sums]
+        spared = self._spared if len(sums) > 1 else 0
+        lost: list[int] = []
+        """Those that are not found: more than may be missing are enough to give up."""
+
+        # before the threads begin, so that what they come to does not hang on which is the quicker
+        missing = sum(each is None for each in each_one)
+        allowance.spend(missing * self.question_tables.boxes.count * (self.roomy_table.rank + 1) / ENTRIES)
+
+        def work(first: int, last: int) -> None:
+            for place in range(first, last):
+                if len(lost) > spared or allowance.over:
+                    return
+                if each_one[place] is None:
+                    each_one[place] = self.question_tables.table(bounds, sums[place])
+                    lost.extend([place] if each_one[place] is None else [])
+
+        in_two(work, len(sums), self.roomy_table.count * (self.roomy_table.rank + 1) if len(sums) > 1 else 0)
+        tables = [table for table in each_one if table is not None]
+        if keep:
+            found = zip(sums, each_one, strict=True)
+            self._found.update({(name, each): table for each, table in found if table is not None})
+            self._missed.update(sums[place] for place in lost)
+        if len(tables) < len(sums):
+            return None
+        return Tables(np.minimum.reduce(tables), np.maximum.reduce(tables))
+
+    def learn(self, values: Sequence[int], allowance: Allowance) -> Learned:
+        """What the system becomes with these answers; the system itself is left as it is.
+
+        Raises:
+            InconsistentAnswers: no world agrees.
+            OutOfTime: none was found in time.
+        """
+        boxes, totals = self.boxes_with(values), None
+        answers = [values[place] for place in self.question_tables.fresh]
+        if self.question_tables.usable:
+            pins = hold(boxes, self.question_tables.totals, 1, np.zeros(0, dtype=np.int64))
+            for seed in range(3):
+                totals = (
+                    None
+                    if pins is None
+                    else self.question_tables.table(bounds_of(boxes, pins), answers, seed)
+                )
+                if totals is not None:
+                    break
+        if isinstance(self.pool, LargePool):
+            if totals is None:
+                raise OutOfTime("no world was found in the time allowed")
+            tables = self.pool.answered(self.question_tables, boxes, answers, totals)
+            return Learned(self.question_tables, self.pool, tuple(values), boxes, totals, tables)
+        pool = self.pool.copy()
+        listed = self._searched.listed(values, allowance, keep=False)
+        if listed is not None and len(listed.worlds) > len(pool.values):
+            pool.take(self.answers(values), spread_over(listed, len(pool.values)))
+        else:
+            pool.learn(self.answers(values), allowance)
+        pool.rebase()
+        pool.mix(list(range(len(pool.values))), 3)
+        return Learned(self.question_tables, self.pool, tuple(values), boxes, totals, pool)
+
+    def answers(self, values: Sequence[int]) -> list[Answer]:
+        """The queries with their answers."""
+        return [query.answered(value) for query, value in zip(self.queries, values, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Shown:
+    """What was shown of some answers."""
+
+    sums: Sequence[tuple[int, ...]]
+    """To the fresh sums."""
+    whole: bool
+    """Whether it was shown of all answers in between too."""
+    seen: list[Shown]
+    """Around different tables."""
+    done: bool
+    """Whether nothing was left out for lack of time: the same is not shown twice."""
+    judgement: Judgement
+
+    def covers(self, sums: Sequence[tuple[int, ...]]) -> bool:
+        """Whether it is about all of these answers."""
+        if not self.whole:
+            return set(sums) <= set(self.sums)
+        ranges = _ranges(self.sums)
+        return all(
+            low <= value <= high for each in sums for value, (low, high) in zip(each, ranges, strict=True)
+        )
+
+
+def _ranges(sums: Sequence[tuple[int, ...]]) -> list[tuple[int, int]]:
+    """Least and greatest of each sum."""
+    return [(min(each), max(each)) for each in zip(*sums, strict=True)]

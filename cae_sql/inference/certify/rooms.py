@@ -1,0 +1,153 @@
+"""How far the parts of a table can move: the rooms that tables leave, and what several who pay add up to.
+
+All rooms are divided in two, one part for a record, one for an insider, and counted as if both had nothing to
+give themselves. Whatever pays for one record's moves shares no part with whatever else pays for *its* moves;
+those of two different records may, since each keeps to its own part of every room.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.inference.facts.knowledge import Knowledge
+from cae_sql.inference.facts.query import Ints
+from cae_sql.inference.facts.witnesses import Pins
+from cae_sql.inference.tables.columns import combine
+from cae_sql.inference.tables.exchange import Bounds, Tables
+from cae_sql.threads import in_two
+
+SINGLE = 20_000
+"""From so many parts on single floats are taken, and rounded down."""
+FINE = 10**6
+"""Also where a record and an insider have more steps to go: floats do not tell such fractions apart."""
+
+
+class Rooms:
+    """The rooms of one judgement. Shapes: p' parts."""
+
+    def __init__(
+        self, boxes: Knowledge, pins: Pins, bounds: Bounds, tables: Tables, need: int, insiders: int
+    ) -> None:
+        """Measure them.
+
+        Args:
+            boxes: The parts with the boxes of this judgement.
+            pins: The held records.
+            bounds: What totals leave these where they are.
+            tables: What is shown is shown for all of them.
+            need: Width that everybody should keep.
+            insiders: 0 or 1 individuals who know their own value.
+        """
+        self.insiders = insiders
+        self.loose = boxes.sizes - pins.count
+        self.whole = (self.loose > 0) & (self.loose == boxes.sizes)
+        """(p',) parts of which nobody is held."""
+        self.down, self.up = tables.least - bounds.least, bounds.most - tables.most
+        self.own = tuple(without(room, self.loose, insiders + 1) for room in (self.down, self.up))
+        """What a record's fellows give it, down and up: without itself, and without the insider."""
+        self.left = without(self.down, self.loose, 1), without(self.up, self.loose, 1)
+        """What a basic atom gives where one of its records gives nothing."""
+        span = boxes.high - boxes.low
+        loose = np.maximum(self.loose, 1)
+        # where in its box a record may be: low + (first ... last)
+        first = np.where(self.loose > 0, self.down // loose, span)
+        last = np.where(self.loose > 0, span - self.up // loose, 0)
+        last = np.where(self.loose > 0, np.maximum(last, first), 0)
+        self.first = np.where(pins.bottom > 0, 0, first)
+        self.last = np.where(pins.top > 0, span, last)
+        self.span = span
+        whole = need + (int(span.max()) if insiders else 0)
+        self.share = need / max(whole, 1)
+        """Part of every room that is for the record itself; the rest is for the insider. The same for all: an
+        insider and a record whose boxes differ draw on the same rooms."""
+        self.single = len(span) > SINGLE or whole > FINE
+        """Whether single floats are enough: rooms then count a little less than they are."""
+        self.slack = 0.0 if self.single else 1e-9
+
+    @property
+    def count(self) -> int:
+        """Parts."""
+        return len(self.span)
+
+    @property
+    def kind(self) -> type[np.floating]:
+        """Of the floats that are taken."""
+        return np.float32 if self.single else np.float64
+
+    def nearer(self, parts: Ints) -> Ints:
+        """(a,) how far some parts can go to their nearer side, one of their records left out."""
+        left = np.minimum(self.left[0][parts], self.left[1][parts])
+        return np.where(self.loose[parts] > 1, left, np.minimum(self.down[parts], self.up[parts]))
+
+    def scarce(self, parts: Ints) -> NDArray[np.floating]:
+        """(4, a) 1 / room of some parts: down and up, then both without one record."""
+        rooms = np.array([each[parts] for each in (self.down, self.up, *self.left)], dtype=np.float64)
+        return (1.0 / np.maximum(rooms, 1e-25)).astype(self.kind)
+
+    def empty(self, count: int) -> NDArray[np.floating]:
+        """(4, a) ends of so many parts, to be filled."""
+        return np.zeros((4, count), dtype=self.kind)
+
+
+class Far:
+    """How far the parts go in all, over those who pay and were added so far."""
+
+    def __init__(self, rooms: Rooms, shown: Far | None = None) -> None:
+        """Nobody pays yet.
+
+        Args:
+            rooms: Of the judgement.
+            shown: What was shown of them by others who pay: this is added to.
+        """
+        self.rooms = rooms
+        self.widths: Ints = np.full(rooms.count, -1, dtype=np.int64) if shown is None else shown.widths
+        """(p',) width shown."""
+        self.free: NDArray[np.bool_] = np.zeros(rooms.count, dtype=np.bool_) if shown is None else shown.free
+        """(p',) whether, as an insider, each may have any value meanwhile."""
+        self._parts: Ints = np.zeros(0, dtype=np.int64)
+        self._ends: list[NDArray[np.floating]] = []
+        """(4, a) of these parts, by those who pay."""
+
+    def left(self, need: int) -> Ints:
+        """Those who have too little."""
+        return np.flatnonzero((self.widths < need) | ~self.free)
+
+    def add(self, parts: Ints, ends: NDArray[np.floating], basic: Ints) -> None:
+        """Add who pays for some parts, and see what they have now.
+
+        Args:
+            parts: (a,) which, ascending; each earlier call had at least these.
+            ends: (4, a) of `loads`.
+            basic: A basis' basic parts: their columns are the exchange inside of them, counted already.
+        """
+        rooms = self.rooms
+        member = np.zeros(rooms.count, dtype=np.bool_)
+        member[basic] = True
+        ends[:, member[parts]] = 0
+        # of those who are no longer asked about nothing more needs to be known
+        if self._ends:
+            places = np.searchsorted(self._parts, parts)
+            self._ends = [each[:, places] for each in self._ends]
+        self._parts = parts
+        self._ends.append(ends)
+        widths, free = np.empty(len(parts), dtype=np.int64), np.empty(len(parts), dtype=np.bool_)
+        stack = np.array(self._ends)
+        own = np.array([room[parts] for room in rooms.own])
+        span, first, last = rooms.span[parts], rooms.first[parts], rooms.last[parts]
+        share, slack = rooms.share, rooms.slack
+
+        def work(start: int, end: int) -> None:
+            combine(stack, own, share, slack, span, first, last, rooms.insiders, start, end, widths, free)
+
+        in_two(work, len(parts), 8 * len(stack))
+        self.widths[parts] = np.maximum(self.widths[parts], widths)
+        self.free[parts] |= free
+
+
+def without(room: Ints, loose: Ints, apart: int) -> Ints:
+    """What is left of a room when so many records of an atom have none to give, spread evenly as it is."""
+    fair = -(-room // np.maximum(loose, 1))
+    left: Ints = np.maximum(room - apart * fair - (apart - 1), 0)
+    kept: Ints = np.where(loose > apart, left, 0)
+    return kept

@@ -1,0 +1,110 @@
+"""The partition of records into atoms: records that no answer tells apart.
+
+Records with the same coefficients and the same MAX and MIN memberships are interchangeable, so everything
+that can be inferred depends on the atoms' totals (`mathematics.md`, 2: reductions that are exact).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.inference.facts.query import Ints, Query
+
+
+class Atoms:
+    """Labels 0..count-1 of the records, refined by one answer at a time."""
+
+    def __init__(self, size: int) -> None:
+        self.labels: Ints = np.zeros(size, dtype=np.int64)
+        """(n,) atom of each record."""
+        self._sizes: Ints = np.full(8, size, dtype=np.int64)
+        self._parents: Ints = np.zeros(8, dtype=np.int64)
+        self.count = 1
+        """How many atoms there are."""
+        self._by_atom: tuple[Ints, Ints] | None = None
+
+    @classmethod
+    def of(cls, labels: Ints) -> Atoms:
+        """A partition that is known already: labels 0..count-1, each of somebody."""
+        found = cls(0)
+        found.labels, found._sizes = labels, np.bincount(labels)
+        found.count, found._parents = len(found._sizes), np.arange(len(found._sizes))
+        return found
+
+    @property
+    def sizes(self) -> Ints:
+        """(p,) records in each atom."""
+        return self._sizes[: self.count]
+
+    @property
+    def parents(self) -> Ints:
+        """(p,) atom of the partition before the last refinement that each atom came from."""
+        return self._parents[: self.count]
+
+    def copy(self) -> Atoms:
+        """An independent copy."""
+        twin = Atoms(0)
+        twin.labels, twin.count = self.labels.copy(), self.count
+        twin._sizes, twin._parents = self._sizes.copy(), self._parents.copy()
+        return twin
+
+    def refine(self, answer: Query) -> None:
+        """Split the atoms whose records the answer tells apart. Existing labels keep their meaning."""
+        if answer.coefficients is None:
+            parts = [answer.members]
+        else:
+            order = np.argsort(answer.coefficients, kind="stable")
+            cuts = np.flatnonzero(np.diff(answer.coefficients[order])) + 1
+            parts = [np.sort(part) for part in np.split(answer.members[order], cuts)]
+        first = self.count
+        self._by_atom = None
+        self._parents[:first] = np.arange(first)
+        for part in parts:
+            self._split(part)
+        if len(parts) > 1:
+            # a part may split an atom that an earlier part of the same answer made
+            while (self.parents >= first).any():
+                parents = self.parents
+                self._parents[: self.count] = np.where(parents >= first, parents[parents], parents)
+
+    def _split(self, members: Ints) -> None:
+        touched, counts = np.unique(self.labels[members], return_counts=True)
+        cut = counts < self._sizes[touched]
+        split, left = touched[cut], counts[cut]
+        fresh = np.arange(self.count, self.count + len(split))
+        self._reserve(self.count + len(split))
+        if len(split) == len(touched) == 1:
+            self.labels[members] = fresh[0]
+        elif len(split):
+            names = touched.copy()
+            names[cut] = fresh
+            self.labels[members] = names[np.searchsorted(touched, self.labels[members])]
+        self._sizes[split] -= left
+        self._sizes[fresh] = left
+        self._parents[fresh] = split
+        self.count += len(split)
+
+    def _reserve(self, count: int) -> None:
+        if count > len(self._sizes):
+            more = np.zeros(max(count, 2 * len(self._sizes)) - len(self._sizes), dtype=np.int64)
+            self._sizes = np.concatenate([self._sizes, more])
+            self._parents = np.concatenate([self._parents, more])
+
+    @property
+    def by_atom(self) -> tuple[Ints, Ints]:
+        """Records sorted by atom, and where each atom's records start: (n,) and (p + 1,)."""
+        if self._by_atom is None:
+            order = np.argsort(self.labels, kind="stable")
+            self._by_atom = order, np.concatenate([[0], np.cumsum(self.sizes)])
+        return self._by_atom
+
+    def row(self, answer: Query) -> NDArray[np.int64]:
+        """(p,) the coefficient that each atom's records have in the answer; 0 outside of it."""
+        row = np.zeros(self.count, dtype=np.int64)
+        self.fill_row(answer, row)
+        return row
+
+    def fill_row(self, answer: Query, row: NDArray[np.int64]) -> None:
+        """As `row`, into zeros that are there already."""
+        row[self.labels[answer.members]] = 1 if answer.coefficients is None else answer.coefficients

@@ -1,0 +1,275 @@
+"""What the answers so far amount to, on the grid: atoms, boxes, independent sums, extremes that are attained.
+
+A `Knowledge` never changes; one more query makes a finer one. Sums enter without their right-hand side: a
+world that satisfies them carries it. An extreme enters with its value, because the value narrows boxes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.errors import InconsistentAnswers
+from cae_sql.inference.facts.atoms import Atoms
+from cae_sql.inference.facts.basis import Directions, Tableau, tableau_of
+from cae_sql.inference.facts.query import Answer, Ints, Query
+from cae_sql.inference.facts.rank import coefficients_of, independent_sums, join, roots
+
+
+@dataclass(frozen=True, eq=False)
+class Extreme:
+    """An answered MAX or MIN: at least one record of these atoms has the value."""
+
+    top: bool
+    """True for MAX, False for MIN."""
+    atoms: Ints
+    """The atoms of the query set."""
+    value: int
+    """In units."""
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """All answers over n records in p atoms. Totals are sums of units over an atom's records."""
+
+    atoms: Atoms
+    """The partition; never refined in place once it is here."""
+    low: Ints
+    """(p,) least value of a record of each atom."""
+    high: Ints
+    """(p,) greatest value."""
+    tableau: Tableau
+    """The independent sums, reduced."""
+    matrix: NDArray[np.signedinteger]
+    """(k, p) the independent sums as asked."""
+    extremes: tuple[Extreme, ...] = ()
+    """Answered extremes that somebody must attain; boxes already obey them."""
+    implied: tuple[Extreme, ...] = ()
+    """Answered extremes that others attain for them: they matter to the reading without ties alone."""
+
+    @classmethod
+    def nothing(cls, size: int, top: int) -> Knowledge:
+        """Before any answer: every record anywhere between 0 and top."""
+        none = np.zeros((0, 1), dtype=np.int64)
+        low, high = np.zeros(1, dtype=np.int64), np.full(1, top, dtype=np.int64)
+        return cls(Atoms(size), low, high, Tableau.empty(1), none)
+
+    @classmethod
+    def of(
+        cls, size: int, top: int, answers: Sequence[Answer], slack: int = 0, atoms: Atoms | None = None
+    ) -> tuple[Knowledge, Ints]:
+        """Everything at once, without a tableau.
+
+        Args:
+            size: Number of records.
+            top: Greatest value, in units.
+            answers: Right-hand sides whole.
+            slack: How far a sum may differ from what others say it is.
+            atoms: The partition that the answers make, where it is known already.
+
+        Returns:
+            The knowledge, with sums in the smallest whole numbers that hold them, and their right-hand sides.
+
+        Raises:
+            InconsistentAnswers: a sum contradicts others, or boxes are empty.
+        """
+        if atoms is None:
+            atoms = Atoms(size)
+            for answer in answers:
+                atoms.refine(answer)
+        low, high = np.zeros(atoms.count, dtype=np.int64), np.full(atoms.count, top, dtype=np.int64)
+        none = np.zeros((0, atoms.count), dtype=np.int64)
+        known = cls(atoms, low, high, Tableau.empty(atoms.count), none)
+        for answer in answers:
+            if answer.kind != "sum":
+                known = known.with_extreme(answer, int(answer.value))
+        if (known.low > known.high).any():
+            raise InconsistentAnswers("a maximum is less than a minimum over some of the same records")
+        sums = [answer for answer in answers if answer.kind == "sum"]
+        matrix = coefficients_of(atoms, sums)
+        values = np.array([int(answer.value) for answer in sums], dtype=np.int64)
+        room = (known.sizes * (known.high - known.low)).astype(np.float64)
+        rows = independent_sums(matrix, values, room, slack)
+        return replace(known, matrix=matrix if len(rows) == len(matrix) else matrix[rows]), values[rows]
+
+    def without_sums(self) -> Knowledge:
+        """Atoms, boxes and extremes alone."""
+        none = np.zeros((0, self.count), dtype=np.int64)
+        return replace(self, tableau=Tableau.empty(self.count), matrix=none)
+
+    @property
+    def sizes(self) -> Ints:
+        """(p,) records in each atom."""
+        return self.atoms.sizes
+
+    @property
+    def count(self) -> int:
+        """How many atoms there are."""
+        return self.atoms.count
+
+    @property
+    def directions(self) -> Directions:
+        """Moves that keep every sum."""
+        return self.tableau.directions
+
+    @property
+    def members(self) -> tuple[Ints, Ints]:
+        """Records sorted by atom, and where each atom's start."""
+        return self.atoms.by_atom
+
+    @cached_property
+    def components(self) -> Ints:
+        """(p,) which component each atom is in: atoms that share no sum and no extreme are independent."""
+        root = np.arange(self.count)
+        for row in self.matrix:
+            join(root, np.flatnonzero(row))
+        for extreme in self.extremes:
+            join(root, extreme.atoms)
+        labels: Ints = np.unique(roots(root), return_inverse=True)[1]
+        return labels
+
+    @cached_property
+    def able_atoms(self) -> dict[Extreme, Ints]:
+        """The atoms of each extreme whose box reaches its value."""
+        found = {}
+        for extreme in self.extremes:
+            found[extreme] = self.able(extreme)
+        return found
+
+    @cached_property
+    def attainable(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """Which extremes an atom's records attain at their upper, and at their lower bound: sparse rows."""
+        found: list[Ints] = []
+        for top in (True, False):
+            atoms = [self.able_atoms[e] if e.top == top else np.zeros(0, np.int64) for e in self.extremes]
+            numbers = np.repeat(np.arange(len(atoms)), [len(each) for each in atoms])
+            places = np.concatenate([*atoms, np.zeros(0, np.int64)])
+            order = np.argsort(places, kind="stable")
+            starts = np.concatenate([[0], np.cumsum(np.bincount(places, minlength=self.count))])
+            found += [starts, numbers[order].astype(np.int64)]
+        return found[0], found[1], found[2], found[3]
+
+    @cached_property
+    def hardest_first(self) -> list[Extreme]:
+        """The extremes, those that few atoms can attain first."""
+        return sorted(self.extremes, key=lambda extreme: len(self.able_atoms[extreme]))
+
+    def totals(self, values: NDArray[np.int64]) -> Ints:
+        """(w, p) the atoms' totals in worlds (w, n); whole numbers all the way."""
+        order, firsts = self.members
+        totals: Ints = np.add.reduceat(values[:, order], firsts[:-1], axis=1)
+        return totals
+
+    def room(self, totals: Ints) -> NDArray[np.float64]:
+        """(p,) how far the atoms can move in these worlds (w, p) on average, to the nearer side."""
+        up = self.sizes * self.high - totals
+        down = totals - self.sizes * self.low
+        room: NDArray[np.float64] = np.maximum(np.minimum(up, down), 0).mean(axis=0)
+        return room
+
+    def refined(self, queries: Sequence[Query], room: NDArray[np.float64] | None = None) -> Knowledge:
+        """The same knowledge over a partition in which each query is a set of atoms."""
+        atoms = self.atoms.copy()
+        parents = np.arange(self.count)
+        for query in queries:
+            atoms.refine(query)
+            parents = parents[atoms.parents]
+        if atoms.count == self.count:
+            return self
+        share = atoms.sizes / self.sizes[parents]
+        coarse = (self.sizes * (self.high - self.low)).astype(float) if room is None else room
+        finer, implied = (
+            tuple(Extreme(e.top, np.flatnonzero(np.isin(parents, e.atoms)), e.value) for e in extremes)
+            for extremes in (self.extremes, self.implied)
+        )
+        return Knowledge(
+            atoms,
+            self.low[parents],
+            self.high[parents],
+            self.tableau.split(parents, coarse[parents] * share),
+            np.ascontiguousarray(self.matrix[:, parents]),
+            finer,
+            implied,
+        )
+
+    def with_sum(self, query: Query, room: NDArray[np.float64]) -> tuple[Knowledge, bool]:
+        """With one more sum, over a partition already refined by it; and whether it is independent."""
+        row = self.atoms.row(query)
+        tableau, fresh = self.tableau.with_row(row, room)
+        if not fresh:
+            return self, False
+        matrix = np.vstack([self.matrix, row[None]])
+        return replace(self, tableau=tableau, matrix=matrix), True
+
+    def with_extreme(self, query: Query, value: int) -> Knowledge:
+        """With one more MAX or MIN, over a partition already refined by it."""
+        atoms = np.unique(self.atoms.labels[query.members])
+        low, high = self.low.copy(), self.high.copy()
+        top = query.kind == "max"
+        if top:
+            high[atoms] = np.minimum(high[atoms], value)
+        else:
+            low[atoms] = np.maximum(low[atoms], value)
+        known = replace(self, low=low, high=high)
+        return known._with_attained(Extreme(top, atoms, value))
+
+    def _with_attained(self, extreme: Extreme) -> Knowledge:
+        """With an extreme that boxes obey; of equal ones only the innermost need somebody to attain them.
+
+        Who attains a set's extreme attains an equal one of every set around it. Boxes only narrow, and narrow
+        both alike, so what is implied once stays so.
+        """
+        able = self.able(extreme)
+        inside = np.zeros(self.count, dtype=np.bool_)
+        inside[able] = True
+        kept, implied = list[Extreme](), list(self.implied)
+        for other in self.extremes:
+            if other.top != extreme.top or other.value != extreme.value:
+                kept.append(other)
+                continue
+            others = self.able(other)
+            shared = int(inside[others].sum())
+            if shared == len(others):  # the other one is inside, or the same
+                return replace(self, implied=(*self.implied, extreme))
+            (implied if shared == len(able) else kept).append(other)
+        return replace(self, extremes=(*kept, extreme), implied=tuple(implied))
+
+    def able(self, extreme: Extreme) -> Ints:
+        """The atoms of an extreme whose box reaches its value."""
+        edge = self.high if extreme.top else self.low
+        found: Ints = extreme.atoms[edge[extreme.atoms] == extreme.value]
+        return found
+
+    def rebased(self, totals: Ints) -> Knowledge:
+        """With pivots chosen anew over all rows, for the room that these worlds (w, p) leave."""
+        if not len(self.matrix):
+            return self
+        found = tableau_of(self.matrix, self.matrix @ totals[0], self.room(totals))
+        if found is None or len(found[0].stuck) > len(self.tableau.stuck):
+            return self
+        return replace(self, tableau=found[0])
+
+    def forced_extreme(self, query: Query) -> int | None:
+        """The value of a MAX or MIN that the answers so far settle, or None.
+
+        It is settled where an answered extreme lies inside the query set and no box goes beyond it.
+        """
+        atoms, counts = np.unique(self.atoms.labels[query.members], return_counts=True)
+        top = query.kind == "max"
+        whole = counts == self.sizes[atoms]
+        edge = self.high[atoms] if top else -self.low[atoms]
+        bound = int(edge.max())
+        inside = atoms[whole]
+        for extreme in self.extremes:
+            if extreme.top == top and (extreme.value if top else -extreme.value) == bound:
+                able = extreme.atoms[(self.high if top else self.low)[extreme.atoms] == extreme.value]
+                if np.isin(able, inside).all():
+                    return extreme.value
+        pinned = self.low[inside] == self.high[inside]
+        if pinned.any() and int(edge[whole][pinned].max()) == bound:
+            return bound if top else -bound
+        return None

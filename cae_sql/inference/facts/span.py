@@ -1,0 +1,305 @@
+"""Which sums answered ones settle linearly, sum by sum, whatever the number of records.
+
+The answered sums are kept in reduced form: each has a *pivot* record that no other reduced sum is over. Of
+the reduced sums themselves only random multiples are kept, and how they come from the sums as asked, modulo
+a prime. So a sum is compared with what its pivots say of it in as many steps as it has records; only an
+independent one costs the square of the rank. Nothing is kept that has the size of records times sums but
+one bit each.
+
+A record that the sums settle is a pivot whose reduced sum is over that record alone, in whatever basis.
+
+That an independent sum is taken for one that is settled has a chance below 2⁻²⁵ each time: the prime and the
+multiples are drawn anew by each process, so nobody can make a sum for it. The other way round it cannot
+happen. What adds up to a record is checked in fractions.
+
+Source: linear algebra modulo a prime; random multiples as in Freivalds, "Probabilistic machines can use less
+running time", 1977.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from fractions import Fraction
+from math import isqrt, lcm
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.compiled import compiled
+from cae_sql.inference.facts.query import Ints, Query
+
+PARTS = 256
+"""Groups of records whose multiples are kept apart: a pivot is looked for in one of them."""
+FIRST = 64
+"""Sums that there is place for at the beginning."""
+
+
+class Span:
+    """All sums that some sums over n records settle; it grows by `take` alone."""
+
+    def __init__(self, size: int) -> None:
+        """No sum yet, over so many records."""
+        draw = np.random.default_rng(secrets.randbits(128))
+        self._prime = _prime(draw)
+        self._names: Ints = draw.integers(1, self._prime, (size, 2))
+        """(n, 2) the records' random multiples."""
+        self._part: Ints = draw.integers(0, PARTS, size)
+        self._of_part = np.split(
+            np.argsort(self._part, kind="stable"), np.cumsum(np.bincount(self._part, minlength=PARTS))[:-1]
+        )
+        self.rank = 0
+        """Independent sums taken."""
+        self.rows: list[Query] = []
+        """Them, in order."""
+        self._weighted: list[int] = []
+        """Sums with coefficients other than 1."""
+        self._pivots: Ints = np.zeros(FIRST, dtype=np.int64)
+        """(k,) pivot record of each reduced sum."""
+        self._made: Ints = np.zeros((FIRST, FIRST), dtype=np.int64)
+        """(k, k) how reduced sums come from those as asked."""
+        self._reduced: Ints = np.zeros((FIRST, 2), dtype=np.int64)
+        """(k, 2) multiples of the reduced sums."""
+        self._asked: Ints = np.zeros((FIRST, PARTS), dtype=np.int64)
+        """(k, parts) multiples of the sums as asked, part by part."""
+        self._members: NDArray[np.uint8] = np.zeros((size, FIRST // 8), dtype=np.uint8)
+        """(n, k / 8) which sums each record is in, a bit each."""
+        self._scratch: Ints = np.zeros(size, dtype=np.int64)
+
+    def copy(self) -> Span:
+        """An independent one."""
+        twin = Span.__new__(Span)
+        twin.__dict__.update(self.__dict__)
+        for name, value in self.__dict__.items():
+            if isinstance(value, np.ndarray):
+                setattr(twin, name, value.copy())
+        twin.rows, twin._weighted = list(self.rows), list(self._weighted)
+        return twin
+
+    def holds(self, query: Query) -> bool:
+        """Whether a sum is settled."""
+        return not self._left(query)[1].any()
+
+    def take(self, query: Query) -> bool:
+        """Take a sum; False where those before settle it, and then nothing changes."""
+        weights, left = self._left(query)
+        if not left.any():
+            return False
+        prime, rank = self._prime, self.rank
+        mix = combined(weights, self._made, rank, prime)
+        pivot, entry = self._pivot(query, mix)
+        self._reserve()
+        column = self._column(pivot)
+        factors = applied(self._made, column, rank, prime)
+        inverse = pow(entry, -1, prime)
+        self._made[rank, :rank] = -mix * inverse % prime
+        self._made[rank, rank] = inverse
+        self._reduced[rank] = left * inverse % prime
+        cleared(self._made, self._reduced, factors, rank, prime)
+        self._pivots[rank] = pivot
+        self._note(query)
+        return True
+
+    def settled(self) -> Ints:
+        """The records that the sums add up to, ascending."""
+        pivots = self._pivots[: self.rank]
+        alone = (self._reduced[: self.rank] == self._names[pivots]).all(axis=1)
+        found: Ints = np.sort(pivots[alone])
+        return found
+
+    def combination(self, record: int) -> list[tuple[int, Fraction]]:
+        """Which of the sums taken, from 0, add up to a record, and with which weights, none 0.
+
+        There is one such combination only, so the last of its sums is the one since which it is so. Empty
+        where there is none, or weights are no fractions of small numbers; checked in fractions.
+        """
+        place = np.flatnonzero(self._pivots[: self.rank] == record)
+        if len(place) != 1:
+            return []
+        residues = self._made[place[0], : self.rank]
+        found = []
+        for row in np.flatnonzero(residues).tolist():
+            weight = _fraction(int(residues[row]), self._prime)
+            if weight is None:
+                return []
+            found.append((row, weight))
+        return found if self._adds_up(found, record) else []
+
+    # --- how
+
+    def _weights_of(self, query: Query) -> Ints:
+        if query.coefficients is None:
+            return np.ones(len(query.members), dtype=np.int64)
+        found: Ints = query.coefficients % self._prime
+        return found
+
+    def _left(self, query: Query) -> tuple[Ints, Ints]:
+        """A sum's coefficients at the pivots, and what is left of its multiples when these are taken away."""
+        prime, members, own = self._prime, query.members, self._weights_of(query)
+        self._scratch[members] = own
+        weights = self._scratch[self._pivots[: self.rank]]
+        self._scratch[members] = 0
+        names = self._names[members]
+        if query.coefficients is not None:
+            names = names * own[:, None] % prime
+        used = np.flatnonzero(weights)
+        known = weights[used, None] * self._reduced[used] % prime
+        left: Ints = (names.sum(axis=0) - known.sum(axis=0)) % prime
+        return weights, left
+
+    def _pivot(self, query: Query, mix: Ints) -> tuple[int, int]:
+        """A record where what is left of an independent sum is not 0, and what it is there."""
+        prime, rank = self._prime, self.rank
+        parts = self._by_part(query)
+        left = (parts - combined(mix, self._asked, rank, prime, PARTS)) % prime
+        self._scratch[query.members] = self._weights_of(query)
+        # where no part shows it its records do: all are looked at in the end
+        order = [*np.flatnonzero(left).tolist(), *np.flatnonzero(left == 0).tolist()]
+        try:
+            for part in order:
+                records = self._of_part[part]
+                inside = np.unpackbits(self._members[records], axis=1, count=rank, bitorder="little")
+                there = inside.astype(np.int64) @ mix
+                for row in self._weighted:
+                    there += self._beyond_one(row, records) * int(mix[row]) % prime
+                rest = (self._scratch[records] - there) % prime
+                places = np.flatnonzero(rest)
+                if len(places):
+                    return int(records[places[0]]), int(rest[places[0]])
+        finally:
+            self._scratch[query.members] = 0
+        raise AssertionError("what is left of an independent sum is somewhere")
+
+    def _by_part(self, query: Query) -> Ints:
+        names = self._names[query.members, 0]
+        if query.coefficients is not None:
+            names = names * self._weights_of(query) % self._prime
+        # sums below 2**53 are exact in floats
+        found: Ints = np.bincount(self._part[query.members], names, PARTS).astype(np.int64)
+        return found % self._prime
+
+    def _beyond_one(self, row: int, records: Ints) -> Ints:
+        """Coefficients of some records in a sum, less the 1 that their bit stands for."""
+        query = self.rows[row]
+        places = np.minimum(np.searchsorted(query.members, records), len(query.members) - 1)
+        inside = query.members[places] == records
+        found: Ints = np.where(inside, self._weights_of(query)[places] - 1, 0)
+        return found
+
+    def _column(self, record: int) -> Ints:
+        """(k,) a record's coefficients in the sums as asked."""
+        bits = np.unpackbits(self._members[record], count=self.rank, bitorder="little").astype(np.int64)
+        for row in self._weighted:
+            bits[row] += self._beyond_one(row, np.array([record]))[0]
+        return bits
+
+    def _note(self, query: Query) -> None:
+        row = self.rank
+        self._members[query.members, row // 8] |= np.uint8(1 << row % 8)
+        self._asked[row] = self._by_part(query)
+        if query.coefficients is not None:
+            self._weighted.append(row)
+        self.rows.append(query)
+        self.rank += 1
+
+    def _reserve(self) -> None:
+        """Make place for one more."""
+        before = len(self._pivots)
+        if self.rank < before:
+            return
+        after = before + max(FIRST, before // 2 // 8 * 8)
+        more = after - before
+        self._pivots = np.pad(self._pivots, (0, more))
+        self._made = np.pad(self._made, ((0, more), (0, more)))
+        self._reduced = np.pad(self._reduced, ((0, more), (0, 0)))
+        self._asked = np.pad(self._asked, ((0, more), (0, 0)))
+        self._members = np.pad(self._members, ((0, 0), (0, more // 8)))
+
+    def _adds_up(self, found: list[tuple[int, Fraction]], record: int) -> bool:
+        """Whether weights times sums are the record alone: exact."""
+        total, common = added_up([(self.rows[row], weight) for row, weight in found], len(self._names))
+        total[record] -= common
+        return not total.any()
+
+
+def added_up(terms: Sequence[tuple[Query, Fraction]], size: int) -> tuple[NDArray[Any], int]:
+    """Weights times sums: (n,) exact coefficients, times a number, and that number."""
+    common = lcm(*(weight.denominator for _, weight in terms))
+    most = sum(abs(int(weight * common)) * _largest(query) for query, weight in terms)
+    total: NDArray[Any] = np.zeros(size, dtype=np.int64 if most < 2**62 else object)
+    for query, weight in terms:
+        own = 1 if query.coefficients is None else query.coefficients.astype(total.dtype)
+        total[query.members] += int(weight * common) * own
+    return total, common
+
+
+def _largest(query: Query) -> int:
+    return 1 if query.coefficients is None else int(np.abs(query.coefficients).max())
+
+
+@compiled()
+def combined(weights: Ints, rows: Ints, rank: int, prime: int, width: int = 0) -> Ints:
+    """(k,) Σ weights · rows modulo a prime, over the first `rank` rows; of `width` columns, else k."""
+    columns = width if width > 0 else rank
+    found = np.zeros(columns, np.int64)
+    for i in range(rank):
+        weight = weights[i]
+        if weight == 0:
+            continue
+        row = rows[i]
+        if weight == 1:
+            for j in range(columns):
+                found[j] += row[j]
+        else:
+            for j in range(columns):
+                found[j] += weight * row[j] % prime
+    for j in range(columns):
+        found[j] %= prime
+    return found
+
+
+@compiled()
+def applied(rows: Ints, column: Ints, rank: int, prime: int) -> Ints:
+    """(k,) rows times a column, modulo a prime."""
+    found = np.zeros(rank, np.int64)
+    used = np.flatnonzero(column)
+    for i in range(rank):
+        row, total = rows[i], np.int64(0)
+        for j in used:
+            entry = column[j]
+            total += row[j] if entry == 1 else row[j] * entry % prime
+        found[i] = total % prime
+    return found
+
+
+@compiled()
+def cleared(made: Ints, reduced: Ints, factors: Ints, rank: int, prime: int) -> None:
+    """Take the new row, number `rank`, away from the others as often as they are over its pivot."""
+    used = np.flatnonzero(made[rank])
+    for i in range(rank):
+        factor = prime - factors[i]
+        if factors[i] == 0:
+            continue
+        for j in used:
+            made[i, j] = (made[i, j] + factor * made[rank, j]) % prime
+        for name in range(reduced.shape[1]):
+            reduced[i, name] = (reduced[i, name] + factor * reduced[rank, name]) % prime
+
+
+def _prime(draw: np.random.Generator) -> int:
+    """A prime between 2³⁰ and 2³¹: products of two residues fit 64 bits."""
+    while True:
+        found = int(draw.integers(2**30, 2**31)) | 1
+        if all(found % each for each in range(3, isqrt(found) + 1, 2)):
+            return found
+
+
+def _fraction(residue: int, prime: int) -> Fraction | None:
+    """The fraction of small numbers that a residue is, by Euclid's algorithm; None where there is none."""
+    most = isqrt(prime // 2)
+    before, rest, left, right = prime, residue, 0, 1
+    while rest > most:
+        times = before // rest
+        before, rest, left, right = rest, before - times * rest, right, left - times * right
+    return Fraction(rest, right) if 0 < abs(right) <= most else None

@@ -1,0 +1,129 @@
+"""Equal extremes of overlapping sets, read without ties.
+
+MAX{t,a} = MAX{t,b} = MAX{t,c} = 250 leaves worlds in which a, b and c all have 250, and yet t = 250 is almost
+certain: values that attain a maximum are rare. So besides all worlds a decision judges those in which as few
+records as possible attain equal extremes (`mathematics.md`, 4).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from cae_sql.errors import OutOfTime
+from cae_sql.inference.facts.knowledge import Extreme, Knowledge
+from cae_sql.inference.facts.query import Ints
+from cae_sql.inference.solver import Program
+
+MOST_NODES = 10_000
+"""Of the search for the fewest attainers; most are found at the root, these take seconds."""
+
+
+def without_ties(known: Knowledge) -> list[Knowledge]:
+    """The reading without ties, strictest first; empty where it says nothing new.
+
+    Over each group of equal extremes, where the fewest records that could attain all of them must include one
+    from certain atoms, the reading says so; where one record attains them all, nobody else has the value.
+    """
+    added: list[Extreme] = []
+    low, high = known.low.copy(), known.high.copy()
+    for top in (True, False):
+        answered = [e for e in (*known.extremes, *known.implied) if e.top == top]
+        for value in sorted({extreme.value for extreme in answered}):
+            sets = [known.able(e) for e in answered if e.value == value]
+            for group in _overlapping([s for s in sets if (known.low[s] < known.high[s]).all()]):
+                for atoms, alone in _needed(group):
+                    added.append(Extreme(top, atoms, value))
+                    others = np.setdiff1d(np.concatenate(group), atoms)
+                    if alone and top:
+                        high[others] = np.minimum(high[others], value - 1)
+                    elif alone:
+                        low[others] = np.maximum(low[others], value + 1)
+    if not added:
+        return []
+    loose = replace(known, extremes=(*known.extremes, *added))
+    if (low > high).any():
+        return [loose]
+    return [replace(loose, low=low, high=high), loose]
+
+
+def _overlapping(sets: list[Ints]) -> list[list[Ints]]:
+    """Sets joined where they share atoms; groups of two or more different ones."""
+    different = list({tuple(s.tolist()): s for s in sets}.values())
+    if len(different) < 2:
+        return []
+    atoms = np.unique(np.concatenate(different))
+    member = np.array([np.isin(atoms, s) for s in different])
+    shared = scipy.sparse.csr_matrix(member.astype(np.int64) @ member.T.astype(np.int64))
+    labels = scipy.sparse.csgraph.connected_components(shared, directed=False)[1]
+    groups = [[different[i] for i in np.flatnonzero(labels == k)] for k in range(labels.max() + 1)]
+    return [group for group in groups if len(group) > 1]
+
+
+def _needed(group: list[Ints]) -> list[tuple[Ints, bool]]:
+    """Atoms of one pattern of membership that every smallest set of attainers needs; and whether alone."""
+    atoms = np.unique(np.concatenate(group))
+    member = np.array([np.isin(atoms, s) for s in group])
+    common = member.all(axis=0)
+    if common.any():
+        return [(atoms[common], True)]  # one record attains them all
+    # who attains a set attains every set around it: those say nothing of who is needed
+    member = member[_inside(member).sum(axis=1) == 1]
+    patterns, places = np.unique(member, axis=1, return_inverse=True)
+    packed = np.packbits(patterns, axis=1).tobytes()
+    return [(atoms[places.ravel() == pattern], False) for pattern in _in_all(patterns.shape, packed)]
+
+
+def _inside(member: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(i, j): whether all of row j is in row i."""
+    counts = member.astype(np.float32)
+    return np.asarray(counts @ counts.T == counts.sum(axis=1))
+
+
+@lru_cache(maxsize=1024)
+def _in_all(shape: tuple[int, int], packed: bytes) -> tuple[int, ...]:
+    """Patterns (columns) in several sets (rows) without which no smallest choice meets all sets.
+
+    Hypothetical answers repeat the same sets again and again, so what was found is kept.
+    """
+    bits = np.frombuffer(packed, dtype=np.uint8).reshape(shape[0], -1)
+    patterns = np.unpackbits(bits, axis=1, count=shape[1]).astype(np.bool_)
+    # a pattern that meets no more than another one does can be replaced by it, so it is never needed
+    kept = np.flatnonzero(_inside(patterns.T).sum(axis=0) == 1)
+    open_ = {int(pattern) for pattern in kept if patterns[:, pattern].sum() > 1}
+    if not open_:
+        return ()
+    fewest = _smallest(patterns, kept)
+    open_, needed = open_ & set(fewest), list[int]()
+    while open_:
+        pattern = open_.pop()
+        other = _smallest(patterns, np.delete(np.arange(shape[1]), pattern))
+        if other and len(other) == len(fewest):
+            open_ &= set(other)
+        else:
+            needed.append(pattern)
+    return tuple(sorted(needed))
+
+
+def _smallest(patterns: NDArray[np.bool_], among: Ints) -> list[int]:
+    """Fewest patterns that together meet every set (rows); none where no choice does."""
+    if not patterns[:, among].any(axis=1).all():
+        return []
+    sets, count = len(patterns), len(among)
+    program = Program(
+        patterns[:, among].astype(np.int64),
+        np.ones(sets),
+        np.full(sets, np.inf),
+        np.zeros(count),
+        np.ones(count),
+        np.ones(count, np.bool_),
+        MOST_NODES,
+    )
+    outcome = program.minimise(dict.fromkeys(range(count), 1.0))
+    if outcome.status != "optimal":
+        raise OutOfTime("the reading without ties was not settled in the work allowed")
+    return [int(pattern) for pattern in among[outcome.solution > 0.5]]

@@ -1,0 +1,404 @@
+"""Feasibility intervals: the least and greatest value of every record over all real-valued tables.
+
+Independent components are solved apart. With no or one degree of freedom there is a closed form. Else three
+steps, each for what the one before left open: single sums give exact outer bounds (`outer`), the analytic
+centre shows which of them are reached (`interior`), and linear programs decide the rest (`pricing` where
+columns are many). A program's objective value is not taken from the solver: rational multipliers are read
+off its duals and the bound they prove is computed exactly (weak duality), so no interval is ever too narrow.
+Where an extreme must be attained and the linear optimum lets nobody attain it, a mixed integer program
+decides.
+
+Source: `mathematics.md`, 2 (intervals); paper 000, Section 5 (query restriction).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from math import lcm
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.errors import InconsistentAnswers, OutOfTime
+from cae_sql.inference.facts.basis import tableau_of
+from cae_sql.inference.facts.constraints import constraints
+from cae_sql.inference.facts.knowledge import Knowledge
+from cae_sql.inference.facts.query import Ints
+from cae_sql.inference.facts.witnesses import able
+from cae_sql.inference.intervals.interior import Bounds as Bounds
+from cae_sql.inference.intervals.interior import sparse_columns
+from cae_sql.inference.intervals.presolve import from_single_sums
+from cae_sql.inference.intervals.pricing import Priced
+from cae_sql.inference.intervals.proof import Multipliers, Proof, rational
+from cae_sql.inference.intervals.reached import InteriorPoint, Records, interior_points
+from cae_sql.inference.solver import Floats, Outcome, Program
+
+TOLERANCE = 1e-7
+"""Relative slack within which a solver's float counts as attaining an extreme."""
+REACHED, DIGITS = 1e-6, 1e-12
+"""Slack within which a solver's float counts as reaching a bound: units, or this part of an atom's total."""
+FEW = 64
+"""Atoms up to which no point inside is looked for: the programs are quicker."""
+LARGE = 3_000
+"""Atoms beyond which programs are over few of them, the others priced."""
+
+Exact = int | Fraction
+"""Most bounds are whole, and whole numbers are quicker."""
+Progress = Callable[[int, int], None]
+"""Called with (done, of)."""
+Watch = Callable[[Ints, Floats], None]
+"""Called with atoms and a total for each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """A system with the right-hand sides of its sums: what intervals are asked of."""
+
+    known: Knowledge
+    sums: Ints
+    """(k,) of the independent sums as asked."""
+    programs: dict[int, ByPrograms] = field(default_factory=dict, repr=False)
+    """Those of large components by their first atom, kept for who asks about some records, then others."""
+
+
+def intervals(
+    system: Solved, wanted: NDArray[np.bool_] | None = None, progress: Progress | None = None
+) -> tuple[list[Exact], list[Exact]]:
+    """Least and greatest value of a record of each atom, (p,) each, exact.
+
+    Args:
+        system: The answers.
+        wanted: (p,) which atoms are asked for; the others' entries may be wider than they could be.
+        progress: Told how far it is.
+
+    Raises:
+        InconsistentAnswers: no real-valued table agrees.
+    """
+    known = system.known
+    wanted = np.ones(known.count, dtype=np.bool_) if wanted is None else wanted
+    totals = Totals.start(known)
+    labels = known.components
+    order = np.argsort(labels, kind="stable")
+    done = 0
+    for atoms in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
+
+        def told(settled: int, before: int = done) -> None:
+            if progress is not None:
+                progress(before + settled, known.count)
+
+        if wanted[atoms].any():
+            _component(system, np.sort(atoms), wanted, totals, told)
+        done += len(atoms)
+        told(len(atoms))
+    return totals.of_records(known)
+
+
+def few_intervals(system: Solved, asked: Ints, watch: Watch | None = None) -> tuple[list[Exact], list[Exact]]:
+    """As `intervals`, of few atoms: programs at once, which start where the last one ended.
+
+    Args:
+        system: The answers, which are known to agree with a table.
+        asked: The atoms.
+        watch: Told of every solution on the way: atoms, and a total for each.
+    """
+    known = system.known
+    wanted = np.zeros(known.count, dtype=np.bool_)
+    wanted[asked] = True
+    totals = Totals.start(known)
+    for component in np.unique(known.components[asked]).tolist():
+        atoms = np.flatnonzero(known.components == component)
+        programs = ByPrograms(system, atoms)
+        programs.interior_points, programs.watch = [], watch
+        programs.fill(wanted, totals, agreed=True)
+    return totals.of_records(known)
+
+
+@dataclass
+class Totals:
+    """Exact bounds of the atoms' totals, filled component by component."""
+
+    low: Ints
+    high: Ints
+    fractions: list[dict[int, Fraction]]
+    """Where a least, a greatest total is no whole number."""
+
+    @classmethod
+    def start(cls, known: Knowledge) -> Totals:
+        """What the boxes say."""
+        return cls(known.sizes * known.low, known.sizes * known.high, [{}, {}])
+
+    def put(self, atom: int, side: int, value: Exact) -> None:
+        """The least (side 0) or the greatest (1) total of an atom."""
+        if value == int(value):
+            (self.low, self.high)[side][atom] = int(value)
+        else:
+            self.fractions[side][atom] = Fraction(value)
+
+    def of_records(self, known: Knowledge) -> tuple[list[Exact], list[Exact]]:
+        """m records with a total in [s1, s2] have values from max(l, s1 − (m−1)u) to min(u, s2 − (m−1)l)."""
+        rest = known.sizes - 1
+        least: list[Exact] = np.maximum(known.low, self.low - rest * known.high).tolist()
+        most: list[Exact] = np.minimum(known.high, self.high - rest * known.low).tolist()
+        for atom, total in self.fractions[0].items():
+            least[atom] = max(Fraction(int(known.low[atom])), total - int(rest[atom] * known.high[atom]))
+        for atom, total in self.fractions[1].items():
+            most[atom] = min(Fraction(int(known.high[atom])), total - int(rest[atom] * known.low[atom]))
+        return least, most
+
+
+def _component(
+    system: Solved, atoms: Ints, wanted: NDArray[np.bool_], totals: Totals, told: Callable[[int], None]
+) -> None:
+    known = system.known
+    if not any(np.isin(extreme.atoms[0], atoms) for extreme in known.extremes):
+        whole = len(atoms) == known.count
+        part = known.matrix if whole else known.matrix[:, atoms]
+        rows = np.flatnonzero(part.any(axis=1))
+        if not len(rows) or (len(atoms) <= len(rows) + 1 and _closed_form(system, atoms, rows, totals)):
+            return
+    programs = system.programs.get(int(atoms[0])) or ByPrograms(system, atoms)
+    if len(atoms) > LARGE:
+        system.programs[int(atoms[0])] = programs
+    programs.fill(wanted, totals, told)
+
+
+def _closed_form(system: Solved, atoms: Ints, rows: Ints, totals: Totals) -> bool:
+    """No or one degree of freedom: s_i = β_i − e_i x, so x lies in an intersection of intervals.
+
+    False where there are no pivots of ±1 for all rows.
+    """
+    known = system.known
+    low, high = known.low[atoms], known.high[atoms]
+    least, most = known.sizes[atoms] * low, known.sizes[atoms] * high
+    room = (most - least).astype(np.float64)
+    found = tableau_of(known.matrix[np.ix_(rows, atoms)], system.sums[rows], room)
+    if found is None or len(found[0].basic) < len(rows):
+        return False
+    (tableau, beta, _), basic = found, found[0].basic
+    free = np.setdiff1d(np.arange(len(atoms)), basic)
+    column = tableau.entries[:, free[0]] if len(free) else np.zeros(len(rows), dtype=np.int64)
+    moving, still = np.flatnonzero(column), np.flatnonzero(column == 0)
+    scale = lcm(*np.unique(np.abs(column[moving])).tolist())
+    ratio = scale // np.abs(column[moving]) * np.sign(column[moving])
+    one = (beta[moving] - most[basic[moving]]) * ratio
+    two = (beta[moving] - least[basic[moving]]) * ratio
+    first, last = (
+        int(np.minimum(one, two).max(initial=-(2**62))),
+        int(np.maximum(one, two).min(initial=2**62)),
+    )
+    if len(free):
+        first, last = max(first, int(least[free[0]]) * scale), min(last, int(most[free[0]]) * scale)
+    outside = (beta[still] < least[basic[still]]) | (beta[still] > most[basic[still]])
+    if first > last or outside.any():
+        raise InconsistentAnswers("no table inside the domain agrees with the sums")
+    if len(free):
+        totals.put(int(atoms[free[0]]), 0, over(first, scale))
+        totals.put(int(atoms[free[0]]), 1, over(last, scale))
+    totals.low[atoms[basic[still]]] = totals.high[atoms[basic[still]]] = beta[still]
+    ends = np.sort([beta[moving] * scale - column[moving] * end for end in (first, last)], axis=0)
+    for place, below, above in zip(atoms[basic[moving]].tolist(), *ends.tolist(), strict=True):
+        totals.put(place, 0, over(below, scale))
+        totals.put(place, 1, over(above, scale))
+    return True
+
+
+class ByPrograms:
+    """One component's totals by linear programs, mixed integer ones where somebody must attain an extreme."""
+
+    def __init__(self, system: Solved, atoms: Ints) -> None:
+        """Take the component that consists of these atoms (ascending)."""
+        self.system, self.atoms, self.known = system, atoms, system.known
+        self.whole = len(atoms) == self.known.count
+        part = self.known.matrix if self.whole else self.known.matrix[:, atoms]
+        self.rows = np.flatnonzero(part.any(axis=1))
+        self.least = np.full(len(atoms), np.inf)
+        self.most = np.full(len(atoms), -np.inf)
+        self.extremes = [e for e in self.known.extremes if np.isin(e.atoms[0], atoms)]
+        self.watch: Watch | None = None
+        self.proofs: dict[tuple[int, int], Multipliers] = {}
+        """By column and sign, what proved a bound."""
+
+    @cached_property
+    def proof(self) -> Proof:
+        """Bounds that multipliers of the sums prove."""
+        return Proof(self.known, self.atoms, self.rows, self.system.sums)
+
+    @cached_property
+    def outer(self) -> tuple[Ints, Ints]:
+        """(c,) each: what single sums say of the totals."""
+        return from_single_sums(self.known, self.atoms, self.rows, self.system.sums)
+
+    @cached_property
+    def records(self) -> Records:
+        """What they say of single records."""
+        return Records.within(self.known, self.atoms, *self.outer)
+
+    @cached_property
+    def interior_points(self) -> list[InteriorPoint]:
+        """Points inside to start from; none where the component is small or has none."""
+        if len(self.atoms) <= FEW:
+            return []
+        part = self.known.matrix if self.whole else self.known.matrix[:, self.atoms]
+        matrix = sparse_columns(part if len(self.rows) == len(part) else part[self.rows])
+        sums = self.system.sums[self.rows].astype(np.float64)
+        return list(interior_points(self.known, self.atoms, matrix, sums, self.records))
+
+    @cached_property
+    def linear(self) -> Program | Priced:
+        """The program without the condition that somebody attains the extremes."""
+        if len(self.atoms) > LARGE and self.interior_points:
+            sizes = self.known.sizes[self.atoms]
+            low, high = sizes * self.known.low[self.atoms], sizes * self.known.high[self.atoms]
+            first = self.interior_points[0]
+            return Priced(first.interior.matrix, first.totals, low.astype(float), high.astype(float))
+        return Program(*constraints(replace(self.known, extremes=()), self.atoms, self.system.sums))
+
+    @cached_property
+    def attaining(self) -> list[Priced]:
+        """Large programs in which some records are kept where they attain the extremes."""
+        if len(self.atoms) <= LARGE or not self.extremes:
+            return []
+        return [Priced(each.interior.matrix, each.totals, *each.box) for each in self.interior_points]
+
+    @cached_property
+    def mixed(self) -> Program | None:
+        """The program with that condition; None where nobody needs to."""
+        if not self.extremes:
+            return None
+        matrix, row_low, row_high, lower, upper = constraints(self.known, self.atoms, self.system.sums)
+        choices = np.arange(matrix.shape[1]) >= len(self.atoms)
+        return Program(matrix, row_low, row_high, lower, upper, choices) if choices.any() else None
+
+    def fill(
+        self,
+        wanted: NDArray[np.bool_],
+        totals: Totals,
+        told: Callable[[int], None] | None = None,
+        agreed: bool = False,
+    ) -> None:
+        """Bounds of the wanted atoms; a side that some table is seen to reach needs no program.
+
+        Args:
+            wanted: (p,) which.
+            totals: Filled in.
+            told: Told how many are done.
+            agreed: Whether some table is known to agree with the answers; else that is looked at first.
+        """
+        low, high = self.outer
+        totals.low[self.atoms], totals.high[self.atoms] = low, high
+        asked = np.flatnonzero(wanted[self.atoms])
+        left = self._not_reached(asked)
+        if not agreed and not self.interior_points and self.solve({}).status == "infeasible":
+            raise InconsistentAnswers("no table inside the domain agrees with the answers")
+        still = np.flatnonzero(left.any(axis=0))
+        for turn, place in enumerate(still.tolist()):
+            if told is not None:
+                told(len(asked) - len(still) + turn)
+            column = int(asked[place])
+            for side in np.flatnonzero(left[:, place]).tolist():
+                if not self.seen(column, side):
+                    totals.put(int(self.atoms[column]), side, self.extreme(column, (1, -1)[side]))
+
+    def _not_reached(self, asked: Ints) -> NDArray[np.bool_]:
+        """(2, asked) which ends of these columns no interior point reaches; all where there is none."""
+        left = np.ones((2, len(asked)), dtype=np.bool_)
+        left[:, self.records.low[asked] == self.records.high[asked]] = False
+        for far in (False, True):
+            for interior_point in self.interior_points:
+                some = np.flatnonzero(left.any(axis=0))
+                reaches = interior_point.reaches_straight if far else interior_point.reaches
+                left[:, some] &= ~reaches(asked[some])
+        return left
+
+    def seen(self, column: int, side: int) -> bool:
+        """Whether a solution has carried a record of the atom to where no sum lets it pass."""
+        found = (self.least[column], -self.most[column])[side]
+        return bool(found <= self._end(column, (1, -1)[side]))
+
+    def _end(self, column: int, sign: int) -> float:
+        """Total (times sign) from which a record of the atom is at the end of its box, with some slack."""
+        atom, rest = self.atoms[column], int(self.records.sizes[column]) - 1
+        if sign > 0:
+            end = int(self.records.low[column]) + rest * int(self.known.high[atom])
+        else:
+            end = -int(self.records.high[column]) - rest * int(self.known.low[atom])
+        return end + max(REACHED, DIGITS * abs(end))
+
+    def extreme(self, column: int, sign: int) -> Exact:
+        """Exact least (sign 1) or greatest (−1) total of an atom, as far as its records' ends need it."""
+        outcome = self._optimum(self.linear, column, sign)
+        if outcome.status != "optimal":
+            raise OutOfTime("the linear program was not solved")
+        reached = outcome.value <= self._end(column, sign)
+        outer = int(self.outer[0 if sign > 0 else 1][column])
+        bound: Exact = outer
+        if not reached:
+            self.proofs[column, sign] = self.multipliers(column, sign, outcome)
+            bound = self.proofs[column, sign].bound
+        bound = max(bound, outer) if sign > 0 else min(bound, outer)
+        if not self.extremes or self.attained(outcome.solution):
+            self._note(outcome)
+            return bound
+        for program in self.attaining:
+            kept = self._optimum(program, column, sign)
+            if kept.status == "optimal" and kept.value <= max(
+                outcome.value + REACHED, self._end(column, sign)
+            ):
+                self._note(kept)
+                return bound
+        mixed = self.mixed.minimise({column: float(sign)}) if self.mixed else outcome
+        if mixed.status != "optimal":
+            raise OutOfTime("the mixed integer program was not solved")
+        self._note(mixed)
+        value = sign * rational(mixed.value)
+        return max(bound, value) if sign > 0 else min(bound, value)
+
+    def _optimum(self, program: Program | Priced, column: int, sign: int) -> Outcome:
+        costs = {column: float(sign)}
+        if isinstance(program, Priced):
+            return program.minimise(costs, self._end(column, sign))
+        return program.minimise(costs)
+
+    def solve(self, costs: dict[int, float]) -> Outcome:
+        """A solution of the full program (attained extremes included), noted."""
+        program = self.mixed or self.linear
+        outcome = (
+            program.minimise(costs) if isinstance(program, Priced) else program.minimise(costs, first=True)
+        )
+        self._note(outcome)
+        return outcome
+
+    def _note(self, outcome: Outcome) -> None:
+        if len(outcome.solution):
+            found = outcome.solution[: len(self.atoms)]
+            np.minimum(self.least, found, out=self.least)
+            np.maximum(self.most, found, out=self.most)
+            if self.watch is not None:
+                self.watch(self.atoms, found)
+
+    def attained(self, solution: Floats) -> bool:
+        """Whether, at these totals, every extreme over the component can be attained."""
+        known = self.known
+        totals = np.zeros(known.count)
+        totals[self.atoms] = solution[: len(self.atoms)]
+        for extreme in self.extremes:
+            atoms = able(known, extreme)
+            span = known.high[atoms] - known.low[atoms]
+            room = totals[atoms] - known.sizes[atoms] * known.low[atoms]
+            if not extreme.top:
+                room = known.sizes[atoms] * known.high[atoms] - totals[atoms]
+            if not (room >= span * (1 - TOLERANCE)).any():
+                return False
+        return True
+
+    def multipliers(self, column: int, sign: int, outcome: Outcome) -> Multipliers:
+        """What an optimum's duals prove of an atom's total, exactly."""
+        return self.proof.best(column, sign, outcome)
+
+
+def over(number: int, scale: int) -> Exact:
+    """A quotient, whole where it is."""
+    return number if scale == 1 else Fraction(number, scale)

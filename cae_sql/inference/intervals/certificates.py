@@ -1,0 +1,156 @@
+"""Which answers prove a bound, and how: multipliers anybody can check with pencil and paper.
+
+A certificate says Σ λ_q b_q + (boxes) <= c_i, or >=: weak duality, so it needs no trust in a solver. Where
+the bound holds only because somebody must attain a MAX or MIN no multipliers prove it; the certificate then
+names a set of answers, none of which can be spared, and a mixed integer program is the proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from cae_sql.inference.facts.query import Answer, Grid
+from cae_sql.inference.intervals.bounds import ByPrograms, Solved
+
+Side = Literal["lower", "upper"]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Why a record's value cannot be less, or more, than a bound."""
+
+    record: int
+    """The record."""
+    side: Side
+    """Which end of its interval."""
+    bound: float
+    """The bound, in units of the column."""
+    terms: list[tuple[int, Fraction]]
+    """(answer number from 0, multiplier of its sum; a mean's sum is mean × count)."""
+    boxes: tuple[int, ...] = ()
+    """Answers (MAX, MIN) whose limits on single records are used beside the domain's."""
+    kind: Literal["multipliers", "attained"] = "multipliers"
+    """"attained": that somebody has each extreme is needed; `terms` then name sums with multiplier 0."""
+
+    def __str__(self) -> str:
+        """A sentence."""
+        relation = "at least" if self.side == "lower" else "at most"
+        claim = f"record {self.record} is {relation} {self.bound:g}"
+        boxes = ", ".join(f"A{number}" for number in self.boxes)
+        if self.kind == "attained":
+            named = ", ".join(f"A{number}" for number, _ in self.terms)
+            parts = " and ".join(part for part in (named, boxes) if part)
+            return f"{claim}, because no table agrees with {parts} otherwise"
+        if not self.terms:
+            return f"{claim}, because of {boxes}" if boxes else f"{claim}, because of the domain"
+        formula = ""
+        for place, (number, weight) in enumerate(self.terms):
+            size = "" if abs(weight) == 1 else f"{abs(weight)} "
+            sign = ("- " if weight < 0 else "") if place == 0 else (" - " if weight < 0 else " + ")
+            formula += f"{sign}{size}A{number}"
+        limits = f", the domain and the limits {boxes}" if boxes else " and the domain"
+        return f"{claim}, because of {formula}{limits}"
+
+
+Rebuild = Callable[[list[int]], Solved]
+"""The system of some of the answers alone."""
+
+
+def certify(
+    rebuild: Rebuild, answers: list[Answer], grid: Grid, record: int, side: Side, value: Fraction
+) -> Certificate:
+    """A certificate that names few answers for a bound already known.
+
+    Args:
+        rebuild: Makes the system of a subset of answers.
+        answers: All answers.
+        grid: Translates units.
+        record: The record.
+        side: Which end.
+        value: The bound, in units.
+    """
+    bound = float(grid.to_value(value))
+    edge = Fraction(0) if side == "lower" else grid.top
+    if value == edge:
+        return Certificate(record, side, bound, [])
+    kept = spare(rebuild, list(range(len(answers))), record, side, value)
+    system = rebuild(kept)
+    found = _multipliers(system, answers, kept, record, side)
+    extremes = tuple(number for number in kept if answers[number].kind != "sum")
+    if found is not None and found[1] == value:
+        terms = found[0]
+        return Certificate(record, side, bound, terms, extremes)
+    sums = [(number, Fraction(0)) for number in kept if answers[number].kind == "sum"]
+    return Certificate(record, side, bound, sums, extremes, "attained")
+
+
+def spare(rebuild: Rebuild, kept: list[int], record: int, side: Side, value: Fraction) -> list[int]:
+    """Drop answers, in halves and then one by one, as long as the bound survives; none left can be spared."""
+    block = max(1, len(kept) // 2)
+    while True:
+        place = 0
+        while place < len(kept):
+            fewer = kept[:place] + kept[place + block :]
+            if end_of(rebuild(fewer), record, side) == value:
+                kept = fewer
+            else:
+                place += block
+        if block == 1:
+            return kept
+        block = max(1, block // 2)
+
+
+def end_of(system: Solved, record: int, side: Side) -> Fraction:
+    """One end of one record's interval."""
+    from cae_sql.inference.intervals.bounds import intervals
+
+    atom = int(system.known.atoms.labels[record])
+    wanted = np.zeros(system.known.count, dtype=np.bool_)
+    wanted[atom] = True
+    return Fraction(intervals(system, wanted)[0 if side == "lower" else 1][atom])
+
+
+def _multipliers(
+    system: Solved, answers: list[Answer], kept: list[int], record: int, side: Side
+) -> tuple[list[tuple[int, Fraction]], Fraction] | None:
+    """Multipliers of the kept sums and the bound on the record that they prove."""
+    known = system.known
+    atom = int(known.atoms.labels[record])
+    rest = int(known.sizes[atom] - 1)
+    sign = 1 if side == "lower" else -1
+    box = known.low[atom] if sign > 0 else known.high[atom]
+    atoms = np.flatnonzero(known.components == known.components[atom])
+    programs = ByPrograms(system, atoms)
+    column = int(np.searchsorted(atoms, atom))
+    outcome = programs.linear.minimise({column: float(sign)})
+    if outcome.status != "optimal":
+        return None
+    found = programs.multipliers(column, sign, outcome)
+    other = int(known.high[atom] if sign > 0 else known.low[atom])
+    proved = found.bound - rest * other
+    if (proved - int(box)) * sign <= 0:
+        return [], Fraction(int(box))
+    numbers = _rows_of(system, answers, kept)
+    terms = [
+        (numbers[row], weight * answers[numbers[row]].factor)
+        for row, weight in zip(found.rows, found.weights, strict=True)
+    ]
+    return sorted(terms), proved
+
+
+def _rows_of(system: Solved, answers: list[Answer], kept: list[int]) -> dict[int, int]:
+    """Which answer each independent row of the system is."""
+    numbers: dict[int, int] = {}
+    sums = [number for number in kept if answers[number].kind == "sum"]
+    for row in range(len(system.known.matrix)):
+        for number in sums:
+            line = system.known.atoms.row(answers[number])
+            if number not in numbers.values() and (line == system.known.matrix[row]).all():
+                numbers[row] = number
+                break
+    return numbers

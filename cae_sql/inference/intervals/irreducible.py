@@ -1,0 +1,304 @@
+"""Certificates that nothing can be dropped from: few answers that leave a record no other values.
+
+A claim is that a record's value, in units, is one of some values. By reals it is proved by two sums of
+answers, one for each end, whose multipliers anybody adds up (weak duality). By integers it is proved by there
+being no table on the grid that agrees with the answers and has another value. In both cases answers are
+dropped as long as the claim survives, so that in the end each one is needed.
+
+Source: `mathematics.md`, 2 (certificates).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
+from math import ceil, floor
+from typing import Literal
+
+import numpy as np
+
+from cae_sql.errors import OutOfTime
+from cae_sql.inference.allowance import Allowance
+from cae_sql.inference.facts.constraints import constraints, is_world
+from cae_sql.inference.facts.framed import Framed
+from cae_sql.inference.facts.knowledge import Knowledge
+from cae_sql.inference.facts.query import Answer, Ints
+from cae_sql.inference.intervals.bounds import ByPrograms, Exact, Solved, few_intervals
+from cae_sql.inference.solver import Program
+
+FEW = 4
+"""Answers more than needed that do no harm."""
+SPARE_SECONDS = 2.0
+"""For finding out whether fewer answers do than two sums need."""
+SECONDS = 10.0
+"""For one certificate; what is not shown to be dispensable by then stays in, and it says so."""
+
+
+Kind = Literal["reals", "integers"]
+
+
+@dataclass(frozen=True)
+class End:
+    """The proof of one end of a claim: Σ multiplier · answer + rest is a bound on the record's value."""
+
+    terms: tuple[tuple[int, Fraction], ...]
+    """(answer's number, multiplier of its sum of units), none 0."""
+    bound: Fraction
+    """In units, of the record."""
+
+
+@dataclass(frozen=True)
+class Proved:
+    """A claim and what proves it."""
+
+    record: int
+    low: int
+    high: int
+    """Least and greatest value that the claim leaves, in units."""
+    numbers: tuple[int, ...]
+    """The answers, ascending; none can be spared."""
+    kind: Kind
+    lower: End | None = None
+    upper: End | None = None
+    """By reals; by integers where no other grid value lies between them."""
+    irreducible: bool = True
+    """False where time was up before every answer had been tried."""
+
+
+class Claims:
+    """Certificates over one system of answers."""
+
+    def __init__(self, size: int, top: int, answers: Sequence[Answer]) -> None:
+        """Take the answers, in units; they agree with a table on the grid 0 … top."""
+        self._size, self._top, self._answers = size, top, answers
+        self._last: Framed | None = None
+
+    def _framed(self, numbers: Sequence[int], record: int) -> Framed:
+        """These answers over the records in them, or not many more answers that were framed before."""
+        last = self._last
+        fits = last is not None and last.record == record and len(last.numbers) <= 2 * len(numbers) + FEW
+        if last is None or not fits or not last.numbers.issuperset(numbers):
+            last = self._last = Framed(self._size, self._top, self._answers, numbers, record)
+        return last
+
+    # --- by reals
+
+    def interval(self, numbers: Sequence[int], record: int) -> tuple[Exact, Exact]:
+        """The interval that multipliers prove, in units; its ends need not lie on the grid."""
+        framed = self._framed(numbers, record)
+        known, sums, _ = framed.stated(numbers)
+        least, most = few_intervals(Solved(replace(known, extremes=()), sums), np.array([framed.atom]))
+        return least[framed.atom], most[framed.atom]
+
+    def by_reals(self, numbers: Sequence[int], record: int, low: Exact, high: Exact) -> Proved | None:
+        """A certificate that the value lies in low … high, by two sums; None where these answers have none.
+
+        One value is proved by reals only where both bounds are that value. To leave it as the only one on the
+        grid is a proof by integers, and `on_the_grid`.
+        """
+        return self._by_sums(numbers, record, low, high, exact=low == high)
+
+    def by_equation(
+        self, record: int, value: int, terms: Sequence[tuple[int, Fraction]], truth: Ints
+    ) -> Proved | None:
+        """A certificate from sums that are known to add up to the record; None where one might be spared.
+
+        Args:
+            record: The record.
+            value: Its value, in units.
+            terms: Number and weight of each sum: Σ weight · sum is the record alone.
+            truth: (n,) the true values in units.
+        """
+        numbers = sorted(number for number, _ in terms)
+        if not self._framed(numbers, record).each_moves(truth, numbers):
+            return None
+        end = End(tuple(sorted(terms)), Fraction(value))
+        return Proved(record, value, value, tuple(numbers), "reals", end, end)
+
+    def on_the_grid(self, numbers: Sequence[int], record: int, value: int) -> Proved | None:
+        """A certificate that no other grid value lies between two sums; None where answers have none."""
+        return self._by_sums(numbers, record, value, value, exact=False)
+
+    def without_spare(self, proved: Proved) -> Proved:
+        """As `on_the_grid` found it, with fewer answers where these leave no other table either.
+
+        Dropping an answer may spoil the sums and yet leave no table. Where time is up it says so.
+        """
+        deadline = time.monotonic() + SPARE_SECONDS
+        others, numbers = _ranges(range(proved.low, proved.high + 1), self._top), list(proved.numbers)
+
+        def holds(some: Sequence[int]) -> bool:
+            return self._table(some, proved.record, others, deadline) is None
+
+        try:
+            kept, whole = _spared(numbers, holds, deadline)
+        except OutOfTime:
+            return replace(proved, irreducible=False)
+        if len(kept) == len(numbers):
+            return replace(proved, irreducible=proved.irreducible and whole)
+        return replace(proved, numbers=tuple(kept), lower=None, upper=None, irreducible=whole)
+
+    def _by_sums(
+        self, numbers: Sequence[int], record: int, low: Exact, high: Exact, exact: bool
+    ) -> Proved | None:
+        least, most = (low, high) if exact else (ceil(low), floor(high))
+
+        def inside(ends: tuple[Exact, Exact]) -> bool:
+            from_, to = ends if exact else (ceil(ends[0]), floor(ends[1]))
+            return least <= from_ and to <= most
+
+        def holds(some: Sequence[int]) -> bool:
+            return inside(self.interval(some, record))
+
+        if not holds(numbers):
+            return None
+        kept, whole = _spared(list(numbers), holds, time.monotonic() + SECONDS)
+        ends = [self._end(kept, record, sign) for sign in (1, -1)]
+        if any(end is None for end in ends):
+            return None
+        lower, upper = ends
+        assert lower is not None
+        assert upper is not None
+        if not inside((lower.bound, upper.bound)):
+            return None
+        from_, to = ceil(lower.bound), floor(upper.bound)
+        kind: Kind = "reals" if lower.bound == upper.bound or from_ < to else "integers"
+        return Proved(record, from_, to, tuple(kept), kind, lower, upper, whole)
+
+    def support(self, numbers: Sequence[int], record: int) -> list[int]:
+        """Answers that suffice for both ends by reals: those with a multiplier, and extremes near them."""
+        ends = [self._end(numbers, record, sign) for sign in (1, -1)]
+        used = {number for end in ends if end is not None for number, _ in end.terms}
+        members = np.unique(np.concatenate([np.array([record]), *(self._answers[n].members for n in used)]))
+        for number in numbers:
+            answer = self._answers[number]
+            if answer.kind != "sum" and np.isin(answer.members, members).any():
+                used.add(number)
+        return sorted(used)
+
+    def _end(self, numbers: Sequence[int], record: int, sign: int) -> End | None:
+        framed = self._framed(numbers, record)
+        stated, sums, row_numbers = framed.stated(numbers)
+        known, atom = replace(stated, extremes=()), framed.atom
+        atoms = np.flatnonzero(known.components == known.components[atom])
+        programs = ByPrograms(Solved(known, sums), atoms)
+        column = int(np.searchsorted(atoms, atom))
+        box = Fraction(int(known.low[atom] if sign > 0 else known.high[atom]))
+        if not len(programs.rows):
+            return End((), box)
+        outcome = Program(*constraints(known, atoms, sums)).minimise({column: float(sign)})
+        if outcome.status != "optimal":
+            return None
+        found = programs.multipliers(column, sign, outcome)
+        other = int(known.high[atom] if sign > 0 else known.low[atom])
+        bound = found.bound - int(known.sizes[atom] - 1) * other
+        if (bound - box) * sign <= 0:
+            return End((), box)
+        terms = zip((row_numbers[row] for row in found.rows), found.weights, strict=True)
+        return End(tuple(sorted((number, weight) for number, weight in terms if weight)), bound)
+
+    # --- by integers
+
+    def by_integers(self, numbers: Sequence[int], record: int, allowed: Sequence[int]) -> Proved | None:
+        """A certificate by integers that the value is one of some; None where time was up.
+
+        Answers are taken in one by one, each because a table without it has another value, until none has.
+        """
+        deadline = time.monotonic() + SECONDS
+        others = _ranges(allowed, self._top)
+        chosen: list[int] = []
+        try:
+            while True:
+                table = self._table(chosen, record, others, deadline)
+                if table is None:
+                    break
+                broken = [
+                    n for n in numbers if int(self._answers[n].of(table)) != int(self._answers[n].value)
+                ]
+                if not broken:
+                    return None  # the claim is not true
+                chosen.append(min(broken, key=lambda number: (len(self._answers[number].members), number)))
+        except OutOfTime:
+            return None
+
+        def holds(some: Sequence[int]) -> bool:
+            return self._table(some, record, others, deadline) is None
+
+        try:
+            kept, whole = _spared(sorted(chosen), holds, deadline)
+        except OutOfTime:
+            kept, whole = sorted(chosen), False
+        return Proved(record, min(allowed), max(allowed), tuple(kept), "integers", irreducible=whole)
+
+    def _table(
+        self,
+        chosen: Sequence[int],
+        record: int,
+        others: Sequence[tuple[int, int]],
+        deadline: float,
+    ) -> Ints | None:
+        """A table (n,) that agrees with the chosen answers and has one of the other values; None: none."""
+        framed = self._framed(chosen, record)
+        known, sums, _ = framed.stated(chosen)
+        atom = framed.atom
+        matrix, row_low, row_high, lower, upper = constraints(known, np.arange(known.count), sums)
+        whole = np.ones(matrix.shape[1], dtype=np.bool_)
+        program = Program(matrix, row_low, row_high, lower, upper, whole)
+        for low, high in others:
+            low, high = max(low, int(known.low[atom])), min(high, int(known.high[atom]))
+            if low > high:
+                continue
+            program.bound(atom, low, high)
+            outcome = program.minimise({}, Allowance(until=deadline), first=True)
+            if outcome.status == "infeasible":
+                continue
+            if not len(outcome.solution):
+                raise OutOfTime("no table was found in the time allowed")
+            totals = np.rint(outcome.solution[: known.count]).astype(np.int64)
+            if not is_world(known, totals, sums):
+                raise OutOfTime("rounding spoils the table that was found")
+            return self._records(known, totals, framed.everybody)
+        return None
+
+    def _records(self, known: Knowledge, totals: Ints, everybody: Ints) -> Ints:
+        """Totals as a table of all records; whoever is in no answer has the least value."""
+        made = np.zeros(self._size, dtype=np.int64)
+        order, firsts = known.members
+        for atom in range(known.count):
+            members = everybody[order[firsts[atom] : firsts[atom + 1]]]
+            low, span = int(known.low[atom]), int(known.high[atom] - known.low[atom])
+            full, rest = divmod(int(totals[atom]) - low * len(members), span) if span else (0, 0)
+            made[members] = low
+            made[members[:full]] = low + span
+            if rest:
+                made[members[full]] = low + rest
+        return made
+
+
+def _ranges(allowed: Sequence[int], top: int) -> list[tuple[int, int]]:
+    """What lies in 0 … top beside some values."""
+    edges = [-1, *sorted(allowed), top + 1]
+    return [(a + 1, b - 1) for a, b in pairwise(edges) if b - a > 1]
+
+
+def _spared(
+    kept: list[int], holds: Callable[[Sequence[int]], bool], deadline: float
+) -> tuple[list[int], bool]:
+    """Drop answers, in halves and then one by one, as long as the claim holds; and whether all were tried."""
+    block = max(1, len(kept) // 2)
+    while True:
+        place = 0
+        while place < len(kept):
+            if time.monotonic() > deadline:
+                return kept, False
+            fewer = kept[:place] + kept[place + block :]
+            if holds(fewer):
+                kept = fewer
+            else:
+                place += block
+        if block == 1:
+            return kept, True
+        block = max(1, block // 2)

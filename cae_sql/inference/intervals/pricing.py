@@ -1,0 +1,120 @@
+"""Linear programs of very many columns, solved over few of them: column generation.
+
+All columns start at a point inside the boxes that agrees with the sums. A few may leave it; the multipliers
+of their program price all others, and those that would improve it are let in, until there is none. What was
+let in for one objective stays for the next, and the simplex starts where it stopped.
+
+Source: `mathematics.md`, 2 (intervals: a subset of columns with pricing of the rest).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy
+
+from cae_sql.inference.facts.query import Ints
+from cae_sql.inference.solver import Floats, Outcome, Program
+
+NEGLIGIBLE = 1e-9
+"""Reduced cost up to which a column is not worth letting in."""
+ROUNDS = 1_000
+"""Pricings after which a program is given up."""
+FIRST, BATCH = 6, 1
+"""Columns at the start, and let in by one pricing, for each row."""
+MOST = 40
+"""Columns for each row, beyond which all but those of the start are put back."""
+LEAST_ROWS = 50
+"""Fewer rows than this count as so many."""
+
+
+class Priced:
+    """min c · x over A x = b, l <= x <= u, stated as steps away from a point inside.
+
+    A column that may move is two in the program, one for each direction, both 0 at the start: so letting
+    it in leaves the simplex's basis feasible.
+    """
+
+    def __init__(self, matrix: scipy.sparse.csc_array, inside: Floats, lower: Floats, upper: Floats) -> None:
+        """State the program.
+
+        Args:
+            matrix: (k, p) coefficients.
+            inside: (p,) a point that agrees with the equations, between the bounds.
+            lower: (p,) least values.
+            upper: (p,) greatest values.
+        """
+        self.matrix, self.inside = matrix, inside
+        self.down, self.up = np.maximum(inside - lower, 0.0), np.maximum(upper - inside, 0.0)
+        # the solver's tolerances are absolute
+        self.unit = max(1.0, float((upper - lower).max(initial=1.0)) / 1_000)
+        rows = max(matrix.shape[0], LEAST_ROWS)
+        self.batch, self.most = BATCH * rows, MOST * rows
+        room = np.minimum(self.down, self.up)
+        count = min(FIRST * rows, len(room))
+        roomy = np.argpartition(-room, count - 1)[: count // 2] if count else np.zeros(0, np.int64)
+        drawn = np.random.default_rng(0).choice(len(room), count - len(roomy), replace=False)
+        self.start: Ints = np.union1d(roomy, drawn).astype(np.int64)
+        self._restart()
+
+    def _restart(self) -> None:
+        none = np.zeros(0)
+        zero = np.zeros(self.matrix.shape[0])
+        self.program = Program(scipy.sparse.csc_array((len(zero), 0)), zero, zero, none, none)
+        self.columns = np.zeros(0, dtype=np.int64)
+        self.place = np.full(len(self.inside), -1, dtype=np.int64)
+        self._admit(self.start)
+
+    def _admit(self, columns: Ints) -> None:
+        """Let columns move."""
+        self.place[columns] = np.arange(len(self.columns), len(self.columns) + len(columns))
+        self.columns = np.concatenate([self.columns, columns])
+        part = self.matrix[:, columns]
+        both = scipy.sparse.csc_array(scipy.sparse.hstack([part, -part]))
+        order = np.arange(2 * len(columns)).reshape(2, -1).T.ravel()
+        ends = np.concatenate([self.up[columns], self.down[columns]])[order] / self.unit
+        self.program.append(both[:, order], np.zeros(len(order)), ends)
+
+    def minimise(self, costs: dict[int, float], enough: float = -np.inf) -> Outcome:
+        """Solve for the least Σ costs · x; the solution is (p,) of all columns, the duals are those of A.
+
+        Args:
+            costs: Cost by column; 0 elsewhere.
+            enough: A value that is as good as the least: no further columns are let in for less.
+        """
+        if len(self.columns) > self.most:
+            self._restart()
+        wanted = np.array(sorted(costs), dtype=np.int64)
+        self._admit(wanted[self.place[wanted] < 0])
+        price = np.zeros(len(self.inside))
+        price[wanted] = [costs[int(column)] for column in wanted]
+        base = float(price @ self.inside)
+        steps = {2 * int(self.place[j]): float(price[j]) for j in wanted}
+        steps |= {at + 1: -cost for at, cost in steps.items()}
+        for _ in range(ROUNDS):
+            outcome = self.program.minimise(steps)
+            if outcome.status != "optimal":
+                return outcome
+            value = base + self.unit * outcome.value
+            status = "optimal"
+            if value <= enough:
+                break
+            better = self._better(price - self.matrix.T @ outcome.duals)
+            if not len(better):
+                break
+            self._admit(better)
+        else:
+            status = "feasible"
+        solution = self.inside.copy()
+        moved = outcome.solution.reshape(-1, 2)
+        solution[self.columns] += self.unit * (moved[:, 0] - moved[:, 1])
+        return Outcome("optimal" if status == "optimal" else "feasible", value, solution, outcome.duals)
+
+    def _better(self, reduced: Floats) -> Ints:
+        """The columns outside the program that promise most, at these reduced costs."""
+        gain = np.where(reduced < 0, -reduced * self.up, reduced * self.down)
+        gain[self.columns] = 0.0
+        gain[np.abs(reduced) <= NEGLIGIBLE] = 0.0
+        found = np.flatnonzero(gain > 0)
+        if len(found) > self.batch:
+            found = found[np.argpartition(-gain[found], self.batch - 1)[: self.batch]]
+        return found.astype(np.int64)

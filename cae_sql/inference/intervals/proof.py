@@ -1,0 +1,155 @@
+"""Bounds proved by rational multipliers near a solver's duals: weak duality, so exact whatever it said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import lcm
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from cae_sql.inference.facts.knowledge import Knowledge
+from cae_sql.inference.facts.query import Ints
+from cae_sql.inference.solver import Outcome
+
+MOST_EXACT = 96
+"""Multipliers up to which they are solved for exactly: it takes that number cubed steps on long numbers."""
+NEAR_WHOLE = 1e-6
+"""Distance at which an optimum seems to be whole, and a reduced cost 0."""
+
+
+@dataclass(frozen=True)
+class Multipliers:
+    """Rational multipliers of independent sums, and the bound on an atom's total that they prove."""
+
+    rows: tuple[int, ...]
+    weights: tuple[Fraction, ...]
+    bound: Fraction
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """What multipliers of some sums prove about the totals of the atoms that they are over."""
+
+    known: Knowledge
+    atoms: Ints
+    """(c,) the atoms, ascending."""
+    rows: Ints
+    """(r,) the sums that are over them."""
+    sums: Ints
+    """(k,) right-hand sides of all sums."""
+
+    def best(self, column: int, sign: int, outcome: Outcome) -> Multipliers:
+        """Rational multipliers near the duals, and exactly what they prove; the best of a few roundings.
+
+        Where the optimum seems to be a whole number and rounding misses it, they are solved for exactly.
+        """
+        duals = outcome.duals[: len(self.rows)] * sign
+        best: Multipliers | None = None
+        for largest in (64, 10_000, 10**7):
+            weights = {
+                int(row): rational(dual * scale, largest) / scale
+                for row, dual, scale in zip(self.rows, duals, self._scales, strict=True)
+                if abs(dual * scale) > 1e-9
+            }
+            bound = self.proved(column, sign, weights)
+            found = Multipliers(tuple(weights), tuple(weights.values()), bound)
+            if best is None or sign * (bound - best.bound) > 0:
+                best = found
+            if abs(float(best.bound) - sign * outcome.value) <= 1e-9 * max(1.0, abs(outcome.value)):
+                break
+        assert best is not None
+        goal = round(sign * outcome.value)
+        if best.bound == goal or abs(sign * outcome.value - goal) > NEAR_WHOLE:
+            return best
+        weights = self._vertex(column, duals)
+        if weights:
+            bound = self.proved(column, sign, weights)
+            if sign * (bound - best.bound) > 0:
+                return Multipliers(tuple(weights), tuple(weights.values()), bound)
+        return best
+
+    def _vertex(self, column: int, duals: NDArray[np.float64]) -> dict[int, Fraction]:
+        """The duals without rounding: at a vertex, columns whose reduced cost is 0 say what they are."""
+        used = np.flatnonzero(np.abs(duals) > 1e-9)
+        if not 0 < len(used) <= MOST_EXACT:
+            return {}
+        rows = self.rows[used]
+        lines = np.array([self._line(int(row)) for row in rows], dtype=np.int64)
+        costs = np.zeros(len(self.atoms), dtype=np.int64)
+        costs[column] = 1
+        tight = np.flatnonzero(np.abs(costs - duals[used] @ lines) < NEAR_WHOLE)
+        if len(tight) < len(used):
+            return {}
+        _, order = scipy.linalg.qr(lines[:, tight].astype(np.float64), mode="r", pivoting=True)
+        basic = tight[order[: len(used)]]
+        found = solved_exactly(lines[:, basic].T.tolist(), costs[basic].tolist())
+        return {int(row): weight for row, weight in zip(rows, found, strict=False) if weight}
+
+    @cached_property
+    def _scales(self) -> list[int]:
+        """(r,) the largest coefficient of each sum: a multiplier is as fine as they are large."""
+        lines = (self._line(int(row)) for row in self.rows)
+        return [max(1, int(line.max(initial=0)), -int(line.min(initial=0))) for line in lines]
+
+    def _line(self, row: int) -> NDArray[np.integer]:
+        whole = len(self.atoms) == self.known.count
+        line: NDArray[np.integer] = self.known.matrix[row] if whole else self.known.matrix[row, self.atoms]
+        return line
+
+    def proved(self, column: int, sign: int, weights: dict[int, Fraction]) -> Fraction:
+        """Σ λ b + the box ends that the reduced costs e − λA point to: a bound, whatever λ is."""
+        known = self.known
+        scale = lcm(*(weight.denominator for weight in weights.values())) if weights else 1
+        whole = [int(weight * scale) for weight in weights.values()]
+        lines = [self._line(row) for row in weights]
+        sizes, low, high = known.sizes[self.atoms], known.low[self.atoms], known.high[self.atoms]
+        largest = dict(zip(self.rows.tolist(), self._scales, strict=True))
+        most = scale + sum(abs(w) * largest[row] for row, w in zip(weights, whole, strict=True))
+        # in 64 bits where nothing can overflow
+        kind = np.int64 if most * int((sizes * high).sum(dtype=np.float64)) < 2**62 else object
+        reduced = np.zeros(len(self.atoms), dtype=kind)
+        reduced[column] = scale
+        total = 0
+        for row, weight, line in zip(weights, whole, lines, strict=True):
+            used = np.flatnonzero(line)
+            reduced[used] -= weight * line[used].astype(kind)
+            total += weight * int(self.sums[row])
+        used = np.flatnonzero(reduced)
+        costs = reduced[used]
+        edges = np.where((costs > 0) == (sign > 0), low[used], high[used]) * sizes[used]
+        return Fraction(total + int((costs * edges.astype(kind)).sum()), scale)
+
+
+def solved_exactly(square: list[list[int]], right: list[int]) -> list[Fraction]:
+    """The solution of whole-numbered equations, by elimination without fractions; empty where there is none.
+
+    Args:
+        square: (n, n) coefficients.
+        right: (n,) right-hand sides.
+    """
+    rows = [[*line, end] for line, end in zip(square, right, strict=True)]
+    count, last = len(rows), 1
+    for place in range(count):
+        pivot = next((row for row in range(place, count) if rows[row][place]), None)
+        if pivot is None:
+            return []
+        rows[place], rows[pivot] = rows[pivot], rows[place]
+        head = rows[place]
+        for row in range(count):
+            if row != place:
+                factor = rows[row][place]
+                # every quotient is whole (Bareiss 1968)
+                rows[row] = [
+                    (head[place] * a - factor * b) // last for a, b in zip(rows[row], head, strict=True)
+                ]
+        last = head[place]
+    return [Fraction(rows[place][count], rows[place][place]) for place in range(count)]
+
+
+def rational(number: float, largest: int = 10**6) -> Fraction:
+    """The simplest fraction near a float."""
+    return Fraction(float(number)).limit_denominator(largest)

@@ -1,0 +1,117 @@
+"""Looking back: who is located by the answers so far, and since when.
+
+A small system is looked at closely after each answer, a large one now and then. Whoever is found later than
+it came to be so gets the time when it was first so all the same.
+
+Source: `mathematics.md`, 2 and 4.
+"""
+
+from __future__ import annotations
+
+import time
+from math import ceil, floor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.inference.allowance import Allowance
+from cae_sql.inference.facts.query import Ints
+from cae_sql.inference.intervals.bounds import Exact
+from cae_sql.inference.lookback.few import Locating
+from cae_sql.inference.lookback.first_time import FirstTime, Judge
+from cae_sql.inference.lookback.located_so_far import KEEPS, LocatedSoFar, state_by_reals, state_of
+from cae_sql.inference.lookback.many import Survey
+
+SECONDS = 60.0
+"""For the integer programs after one statement; who is left then is open."""
+PATIENCE = 10
+"""A look at a large system is ended after so many times that: what it does is counted and not timed."""
+GROWTH = 1.5
+"""Large systems are looked at whenever there are so many times the answers of the last time."""
+BACK_CELLS = 1_000_000
+"""Atoms times sums up to which looking back asks all answers that were known at a time."""
+
+
+def assess(so_far: LocatedSoFar, seconds: float = SECONDS, whole: bool = False) -> None:
+    """Find who is located now.
+
+    Large systems are looked at now and then, unless all are asked for.
+
+    Args:
+        standing: What is known; what is found out goes there.
+        seconds: For integer programs.
+        whole: Whether everybody is looked at.
+    """
+    large = so_far.large
+    if large and not whole and len(so_far.answers) < so_far.next_look:
+        return
+    so_far.next_look = int(len(so_far.answers) * GROWTH) + 1
+    said = so_far.by_integers, so_far.by_reals, so_far.low, so_far.high
+    before = [each.copy() for each in said]
+    deadline = time.monotonic() + (PATIENCE * seconds if large else seconds)
+    look = Survey(so_far, deadline, whole) if large else Locating(so_far, Allowance(until=deadline))
+    look.run()
+    loose = ~so_far.fixed
+    _give_to_all(so_far, loose)
+    now = len(so_far.answers)
+    integers, reals = so_far.by_integers != before[0], so_far.by_reals != before[1]
+    so_far.since_integers[integers], so_far.since_reals[reals] = now, now
+    late = (so_far.looked < now - 1) if large else (so_far.looked < so_far.before)
+    late &= loose
+    whole_before = not large or so_far.known.count * len(so_far.known.matrix) <= BACK_CELLS
+    if large and whole and whole_before:
+        # of whom an answer alone has told something, several may have done so before
+        reals |= (so_far.by_reals != KEEPS) & (so_far.looked < so_far.since_reals - 1)
+        integers |= reals & (so_far.by_integers == so_far.by_reals)
+    _look_back(so_far, np.flatnonzero(integers & late), np.flatnonzero(reals & late), whole_before)
+    so_far.looked[~so_far.open] = now
+    so_far.before = now
+    if any((new != old).any() for new, old in zip(said, before, strict=True)):
+        so_far.changes += 1
+
+
+def _give_to_all(so_far: LocatedSoFar, loose: NDArray[np.bool_]) -> None:
+    """What was found of the first record of each atom is so of the others that no answer tells from it."""
+    labels = so_far.known.atoms.labels
+    first = so_far.known.members[0][so_far.known.members[1][:-1]]
+    for ends in (
+        *(so_far.by_integers, so_far.by_reals, so_far.open),
+        *(so_far.low, so_far.high, so_far.least, so_far.most),
+    ):
+        ends[loose] = ends[first][labels][loose]
+
+
+def _look_back(so_far: LocatedSoFar, integers: Ints, reals: Ints, whole: bool) -> None:
+    """When records were located, by integers and by reals, that have not been looked at since.
+
+    With `whole` all answers of a time are asked, else those near to a record.
+    """
+    back = FirstTime(len(so_far.truth), so_far.top, so_far.answers)
+
+    def since(record: int, state: int, judge: Judge, now: int) -> int:
+        before = int(so_far.looked[record])
+        if whole:
+            return back.by_reals(record, state, judge, before, now)
+        return back.by_few(record, state, judge, before, now, so_far.support_of(record))
+
+    def values_mean(values: Ints) -> int:
+        return state_of(values, so_far.standard)
+
+    def by_reals(least: Exact, most: Exact) -> int:
+        return state_by_reals(least, most, values_mean)
+
+    def on_the_grid(least: Exact, most: Exact) -> int:
+        return values_mean(np.arange(ceil(least), floor(most) + 1))
+
+    for record in reals.tolist():
+        state, now = int(so_far.by_reals[record]), int(so_far.since_reals[record])
+        so_far.since_reals[record] = since(record, state, by_reals, now)
+    known = set(reals.tolist())
+    for record in integers.tolist():
+        state = int(so_far.by_integers[record])
+        if state == int(so_far.by_reals[record]) and record in known:
+            so_far.since_integers[record] = so_far.since_reals[record]
+        elif so_far.by_reals[record] != KEEPS:
+            # where rounding does not show it, integer programs do: known from now on
+            now = int(so_far.since_integers[record])
+            so_far.since_integers[record] = since(record, state, on_the_grid, now)

@@ -1,0 +1,321 @@
+"""Who has been located by true answers, answer by answer: for whoever has the true table and looks back.
+
+A gate asks who *would* be located, and may not look at the values. Here they are given, so the true table is
+a world that agrees with every answer; moves from it show at once who keeps the standard. Small systems are
+looked at after each answer (`locating`). In large ones each answer shows who is located by equations alone,
+or by one sum after the other; everybody is looked at now and then (`survey`), and who is found then gets the
+time when it was first so. What is located stays so: knowledge only grows. Who looks is `assessing`.
+
+Source: `mathematics.md`, 2 and 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import ceil, floor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.inference.facts.knowledge import Knowledge
+from cae_sql.inference.facts.query import Answer, Ints, Query
+from cae_sql.inference.facts.span import added_up
+from cae_sql.inference.intervals.bounds import Exact
+from cae_sql.inference.lookback.narrowing import narrow
+from cae_sql.inference.lookback.stated import Stated
+from cae_sql.inference.search.judging import Standard
+
+KEEPS, APPROXIMATE, EXACT = 0, 1, 2
+"""What is known of a record: it keeps the standard as far as known, less remains, one value remains."""
+MOST_ALONE = 256
+"""Answers about one record alone up to which each has a row; with more they are taken out of the sums."""
+_ENDS = (
+    *("by_integers", "by_reals", "low", "high", "least", "most"),
+    *("since_integers", "since_reals", "open", "looked"),
+)
+
+
+def state_of(values: Ints, standard: Standard) -> int:
+    """What it means that only these values (units, ascending) remain of a record."""
+    if len(values) == 1:
+        return EXACT
+    width = int(values[-1] - values[0])
+    if width >= standard.need and width == len(values) - 1:
+        return KEEPS
+    return KEEPS if standard.accepts is not None and standard.accepts(values) else APPROXIMATE
+
+
+def state_by_reals(least: Exact, most: Exact, state_of: Callable[[Ints], int]) -> int:
+    """What an interval over the reals means; one value only where both ends are that value.
+
+    Where the ends leave one value because no other lies on the grid, the grid has a part in it: by reals
+    alone the record is located approximately.
+    """
+    state = state_of(np.arange(ceil(least), floor(most) + 1))
+    return state if least == most else min(state, APPROXIMATE)
+
+
+class LocatedSoFar:
+    """The records of one column, and what a growing set of true answers leaves of them."""
+
+    def __init__(self, truth: Ints, top: int, standard: Standard) -> None:
+        """Nothing is answered yet.
+
+        Args:
+            truth: (n,) the true values in units, 0 … top.
+            top: Greatest value of the domain, in units.
+            standard: What everybody must keep; its insiders are not looked at.
+        """
+        self.truth, self.top, self.standard = truth.astype(np.int64), top, standard
+        self._stated = Stated(self.truth, top)
+        self.answers: list[Answer] = []
+        """Those that others do not settle, in order."""
+        self.row_answers: list[int] = []
+        """Which answer each row of the matrix is."""
+        size = len(truth)
+        self.by_integers: NDArray[np.int8] = np.zeros(size, dtype=np.int8)
+        """(n,) KEEPS, APPROXIMATE or EXACT, by all that integers and attained extremes say."""
+        self.by_reals: NDArray[np.int8] = np.zeros(size, dtype=np.int8)
+        """(n,) the same by linear programs."""
+        self.low: Ints = np.zeros(size, dtype=np.int64)
+        """(n,) least value that is proved, in units; not always the greatest that could be."""
+        self.high: Ints = np.full(size, top, dtype=np.int64)
+        self.least: Ints = np.zeros(size, dtype=np.int64)
+        """(n,) the same as far as boxes and one sum after the other prove it, over the reals too."""
+        self.most: Ints = self.high.copy()
+        self.since_integers: Ints = np.zeros(size, dtype=np.int64)
+        """(n,) how many answers were known when the state by integers was first what it is."""
+        self.since_reals: Ints = np.zeros(size, dtype=np.int64)
+        """(n,) the same by linear programs."""
+        self.alone: dict[int, int] = {}
+        """Answers about one record alone, by record; those of `fixed` have no row."""
+        self.fixed: NDArray[np.bool_] = np.zeros(size, dtype=np.bool_)
+        """(n,) records whose value an answer gave, and that have been taken out of all sums."""
+        self.open: NDArray[np.bool_] = np.zeros(size, dtype=np.bool_)
+        """(n,) neither shown to be located nor shown to keep the standard, in the time there was."""
+        self.looked: Ints = np.zeros(size, dtype=np.int64)
+        """(n,) with how many answers it was last shown what a record's state is."""
+        self.before = 0
+        """How many answers were known at the last look."""
+        self.support: dict[int, set[int]] = {}
+        """Answers that bear on an end of an interval in large systems, by record."""
+        self.next_look = 0
+        """From how many on a large system is looked at again."""
+        self.worlds: NDArray[np.int64] = np.zeros((0, size), dtype=np.int64)
+        """(w, n) tables that agree with all answers, kept because they show who keeps the standard."""
+        self.changes = 0
+        """Counts changes of what is known of records."""
+
+    @property
+    def known(self) -> Knowledge:
+        """What the answers amount to, over those who are not fixed."""
+        return self._stated.known
+
+    @property
+    def large(self) -> bool:
+        """Whether the system has too many atoms for a tableau and for integer programs."""
+        return self._stated.large
+
+    def copy(self) -> LocatedSoFar:
+        """An independent one that knows the same."""
+        twin = LocatedSoFar.__new__(LocatedSoFar)
+        twin.__dict__.update(self.__dict__)
+        twin.answers, twin.row_answers = list(self.answers), list(self.row_answers)
+        twin.alone, twin.support = dict(self.alone), dict(self.support)
+        for name in (*_ENDS, "fixed", "worlds"):
+            setattr(twin, name, getattr(self, name).copy())
+        twin._stated = self._stated.copy()
+        return twin
+
+    @classmethod
+    def again(
+        cls,
+        truth: Ints,
+        top: int,
+        standard: Standard,
+        queries: Sequence[Query],
+        states: dict[str, NDArray[Any]],
+    ) -> LocatedSoFar:
+        """One that was kept: the answers that it took, in their order, and what `states` gave."""
+        so_far = cls(truth, top, standard)
+        for query in queries:
+            so_far._append(query, int(query.of(so_far.truth)))
+        for name, kept in states.items():
+            setattr(so_far, name, kept.copy())
+        so_far._state_again()
+        so_far.before = len(so_far.answers)
+        return so_far
+
+    @property
+    def states(self) -> dict[str, NDArray[Any]]:
+        """What `again` needs besides the answers."""
+        return {name: getattr(self, name) for name in (*_ENDS, "fixed")}
+
+    # --- answers
+
+    def add(self, queries: Sequence[Query]) -> list[int]:
+        """Take true answers; those that earlier ones settle linearly are not kept.
+
+        Returns:
+            Places of the queries that were kept, in the order of their answers.
+        """
+        if (self.by_reals == EXACT).all():
+            return []
+        values = [int(query.of(self.truth)) for query in queries]
+        new = [
+            place
+            for place, query in enumerate(queries)
+            if len(query.members) > 1 or int(query.members[0]) not in self.alone
+        ]
+        single = [place for place in new if len(queries[place].members) == 1]
+        kept = self._fix(queries, values, single) if len(single) + len(self.alone) > MOST_ALONE else []
+        taken = set(kept)
+        kept += self._take(queries, values, [place for place in new if place not in taken])
+        if self.large:
+            self.worlds = self.worlds[:0]
+        elif kept:
+            agree = np.ones(len(self.worlds), dtype=np.bool_)
+            for place in kept:
+                agree &= queries[place].of(self.worlds) == values[place]
+            self.worlds = self.worlds[agree]
+        return kept
+
+    def _take(self, queries: Sequence[Query], values: Sequence[int], new: Sequence[int]) -> list[int]:
+        there = [(place, self._reduced(queries[place])) for place in new]
+        fresh = [(place, query) for place, query in there if query is not None]
+        if not fresh:
+            return []
+        answers = [self._answered(query, values[place]) for place, query in fresh]
+        by_others = [
+            self._by_fixed(queries[place], answer) for answer, (place, _) in zip(answers, fresh, strict=True)
+        ]
+        kept = self._stated.take(answers, by_others)
+        for each in kept:
+            place = fresh[each][0]
+            if queries[place].kind == "sum":
+                self.row_answers.append(len(self.answers))
+            self._append(queries[place], values[place])
+            if self.large:
+                self._note(narrow(answers[each], self.least, self.most), {len(self.answers) - 1})
+        if kept and self.large:
+            self._note_settled()
+        return [fresh[each][0] for each in kept]
+
+    def _append(self, query: Query, value: int) -> None:
+        if len(query.members) == 1:
+            self.alone.setdefault(int(query.members[0]), len(self.answers))
+        self.answers.append(query.answered(value))
+
+    def _answered(self, query: Query, value: int) -> Answer:
+        """A reduced query with its answer; an extreme's is that of the whole query."""
+        return query.answered(int(query.of(self.truth)) if query.kind == "sum" else value)
+
+    def _by_fixed(self, asked: Query, answer: Answer) -> bool:
+        """Whether somebody who is fixed attains an extreme."""
+        if answer.kind == "sum" or len(asked.members) == len(answer.members):
+            return False
+        gone = asked.members[self.fixed[asked.members]]
+        return bool((self.truth[gone] == int(answer.value)).any())
+
+    def _reduced(self, query: Query) -> Query | None:
+        """A query over those that are not fixed; None where nobody is left."""
+        left = ~self.fixed[query.members]
+        if left.all():
+            return query
+        if not left.any():
+            return None
+        weights = None if query.coefficients is None else query.coefficients[left]
+        return Query(kind=query.kind, members=query.members[left], coefficients=weights)
+
+    def _fix(self, queries: Sequence[Query], values: Sequence[int], places: Sequence[int]) -> list[int]:
+        """Take out records whose values are given, so that thousands of them cost nothing."""
+        kept = []
+        for place in places:
+            record = int(queries[place].members[0])
+            if record not in self.alone:
+                self._append(queries[place], values[place])
+                kept.append(place)
+        fixed = np.array(list(self.alone), dtype=np.int64)
+        self.fixed[fixed] = True
+        for ends in (self.low, self.high, self.least, self.most):
+            ends[fixed] = self.truth[fixed]
+        # who was located approximately before is so exactly since now
+        for record in fixed[self.by_reals[fixed] + self.by_integers[fixed] < 2 * EXACT].tolist():
+            self._rise(record, EXACT, self.alone[record] + 1)
+        self.changes += 1
+        self._state_again()
+        return kept
+
+    def _state_again(self) -> None:
+        """State all answers anew, over those who are not fixed."""
+        self._stated, self.row_answers = Stated(self.truth, self.top), []
+        if self.fixed.any():
+            self._stated.set_apart(np.flatnonzero(self.fixed))
+        reduced = [(number, self._reduced(answer)) for number, answer in enumerate(self.answers)]
+        there = [(number, query) for number, query in reduced if query is not None]
+        stated = [self._answered(query, int(self.answers[number].value)) for number, query in there]
+        by_others = [
+            self._by_fixed(self.answers[number], answer)
+            for (number, _), answer in zip(there, stated, strict=True)
+        ]
+        for place in self._stated.take(stated, by_others):
+            if stated[place].kind == "sum":
+                self.row_answers.append(there[place][0])
+
+    # --- what each answer of a large system shows
+
+    def _note(self, records: Ints, answers: set[int]) -> None:
+        """What it means that bounds of some records have become narrower with the last answer."""
+        if not len(records):
+            return
+        self.changes += 1
+        self.low[records] = np.maximum(self.low[records], self.least[records])
+        self.high[records] = np.minimum(self.high[records], self.most[records])
+        for record in records[self.most[records] - self.least[records] < self.standard.need].tolist():
+            self.support[record] = self.support.get(record, set()) | answers
+            state = state_of(np.arange(self.least[record], self.most[record] + 1), self.standard)
+            self._rise(record, state, len(self.answers))
+
+    def _note_settled(self) -> None:
+        """The records that equations alone leave one value, and since which answer."""
+        settled = self._stated.span.settled()
+        for record in settled[self.by_reals[settled] != EXACT].tolist():
+            rows = self._stated.span.combination(record)
+            if rows:
+                self.changes += 1
+                for ends in (self.low, self.high, self.least, self.most):
+                    ends[record] = self.truth[record]
+                self._rise(record, EXACT, self._told(rows))
+
+    def _told(self, rows: Sequence[tuple[int, Fraction]]) -> int:
+        """With how many answers some sums were all known, and the rows that were read of others in them."""
+        terms = [(self.answers[self.row_answers[row]], weight) for row, weight in rows]
+        read = np.flatnonzero(added_up(terms, len(self.truth))[0].astype(np.bool_) & self.fixed)
+        return 1 + max([self.row_answers[rows[-1][0]], *(self.alone[each] for each in read.tolist())])
+
+    def _rise(self, record: int, state: int, since: int) -> None:
+        """A record's state is at least this, by reals too, since so many answers."""
+        if state > self.by_reals[record]:
+            self.by_reals[record], self.since_reals[record] = state, since
+        if state > self.by_integers[record]:
+            self.by_integers[record], self.since_integers[record] = state, since
+            self.open[record] = False
+
+    # --- what proves it
+
+    def equation_of(self, record: int) -> list[tuple[int, Fraction]]:
+        """The answers that add up to a record, with their weights; none where none do, or some are fixed."""
+        if self.by_reals[record] != EXACT or self.fixed.any():
+            return []
+        rows = self._stated.span.combination(record)
+        return [(self.row_answers[row], weight) for row, weight in rows]
+
+    def support_of(self, record: int) -> list[int]:
+        """Answers that suffice for a record's interval in a large system, as far as they are known."""
+        if self.by_reals[record] == EXACT:
+            rows = self._stated.span.combination(record)
+            if rows:
+                return sorted(self.row_answers[row] for row, _ in rows)
+        return sorted(self.support.get(record, ()))

@@ -1,0 +1,256 @@
+"""The distribution of greatest entropy with given expected sums, by Newton's method on its dual.
+
+Each record of an atom has p(u) ∝ exp(θ u) over the whole numbers of its box, θ = Σ_q λ_q a_q, and λ makes the
+expected sums the answered ones: it minimises Σ_records log Σ_u exp(θ u) − λ · b, which is convex. Where an
+answer leaves no choice (a sum at the edge of what boxes allow) λ has no finite value; it then stops where
+what is left undecided is below `CLOSE`.
+
+Source: I. Csiszár, "Sanov property, generalized I-projection and a conditional limit theorem" (1984): it is
+what records look like, given the sums, in large systems.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import scipy
+
+from cae_sql.errors import OutOfTime
+from cae_sql.inference.allowance import UNLIMITED, Allowance
+from cae_sql.inference.intervals.interior import gram
+from cae_sql.inference.posterior.weights import Floats, Ints, Weighted
+
+STEPS = 200
+"""Newton steps, at most."""
+CLOSE = 1e-9
+"""Expected sums are off by at most about this many standard deviations of the sums."""
+FIGURED = 30
+"""Steps for the moments of an atom, of which each of Newton's steps needs all."""
+SMALL = 300
+"""Up to so many sums equations are dense; of more most pairs have no record in common, or it takes long."""
+RIDGE = 1e-12
+"""Added to a diagonal of 1, so that equations have one solution."""
+STEEPEST = 300.0
+"""Greatest tilt over a box for `reweighted`: beyond, weights of one end leave the floats' range."""
+
+LARGEST_SHIFT = 1e4
+"""Greatest logarithm that `reweighted` multiplies tables by, so that it is right to twelve decimals."""
+
+
+class Moments(NamedTuple):
+    """Of one record of each atom, (p,)."""
+
+    logs: Floats
+    """log Σ_u exp(θ u)."""
+    means: Floats
+    variances: Floats
+
+
+def of_boxes(low: Ints, high: Ints) -> Callable[[Floats], Moments]:
+    """Moments of tilted uniform distributions on low, low + 1, … high, in closed form."""
+    count = (high - low + 1).astype(np.float64)
+    middle = (low + high) / 2.0
+
+    def moments(theta: Floats) -> Moments:
+        half, wide = theta / 2, theta * count / 2
+        logs = theta * low + log_geometric(theta, count)
+        near = np.abs(wide) < 0.02
+        # Differences of coth and csch² lose their digits near 0; there the series has them.
+        a, b = np.where(near, 1.0, half), np.where(near, 1.0, wide)
+        off = np.where(
+            near,
+            theta * (count**2 - 1) / 12 - theta**3 * (count**4 - 1) / 720,
+            count / 2 * _coth(b) - _coth(a) / 2,
+        )
+        spread = np.where(
+            near,
+            (count**2 - 1) / 12 - theta**2 * (count**4 - 1) / 240,
+            _csch2(a) / 4 - count**2 / 4 * _csch2(b),
+        )
+        return Moments(logs, middle + off, np.maximum(spread, 0.0))
+
+    return moments
+
+
+def of_sets(values: list[Weighted]) -> Callable[[Floats], Moments]:
+    """Moments of tilted weighted sets, summed up as they are."""
+
+    def moments(theta: Floats) -> Moments:
+        found = np.empty((3, len(values)))
+        for place, each in enumerate(values):
+            logs = np.log(each.weights) + theta[place] * each.positions
+            top = logs.max()
+            p = np.exp(logs - top)
+            total = p.sum()
+            mean = float(p @ each.positions) / total
+            found[:, place] = top + np.log(total), mean, float(p @ (each.positions - mean) ** 2) / total
+        return Moments(*found)
+
+    return moments
+
+
+def of_windows(low: Ints, high: Ints, logs: Floats) -> Callable[[Floats], Moments]:
+    """Moments of tilted distributions that are spread evenly within each of some windows.
+
+    Args:
+        low: (p, w) the least unit of each atom's box in each window.
+        high: (p, w) the greatest; the window is none of the box where it is less than `low`.
+        logs: (w,) logarithm of the weight of a unit in each window.
+    """
+    inside, ends = high >= low, np.maximum(low, high)
+
+    def moments(theta: Floats) -> Moments:
+        one = of_boxes(low, ends)(theta[:, None])
+        each = np.where(inside, logs + one.logs, -np.inf)
+        top = each.max(axis=1, keepdims=True)
+        p = np.exp(each - top)
+        total = p.sum(axis=1)
+        p /= total[:, None]
+        means = (p * one.means).sum(axis=1)
+        variances = (p * (one.variances + (one.means - means[:, None]) ** 2)).sum(axis=1)
+        return Moments(top[:, 0] + np.log(total), means, variances)
+
+    return moments
+
+
+def multipliers(
+    matrix: scipy.sparse.csr_array,
+    sizes: Ints,
+    sums: Ints,
+    moments: Callable[[Floats], Moments],
+    start: Floats | None = None,
+    allowance: Allowance = UNLIMITED,
+) -> Floats:
+    """λ, (k,), of independent sums.
+
+    Args:
+        matrix: (k, p) coefficients.
+        sizes: (p,) records in each atom.
+        sums: (k,) right-hand sides.
+        moments: Of one record of each atom, by θ (p,).
+        start: (k,) where to begin: the λ of like sums, if they are known. By default 0.
+        allowance: What may be spent; nothing more is tried beyond it.
+
+    Raises:
+        OutOfTime: more than may be spent.
+    """
+    return fitted(matrix, sizes, sums, moments, start, allowance)[0]
+
+
+def fitted(
+    matrix: scipy.sparse.csr_array,
+    sizes: Ints,
+    sums: Ints,
+    moments: Callable[[Floats], Moments],
+    start: Floats | None = None,
+    allowance: Allowance = UNLIMITED,
+) -> tuple[Floats, float]:
+    """As `multipliers`, and how many standard deviations the expected sums are off there, about."""
+    point, m = np.zeros(matrix.shape[0]) if start is None else start, sizes.astype(np.float64)
+    if not len(point):
+        return point, 0.0
+    columns, by_atom = matrix.T.tocsr(), matrix.tocsc()
+    now = moments(columns @ point)
+    value, decrement = float(m @ now.logs - point @ sums), math.inf
+    for _ in range(STEPS):
+        if not allowance.spend(matrix.nnz + FIGURED * len(m)):
+            raise OutOfTime("the model of greatest entropy was not found in time")
+        off = matrix @ (m * now.means) - sums
+        step = _step(matrix, by_atom, m * now.variances, off)
+        decrement = float(off @ step)
+        if not np.isfinite(decrement) or decrement <= CLOSE**2:
+            break
+        length = 1.0
+        while length > 1e-12:
+            tried = moments(columns @ (point - length * step))
+            reached = float(m @ tried.logs - (point - length * step) @ sums)
+            # near the end differences of the values are rounding, and only the gradient tells
+            if reached <= value - 0.1 * length * decrement or decrement < 1e-9 * max(1.0, abs(value)):
+                break
+            length /= 2
+        else:
+            break
+        point, now, value = point - length * step, tried, reached
+    return point, math.sqrt(max(decrement, 0.0)) if np.isfinite(decrement) else math.inf
+
+
+def _step(
+    matrix: scipy.sparse.csr_array, by_atom: scipy.sparse.csc_array, weights: Floats, off: Floats
+) -> Floats:
+    """Solve A diag(weights) Aᵀ x = off, where it is singular nearly.
+
+    Rows are scaled to a diagonal of 1: sums that boxes have all but settled must not be damped because others
+    are over a million records.
+    """
+    if len(off) <= SMALL:
+        hessian = gram(by_atom, weights)
+        diagonal = hessian.diagonal()
+    else:
+        hessian = ((matrix * weights) @ matrix.T).tocsc()
+        diagonal = hessian.diagonal()
+    scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    right = scale * off
+    if len(off) <= SMALL:
+        scaled = hessian * np.outer(scale, scale)
+        scaled[np.diag_indices_from(scaled)] += RIDGE
+        found = scipy.linalg.solve(scaled, right, assume_a="sym", check_finite=False)
+    else:
+        turned = scipy.sparse.diags_array(scale)
+        ridge = RIDGE * scipy.sparse.eye_array(len(off))
+        found = scipy.sparse.linalg.spsolve((turned @ hessian @ turned + ridge).tocsc(), right)
+    step: Floats = scale * found
+    return step
+
+
+def reweighted(
+    values: list[Weighted], matrix: scipy.sparse.csr_array, sizes: Ints, sums: Ints
+) -> tuple[list[Weighted], float]:
+    """The same sets with weights times exp(θ u), θ a combination of the sums' rows.
+
+    Tables that have these sums keep their proportions: each weighs exp(shift) times what it did. And where λ
+    could be found, the sums are the expected ones.
+
+    Returns:
+        The sets, and the shift.
+    """
+    point = multipliers(matrix, sizes, sums, of_sets(values))
+    theta = matrix.T @ point
+    steepest = max((abs(t) * each.span for t, each in zip(theta, values, strict=True)), default=0.0)
+    # where nothing is left to choose λ is anything, and a shift too large would cost digits
+    steepest = max(steepest, float(np.abs(point) @ np.abs(sums)) * STEEPEST / LARGEST_SHIFT)
+    if not np.isfinite(steepest):
+        return values, 0.0
+    if steepest > STEEPEST:
+        theta, point = theta * (STEEPEST / steepest), point * (STEEPEST / steepest)
+    found = []
+    for t, each in zip(theta.tolist(), values, strict=True):
+        logs = t * each.positions
+        top = float(logs.max())
+        found.append(Weighted(each.positions, each.weights * np.exp(logs - top), each.scale + top))
+    return found, float(point @ sums)
+
+
+def log_geometric(theta: Floats, count: Floats) -> Floats:
+    """log Σ_{j < count} exp(θ j), count >= 1."""
+    steep = np.abs(theta)
+    flat = steep * count < 1e-12
+    safe = np.where(flat, 1.0, steep)
+    # Σ = (1 − e^{−|θ| n}) / (1 − e^{−|θ|}), counted from the greater end
+    logs = np.log(-np.expm1(-safe * count)) - np.log(-np.expm1(-safe))
+    rise = np.maximum(theta, 0.0) * (count - 1)
+    found: Floats = np.where(flat, np.log(np.maximum(count, 1.0)), logs + rise)
+    return found
+
+
+def _coth(x: Floats) -> Floats:
+    found: Floats = 1.0 / np.tanh(x)
+    return found
+
+
+def _csch2(x: Floats) -> Floats:
+    with np.errstate(over="ignore"):
+        found: Floats = 1.0 / np.sinh(np.clip(x, -300, 300)) ** 2
+    return found

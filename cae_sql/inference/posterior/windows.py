@@ -1,0 +1,169 @@
+"""Units of the grid gathered in windows of one step of the domain, and tilted distributions over them.
+
+Promise: `Tilt` gives p(u) ∝ prior(u) exp(θ u) over each atom's box, by windows, in closed form within them. A
+prior is taken by windows too: within one it is spread evenly, since one step is what risk is judged at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy
+
+from cae_sql.domain import Domain, exact, grid_values
+from cae_sql.errors import InvalidInput
+from cae_sql.inference.allowance import UNLIMITED, Allowance
+from cae_sql.inference.facts.knowledge import Knowledge
+from cae_sql.inference.facts.query import Grid
+from cae_sql.inference.facts.rank import independent_sums
+from cae_sql.inference.posterior.tilt import Moments, fitted, log_geometric, of_boxes, of_windows
+from cae_sql.inference.posterior.weights import Floats, Ints
+from cae_sql.inference.tables.priors import Prior
+
+LARGEST = 50_000_000
+"""Probabilities, or coefficients other than 0, that are held at once: 400 MB."""
+MOST_WITH_PRIOR = 5_000_000
+"""Groups of records times windows that are gone through in each step towards a model with a prior."""
+FITTED = 1e-6
+"""A model whose expected sums are off by more than this many of their standard deviations is none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """Units of the grid gathered in windows of one step of the domain."""
+
+    width: int
+    """Units in a window."""
+    count: int
+    values: Floats
+    """(w,) at which each begins: the domain's values."""
+
+    @classmethod
+    def of(cls, grid: Grid, domain: Domain | None) -> Windows:
+        """Those of a system's grid; without a domain each unit is one.
+
+        Raises:
+            InvalidInput: no grid, a domain that does not fit it, or more than `LARGEST` windows.
+        """
+        if not grid.whole:
+            raise InvalidInput("candidate models need a grid: give the system a resolution")
+        units = int(grid.top) + 1
+        step = grid.unit if domain is None else exact(domain.step)
+        if domain is not None and exact(domain.minimum) != grid.minimum:
+            raise InvalidInput(
+                f"the domain begins at {domain.minimum}, the system at {float(grid.minimum):g}; "
+                "give both the same minimum"
+            )
+        width = step / grid.unit
+        if width.denominator != 1:
+            raise InvalidInput(
+                f"a step of {float(step):g} is no multiple of the resolution {float(grid.unit):g}; "
+                "take one that is"
+            )
+        count = -(-units // int(width))
+        if count > LARGEST:
+            raise InvalidInput(f"{count:,} values are too many to hold; take a coarser step")
+        return cls(int(width), count, grid_values(np.arange(count), grid.minimum, step))
+
+    def gathered(self, units: Ints, weights: Floats) -> Floats:
+        """(w,) weights of units, added up by window."""
+        found: Floats = np.bincount(units // self.width, weights, self.count).astype(np.float64)
+        return found
+
+    def check_rows(self, atoms: int) -> None:
+        """Whether a row for each of so many atoms can be held.
+
+        Raises:
+            InvalidInput: it cannot.
+        """
+        if atoms * self.count > LARGEST:
+            raise InvalidInput(
+                f"{atoms:,} groups of records with {self.count:,} values each are too many to hold; "
+                "take a coarser step"
+            )
+
+
+class Tilt:
+    """The model `tilted` on one grid: greatest entropy relative to a prior, with given expected sums."""
+
+    def __init__(self, windows: Windows, prior: Prior | None = None) -> None:
+        """Without a prior, or with one of a grid too fine to list, all units are alike."""
+        self.windows = windows
+        self._logs: Floats | None = None
+        """(w,) logarithm of the prior weight of a unit in each window; None where all are alike."""
+        if prior is not None and len(prior.odds):
+            mass = windows.gathered(np.arange(len(prior.odds)), np.exp(prior.odds))
+            units = windows.gathered(np.arange(len(prior.odds)), np.ones(len(prior.odds)))
+            self._logs = np.log(mass / units)
+
+    def multipliers(
+        self, known: Knowledge, sums: Ints, start: Floats | None = None, allowance: Allowance = UNLIMITED
+    ) -> tuple[Floats, bool]:
+        """λ, (k,), of a system's independent sums, and whether it is the model's.
+
+        Where boxes leave a sum no choice λ has no finite value, and what is found is as good.
+
+        Args:
+            known: Boxes and the matrix of the sums.
+            sums: (k,) their right-hand sides.
+            start: (k,) where to begin.
+            allowance: What may be spent; nothing more is tried beyond it.
+
+        Raises:
+            InvalidInput: too many coefficients, or groups of records with a prior.
+            OutOfTime: more than may be spent.
+        """
+        if np.count_nonzero(known.matrix) > LARGEST:
+            raise InvalidInput(
+                f"{len(known.matrix):,} sums over {known.count:,} groups of records are too many for a model"
+            )
+        free = np.flatnonzero(known.low < known.high)
+        rows, matrix, rest = np.arange(len(sums)), known.matrix, sums
+        if len(free) < known.count:
+            # of records whose value is known sums say nothing, and without them fewer are independent
+            fixed = np.where(known.low < known.high, 0, known.sizes * known.low)
+            matrix, rest = matrix[:, free], sums - matrix.astype(np.int64) @ fixed
+            room = (known.sizes * (known.high - known.low))[free].astype(np.float64)
+            rows = independent_sums(matrix, rest, room) if len(free) else rows[:0]
+            matrix, rest = matrix[rows], rest[rows]
+        moments = self._moments(known.low[free], known.high[free])
+        sparse_one, sizes = scipy.sparse.csr_array(matrix).astype(np.float64), known.sizes[free]
+        begin = None if start is None else start[rows]
+        found, off = fitted(sparse_one, sizes, rest, moments, begin, allowance)
+        if begin is not None and off > FITTED:
+            found, off = fitted(sparse_one, sizes, rest, moments, None, allowance)
+        point = np.zeros(len(sums))
+        point[rows] = found
+        return point, off <= FITTED
+
+    def _moments(self, low: Ints, high: Ints) -> Callable[[Floats], Moments]:
+        if self._logs is None:
+            return of_boxes(low, high)
+        if len(low) * self.windows.count > MOST_WITH_PRIOR:
+            raise InvalidInput(
+                f"{len(low):,} groups of records with {self.windows.count:,} values each are too many for a "
+                "model with a prior; take a coarser step, or no prior"
+            )
+        return of_windows(*self._parts(low, high), self._logs)
+
+    def rows(self, low: Ints, high: Ints, theta: Floats) -> Floats:
+        """(p, w) one record's distribution for each atom, from its box and θ, (p,) each."""
+        first, last = self._parts(low, high)
+        count = last - first + 1
+        steep = np.broadcast_to(theta[:, None], first.shape)
+        logs = steep * (first - low[:, None]) + log_geometric(steep, np.maximum(count, 1).astype(float))
+        if self._logs is not None:
+            logs = logs + self._logs
+        logs = np.where(count > 0, logs, -np.inf)
+        p = np.exp(logs - logs.max(axis=1, keepdims=True))
+        found: Floats = p / p.sum(axis=1, keepdims=True)
+        return found
+
+    def _parts(self, low: Ints, high: Ints) -> tuple[Ints, Ints]:
+        """(p, w) each: the part of each box in each window."""
+        starts = np.arange(self.windows.count) * self.windows.width
+        first = np.maximum(starts, low[:, None])
+        last = np.minimum(starts + self.windows.width - 1, high[:, None])
+        return first, last

@@ -1,0 +1,263 @@
+"""Whether every record keeps a standard: judgements by searches record by record, in small systems.
+
+Each set of answers is judged alike: is every record shown to keep a long enough run of values, or an exactly
+known set that will do (`mathematics.md`, 4)? `Question` asks the roomy table first, which judges everybody at
+once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.errors import OutOfTime
+from cae_sql.inference.allowance import Allowance
+from cae_sql.inference.facts.constraints import is_world
+from cae_sql.inference.facts.knowledge import Knowledge
+from cae_sql.inference.facts.query import Ints, Query
+from cae_sql.inference.facts.ties import without_ties
+from cae_sql.inference.search.pairs import STARTS, keeps_with_insider
+from cae_sql.inference.search.programs_for_one import Accepts, grow
+from cae_sql.inference.search.runs import Effort, Runs
+from cae_sql.inference.tables.gathering import Gathered, of_answers, run_widths, spread_over
+from cae_sql.inference.tables.pool import Pool
+from cae_sql.inference.tables.programs import any_world
+from cae_sql.inference.tables.sieve import Sieve
+
+LARGE_ENTRY = 4
+"""Tableau entries beyond this make a new choice of pivots worth its time ..."""
+REBASE_WORK = 2 * 10**8
+"""... up to so many elementary steps."""
+
+
+@dataclass(frozen=True)
+class Standard:
+    """What every record must keep."""
+
+    need: int
+    """Width in units that a run must have: greatest minus least value."""
+    accepts: Accepts | None = None
+    """Whether an exactly known set of values (units, ascending) will do although no run is long enough."""
+    insiders: int = 0
+    """How many individuals may know their own value besides: 0 or 1."""
+    floor: int = 1
+    """Width below which no set of values at all will do, where one of them may."""
+
+    @property
+    def least(self) -> int:
+        """Who can keep less than this in no way breaks the standard, whatever is searched for."""
+        return self.need if self.insiders or self.accepts is None else min(self.need, self.floor)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Whether everybody keeps the standard, with some answers known."""
+
+    safe: bool
+    """Everybody was shown to."""
+    width: int
+    """The shortest run found, greatest minus least value in units; of a failed search what it had by then."""
+    sets: tuple[tuple[int, ...], ...] = ()
+    """Exactly known sets (units) of those who keep the standard by them, whom `width` leaves out."""
+    certain: bool = False
+    """Whether bounds alone say that somebody does not: `width` is then what can be left at most."""
+
+
+class Search:
+    """Judgements by searches record by record, from worlds of a small system."""
+
+    def __init__(self, pool: Pool, queries: Sequence[Query]) -> None:
+        """Take note; what is known is refined when it is first needed."""
+        self.pool, self.queries = pool, list(queries)
+        self._refined: tuple[Knowledge, list[int | None]] | None = None
+        # kept here and not with the sums: what a true answer made necessary must not help later verdicts
+        self._sieve = Sieve()
+        self._gathered: Gathered | None = None
+        """The list that true answers were looked up in; hypothetical ones have the pool's."""
+
+    @property
+    def known(self) -> Knowledge:
+        """Knowledge with all sums added."""
+        return self._refine()[0]
+
+    @property
+    def settled(self) -> list[int | None]:
+        """The values that are settled already."""
+        return self._refine()[1]
+
+    def _refine(self) -> tuple[Knowledge, list[int | None]]:
+        if self._refined is not None:
+            return self._refined
+        coarse = self.pool.knowledge
+        # what is settled is asked before the partition is refined: an answer about fewer records is new
+        settled: list[int | None] = [
+            None if query.kind == "sum" else coarse.forced_extreme(query) for query in self.queries
+        ]
+        known = coarse.refined(self.queries, coarse.room(coarse.totals(self.pool.values)))
+        totals = known.totals(self.pool.values)
+        room = known.room(totals)
+        for place, query in enumerate(self.queries):
+            if query.kind == "sum":
+                known, fresh = known.with_sum(query, room)
+                values = query.of(self.pool.values)
+                if not fresh and (values == values[0]).all():
+                    settled[place] = int(values[0])
+        self._refined = self._with_better_basis(known, totals), settled
+        return self._refined
+
+    def _with_better_basis(self, known: Knowledge, totals: Ints) -> Knowledge:
+        """Rows that came one by one leave large entries behind; choosing all pivots at once mends it."""
+        rows, count = known.matrix.shape
+        entries = known.tableau.entries
+        if entries.size and np.abs(entries).max() > LARGE_ENTRY and rows * rows * count < REBASE_WORK:
+            return known.rebased(totals)
+        return known
+
+    def judge(
+        self,
+        values: Sequence[int],
+        worlds: Sequence[int],
+        standard: Standard,
+        allowance: Allowance,
+        effort: Effort,
+    ) -> Judgement:
+        """As `Question.judge`."""
+        listed, those = self.listed(values, allowance), self.pool.values[list(worlds)]
+        return self._judge(values, those, standard, allowance, effort, self._sieve, listed)
+
+    def judge_listed(
+        self, values: Sequence[int], listed: Gathered, standard: Standard, allowance: Allowance
+    ) -> Judgement:
+        """The same of answers that worlds of a list give, whether or not any world of the pool does.
+
+        Nothing that later verdicts could hang on is kept: the answers may be the true ones.
+        """
+        those = spread_over(listed, STARTS)
+        return self._judge(values, those, standard, allowance, Effort(), Sieve(), listed)
+
+    def _judge(
+        self,
+        values: Sequence[int],
+        worlds: NDArray[np.int64],
+        standard: Standard,
+        allowance: Allowance,
+        effort: Effort,
+        sieve: Sieve,
+        listed: Gathered | None,
+    ) -> Judgement:
+        known = self.known
+        for query, value in zip(self.queries, values, strict=True):
+            if query.kind != "sum":
+                known = known.with_extreme(query, value)
+        if standard.insiders:
+            return judge_pairs(known, worlds, standard, allowance, effort, sieve, listed)
+        if listed is not None:
+            shortest = int(run_widths(listed).min(initial=standard.need))
+            if listed.whole and standard.accepts is None and shortest < standard.need:
+                return Judgement(False, shortest)
+            worlds = np.vstack([worlds, spread_over(listed, STARTS)])
+        return judge(known, known.totals(worlds), standard, allowance, effort)
+
+    def listed(self, values: Sequence[int], allowance: Allowance, keep: bool = True) -> Gathered | None:
+        """Worlds that give these answers, from a list that is made once; None where there is no such list.
+
+        Args:
+            values: One answer per query, in units.
+            allowance: What may be spent; nothing more is tried beyond it.
+            keep: See `Pool.gathered`.
+        """
+        gathered = None if keep else self._gathered
+        if gathered is None:
+            gathered = self.pool.gathered(allowance, keep)
+        if not keep:
+            self._gathered = gathered
+        return None if gathered is None else of_answers(gathered, self.queries, values)
+
+
+def judge_pairs(
+    known: Knowledge,
+    values: NDArray[np.int64],
+    standard: Standard,
+    allowance: Allowance,
+    effort: Effort,
+    sieve: Sieve | None = None,
+    listed: Gathered | None = None,
+) -> Judgement:
+    """As `judge`, with an insider, of worlds (w, n) of a small system, and a list of more of them."""
+    first = keeps_with_insider(known, values, standard.need, allowance, effort, sieve, listed)
+    if not first.safe or not known.extremes:
+        return Judgement(first.safe, first.width)
+    lost = Judgement(False, -1)
+    try:
+        for reading in without_ties(known):
+            found = _worlds_of(reading, known.totals(values), allowance)
+            if found is None:
+                continue
+            labels = reading.atoms.labels
+            # a reading's boxes are narrower than those that the world was drawn in
+            pool = Pool(reading, np.clip(values[:1], reading.low[labels], reading.high[labels]), seed=0)
+            if not pool.give(0, found[0]):
+                return lost
+            second = keeps_with_insider(reading, pool.values, standard.need, allowance, effort, sieve)
+            return Judgement(second.safe, second.width)
+    except OutOfTime:
+        return lost
+    return Judgement(True, standard.need)
+
+
+def judge(
+    known: Knowledge, totals: Ints, standard: Standard, allowance: Allowance, effort: Effort | None = None
+) -> Judgement:
+    """Whether every record keeps the standard, in all worlds and in the reading without ties.
+
+    Args:
+        known: All answers.
+        totals: (w, p) worlds that agree with them.
+        standard: What everybody must keep.
+        allowance: What may be spent; nothing more is tried beyond it.
+        effort: Integer programs allowed; an allowance of its own where none is given.
+    """
+    effort = Effort() if effort is None else effort
+    first = _judge_reading(known, totals, standard, allowance, effort)
+    if not first.safe or not known.extremes:
+        return first
+    try:
+        for reading in without_ties(known):
+            found = _worlds_of(reading, totals, allowance)
+            if found is None:
+                continue
+            second = _judge_reading(reading, found, standard, allowance, effort)
+            # the strictest reading that some table agrees with is the one an intruder takes
+            return Judgement(second.safe, min(first.width, second.width), first.sets + second.sets)
+    except OutOfTime:
+        return Judgement(False, 0)
+    return first
+
+
+def _judge_reading(
+    known: Knowledge, totals: Ints, standard: Standard, allowance: Allowance, effort: Effort
+) -> Judgement:
+    if (known.high - known.low < standard.need).any() and standard.accepts is None:
+        return Judgement(False, int((known.high - known.low).min()))
+    runs = Runs(known, standard.need, allowance, effort)
+    for world in totals:
+        runs.absorb(world)
+        if not len(runs.short):
+            break
+    safe = bool(runs.worlds) and (not len(runs.short) or grow(runs, standard.accepts))
+    widths = (runs.high - runs.low)[~runs.accepted]
+    sets = {tuple(values.tolist()) for values in runs.exact.values()}
+    return Judgement(safe, int(widths.min()) if len(widths) else standard.need, tuple(sets))
+
+
+def _worlds_of(reading: Knowledge, totals: Ints, allowance: Allowance) -> Ints | None:
+    """Worlds of a narrower reading: those given that obey it, else one found; None where there is none."""
+    sums = reading.matrix @ totals[0]
+    obeying = [world for world in totals if is_world(reading, world, sums)]
+    if obeying:
+        return np.array(obeying)
+    found = any_world(reading, sums, allowance)
+    return None if found is None else found[None]

@@ -1,0 +1,146 @@
+"""What a system keeps besides its answers: worlds and a roomy table, brought to the answers when somebody
+asks.
+
+Answers that come through a gate are brought there by the question that judged them. A long list of them, as a
+ledger holds it, is taken in at once where there are many records; a few, one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from cae_sql.errors import InconsistentAnswers, OutOfTime
+from cae_sql.inference.allowance import UNLIMITED
+from cae_sql.inference.certify.learned import Learned, advance
+from cae_sql.inference.certify.question import Question
+from cae_sql.inference.facts.knowledge import Knowledge
+from cae_sql.inference.facts.query import Answer
+from cae_sql.inference.intervals.bounds import Solved
+from cae_sql.inference.tables.at_once import all_at_once
+from cae_sql.inference.tables.centering import rebuild
+from cae_sql.inference.tables.holding import bounds_of, hold
+from cae_sql.inference.tables.large_pool import LargePool
+from cae_sql.inference.tables.pool import Pool
+from cae_sql.inference.tables.priors import Prior
+from cae_sql.inference.tables.question_tables import QuestionTables
+from cae_sql.inference.tables.roomy_table import RoomyTable
+
+AT_ONCE = 12
+"""So many new answers of large systems are taken in together, fewer one by one."""
+
+
+class SystemState:
+    """Worlds and roomy table of one system; they hang on its answers, the seed and the prior alone."""
+
+    def __init__(
+        self, size: int, top: int, count: int, seed: int, prior: Prior | None, large_pool: bool
+    ) -> None:
+        """Before any answer.
+
+        Args:
+            size: Number of records.
+            top: Greatest value, in units.
+            count: How many worlds.
+            seed: Of the draws.
+            prior: How values are spread; None where all are alike.
+            large pool: Whether there are too many records for worlds with a tableau of their own.
+        """
+        self._pool: Pool | LargePool
+        if large_pool:
+            self._pool = LargePool.draw(size, top, count, seed, prior)
+        else:
+            self._pool = Pool.draw(Knowledge.nothing(size, top), count, seed, prior)
+        self._center = RoomyTable.nothing(size, top)
+        self._learned = self._centered = 0
+
+    def pool(self, answers: Sequence[Answer], system: Callable[[], Solved]) -> Pool | LargePool:
+        """The worlds, brought to all answers.
+
+        Args:
+            answers: All of them, in order.
+            system: What they amount to.
+
+        Raises:
+            InconsistentAnswers: no table agrees.
+        """
+        new = len(answers) - self._learned
+        if isinstance(self._pool, Pool):
+            if new:
+                self._pool = _learned(self._pool, answers[self._learned :])
+        elif new >= AT_ONCE:
+            found = all_at_once(system().known, system().sums, self._pool)
+            if found is not None:
+                self._center, self._pool = found
+                self._learned = len(answers)
+        while self._learned < len(answers):
+            if isinstance(self._pool, LargePool):
+                self._take_in(answers[self._learned])
+            self._learned += 1
+        if isinstance(self._pool, LargePool) and not self._pool.mixed and self._center.usable:
+            self._pool.mix(self._center)
+        return self._pool
+
+    def roomy_table(self, answers: Sequence[Answer], system: Callable[[], Solved]) -> RoomyTable:
+        """The table kept roomy, brought to all answers; of no use where it could not be. As `pool`."""
+        if isinstance(self.pool(answers, system), Pool):
+            while self._centered < len(answers):
+                answer = answers[self._centered]
+                if self._center.usable:
+                    advance(self._center, answer, int(answer.value))
+                self._centered += 1
+        return self._center
+
+    def accept(self, learned: Learned, before: int, count: int) -> None:
+        """Become what a question made of new answers, unless something else was learned since.
+
+        Args:
+            learned: By a question of this roomy table and these worlds.
+            before: How many answers there were before these.
+            count: How many there are now.
+        """
+        if self._learned == before and learned.before is self._pool and learned.current:
+            learned.take_in()
+            self._pool = learned.pool
+            self._learned = self._centered = count
+
+    def _take_in(self, answer: Answer) -> None:
+        """Bring roomy table and large pool to one more answer, as it would have come through a gate."""
+        assert isinstance(self._pool, LargePool)
+        if not self._center.usable:
+            return
+        try:
+            question = Question(self._center, self._pool, [answer])
+            if question.derivable:
+                if question.settled != [int(answer.value)]:
+                    raise InconsistentAnswers("an answer contradicts the ones before it")
+                return
+            if not self._pool.mixed:
+                self._pool.mix(self._center)
+            learned = question.learn([int(answer.value)], UNLIMITED)
+            learned.take_in()
+            self._pool = learned.pool
+        except OutOfTime:
+            # nothing is shown from here on, so everything new is refused
+            self._center.give_up()
+
+
+def _learned(pool: Pool, answers: Sequence[Answer]) -> Pool:
+    grown = pool.copy()
+    grown.learn(answers)
+    grown.rebase()
+    grown.mix(list(range(len(grown.values))), 3)
+    return grown
+
+
+def several_bases(roomy_table: RoomyTable) -> None:
+    """Give a roomy table that no decision has renewed since its last answer the bases that one would."""
+    if not roomy_table.stale:
+        return
+    plain = QuestionTables(roomy_table, [])
+    pins = hold(plain.boxes, plain.totals, 2, np.zeros(0, dtype=np.int64))
+    if pins is not None:
+        need = int((roomy_table.boxes.high - roomy_table.boxes.low).max())
+        rebuild(roomy_table, bounds_of(plain.boxes, pins), need, insiders=0)
+    roomy_table.renewed()

@@ -1,0 +1,292 @@
+"""The roomy table: one table, kept roomy, and bases over its atoms that show how far everybody's value can
+move.
+
+A `RoomyTable` holds an atom-level table that agrees with every answer (each atom's total, spread evenly over
+its records), and *bases*: for every independent sum one basic atom, such that raising any other atom by 1
+takes whole numbers from the basic ones and keeps every sum (`mathematics.md`, 2: integer basis). Bases share
+no basic atom, so what one has no room for another may have. It changes by `apply` alone; what queries would
+do to it is worked out beside it, by `cae_sql.inference.tables.question_tables`.
+
+Nothing here comes from the true table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.inference.facts.basis import eliminate
+from cae_sql.inference.facts.knowledge import Knowledge
+from cae_sql.inference.facts.query import Ints
+from cae_sql.inference.tables.columns import LARGEST_ENTRY, Columns, apply_pending, by_sums, multiplied
+from cae_sql.inference.tables.swaps import Swaps, find, fours, kept_by
+from cae_sql.threads import in_two
+
+CANDIDATES = 3_000
+"""Atoms among which the basic ones of a further basis are looked for, the roomiest."""
+MOST_CANDIDATES = 20_000
+"""Of more than this none are looked for."""
+SWAPPED = 2_000
+"""Fewer atoms than this are not swapped."""
+
+
+@dataclass(eq=False)
+class Basis:
+    """Basic atoms, and the columns of all atoms in their terms. Shapes: p atoms, k independent sums."""
+
+    basic: Ints
+    """(k,) the basic atom of each row."""
+    columns: Columns
+    """(>= p, >= k) what a unit more of an atom takes from each basic atom; of a basic one a unit vector."""
+
+    def grow(self, atoms: int, rows: int) -> None:
+        """Make place, so that answers seldom copy everything."""
+        if self.columns.shape[0] < atoms or self.columns.shape[1] < rows:
+            high = max(
+                self.columns.shape[0], atoms + atoms // 16 + 16 if self.columns.shape[0] < atoms else 0
+            )
+            wide = max(self.columns.shape[1], rows + 16 if self.columns.shape[1] < rows else 0)
+            wider = np.zeros((high, wide), dtype=np.int8)
+            wider[: self.columns.shape[0], : self.columns.shape[1]] = self.columns
+            self.columns = wider
+
+
+@dataclass(eq=False)
+class Pending:
+    """What new sums do to a basis. Shapes: p' parts, g new independent sums after k old ones."""
+
+    basic: Ints
+    """(k + g,) the basic part of each row."""
+    ys: NDArray[np.int32]
+    """(g, p') what a unit more of each part takes from each new pivot."""
+    pivots: NDArray[np.int32]
+    """(g, k + g) the column of each pivot when it was chosen."""
+
+
+@dataclass(eq=False)
+class RoomyTable:
+    """A table and bases over n records in p atoms, for k independent sums."""
+
+    boxes: Knowledge
+    """Atoms, boxes and extremes; no sums."""
+    totals: Ints
+    """(p,) totals of the atoms."""
+    marks: Columns
+    """(>= p, >= k) coefficient of each atom in each independent sum."""
+    sums: list[int] = field(default_factory=list)
+    """(k) right-hand sides in units."""
+    bases: list[Basis] = field(default_factory=list)
+    """At least one, as long as it is usable."""
+    usable: bool = True
+    """False once a sum had no pivot of ±1, or no table was found: it shows nothing then."""
+    version: int = 0
+    """Counts changes: what was worked out beside an earlier one is of no use any more."""
+    renewed_at: int = -1
+    """Rank at which the bases were last chosen anew."""
+    swaps: Swaps | None = None
+    """Pairs of atoms that differ little; None as long as nobody looked for them."""
+    fours: Ints = field(default_factory=lambda: np.zeros((0, 4), dtype=np.int64))
+    """(q, 4) two of them against each other: moves that keep every sum."""
+    _unseen: NDArray[np.bool_] | None = field(default=None, repr=False)
+
+    @classmethod
+    def nothing(cls, size: int, top: int) -> RoomyTable:
+        """Before any answer: everybody in the middle of the domain."""
+        none = np.zeros((16, 16), dtype=np.int8)
+        totals = np.array([size * (top // 2)], dtype=np.int64)
+        return cls(
+            Knowledge.nothing(size, top), totals, none, bases=[Basis(np.zeros(0, np.int64), none.copy())]
+        )
+
+    @property
+    def stale(self) -> bool:
+        """Whether choosing all bases anew may help: answers have come since."""
+        return self.usable and self.rank > self.renewed_at
+
+    def renewed(self) -> None:
+        """The bases were chosen anew."""
+        self.renewed_at = self.rank
+        self.version += 1
+
+    def look_for_swaps(self) -> None:
+        """Look for swaps anew, where there are many atoms: where there are few they have room themselves."""
+        if self.count >= SWAPPED:
+            marks = self.marks[: self.count, : self.rank]
+            self.swaps = find(marks, self.boxes.low < self.boxes.high)
+            self.fours = fours(self.swaps, marks)
+
+    def give_up(self) -> None:
+        """No table was found, or no pivot: nothing is shown any more."""
+        self.usable, self.bases = False, []
+        self.version += 1
+
+    @property
+    def unseen(self) -> NDArray[np.bool_]:
+        """(p,) atoms in no sum."""
+        if self._unseen is None:
+            self._unseen = np.logical_not(np.any(self.marks[: self.count, : self.rank] != 0, axis=1))
+        return self._unseen
+
+    @property
+    def rank(self) -> int:
+        """Independent sums."""
+        return len(self.sums)
+
+    @property
+    def count(self) -> int:
+        """Atoms."""
+        return self.boxes.count
+
+    @property
+    def bytes(self) -> int:
+        """Memory of what grows with atoms × sums."""
+        return self.marks.nbytes + sum(basis.columns.nbytes for basis in self.bases)
+
+    def apply(
+        self,
+        boxes: Knowledge,
+        parents: Ints,
+        totals: Ints,
+        rows: NDArray[np.int32],
+        values: list[int],
+        pendings: list[Pending | None],
+    ) -> None:
+        """Take in answers.
+
+        Args:
+            boxes: The finer partition with its boxes and extremes.
+            parents: (p',) the atom that each part was of; the first p are their own.
+            totals: (p',) a table that agrees with everything.
+            rows: (g, p') coefficients of the new independent sums.
+            values: (g) their right-hand sides.
+            pendings: What they do to each basis; a basis without is dropped.
+        """
+        self.version += 1
+        before, count, width = len(self.totals), len(parents), self.rank
+        rank = width + len(values)
+        whole = Basis(np.zeros(0, np.int64), self.marks)
+        whole.grow(count, rank)
+        self.marks = whole.columns
+        self.marks[before:count, :width] = self.marks[parents[before:], :width]
+        self.marks[:count, width:rank] = rows.T
+        kept = []
+        for basis, pending in zip(self.bases, pendings, strict=True):
+            if pending is None:
+                continue
+            basis.grow(count, rank)
+            basis.columns[before:count, :width] = basis.columns[parents[before:], :width]
+            largest = _apply(basis.columns, pending, width, count)
+            basis.basic = pending.basic
+            if largest <= LARGEST_ENTRY:
+                kept.append(basis)
+        if self.swaps is not None:
+            self.swaps = self.swaps.carried(parents, rows, width)
+            self.fours = self.fours[kept_by(self.fours, rows, np.arange(count))]
+        self.boxes, self.totals, self.bases = boxes, totals, kept
+        self.sums += values
+        if self._unseen is not None:
+            self._unseen = self._unseen[parents] & ~np.any(rows, axis=0)
+        if not kept:
+            further = self.further(np.zeros(count, dtype=np.bool_), totals - boxes.sizes * boxes.low)
+            self.bases = [] if further is None else [further]
+        self.usable = self.usable and bool(self.bases)
+
+    def further(
+        self, taken: NDArray[np.bool_], room: NDArray[np.number], candidates: int = MOST_CANDIDATES
+    ) -> Basis | None:
+        """A basis of atoms that are not taken, chosen for room; None where none is found."""
+        found = basis_of(self.marks[: self.count, : self.rank], taken, room, candidates)
+        if found is None:
+            return None
+        columns = self.columns([found[1]])[0]
+        return None if columns is None else Basis(found[0], columns)
+
+    def columns(
+        self, inverses: Sequence[NDArray[np.float32]], spare: Sequence[Columns] = ()
+    ) -> list[Columns | None]:
+        """The columns of all atoms in terms of some bases; None for a basis where some are too large.
+
+        Args:
+            inverses: Of the coefficients of the basic atoms, one for each basis.
+            spare: Memory that nobody needs any more: new memory takes as long as the columns do.
+        """
+        places = [each for each in spare if each.shape[0] >= self.count and each.shape[1] >= self.rank]
+        return [self._columns(inverse, places.pop() if places else None) for inverse in inverses]
+
+    def _columns(self, inverse: NDArray[np.float32], place: Columns | None) -> Columns | None:
+        if place is None:
+            columns = np.zeros(self.marks.shape, dtype=np.int8)
+        else:
+            columns = place
+            columns[:] = 0
+
+        def largest(rows: NDArray[np.signedinteger]) -> int:
+            def work(first: int, last: int) -> int:
+                return int(multiplied(self.marks, self.rank, rows, first, last, columns))
+
+            found = in_two(work, self.count, self.rank + 1)
+            return largest(by_sums(inverse, wide=True)) if min(found) < 0 else max(found)
+
+        return columns if largest(by_sums(inverse)) <= LARGEST_ENTRY else None
+
+
+def _apply(columns: Columns, pending: Pending, width: int, count: int) -> int:
+    ys, pivots = pending.ys, pending.pivots
+
+    def work(first: int, last: int) -> int:
+        return int(apply_pending(columns, width, ys, pivots, len(ys), first, last))
+
+    return max(in_two(work, count, width + 1)) if len(ys) else 0
+
+
+def basis_of(
+    marks: Columns, taken: NDArray[np.bool_], room: NDArray[np.number], candidates: int = MOST_CANDIDATES
+) -> tuple[Ints, NDArray[np.float32]] | None:
+    """Basic atoms among the roomiest, and the inverse of their columns; None where no pivots of ±1 are found.
+
+    Args:
+        marks: (p, k) coefficients.
+        taken: (p,) atoms not to be used.
+        room: (p,) how far each can move, or how well it would serve.
+        candidates: Of more than so many none are looked for.
+    """
+    rank = marks.shape[1]
+    free = np.flatnonzero(~taken)
+    most = max(CANDIDATES, 4 * rank)
+    while True:
+        chosen = free[np.argpartition(-room[free], most - 1)[:most]] if most < len(free) else free
+        if len(chosen) < rank:
+            return None
+        entries = np.zeros((rank, len(chosen) + 1), dtype=np.int64)
+        entries[:, :-1] = marks[chosen].T
+        pending, basic = np.ones(rank, dtype=np.bool_), np.full(rank, -1, dtype=np.int64)
+        whole = eliminate(entries, pending, room[chosen].astype(np.float64), basic) and not pending.any()
+        if whole:
+            break
+        if most >= len(free) or most > candidates:
+            return None
+        most *= 4  # sums over few records have none among the roomiest
+    atoms = chosen[basic]
+    square = marks[atoms].T.astype(np.float64)
+    inverse = np.rint(np.linalg.inv(square))
+    # floats found it, whole numbers check it
+    if np.abs(inverse).max(initial=0) > 2**20 or (inverse @ square != np.eye(rank)).any():
+        return None
+    return atoms.astype(np.int64), inverse.astype(np.float32)
+
+
+def columns_in(marks: NDArray[np.number], inverse: NDArray[np.float32]) -> Columns | None:
+    """Columns of some atoms (a, k) in terms of a basis; None where they are too large."""
+    # float32 is exact below 2**24
+    bound = float(np.abs(inverse).sum(axis=1).max(initial=0.0)) * float(
+        max(marks.max(initial=0), -marks.min(initial=0))
+    )
+    if bound >= 2**24:
+        return None
+    columns = marks.astype(np.float32, copy=False) @ inverse.T
+    if max(columns.max(initial=0.0), -columns.min(initial=0.0)) > LARGEST_ENTRY:
+        return None
+    return columns.astype(np.int8)

@@ -1,0 +1,199 @@
+"""Short moves: differences of worlds that change few atoms, by ±1 each.
+
+In a small, dense system the tableau's directions change many atoms at once and are soon blocked. Any integer
+combination of directions keeps every sum too; reducing the lattice that they span (LLL) finds short ones, and
+short ones fit into narrow boxes. Exact: integer combinations of integer vectors.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.compiled import compiled
+from cae_sql.inference.facts.basis import Tableau
+from cae_sql.inference.facts.query import Ints
+
+MOST_ATOMS = 128
+"""Beyond this many atoms reduction costs more than it gains: directions are sparse there."""
+STUCK_WEIGHT = 1 << 12
+"""How much longer a vector counts for each unit by which it changes a stuck row."""
+LARGEST_START = 1 << 26
+"""Entries beyond this would make the Gram matrix overflow."""
+MOST_VECTORS = 6_000
+"""Vectors kept."""
+
+
+class Moves(NamedTuple):
+    """Sparse ±1 vectors: vector v changes atoms[starts[v]:starts[v+1]] by signs of the same places."""
+
+    starts: Ints
+    atoms: Ints
+    signs: Ints
+
+
+_FOUND: WeakKeyDictionary[Tableau, Moves] = WeakKeyDictionary()
+
+
+def short_moves(tableau: Tableau) -> Moves:
+    """The short moves of a tableau, found once; see `find_moves`."""
+    if tableau not in _FOUND:
+        _FOUND[tableau] = find_moves(tableau)
+    return _FOUND[tableau]
+
+
+def find_moves(tableau: Tableau) -> Moves:
+    """The shortest ±1 combinations of the tableau's directions that lattice reduction finds.
+
+    Empty for systems of more than `MOST_ATOMS` atoms.
+    """
+    count = tableau.entries.shape[1]
+    free = np.setdiff1d(np.arange(count), tableau.basic)
+    if count > MOST_ATOMS or not len(free):
+        return _sparse(np.zeros((0, count), dtype=np.int64))
+    # behind each vector, weighted, what it does to the stuck rows: reduction drives that to 0 first
+    vectors = np.zeros((len(free), count + len(tableau.stuck)), dtype=np.int64)
+    vectors[np.arange(len(free)), free] = 1
+    vectors[:, tableau.basic] = -tableau.entries[:, free].T
+    vectors[:, count:] = STUCK_WEIGHT * tableau.stuck[:, free].T
+    vectors = np.ascontiguousarray(vectors[np.argsort(np.abs(vectors).sum(axis=1), kind="stable")])
+    if np.abs(vectors).max() > LARGEST_START:
+        return _sparse(np.zeros((0, count), dtype=np.int64))
+    reduce_lattice(vectors, 0.99)
+    vectors = vectors[~vectors[:, count:].any(axis=1), :count]
+    if not len(vectors):
+        return _sparse(vectors)
+    gram = vectors @ vectors.T
+    norms = np.diag(gram)
+    longest = int(np.sort(norms)[-1])
+    found = [vectors]
+    for sign in (1, -1):
+        together = norms[:, None] + norms[None, :] + 2 * sign * gram
+        together[np.tril_indices(len(vectors))] = longest + 1
+        one, two = np.nonzero(together <= longest)
+        order = np.argsort(together[one, two], kind="stable")[: MOST_VECTORS // 2]
+        found.append(vectors[one[order]] + sign * vectors[two[order]])
+    everything = np.vstack(found)
+    return _sparse(everything[np.abs(everything).max(axis=1) == 1])
+
+
+def _sparse(vectors: NDArray[np.int64]) -> Moves:
+    # strided views would have every kernel compiled a second time
+    rows, atoms = map(np.ascontiguousarray, np.nonzero(vectors))
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(vectors)))])
+    return Moves(starts, atoms, vectors[rows, atoms])
+
+
+@compiled()
+def reduce_lattice(vectors: NDArray[np.int64], delta: float) -> None:
+    """LLL reduction of independent integer vectors (rows), in place; the Gram matrix stays exact.
+
+    Source: Nguyen & Stehlé, "Floating-point LLL revisited", 2005: exact Gram matrix, floating Cholesky.
+    Rounding can only cost shortness, never exactness: rows are changed by integer combinations alone.
+    """
+    count, width = vectors.shape
+    gram = np.zeros((count, count), np.int64)
+    for i in range(count):
+        for j in range(i + 1):
+            total = 0
+            for k in range(width):
+                total += vectors[i, k] * vectors[j, k]
+            gram[i, j] = total
+            gram[j, i] = total
+    r, mu = np.zeros((count, count)), np.zeros((count, count))
+    r[0, 0] = gram[0, 0]
+    multiples = np.zeros(count, np.int64)
+    row, work = 1, 0
+    while row < count and work < 40 * count * count:
+        for _ in range(30):
+            work += 1
+            for j in range(row + 1):
+                value = float(gram[row, j])
+                for k in range(j):
+                    value -= mu[j, k] * r[row, k]
+                r[row, j] = value
+                if j < row:
+                    mu[row, j] = value / r[j, j] if r[j, j] > 0 else 0.0
+            changed = False
+            for j in range(row - 1, -1, -1):
+                times = int(np.rint(mu[row, j])) if abs(mu[row, j]) > 0.501 else 0
+                multiples[j] = times
+                if times != 0:
+                    changed = True
+                    for k in range(j):
+                        mu[row, k] -= times * mu[j, k]
+            if not changed:
+                break
+            for j in range(row):
+                if multiples[j] != 0:
+                    for k in range(width):
+                        vectors[row, k] -= multiples[j] * vectors[j, k]
+            for j in range(count):
+                total = 0
+                for k in range(width):
+                    total += vectors[row, k] * vectors[j, k]
+                gram[row, j] = total
+                gram[j, row] = total
+        above = row - 1
+        if delta * r[above, above] <= r[row, row] + mu[row, above] * mu[row, above] * r[above, above]:
+            row += 1
+            continue
+        for k in range(width):
+            vectors[row, k], vectors[above, k] = vectors[above, k], vectors[row, k]
+        for k in range(count):
+            gram[row, k], gram[above, k] = gram[above, k], gram[row, k]
+        for k in range(count):
+            gram[k, row], gram[k, above] = gram[k, above], gram[k, row]
+        if above == 0:
+            r[0, 0] = gram[0, 0]
+        row = max(1, above)
+
+
+@compiled()
+def roam(
+    starts: Ints,
+    atoms: Ints,
+    signs: Ints,
+    up: Ints,
+    down: Ints,
+    least: Ints,
+    most: Ints,
+    steps: int,
+    seed: int,
+) -> Ints:
+    """A random walk by short moves; every total between `least` and `most` is taken by some world on the way.
+
+    Args:
+        up: (p,) rooms, changed in place; also `down`.
+        least: (p,) least change of each total so far, 0 at first; changed in place. Also `most`.
+        steps: How many moves are tried.
+    """
+    np.random.seed(seed)
+    count = len(starts) - 1
+    shift = np.zeros(len(up), np.int64)
+    for _ in range(steps):
+        vector = np.random.randint(0, count)
+        way = 1 if np.random.randint(0, 2) == 0 else -1
+        far = 1 << 62
+        for place in range(starts[vector], starts[vector + 1]):
+            room = up[atoms[place]] if signs[place] * way > 0 else down[atoms[place]]
+            if room < far:
+                far = room
+                if far == 0:
+                    break
+        if far == 0:
+            continue
+        by = way * np.random.randint(1, far + 1)
+        for place in range(starts[vector], starts[vector + 1]):
+            atom, change = atoms[place], signs[place] * by
+            up[atom] -= change
+            down[atom] += change
+            shift[atom] += change
+            if shift[atom] < least[atom]:
+                least[atom] = shift[atom]
+            if shift[atom] > most[atom]:
+                most[atom] = shift[atom]
+    return shift

@@ -1,0 +1,162 @@
+"""Tables drawn at random so that their sums come out as answered, but for chance: the start of worlds.
+
+Every record is drawn alone, with odds w(u) · exp(θ u) where θ is the sum of one multiplier for each answer
+that covers it, and the multipliers are such that the expected sums are the answered ones. Among all
+distributions with those expected sums it is the one of greatest entropy (relative to w), and what many
+records look like given their sums (Csiszár, *Sanov property, generalized I-projection and a conditional
+limit theorem*, 1984). So what is left to be made up for is small, and spread over everybody.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from cae_sql.compiled import compiled
+from cae_sql.inference.facts.knowledge import Knowledge
+from cae_sql.inference.facts.query import Ints
+from cae_sql.inference.intervals.interior import Floats, gram, inverse_root
+from cae_sql.threads import in_two
+
+CELLS = 256
+"""Values, or stretches of as many, that odds are kept for: of wider boxes a coarse picture will do."""
+STEPS = 40
+"""Of Newton's method, at most. What is still off then, has to be made up for."""
+NEAR = 0.3
+"""How far expected sums may be off: much less than chance moves them, which is 1 for each sum."""
+STEEPEST = 60.0
+"""Greatest tilt over a box: beyond, everybody is at one end."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tilted:
+    """A product distribution over the records of atoms. Shapes: p atoms."""
+
+    boxes: Knowledge
+    odds: Floats
+    """(top + 1,) logarithms of the units' odds before any answer; empty where all are alike."""
+    tilts: Floats
+    """(p,) θ, by unit."""
+    variances: Floats
+    """(p,) of one record."""
+    means: Floats
+    """(p,) of one record, in units."""
+
+    @classmethod
+    def to(cls, boxes: Knowledge, matrix: scipy.sparse.csc_array, sums: Ints, odds: Floats) -> Tilted:
+        """As near to given expected sums as Newton's method gets.
+
+        Args:
+            boxes: Atoms and boxes.
+            matrix: (k, p) coefficients of the sums.
+            sums: (k,) right-hand sides.
+            odds: (top + 1,) logarithms of the odds of units; empty where all are alike.
+        """
+        sizes = boxes.sizes.astype(np.float64)
+        steepest = STEEPEST / np.maximum(boxes.high - boxes.low, 1)
+        lines = matrix.T.tocsr()
+        multipliers = np.zeros(len(sums))
+
+        def at(point: Floats) -> tuple[Floats, float, Floats, Floats]:
+            tilts = np.clip(lines @ point, -steepest, steepest)
+            logs, means, variances = (np.zeros(boxes.count) for _ in range(3))
+
+            def work(first: int, last: int) -> None:
+                moments(tilts, boxes.low, boxes.high, odds, first, last, logs, means, variances)
+
+            in_two(work, boxes.count, CELLS)
+            return tilts, float(sizes @ logs - point @ sums), means, variances
+
+        tilts, value, means, variances = at(multipliers)
+        for _ in range(STEPS if len(sums) else 0):
+            off = matrix @ (sizes * means) - sums
+            root = inverse_root(gram(matrix, sizes * variances))
+            scaled = root @ off
+            step, decrement = root.T @ scaled, float(np.linalg.norm(scaled))
+            if not np.isfinite(decrement) or decrement <= NEAR:
+                break
+            length, before = 1.0, value
+            while length > 1e-3:
+                found = at(multipliers - length * step)
+                if found[1] <= before - 0.1 * length * decrement**2:
+                    break
+                length /= 2
+            else:
+                break
+            multipliers = multipliers - length * step
+            tilts, value, means, variances = found
+        return cls(boxes, odds, tilts, variances, means)
+
+    def draw(self, values: NDArray[np.signedinteger], seed: int) -> None:
+        """Fill tables (w, n) with draws."""
+        order, firsts = self.boxes.members
+
+        def work(first: int, last: int) -> None:
+            draw(
+                *(self.tilts, self.boxes.low, self.boxes.high, self.odds, order, firsts, first, last),
+                *(values, (seed + 104_729 * first) % 2**31),
+            )
+
+        in_two(work, self.boxes.count, CELLS)
+
+
+@compiled()
+def weigh(tilt: float, low: int, high: int, odds: Floats, weights: Floats) -> int:
+    """Fill weights of the cells of a box, relative to the greatest; how many there are."""
+    span = high - low + 1
+    cells = min(span, len(weights))
+    top = -np.inf
+    for c in range(cells):
+        middle = low + (span * c // cells + span * (c + 1) // cells - 1) // 2
+        weights[c] = tilt * (middle - low) + (odds[middle] if len(odds) else 0.0)
+        top = max(top, weights[c])
+    for c in range(cells):
+        weights[c] = np.exp(weights[c] - top) * (span * (c + 1) // cells - span * c // cells)
+    return cells
+
+
+@compiled()
+def moments(
+    tilts: Floats, low: Ints, high: Ints, odds: Floats, first: int, last: int, logs: Floats, means: Floats,
+    variances: Floats,
+) -> None:  # fmt: skip
+    """Fill log Σ odds · exp(θ u), mean and variance of one record of the atoms first..last."""
+    weights = np.zeros(CELLS)
+    for atom in range(first, last):
+        span = high[atom] - low[atom] + 1
+        cells = weigh(tilts[atom], low[atom], high[atom], odds, weights)
+        total, one, two, top = 0.0, 0.0, 0.0, -np.inf
+        for c in range(cells):
+            at = (span * c // cells + span * (c + 1) // cells - 1) // 2
+            total += weights[c]
+            one += weights[c] * at
+            two += weights[c] * at * at
+            top = max(top, tilts[atom] * at + (odds[low[atom] + at] if len(odds) else 0.0))
+        mean = one / total
+        logs[atom] = np.log(total) + top + tilts[atom] * low[atom]
+        means[atom] = low[atom] + mean
+        variances[atom] = max(two / total - mean * mean, 0.0)
+
+
+@compiled()
+def draw(
+    tilts: Floats, low: Ints, high: Ints, odds: Floats, order: Ints, firsts: Ints, first: int, last: int,
+    values: NDArray[np.signedinteger], seed: int,
+) -> None:  # fmt: skip
+    """Draw the records of the atoms first..last in every table (w, n)."""
+    np.random.seed(seed)
+    weights = np.zeros(CELLS)
+    for atom in range(first, last):
+        span = high[atom] - low[atom] + 1
+        cells = weigh(tilts[atom], low[atom], high[atom], odds, weights)
+        for c in range(1, cells):
+            weights[c] += weights[c - 1]
+        for place in range(firsts[atom], firsts[atom + 1]):
+            for world in range(values.shape[0]):
+                at = np.random.random() * weights[cells - 1]
+                c = min(np.searchsorted(weights[:cells], at, side="right"), cells - 1)
+                start, end = span * c // cells, span * (c + 1) // cells
+                values[world, order[place]] = low[atom] + start + np.random.randint(0, end - start)

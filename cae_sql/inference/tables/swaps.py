@@ -1,0 +1,329 @@
+"""Swaps: two atoms of which one gains what the other loses, and what that does to the answered sums.
+
+Where nearly everybody is alone in an atom, single atoms have little room and are in many sums. Two atoms that
+lie near each other differ in few: raising one and lowering the other by as much changes these sums only. Many
+pairs have the *same* difference; together they are a reserve from which whatever moves can be paid
+(`cae_sql.inference.tables.reserves`). Two swaps of one difference, done against each other, keep every sum.
+
+Near ones are found by sorting the atoms by their sums in random orders: neighbours in an order agree in the
+sums that come first. Which differences are equal is told by random names, and looked at again in whole
+numbers before anything is concluded. All of it depends on past answers alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.compiled import compiled
+from cae_sql.inference.facts.query import Ints
+from cae_sql.inference.tables.columns import Columns
+from cae_sql.threads import in_two
+
+ORDERS = 10
+"""Random orders in which atoms are sorted."""
+NEIGHBOURS = 6
+"""Of each atom in each order, the following ones that are looked at."""
+LOOKED_AT = 8_000_000
+"""Pairs looked at, about, whatever the number of atoms."""
+FARTHEST = 6
+"""Sums in which the two of a swap may differ."""
+FIRST_SUMS = 128
+"""Sums by which an order sorts."""
+MOST_ALIKE = 32
+"""Swaps of one difference that are kept."""
+MOST_SWAPS = 200_000
+"""That are kept, those with frequent differences first."""
+APART = (1, 2, 3, 5, 8, 13)
+"""Of swaps of one difference, in some order, those so far apart are done against each other."""
+MOST_FOURS = 100_000
+"""Such moves of four atoms that are kept."""
+SEED = 20130527
+
+Names = NDArray[np.uint64]
+Words = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, eq=False)
+class Swaps:
+    """Pairs of atoms, m of them, and random names of what p atoms are in. An atom may be in several."""
+
+    gain: Ints
+    """(m,) the atom that is raised."""
+    give: Ints
+    """(m,) the atom that is lowered."""
+    names: Names
+    """(p,) sum of the names of the sums that the atom is in, times its coefficient, modulo 2**64."""
+    rank: int
+    """Independent sums when they were looked for."""
+
+    def carried(self, parents: Ints, rows: NDArray[np.int32], first: int) -> Swaps:
+        """The same after new sums; an atom's number is that of one of its parts.
+
+        Args:
+            parents: (p',) the atom that each part was of; the first p are their own.
+            rows: (g, p') coefficients of the new sums.
+            first: The number of the first of these.
+        """
+        return Swaps(self.gain, self.give, named(self.names[parents], rows, first), self.rank)
+
+    @cached_property
+    def count(self) -> int:
+        """How many."""
+        return len(self.gain)
+
+
+def named(names: Names, rows: NDArray[np.signedinteger], first: int) -> Names:
+    """Names (p,) to which those of further sums (g, p), the first of them number `first`, are added."""
+    found = names.copy()
+    salts = np.random.default_rng(SEED).integers(0, 2**64, first + len(rows), dtype=np.uint64)[first:]
+    in_two(lambda one, last: add_names(rows, salts, one, last, found), len(names), len(rows))
+    return found
+
+
+@compiled()
+def add_names(rows: NDArray[np.signedinteger], salts: Names, first: int, last: int, names: Names) -> None:
+    """Add salts × coefficients (g, p) to names (p,), modulo 2**64."""
+    for place in range(first, last):
+        for number in range(len(salts)):
+            if rows[number, place]:
+                names[place] += np.uint64(np.int64(rows[number, place])) * salts[number]
+
+
+def find(marks: Columns, able: NDArray[np.bool_]) -> Swaps:
+    """Look for swaps between atoms that can move.
+
+    Args:
+        marks: (p, k) coefficients of the atoms in the sums.
+        able: (p,) which atoms can move at all.
+    """
+    rank = marks.shape[1]
+    names = named(np.zeros(len(marks), dtype=np.uint64), marks.T, 0)
+    gain, give = _near(marks, np.flatnonzero(able))
+    difference, turned = canonical(names[gain] - names[give])
+    kept = _kept(difference)
+    gain, give = np.where(turned, give, gain)[kept], np.where(turned, gain, give)[kept]
+    return Swaps(gain, give, names, rank)
+
+
+def fours(swaps: Swaps, marks: Columns) -> Ints:
+    """(q, 4) swaps of one difference, done against each other: +1, −1, +1, −1 keeps every sum, exactly.
+
+    Args:
+        swaps: Between atoms.
+        marks: (p, k) coefficients of the atoms in the sums.
+    """
+    names, turned = canonical(swaps.names[swaps.gain] - swaps.names[swaps.give])
+    gain, give = np.where(turned, swaps.give, swaps.gain), np.where(turned, swaps.gain, swaps.give)
+    order = np.argsort(names, kind="stable")
+    names, gain, give = names[order], gain[order], give[order]
+    found = [np.zeros((0, 4), dtype=np.int64)]
+    for apart in APART:
+        one = np.flatnonzero(names[apart:] == names[:-apart])
+        two = one + apart
+        four = np.column_stack([gain[one], give[one], give[two], gain[two]])
+        found.append(four[(np.diff(np.sort(four, axis=1), axis=1) > 0).all(axis=1)])
+    those = np.concatenate(found)
+    if len(those) > MOST_FOURS:
+        those = those[np.random.default_rng(len(those)).choice(len(those), MOST_FOURS, replace=False)]
+    # names may be equal by chance: whole numbers say so
+    return those[kept_by(those, marks.T, np.arange(len(marks)))]
+
+
+def kept_by(those: Ints, rows: NDArray[np.signedinteger], of: Ints) -> NDArray[np.bool_]:
+    """(q,) which moves of four keep some sums.
+
+    Args:
+        those: Of `fours`.
+        rows: (g, m) coefficients in the sums.
+        of: (p,) the column of each atom in these.
+    """
+    kept = np.ones(len(those), dtype=np.bool_)
+    in_two(lambda first, last: keep(those, rows, of, first, last, kept), len(those), 4 * len(rows))
+    return kept
+
+
+@compiled()
+def keep(
+    those: Ints, rows: NDArray[np.signedinteger], of: Ints, first: int, last: int, kept: NDArray[np.bool_]
+) -> None:  # fmt: skip
+    """Fill which moves of four keep some sums."""
+    for q in range(first, last):
+        a, b, c, d = of[those[q, 0]], of[those[q, 1]], of[those[q, 2]], of[those[q, 3]]
+        for number in range(len(rows)):
+            change = np.int64(rows[number, a]) - np.int64(rows[number, b])
+            if change + np.int64(rows[number, c]) - np.int64(rows[number, d]):
+                kept[q] = False
+                break
+
+
+@dataclass(frozen=True, eq=False)
+class Opposed:
+    """Two swaps of one difference, done against each other: they change one new sum and no other."""
+
+    up: tuple[Ints, Ints]
+    """(m,) each: parts that rise with the sum ..."""
+    down: tuple[Ints, Ints]
+    """... and parts that fall, by as much each. No part is in two of the m."""
+
+
+def opposed(swaps: Swaps, marks: Columns, parents: Ints, rows: NDArray[np.int32], number: int) -> Opposed:
+    """Swaps that a new sum tells apart and nothing else does.
+
+    Args:
+        swaps: Of the roomy table.
+        marks: (p, k) coefficients of the atoms in past sums.
+        parents: (p',) the atom that each part is of.
+        rows: (g, p') coefficients of the new sums.
+        number: Which of these shall change.
+    """
+    rank, row = marks.shape[1], rows[number]
+    others = np.delete(rows, number, axis=0)
+    names = named(swaps.names[parents], others, rank)
+    difference, turned = canonical(names[swaps.gain] - names[swaps.give])
+    gain, give = np.where(turned, swaps.give, swaps.gain), np.where(turned, swaps.gain, swaps.give)
+    cut = row[gain] - row[give]
+    order = np.lexsort((cut, difference))
+    one, two = _against(order, difference, cut, gain, give, np.ones(len(parents), dtype=np.bool_))
+    rises = cut[one] > 0
+    up = np.where(rises, gain[one], give[one]), np.where(rises, give[two], gain[two])
+    down = np.where(rises, give[one], gain[one]), np.where(rises, gain[two], give[two])
+    # names may be equal by chance: whole numbers say so
+    kept = np.ones(len(one), dtype=np.bool_)
+    for coefficients, of in ((marks, parents), (others.T, np.arange(len(parents)))):
+        rising, falling = (
+            coefficients[of[each[0]]].astype(np.int16) + coefficients[of[each[1]]] for each in (up, down)
+        )
+        kept &= (rising == falling).all(axis=1)
+    return Opposed((up[0][kept], up[1][kept]), (down[0][kept], down[1][kept]))
+
+
+@compiled()
+def _against(
+    order: Ints, difference: Names, cut: NDArray[np.int32], gain: Ints, give: Ints, free: NDArray[np.bool_]
+) -> tuple[Ints, Ints]:
+    """Pairs of swaps of one difference, the new sum by 1 different in the first and not at all in the second.
+
+    `order` sorts by difference, then by `cut`: in each run −1 comes before 0 before 1.
+    """
+    one, two = np.zeros(len(order), np.int64), np.zeros(len(order), np.int64)
+    count, start = 0, 0
+    while start < len(order):
+        end = start
+        while end < len(order) and difference[order[end]] == difference[order[start]]:
+            end += 1
+        plain, last = start, end
+        while plain < end and cut[order[plain]] < 0:
+            plain += 1
+        last = plain
+        while last < end and cut[order[last]] == 0:
+            last += 1
+        for place in range(start, end):
+            swap = order[place]
+            if abs(cut[swap]) != 1 or not (free[gain[swap]] and free[give[swap]]):
+                continue
+            while plain < last:
+                other = order[plain]
+                plain += 1
+                a, b, c, d = gain[swap], give[swap], gain[other], give[other]
+                if free[c] and free[d] and a != c and a != d and b != c and b != d:
+                    free[a] = free[b] = free[c] = free[d] = False
+                    one[count], two[count] = swap, other
+                    count += 1
+                    break
+        start = end
+    return one[:count], two[:count]
+
+
+def _kept(difference: Names) -> Ints:
+    """Places of swaps whose difference others have too: of each so many, frequent ones first."""
+    order = np.argsort(difference, kind="stable")
+    ordered = difference[order]
+    firsts = np.flatnonzero(np.diff(ordered, prepend=~ordered[:1]) != 0)
+    often = np.diff(firsts, append=len(order))
+    place = np.arange(len(order)) - np.repeat(firsts, often)
+    often = np.repeat(often, often)
+    kept = np.flatnonzero((often > 1) & (place < MOST_ALIKE) & (ordered != 0))
+    if len(kept) > MOST_SWAPS:
+        kept = kept[np.argsort(-often[kept], kind="stable")[:MOST_SWAPS]]
+    return order[kept]
+
+
+def canonical(differences: Names) -> tuple[Names, NDArray[np.bool_]]:
+    """Of each name and its opposite the lesser, and whether that is the opposite."""
+    opposite = ~differences + np.uint64(1)
+    turned = opposite < differences
+    return np.where(turned, opposite, differences), turned
+
+
+def _near(marks: Columns, atoms: Ints) -> tuple[Ints, Ints]:
+    """Pairs of some atoms, each once, that differ in few sums."""
+    rank, count = marks.shape[1], len(atoms)
+    if not rank or count < 2:
+        return atoms[:0], atoms[:0]
+    chance = np.random.default_rng([SEED, rank])
+    bits = np.zeros((count, -(-rank // 64)), dtype=np.uint64)
+    in_two(lambda first, last: pack(marks, rank, atoms, first, last, bits), count, rank)
+    orders = max(2, min(ORDERS, LOOKED_AT // max(count * NEIGHBOURS, 1)))
+    both = np.zeros(0, dtype=np.int64)
+    for _ in range(orders):
+        order = _sorted(bits, chance.permutation(rank)[:FIRST_SUMS])
+        ordered = bits[order]
+
+        def work(first: int, last: int, order: Ints = order, ordered: Words = ordered) -> Ints:
+            found: Ints = neighbours(ordered, order, min(NEIGHBOURS, count - 1), first, last)
+            return found
+
+        both = np.concatenate([both, *in_two(work, count, NEIGHBOURS * bits.shape[1])])
+    both.sort()
+    both = both[np.diff(both, prepend=-1) > 0]
+    return atoms[both // max(count, 1)], atoms[both % max(count, 1)]
+
+
+def _sorted(bits: Words, chosen: Ints) -> Ints:
+    """The order of atoms by some of their sums, the first counting most."""
+    keys = np.zeros((-(-len(chosen) // 64), len(bits)), dtype=np.uint64)
+    in_two(lambda first, last: gathered(bits, chosen, first, last, keys), len(bits), len(chosen))
+    order: Ints = np.lexsort(keys[::-1])
+    return order
+
+
+@compiled()
+def pack(marks: Columns, rank: int, atoms: Ints, first: int, last: int, bits: Words) -> None:
+    """(a, w) a bit for each sum that an atom is in, by 64 in a word."""
+    for place in range(first, last):
+        for number in range(rank):
+            if marks[atoms[place], number]:
+                bits[place, number >> 6] |= np.uint64(1) << np.uint64(number & 63)
+
+
+@compiled()
+def gathered(bits: Words, chosen: Ints, first: int, last: int, keys: Words) -> None:
+    """(w, a) words of some of the bits, the first of them the highest."""
+    for place in range(first, last):
+        for number in range(len(chosen)):
+            bit = bits[place, chosen[number] >> 6] >> np.uint64(chosen[number] & 63) & np.uint64(1)
+            keys[number >> 6, place] |= bit << np.uint64(63 - (number & 63))
+
+
+@compiled()
+def neighbours(ordered: Words, order: Ints, apart: int, first: int, last: int) -> Ints:
+    """Those in an order that differ little from one of the next few: lesser × a + greater of each pair."""
+    count, width = ordered.shape
+    found, size = np.zeros((last - first) * apart, np.int64), 0
+    for place in range(first, last):
+        for other in range(place + 1, min(place + apart + 1, count)):
+            differing = 0
+            for word in range(width):
+                rest = ordered[place, word] ^ ordered[other, word]
+                while rest and differing <= FARTHEST:
+                    rest &= rest - np.uint64(1)
+                    differing += 1
+            if 0 < differing <= FARTHEST:
+                one, two = order[place], order[other]
+                found[size] = min(one, two) * count + max(one, two)
+                size += 1
+    return found[:size]

@@ -1,0 +1,634 @@
+"""The command line: exit statuses, one clear line for every error, exact JSON, a policy read off the data."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import types
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import ClassVar
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+
+from auditor.cli import main
+from auditor.cli.show import csv_cell, frame_rows, json_text, plain
+from auditor.decision import Decision
+from auditor.errors import DatabaseError, DataChanged, LedgerError, QueryRefused, QueryUnsupported
+from auditor.policy.giveaways import giveaway
+from auditor.policy.policy import Policy
+from auditor.policy.suggest import grid_of, suggest
+from cae_sql.domain import exact
+from cae_sql.errors import OutOfTime
+
+Outcome = tuple[int, str, str]
+Run = Callable[..., Outcome]
+
+POLICY = """\
+[protect]
+table = "staff"
+column = "salary"
+minimum = 10
+maximum = 250
+step = 10
+public = ["age"]
+[limit]
+risk = 0.5
+"""
+
+ANSWERED = Decision("answered", "answered", "answered exactly")
+PARTIAL = Decision("answered", "partial", "2 groups are withheld (NULL)", "ask more coarsely")
+REFUSAL = Decision(
+    "refused", "risk", "an answer would pass the limit", "ask about a larger group", 0.123, 0.987
+)
+UNKNOWN = Decision(
+    "unsupported", "window", "window functions over rows are not understood", "aggregate first"
+)
+
+
+@dataclass
+class Answer:
+    columns: list[str]
+    rows: list[tuple[object, ...]]
+    decision: Decision = ANSWERED
+
+    def fetchall(self) -> list[tuple[object, ...]]:
+        return self.rows
+
+
+@dataclass
+class Report:
+    entries: int = 5
+    answers: int = 3
+    problems: list[str] = field(default_factory=list)
+
+
+class FakeGate:
+    """Stands in for the gate: says what the statement's text asks it to say."""
+
+    risks: ClassVar[list[float]] = [0.1, 0.4]
+    problems: ClassVar[list[str]] = []
+    asked: ClassVar[list[tuple[str, str]]] = []
+    dialects: ClassVar[list[object]] = []
+
+    @classmethod
+    def open(cls, database: Path, policy: Policy, ledger: object = None) -> FakeGate:
+        assert isinstance(policy, Policy)
+        if not Path(database).exists():
+            raise DatabaseError(f"database {database}: no such file")
+        return cls()
+
+    def __enter__(self) -> FakeGate:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def execute(
+        self, sql: str, parameters: object = None, user: str = "analyst", dialect: object = None
+    ) -> Answer:
+        self.asked.append((sql, user))
+        self.dialects.append(dialect)
+        says: dict[str, Exception] = {
+            "refuse": QueryRefused(REFUSAL),
+            "unsupported": QueryUnsupported(UNKNOWN),
+            "ledger": LedgerError("ledger x: the disk is full;\nnothing was released"),
+            "changed": DataChanged("ledger x: table 'staff' has changed since"),
+            "time": OutOfTime("no time left"),
+            "bug": KeyError("secret 170"),
+        }
+        if sql in says:
+            raise says[sql]
+        rows: list[tuple[object, ...]] = [
+            (2**70, Decimal("12345678901234567890.10"), 0.1, None, "[red]é\x1b[31m", date(2026, 1, 2), True)
+        ]
+        decision = PARTIAL if sql == "partial" else ANSWERED
+        return Answer(["big", "decimal", "float", "nothing", "text", "day", "yes"], rows, decision)
+
+    def check(
+        self, sql: str, parameters: object = None, user: str = "analyst", dialect: object = None
+    ) -> Decision:
+        self.dialects.append(dialect)
+        return {"refuse": REFUSAL, "unsupported": UNKNOWN}.get(sql, ANSWERED)
+
+    def risk(self, candidates: str = "interval") -> pd.DataFrame:
+        count = len(self.risks)
+        return pd.DataFrame(
+            {
+                "age": list(range(30, 30 + count)),
+                "records": [2] * count,
+                "lower": [10.0] * count,
+                "upper": [250.0] * count,
+                "initial_entropy": [4.0] * count,
+                "entropy_at_epsilon": [None] * count,
+                "area": [100.0] * count,
+                "risk": self.risks,
+            }
+        )
+
+    def history(self) -> pd.DataFrame:
+        when = datetime.fromisoformat("2026-01-02T03:04:05+00:00")
+        columns = ["number", "time", "user", "sql", "verdict", "code"]
+        return pd.DataFrame([[1, when, "ann", "SELECT 1", "answered", "public"]], columns=columns)
+
+    def verify(self) -> Report:
+        return Report(problems=self.problems)
+
+
+@pytest.fixture
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command with the fake gate, beside a database and a policy."""
+    fake = types.ModuleType("auditor.gate.gate")
+    monkeypatch.setattr(FakeGate, "asked", [])
+    monkeypatch.setattr(FakeGate, "dialects", [])
+    fake.Gate = FakeGate  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "auditor.gate.gate", fake)
+    monkeypatch.delenv("CAE_SQL_DEBUG", raising=False)
+    monkeypatch.chdir(tmp_path)
+    Path("d.duckdb").touch()
+    Path("p.toml").write_text(POLICY)
+
+    def command(*arguments: str) -> Outcome:
+        with pytest.raises(SystemExit) as left:
+            main(arguments)
+        output = capsys.readouterr()
+        return int(left.value.code or 0), output.out, output.err
+
+    return command
+
+
+def asked(run: Run, sql: str, *more: str) -> Outcome:
+    return run("query", "d.duckdb", sql, "-p", "p.toml", *more)
+
+
+# Exit statuses and errors
+
+
+def test_an_answer_is_0_and_on_stdout(run: Run) -> None:
+    status, out, err = asked(run, "SELECT 1", "--user", "ann")
+    assert (status, err) == (0, "")
+    assert "1180591620717411303424" in out
+    assert "12345678901234567890.10" in out
+    assert "NULL" in out
+    assert "1 row\n" in out
+    assert FakeGate.asked == [("SELECT 1", "ann")]
+
+
+def test_the_dialect_of_a_statement_may_be_named(run: Run) -> None:
+    asked(run, "SELECT 1")
+    asked(run, "SELECT 1", "--dialect", "postgres")
+    run("check", "d.duckdb", "SELECT 1", "-p", "p.toml", "--dialect", "duckdb")
+    assert FakeGate.dialects == [None, "postgres", "duckdb"]
+    status, _, err = asked(run, "SELECT 1", "--dialect", "mysql")
+    assert status == 2
+    assert "mysql" in err
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "json"])
+def test_withheld_groups_are_said_beside_the_rows(run: Run, form: str) -> None:
+    status, out, err = asked(run, "partial", "--format", form)
+    assert status == 0
+    said = out if form == "json" else err
+    assert "2 groups are withheld" in said
+    assert "ask more coarsely" in said
+    assert "2 groups" not in (err if form == "json" else out)
+
+
+def test_a_refusal_is_3_with_message_and_hint_and_no_risk(run: Run) -> None:
+    status, out, err = asked(run, "refuse")
+    assert (status, out) == (3, "")
+    assert "refused (risk): an answer would pass the limit" in err
+    assert "hint: ask about a larger group" in err
+    for form in ("table", "csv", "json"):
+        _, out, err = asked(run, "refuse", "--format", form)
+        assert "0.987" not in out + err
+        assert "0.123" not in out + err
+
+
+def test_what_is_not_understood_is_4(run: Run) -> None:
+    status, _, err = asked(run, "unsupported")
+    assert status == 4
+    assert "window functions" in err
+
+
+@pytest.mark.parametrize(
+    ("sql", "text"), [("ledger", "disk is full"), ("changed", "changed"), ("time", "no time")]
+)
+def test_errors_are_2_and_one_line(run: Run, sql: str, text: str) -> None:
+    status, out, err = asked(run, sql)
+    assert (status, out) == (2, "")
+    assert err.startswith("cae-sql: ")
+    assert text in err
+    assert err.count("\n") == 1
+
+
+def test_a_mistake_of_ours_is_1_and_shows_no_value(run: Run) -> None:
+    status, out, err = asked(run, "bug")
+    assert (status, out) == (1, "")
+    assert "KeyError" in err
+    assert "170" not in err
+    assert err.count("\n") == 1
+
+
+def test_debugging_shows_the_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CAE_SQL_DEBUG", "1")
+    with pytest.raises(KeyError):
+        main(["query", "d.duckdb", "bug", "-p", "p.toml"])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["frobnicate"],
+        ["query", "d.duckdb"],
+        ["query", "d.duckdb", "SELECT 1"],
+        ["query", "d.duckdb", "SELECT 1", "-p", "p.toml", "--format", "xml"],
+        ["risk", "d.duckdb", "-p", "p.toml", "--top", "0"],
+        ["init", "d.duckdb", "--table", "t"],
+        ["query", "d.duckdb", "SELECT 1", "-p", "absent.toml"],
+        ["query", "absent.duckdb", "SELECT 1", "-p", "p.toml"],
+    ],
+)
+def test_usage_policy_and_data_errors_are_2(run: Run, arguments: list[str]) -> None:
+    status, out, err = run(*arguments)
+    assert (status, out) == (2, "")
+    assert err
+    assert "Traceback" not in err
+
+
+def test_a_wrong_policy_names_key_and_value(run: Run) -> None:
+    Path("p.toml").write_text(POLICY.replace("step", "stepp"))
+    status, _, err = asked(run, "SELECT 1")
+    assert status == 2
+    assert "protect.stepp = 10" in err
+    assert "did you mean protect.step" in err
+
+
+def test_a_statement_may_come_from_stdin(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", types.SimpleNamespace(read=lambda: "SELECT 2"))
+    assert asked(run, "-")[0] == 0
+    assert FakeGate.asked == [("SELECT 2", "analyst")]
+
+
+@pytest.mark.parametrize(("sql", "status"), [("SELECT 1", 0), ("refuse", 3), ("unsupported", 4)])
+def test_check_has_the_status_that_query_would(run: Run, sql: str, status: int) -> None:
+    found, out, _ = run("check", "d.duckdb", sql, "-p", "p.toml", "--format", "json")
+    assert found == status
+    assert json.loads(out)["rows"] == []
+
+
+# What is printed
+
+
+def test_json_is_one_object_with_exact_numbers(run: Run) -> None:
+    _, out, _ = asked(run, "SELECT 1", "--format", "json")
+    shown = json.loads(out, parse_float=Decimal)
+    assert list(shown) == ["verdict", "columns", "rows", "code", "message", "hint"]
+    assert shown["verdict"] == "answered"
+    assert shown["columns"][:2] == ["big", "decimal"]
+    text = "[red]é\x1b[31m"
+    assert shown["rows"] == [
+        [2**70, Decimal("12345678901234567890.10"), Decimal("0.1"), None, text, "2026-01-02", True]
+    ]
+
+
+def test_a_refusal_in_json_is_on_stdout(run: Run) -> None:
+    status, out, err = asked(run, "refuse", "--format", "json")
+    assert (status, err) == (3, "")
+    assert json.loads(out) == {
+        "verdict": "refused",
+        "columns": [],
+        "rows": [],
+        "code": "risk",
+        "message": REFUSAL.message,
+        "hint": REFUSAL.hint,
+    }
+
+
+def test_csv_has_a_header_and_empty_nulls(run: Run) -> None:
+    _, out, _ = asked(run, "SELECT 1", "--format", "csv")
+    header, row = out.splitlines()
+    assert header == "big,decimal,float,nothing,text,day,yes"
+    assert row.startswith("1180591620717411303424,12345678901234567890.10,0.1,,")
+    assert row.endswith(",2026-01-02,true")
+
+
+def test_a_table_takes_no_markup_and_no_control_characters(run: Run) -> None:
+    _, out, _ = asked(run, "SELECT 1")
+    assert "[red]é\\x1b[31m" in out
+    assert "\x1b" not in out
+
+
+def test_risk_is_0_within_and_3_beyond_the_limit(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("cae_sql.risk")
+    status, out, _ = run("risk", "d.duckdb", "-p", "p.toml", "--format", "json")
+    shown = json.loads(out)
+    assert status == 0
+    assert (shown["verdict"], shown["code"], shown["risk"]) == ("answered", "within", 0.4)
+    assert shown["limit"] == {"risk": 0.5, "epsilon": None, "min_entropy": None}
+    assert shown["rows"][0][shown["columns"].index("risk")] == 0.4
+    monkeypatch.setattr(FakeGate, "risks", [0.1, 0.5, 0.51])
+    status, out, _ = run("risk", "d.duckdb", "-p", "p.toml", "--top", "1")
+    assert status == 3
+    assert "1 of 3 classes" in out
+    assert "1 row\n" in out
+
+
+def test_a_report_by_a_model_says_that_the_gate_does_not_enforce_it(run: Run) -> None:
+    pytest.importorskip("cae_sql.risk")
+    status, out, _ = run("risk", "d.duckdb", "-p", "p.toml", "--candidates", "tilted")
+    assert status == 0
+    assert "every class keeps the limit, by the model tilted, which the gate does not enforce" in out
+    status, _, err = run("risk", "d.duckdb", "-p", "p.toml", "--candidates", "other")
+    assert status == 2
+    assert "other" in err
+
+
+def test_history_shows_what_was_asked(run: Run) -> None:
+    status, out, _ = run("history", "d.duckdb", "-p", "p.toml", "--format", "json")
+    assert status == 0
+    assert json.loads(out)["rows"] == [
+        [1, "2026-01-02T03:04:05+00:00", "ann", "SELECT 1", "answered", "public"]
+    ]
+
+
+def test_verify_is_2_where_something_is_wrong(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    status, out, _ = run("verify", "d.duckdb", "-p", "p.toml")
+    assert status == 0
+    assert "5 entries and 3 answers" in out
+    monkeypatch.setattr(FakeGate, "problems", ["answer 2 does not agree with the data"])
+    status, _, err = run("verify", "d.duckdb", "-p", "p.toml")
+    assert status == 2
+    assert "answer 2 does not agree" in err
+    status, out, _ = run("verify", "d.duckdb", "-p", "p.toml", "--format", "json")
+    assert status == 2
+    assert json.loads(out)["problems"] == ["answer 2 does not agree with the data"]
+
+
+def test_values_of_every_kind_can_be_printed() -> None:
+    value = {"a": [1, float("nan"), float("inf")], "b": np.int64(3), "c": b"\x01\xff"}
+    assert json_text(value) == '{"a": [1, null, "inf"], "b": 3, "c": "01ff"}'
+    assert csv_cell([1, None, "x"]) == '[1, null, "x"]'
+    assert csv_cell(datetime.fromisoformat("2026-01-02T03:04:05")) == "2026-01-02T03:04:05"
+    assert plain("a\x07\nb") == "a\\x07\nb"
+    assert frame_rows(pd.DataFrame({"a": [1, 2], "b": [0.5, None]})) == [[1, 0.5], [2, None]]
+
+
+def test_help_needs_none_of_the_heavy_libraries() -> None:
+    heavy = (
+        "{'duckdb', 'pandas', 'numba', 'sqlglot', 'sqlalchemy', 'scipy', 'pyarrow', 'highspy', 'pydantic'}"
+    )
+    code = (
+        "import sys\nfrom auditor.cli import main\ntry: main(['--help'])\n"
+        f"except SystemExit: print(sorted({heavy} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+# With the real gate
+
+
+@pytest.fixture
+def owned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command beside a real database of 60 persons and its policy."""
+    monkeypatch.chdir(tmp_path)
+    frame = pd.DataFrame(
+        {"age": [20 + i % 40 for i in range(60)], "salary": [10 + i * 7 % 25 * 10 for i in range(60)]}
+    )
+    database(Path("d.duckdb"), frame)
+    Path("p.toml").write_text(POLICY)
+
+    def command(*arguments: str) -> Outcome:
+        with pytest.raises(SystemExit) as left:
+            main(arguments)
+        output = capsys.readouterr()
+        return int(left.value.code or 0), output.out, output.err
+
+    return command
+
+
+def test_the_commands_work_together(owned: Run) -> None:
+    status, out, _ = asked(owned, "SELECT sum(salary) AS total FROM staff", "--format", "json")
+    assert status == 0
+    total = json.loads(out)["rows"][0][0]
+    assert total == sum(10 + i * 7 % 25 * 10 for i in range(60))
+    assert asked(owned, "SELECT sum(salary) FROM staff WHERE age <> 45", "--user", "eve")[0] == 3
+    assert owned("check", "d.duckdb", "SELECT max(salary) FROM staff WHERE age = 45", "-p", "p.toml")[0] == 3
+    assert asked(owned, "SELECT salary FROM staff")[0] == 4
+    status, out, _ = owned("history", "d.duckdb", "-p", "p.toml", "--format", "json")
+    shown = json.loads(out)
+    verdict, user = shown["columns"].index("verdict"), shown["columns"].index("user")
+    assert [row[verdict] for row in shown["rows"]] == ["answered", "refused", "refused", "unsupported"]
+    assert shown["rows"][1][user] == "eve"
+    assert owned("risk", "d.duckdb", "-p", "p.toml", "--top", "3")[0] == 0
+    status, out, _ = owned("verify", "d.duckdb", "-p", "p.toml", "--format", "json")
+    assert status == 0
+    assert json.loads(out)["rows"] == [[4, 1, 0]]
+
+
+def test_data_that_changed_are_one_line(owned: Run) -> None:
+    assert asked(owned, "SELECT sum(salary) FROM staff")[0] == 0
+    with duckdb.connect("d.duckdb") as connection:
+        connection.execute("UPDATE staff SET salary = 200 WHERE age = 45")
+    status, out, err = asked(owned, "SELECT sum(salary) FROM staff")
+    assert (status, out) == (2, "")
+    assert "has changed since" in err
+    assert err.count("\n") == 1
+
+
+def test_the_demonstration_stops_the_attack(owned: Run) -> None:
+    status, out, err = owned("demo")
+    assert (status, err) == (0, "")
+    honest, attack = out.split("A colleague is after Ada's salary")
+    assert "refused" not in honest
+    assert attack.count("refused:") == 5
+    assert "Ada earns 130" in attack
+    assert "it lies between 20 and 220" in attack
+    assert len(max(out.splitlines(), key=len)) < 120
+
+
+@pytest.mark.slow
+def test_the_demonstration_can_be_kept_once(owned: Run) -> None:
+    assert owned("demo", "--keep", "kept")[0] == 0
+    assert owned("verify", "kept/staff.duckdb", "-p", "kept/staff.toml")[0] == 0
+    status, _, err = owned("demo", "--keep", "kept")
+    assert status == 2
+    assert "there is one already" in err
+
+
+# init
+
+
+def database(path: Path, frame: pd.DataFrame) -> Path:
+    with duckdb.connect(str(path)) as connection:
+        connection.register("frame", frame)
+        connection.execute("CREATE TABLE staff AS FROM frame")
+    return path
+
+
+@pytest.fixture
+def staff(tmp_path: Path) -> Path:
+    generator = np.random.default_rng(3)
+    salary = generator.integers(3, 24, 300) * 10
+    frame = pd.DataFrame(
+        {
+            "id": generator.permutation(300),
+            "age": generator.integers(20, 65, 300),
+            "grade": [f"G{value // 20}" for value in salary],
+            "gross": salary * 1.21 + generator.normal(0, 1, 300),
+            "dept": generator.choice(["a", "b", "c"], 300),
+            'odd "name"': generator.choice(["x", "y"], 300),
+            "salary": salary,
+        }
+    )
+    return database(tmp_path / "staff.duckdb", frame)
+
+
+def test_a_suggested_policy_loads_and_fits(staff: Path) -> None:
+    suggestion = suggest(staff, "STAFF", "Salary")
+    policy = Policy.parse(suggestion.text)
+    assert policy.protects[0].public == ("id", "age", "dept", 'odd "name"')
+    assert (policy.protects[0].key, policy.protects[0].column) == ("id", "salary")
+    assert policy.intruder.insiders == 1
+    assert policy.protects[0].grid == 10
+    assert 20 <= policy.protects[0].domain.count <= 100
+    assert policy.protects[0].minimum < 30
+    assert policy.protects[0].maximum > 230
+    assert [warning.split(":")[0] for warning in suggestion.warnings] == ["grade", "gross"]
+
+
+def test_only_the_unrounded_column_of_the_census_gives_the_rounded_one_away(
+    shared_data: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "acs.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        file = shared_data / "microdata" / "acs2011_us_paperlike.csv"
+        connection.execute(f"CREATE TABLE person AS FROM '{file}'")
+    suggestion = suggest(path, "person", "salary")
+    (warning,) = suggestion.warnings
+    assert warning.startswith("wagp: rises as salary rises")
+    policy = Policy.parse(suggestion.text)
+    assert policy.protects[0].public == (
+        "id",
+        "age",
+        "sex",
+        "education",
+        "industry",
+        "occupation",
+        "travel_time",
+    )
+    assert [policy.protects[0].minimum, policy.protects[0].maximum] == [Fraction(0), Fraction(260)]
+
+
+def test_init_writes_a_policy_and_never_over_one(run: Run, staff: Path) -> None:
+    status, out, err = run("init", str(staff), "--table", "staff", "--column", "salary", "-o", "new.toml")
+    assert (status, out) == (0, "")
+    assert "warning: gross" in err
+    assert Policy.load("new.toml").protects[0].table == "staff"
+    status, _, err = run("init", str(staff), "--table", "staff", "--column", "salary", "-o", "new.toml")
+    assert status == 2
+    assert "there is one already" in err
+    status, out, _ = run("init", str(staff), "--table", "staff", "--column", "salary")
+    assert status == 0
+    assert Policy.parse(out)
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "text"),
+    [
+        ("stuff", "salary", "did you mean 'staff'"),
+        ("staff", "sallary", "did you mean 'salary'"),
+        ("staff", "dept", "only columns of numbers"),
+    ],
+)
+def test_init_says_what_is_there(run: Run, staff: Path, table: str, column: str, text: str) -> None:
+    status, _, err = run("init", str(staff), "--table", table, "--column", column)
+    assert status == 2
+    assert text in err
+
+
+def test_init_of_what_is_no_database(run: Run) -> None:
+    Path("x.duckdb").write_text("not a database" * 100)
+    assert run("init", "x.duckdb", "--table", "t", "--column", "c")[0] == 2
+    assert run("init", "absent.duckdb", "--table", "t", "--column", "c")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["10", "250", "20", "30"], ("0", "260", "10", "10")),
+        (["0.05", "0.10", "12.35"], ("0", "13", "0.25", "0.05")),
+        (["-37", "12", "55"], ("-40", "60", "2", "1")),
+        (["1000", "1007"], ("999", "1008", "1", "1")),
+        (["0", "1"], ("0", "2", "1", "1")),
+    ],
+)
+def test_bounds_are_coarse_and_never_the_extremes(values: list[str], expected: tuple[str, ...]) -> None:
+    exactly = [exact(Decimal(value)) for value in values]
+    grid = grid_of(exactly)
+    assert (grid.minimum, grid.maximum, grid.step, grid.resolution) == tuple(
+        map(exact, map(Decimal, expected))
+    )
+    assert grid.maximum > max(exactly)
+    assert grid.minimum < min(exactly) or grid.minimum == 0
+    assert grid.step % grid.resolution == 0
+
+
+def test_a_column_off_any_grid_cannot_be_protected_as_it_is() -> None:
+    values = [exact(value) for value in np.random.default_rng(1).normal(0, 1e5, 50).tolist()]
+    with pytest.raises(DatabaseError, match="round"):
+        grid_of(values)
+
+
+GENERATOR = np.random.default_rng(11)
+OWN = GENERATOR.integers(0, 30, 400).astype(np.float64) * 10
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "expected"),
+    [
+        ("noise", pd.Series(GENERATOR.normal(size=400)), None),
+        ("identifier", pd.Series(GENERATOR.permutation(400)), None),
+        ("text identifier", pd.Series([f"p{i}" for i in range(400)]), None),
+        ("few groups", pd.Series(GENERATOR.choice(["a", "b"], 400)), None),
+        ("many groups", pd.Series(GENERATOR.integers(0, 190, 400)), None),
+        ("constant", pd.Series(["x"] * 400), None),
+        ("copy as text", pd.Series([f"{value:.2f}" for value in OWN]), "rises"),
+        ("mirrored", pd.Series(-OWN), "falls"),
+        ("bent", pd.Series(np.exp(OWN / 30)), "rank correlation 1.00"),
+        ("coded", pd.Series([f"c{int(value) * 7 % 31}" for value in OWN]), "explain"),
+        ("coded numbers", pd.Series([int(value) * 7 % 31 for value in OWN]), "explain"),
+        ("rank by date", pd.Series(pd.to_datetime(OWN, unit="D")), "rises"),
+        ("missing", pd.Series([None] * 400), None),
+    ],
+)
+def test_a_column_that_gives_the_protected_one_away_is_seen(
+    name: str, column: pd.Series, expected: str | None
+) -> None:
+    reason = giveaway(column, OWN)
+    if expected is None:
+        assert reason is None, name
+    else:
+        assert reason is not None, name
+        assert expected in reason
+
+
+def test_an_attack_needs_a_database_and_a_policy_unless_it_is_to_list(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = []
+    for arguments in (["attack"], ["attack", "--list", "--format", "csv"]):
+        with pytest.raises(SystemExit) as left:
+            main(arguments)
+        found.append(left.value.code or 0)
+    assert found == [2, 0]
+    assert capsys.readouterr().out.startswith("attack,about,source\n")

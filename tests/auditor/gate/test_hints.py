@@ -1,0 +1,142 @@
+"""Hints: from a statement's text alone, and what they suggest is understood."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from auditor import Gate
+from auditor.gate.hints import FIXED, hint, suggestions
+from auditor.sql import Plan, understand
+from tests.auditor.staff import build, people, policy, verdict
+from tests.clocks import at_once
+
+HAVING = "Add HAVING COUNT(*) >= 10"
+OWNER = 'With partial = "suppress" in the policy only the unsafe groups would be withheld.'
+
+CASES: list[tuple[str, list[str]]] = [
+    ("SELECT dept, sum(salary) FROM staff GROUP BY dept", [HAVING, "ask for all groups together", OWNER]),
+    ("SELECT dept, sum(salary) FROM staff GROUP BY ALL", [HAVING, OWNER]),
+    ("SELECT dept, sum(salary) FROM staff GROUP BY ROLLUP (dept)", [HAVING, OWNER]),
+    ("SELECT dept, age, sum(salary) FROM staff GROUP BY dept, age", [HAVING, "leave age out of GROUP BY"]),
+    ("SELECT age // 5 AS b, dept, sum(salary) FROM staff GROUP BY b, dept ORDER BY b", ["leave dept out"]),
+    ("SELECT dept, sum(salary) FROM staff GROUP BY dept HAVING sum(salary) > 3", [HAVING]),
+    ("SELECT sum(salary) FROM staff WHERE dept = 'a'", ["Drop the condition dept = 'a'."]),
+    ("SELECT sum(salary) FROM staff WHERE id <> 17", ["Drop the condition id <> 17."]),
+    ("SELECT sum(salary) FROM staff WHERE NOT (id = 17)", ["Drop the condition NOT (id = 17)."]),
+    ("SELECT sum(salary) FROM staff WHERE dept IN ('a', 'b')", ["Drop the condition dept IN ('a', 'b')."]),
+    ("SELECT sum(salary) FROM staff WHERE age BETWEEN 30 AND 32", ["Widen or drop age BETWEEN 30 AND 32."]),
+    (
+        "SELECT sum(salary) FROM staff WHERE age > 30 AND age < 32",
+        ["Widen or drop age > 30, or widen or drop"],
+    ),
+    ("SELECT sum(salary) FILTER (WHERE age = 3) FROM staff", ["Drop the condition age = 3."]),
+    ("SELECT max(salary) FROM staff", ["Ask for AVG(salary) instead of MAX(salary)."]),
+    ("SELECT min(2 * salary) FROM staff", ["Ask for AVG(2 * salary) instead of MIN(2 * salary)."]),
+    ("WITH x AS (SELECT * FROM staff WHERE sex = 'f') SELECT sum(salary) FROM x", ["condition sex = 'f'"]),
+    ("SELECT avg(s) FROM (SELECT dept, sum(salary) AS s FROM staff GROUP BY dept)", [HAVING]),
+    ("SELECT sum(salary) FROM staff", [FIXED["risk"]]),
+    ("SELECT sum(salary) FROM staff WHERE age = 3 OR id = 4", [FIXED["risk"]]),
+    ("SELECT sum(salary) FROM staff WHERE dept IN (SELECT dept FROM staff WHERE age = 3)", ["age = 3"]),
+    ('SELECT sum(salary) FROM staff AS "ü" WHERE "ü".dept = \'é"\'', ["condition dept = 'é\"'"]),
+]
+
+
+@pytest.fixture(scope="module")
+def gate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gate]:
+    folder = tmp_path_factory.mktemp("hints")
+    with Gate.open(build(folder / "staff.duckdb", people(40)), policy()) as opened:
+        yield opened
+
+
+def understood(gate: Gate, sql: str) -> Plan:
+    found = understand(sql, None, gate._database.schema)
+    assert isinstance(found, Plan), f"{found} {sql}"
+    return found
+
+
+@pytest.mark.parametrize(("sql", "parts"), CASES, ids=[sql for sql, _ in CASES])
+def test_a_hint_names_what_in_the_statement_could_be_changed(sql: str, parts: list[str], gate: Gate) -> None:
+    said = hint("risk", understood(gate, sql).normalised, ["salary"], sql, True)
+    for part in parts:
+        assert part in said
+
+
+@pytest.mark.parametrize("sql", [sql for sql, _ in CASES])
+def test_a_statement_changed_as_suggested_is_understood(sql: str, gate: Gate) -> None:
+    plan = understood(gate, sql)
+    for each in suggestions(plan.normalised, ["salary"]):
+        changed = understood(gate, each.sql)
+        assert changed.normalised != plan.normalised
+        assert not changed.public
+
+
+def test_a_hint_for_time_and_for_withheld_groups(gate: Gate) -> None:
+    sql = "SELECT dept, sum(salary) FROM staff GROUP BY dept"
+    normalised = understood(gate, sql).normalised
+    late = hint("time", normalised, ["salary"], sql, True)
+    assert late.startswith(HAVING)
+    assert "Fewer groups at once take less time." in late
+    partial = hint("partial", normalised, ["salary"], sql, False)
+    assert partial.startswith("What is worked out over all groups leaves these out. Add HAVING")
+    assert "suppress" not in partial
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT avg(s) FROM (SELECT dept, sum(salary) AS s FROM staff GROUP BY dept)",
+        "SELECT dept, rank() OVER (ORDER BY sum(salary)) FROM staff GROUP BY dept",
+        "SELECT sum(salary) FROM staff WHERE id = 3",
+    ],
+)
+def test_withholding_is_suggested_only_where_groups_are_rows_of_the_answer(sql: str, gate: Gate) -> None:
+    assert OWNER not in hint("risk", understood(gate, sql).normalised, ["salary"], sql, True)
+
+
+def test_a_large_group_is_not_told_again_to_be_large(gate: Gate) -> None:
+    sql = "SELECT dept, sum(salary) FROM staff GROUP BY dept HAVING count(*) > 20"
+    assert HAVING not in hint("risk", understood(gate, sql).normalised, ["salary"], sql, True)
+
+
+def test_of_a_long_condition_the_columns_are_named(gate: Gate) -> None:
+    sql = f"SELECT sum(salary) FROM staff WHERE id IN ({', '.join(map(str, range(300)))})"
+    assert (
+        hint("risk", understood(gate, sql).normalised, ["salary"], sql, True) == "Drop the condition on id."
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["", "not SQL at all (", "SELECT", "a" * 10_000, "(" * 400 + "1" + ")" * 400]
+)
+def test_a_text_of_which_nothing_can_be_said_gets_a_fixed_hint(text: str) -> None:
+    assert hint("risk", text, ["salary"], text, True) == FIXED["risk"]
+
+
+def test_many_conditions_are_looked_at_in_little_time(gate: Gate) -> None:
+    sql = "SELECT sum(salary) FROM staff WHERE " + " AND ".join(f"id <> {i}" for i in range(150))
+    normalised = understood(gate, sql).normalised
+    with at_once():
+        assert hint("risk", normalised, ["salary"], sql, True).startswith("Drop the condition id <> 0,")
+
+
+def test_what_only_a_view_says_is_not_quoted(tmp_path: Path) -> None:
+    database = build(tmp_path / "staff.duckdb", people(40))
+    with duckdb.connect(str(database)) as connection:
+        connection.execute("CREATE VIEW few AS SELECT dept, salary FROM staff WHERE age < 21 AND sex = 'm'")
+    with Gate.open(database, policy('[tables]\nviews = ["few"]')) as gate:
+        decision = verdict(gate, "SELECT sum(salary) FROM few WHERE dept = 'a'")
+        assert decision.code == "risk"
+        assert decision.hint == "Drop the condition dept = 'a'."
+
+
+def test_the_gate_gives_the_hint_with_its_refusal(gate: Gate) -> None:
+    decision = verdict(gate, "SELECT sum(salary) FROM staff WHERE dept = 'b' AND id < 3")
+    assert (decision.code, decision.hint) == (
+        "risk",
+        "Drop the condition dept = 'b', or widen or drop id < 3.",
+    )
+    assert gate.check("SELECT sum(salary) FROM staff WHERE id = 3").hint == "Drop the condition id = 3."

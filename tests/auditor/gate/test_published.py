@@ -1,0 +1,81 @@
+"""What everybody knows anyway is put on record first, and worlds agree with it from then on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+
+from auditor import Gate, Policy, PolicyError
+from auditor.policy.suggest import suggest
+from tests.auditor.staff import build, entries, policy, policy_text, verdict
+
+PUBLISHED = '[intruder]\npublished = ["SELECT AVG(salary) FROM staff"]'
+SKEWED = [
+    (i, 20 + i % 40, "mf"[i % 2], "abcd"[i % 4], 10 + 10 * min(24, int(value)))
+    for i, value in enumerate(np.random.default_rng(3).exponential(3, 400))
+]
+"""Most are paid little, hardly anybody more than 130."""
+
+
+def test_it_is_recorded_once(tmp_path: Path) -> None:
+    path = build(tmp_path / "t.duckdb", SKEWED)
+    for _ in range(2):
+        with Gate.open(path, policy(PUBLISHED)) as gate:
+            (entry,) = entries(gate)
+            assert (entry.user, entry.verdict, len(entry.answers)) == ("published", "answered", 1)
+    with Gate.open(path, policy(PUBLISHED)) as gate:
+        assert verdict(gate, "SELECT SUM(salary) FROM staff").code == "known"
+
+
+def test_refused_extremes_tell_nothing_more_once_the_mean_is_known(tmp_path: Path) -> None:
+    """Without the mean worlds are uniform: a MAX over many seems harmless until the truth is looked at."""
+    path = build(tmp_path / "t.duckdb", SKEWED)
+    more = '[decision]\nleaks = 100\nafter_leak = "continue"\n'
+    found = {}
+    for name, text in (("alone", more), ("published", more + PUBLISHED)):
+        with Gate.open(path, policy(text), tmp_path / f"{name}.ledger") as gate:
+            for age in range(20, 60, 2):
+                verdict(gate, f"SELECT MAX(salary) FROM staff WHERE age BETWEEN {age} AND {age + 1}")
+            found[name] = sum(entry.leak for entry in entries(gate))
+    assert found["alone"] >= 5
+    assert found["published"] == 0
+
+
+@pytest.mark.parametrize(
+    "sql", ["SELECT MAX(salary) FROM staff WHERE id = 3", "SELECT salary FROM staff", "x"]
+)
+def test_what_cannot_be_taken_as_known_is_an_error(sql: str, tmp_path: Path) -> None:
+    path = build(tmp_path / "t.duckdb", SKEWED)
+    with pytest.raises(PolicyError, match=r"intruder\.published: '.*' cannot be taken as known"):
+        Gate.open(path, policy(f'[intruder]\npublished = ["{sql}"]'))
+
+
+def test_it_counts_for_everyone() -> None:
+    with pytest.raises(PolicyError, match=r'intruder\.published.*scope = "everyone"'):
+        Policy.parse(policy_text(PUBLISHED + '\n[ledger]\nscope = "user"'))
+
+
+def test_init_suggests_the_overall_mean_of_a_large_table(tmp_path: Path) -> None:
+    path = build(tmp_path / "t.duckdb", SKEWED)
+    suggested = Policy.parse(suggest(path, "staff", "salary").text)
+    assert suggested.intruder.published == ("SELECT AVG(salary) FROM staff",)
+    with Gate.open(path, suggested, tmp_path / "l.ledger") as gate:
+        assert len(entries(gate)) == 1
+    small = build(tmp_path / "small.duckdb", SKEWED[:20])
+    assert Policy.parse(suggest(small, "staff", "salary").text).intruder.published == ()
+
+
+def test_the_suggested_statement_is_right_for_odd_names(tmp_path: Path) -> None:
+    path = tmp_path / "t.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute('CREATE SCHEMA "h r"')
+        connection.execute(
+            'CREATE TABLE "h r"."order" AS '
+            'SELECT i % 40 AS age, (i * 37 % 100) * 10 AS "Gehalt (€)" FROM range(200) t(i)'
+        )
+    suggested = Policy.parse(suggest(path, "h r.order", "Gehalt (€)").text)
+    with Gate.open(path, suggested) as gate:
+        assert entries(gate)[0].verdict == "answered"

@@ -1,0 +1,324 @@
+"""`partial = "suppress"`: the groups that may be answered are, and a NULL tells no more than a refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from auditor import Gate, LedgerError, Policy, QueryRefused
+from tests.auditor.staff import Person, build, entries, people, policy, truth, verdict
+from tests.quick import some
+
+SUPPRESS = '[decision]\npartial = "suppress"'
+BY_DEPT = "SELECT dept, sum(salary) AS s, count(salary) AS n FROM staff GROUP BY dept ORDER BY dept"
+
+
+def suppressing(more: str = "", **protect: object) -> Policy:
+    return policy(f"{SUPPRESS}\n{more}", **protect)
+
+
+def with_loners(count: int = 60, seed: int = 4) -> list[Person]:
+    """Three large departments, and two of one person each."""
+    persons = [(i, age, sex, "abc"[i % 3], pay) for i, age, sex, _, pay in people(count, seed)]
+    return [*persons[:-2], (*persons[-2][:3], "y", persons[-2][4]), (*persons[-1][:3], "z", persons[-1][4])]
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    return build(tmp_path / "staff.duckdb", with_loners())
+
+
+@pytest.fixture
+def gate(database: Path) -> Iterator[Gate]:
+    with Gate.open(database, suppressing()) as opened:
+        yield opened
+
+
+# What is given
+
+
+def test_safe_groups_are_given_exactly_and_unsafe_ones_are_null(gate: Gate, database: Path) -> None:
+    answer = gate.execute(BY_DEPT)
+    assert answer.decision.verdict == "answered"
+    assert answer.decision.code == "partial"
+    assert answer.decision.message.startswith("2 groups are withheld (NULL)")
+    expected = truth(database, BY_DEPT)
+    assert answer.fetchall() == [(d, None if d in "yz" else s, n) for d, s, n in expected]
+    assert answer._types == ("VARCHAR", "HUGEINT", "BIGINT")
+
+
+def test_refuse_gives_nothing_of_the_same_statement(database: Path) -> None:
+    with Gate.open(database, policy()) as gate:
+        assert verdict(gate, BY_DEPT).code == "risk"
+
+
+def test_a_statement_all_of_whose_groups_are_safe_is_answered_as_ever(gate: Gate, database: Path) -> None:
+    sql = BY_DEPT.replace("staff GROUP", "staff WHERE dept < 'd' GROUP")
+    answer = gate.execute(sql)
+    assert (answer.decision.code, answer.fetchall()) == ("answered", truth(database, sql))
+
+
+def test_a_statement_none_of_whose_groups_is_safe_is_refused(gate: Gate) -> None:
+    decision = verdict(gate, "SELECT id, sum(salary) FROM staff GROUP BY id")
+    assert (decision.verdict, decision.code) == ("refused", "risk")
+    assert [entry.answers for entry in entries(gate)] == [()]
+
+
+def test_what_is_not_grouped_must_be_safe(gate: Gate) -> None:
+    loner = "(SELECT sum(salary) FROM staff WHERE dept = 'z')"
+    assert verdict(gate, f"SELECT dept, sum(salary), {loner} FROM staff GROUP BY dept").code == "risk"
+    assert [entry.answers for entry in entries(gate)] == [()]
+    everyone = "(SELECT sum(salary) FROM staff)"
+    answer = gate.execute(f"SELECT dept, sum(salary), {everyone} FROM staff GROUP BY dept ORDER BY dept")
+    # everybody less a, b and c would be the two loners together
+    assert [row[1] is None for row in answer.fetchall()] == [False, False, True, True, True]
+
+
+def test_a_group_is_judged_with_those_before_it_known(gate: Gate) -> None:
+    """With all but z told, the last of the departments would leave y alone."""
+    gate.execute("SELECT sum(salary) FROM staff WHERE dept <> 'z'")
+    found = dict(gate.execute(BY_DEPT.replace("count(salary)", "1")).df()[["dept", "s"]].to_numpy().tolist())
+    assert [np.isnan(found[dept]) for dept in "abcyz"] == [False, False, True, True, True]
+
+
+def test_known_groups_are_given_again(gate: Gate, database: Path) -> None:
+    gate.execute("SELECT sum(salary) FROM staff WHERE dept = 'b'")
+    before = len(entries(gate)[0].answers)
+    answer = gate.execute(
+        "SELECT dept, sum(salary) FROM staff WHERE dept IN ('b', 'z') GROUP BY dept ORDER BY dept"
+    )
+    assert answer.decision.code == "partial"
+    total = truth(database, "SELECT sum(salary) FROM staff WHERE dept = 'b'")[0][0]
+    assert answer.fetchall() == [("b", total), ("z", None)]
+    assert sum(len(entry.answers) for entry in entries(gate)) == before == 1
+
+
+GROUPS = "FROM staff GROUP BY dept"
+INNER = f"(SELECT dept, sum(salary) AS s {GROUPS})"
+POST = {
+    "HAVING": f"SELECT dept {GROUPS} HAVING sum(salary) > {{x}} ORDER BY dept",
+    "HAVING, the other way": f"SELECT dept {GROUPS} HAVING sum(salary) <= {{x}} ORDER BY dept",
+    "NOT HAVING": f"SELECT dept {GROUPS} HAVING NOT sum(salary) > {{x}} ORDER BY dept",
+    "ORDER BY": f"SELECT dept {GROUPS} ORDER BY sum(salary) + 0 * {{x}} DESC, dept",
+    "LIMIT": f"SELECT dept {GROUPS} ORDER BY sum(salary) + 0 * {{x}}, dept LIMIT 4",
+    "arithmetic": f"SELECT dept, sum(salary) - {{x}}, coalesce(avg(salary), {{x}}) {GROUPS} ORDER BY 1",
+    "CASE": f"SELECT dept, CASE WHEN sum(salary) > {{x}} THEN 1 ELSE 0 END {GROUPS} ORDER BY 1",
+    "a window": f"SELECT dept, rank() OVER (ORDER BY sum(salary) + 0 * {{x}}, dept) {GROUPS} ORDER BY 1",
+    "a running total": f"SELECT dept, sum(sum(salary)) OVER (ORDER BY dept) + {{x}} {GROUPS} ORDER BY 1",
+    "a total of totals": f"SELECT sum(s), count(s), count(*), max(s) + {{x}} FROM {INNER}",
+    "a filtered total": f"SELECT count(*) FROM {INNER} WHERE s > {{x}}",
+    "two sets": f"SELECT dept, sum(salary) {GROUPS} UNION SELECT dept, {{x}} {GROUPS} ORDER BY 1, 2",
+    "a text": f"SELECT dept || (avg(salary) + {{x}})::VARCHAR AS t {GROUPS} ORDER BY t",
+}
+
+
+WHOLE = ("a window", "a running total", "a total of totals", "a filtered total")
+
+
+@pytest.mark.parametrize("what", some(POST, 4))
+def test_what_follows_reads_null_and_nothing_else(what: str, tmp_path: Path) -> None:
+    """Tables that differ in the withheld values alone give the same rows, whatever is done with them."""
+    sql, found = POST[what].format(x=130), []
+    for number, pay in enumerate((10, 250)):
+        persons = [(*p[:4], pay if p[3] in "yz" else p[4]) for p in with_loners()]
+        database = build(tmp_path / f"{number}.duckdb", persons)
+        with Gate.open(database, suppressing()) as gate:
+            try:
+                answer = gate.execute(sql)
+                found.append((answer.decision, answer.fetchall()))
+            except QueryRefused as refusal:
+                found.append((refusal.decision, []))
+    assert found[0] == found[1]
+    # where more is computed from the groups, a part of them would give another result: refused whole
+    assert found[0][0].code == ("risk" if what in WHOLE else "partial")
+
+
+# On record
+
+
+def test_all_of_a_statement_is_one_entry_recorded_before_it_is_released(gate: Gate) -> None:
+    gate.execute(BY_DEPT)
+    (entry,) = entries(gate)
+    assert (entry.verdict, entry.code, len(entry.answers), entry.leak) == ("answered", "partial", 3, False)
+    assert gate.verify().problems == ()
+
+
+def test_what_could_not_be_recorded_is_known_to_nobody(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The groups were taken into memory one by one; a full disk must take all of them out again."""
+    gate.execute("SELECT sum(salary) FROM staff WHERE sex = 'f'")
+    real = gate._ledger.append
+
+    def full(**fields: object) -> None:
+        raise LedgerError("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(gate._ledger, "append", full)
+        with pytest.raises(LedgerError):
+            gate.execute(BY_DEPT)
+    assert gate._ledger.append == real
+    assert [len(entry.answers) for entry in entries(gate)] == [1]
+    again = verdict(gate, "SELECT sum(salary) FROM staff WHERE dept = 'a'")
+    assert again.code == "answered", "an answer that is not on record was taken for known"
+    assert verdict(gate, "SELECT avg(salary) FROM staff WHERE sex = 'f'").code == "known"
+
+
+def test_what_was_recorded_before_something_failed_is_known_and_counts(
+    gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The entry is on disk, its anchor is not: nothing is released, and nothing is forgotten either."""
+    real = gate._ledger.append
+
+    def failing(**fields: object) -> None:
+        real(**fields)  # type: ignore[arg-type]
+        raise LedgerError("the anchor cannot be written")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(gate._ledger, "append", failing)
+        with pytest.raises(LedgerError):
+            gate.execute(BY_DEPT)
+    assert verdict(gate, "SELECT sum(salary) FROM staff WHERE dept IN ('a', 'z')").code == "risk"
+    assert verdict(gate, "SELECT sum(salary) FROM staff WHERE dept = 'a'").code == "known"
+    learned = gate._knowledge.learned("eve")
+    assert learned == sum(len(entry.answers) for entry in entries(gate)) == 3
+
+
+def test_an_interrupted_statement_is_known_to_nobody(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody presses Ctrl-C after the first group."""
+    import auditor.gate.suppress as module
+
+    real, groups = module.decide, iter(range(9))
+
+    def interrupted(*given: object) -> object:
+        if next(groups) == 1:
+            raise KeyboardInterrupt
+        return real(*given)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "decide", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            gate.execute(BY_DEPT)
+    assert entries(gate) == []
+    assert verdict(gate, "SELECT sum(salary) FROM staff WHERE dept = 'a'").code == "answered"
+
+
+def test_answer_dependent_decisions_may_suppress_too(database: Path) -> None:
+    with Gate.open(database, suppressing('mode = "answer-dependent"')) as gate:
+        answer = gate.execute(BY_DEPT)
+        assert [row[1] is None for row in answer.fetchall()] == [False, False, False, True, True]
+        assert not gate.history()["leak"].any()
+
+
+def test_a_gate_opened_again_knows_what_was_given(database: Path) -> None:
+    with Gate.open(database, suppressing()) as gate:
+        gate.execute(BY_DEPT)
+    with Gate.open(database, suppressing()) as gate:
+        assert verdict(gate, "SELECT sum(salary) FROM staff WHERE dept IN ('a', 'b')").code == "known"
+        assert verdict(gate, "SELECT sum(salary) FROM staff WHERE dept IN ('a', 'z')").code == "risk"
+
+
+def test_asked_again_it_gives_the_same_rows_without_deciding(
+    gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = gate.execute(BY_DEPT)
+
+    def forbidden(*_: object) -> None:
+        raise AssertionError("decided again")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("auditor.gate.suppress.decide", forbidden)
+        again = gate.execute(BY_DEPT)
+    assert again.fetchall() == first.fetchall()
+    assert (again.decision.code, again.decision.message) == ("partial", first.decision.message)
+    assert [len(entry.answers) for entry in entries(gate)] == [3, 0]
+
+
+def test_asked_again_after_something_was_learned_the_withheld_groups_are_tried_again(gate: Gate) -> None:
+    gate.execute(BY_DEPT)
+    gate.execute("SELECT sum(salary) FROM staff WHERE age < 40 AND dept < 'd'")
+    learned = gate._knowledge.learned("analyst")
+    again = gate.execute(BY_DEPT)
+    assert again.decision.code == "partial"
+    assert [row[1] is None for row in again.fetchall()] == [False, False, False, True, True]
+    assert gate._knowledge.learned("analyst") == learned
+
+
+def test_when_time_is_over_the_remaining_groups_are_withheld_and_not_for_good(database: Path) -> None:
+    with Gate.open(database, suppressing("timeout = 1e-9")) as gate:
+        assert verdict(gate, BY_DEPT).code == "time"
+    with Gate.open(database, suppressing()) as gate:
+        assert gate.execute(BY_DEPT).decision.code == "partial"
+    slow = suppressing("timeout = 1e-9")
+    with Gate.open(database, slow) as gate:
+        some = "CASE WHEN dept < 'c' THEN dept WHEN age < 40 THEN 'young' ELSE 'old' END"
+        answer = gate.execute(f"SELECT {some} AS k, sum(salary) FROM staff GROUP BY k ORDER BY k")
+        assert answer.decision.code == "partial", "what is known needs no time"
+        assert [row[1] is None for row in answer.fetchall()] == [False, False, True, True]
+        asked = len(gate.history())
+        assert gate.execute(BY_DEPT).decision.code == "partial"
+        assert len(gate.history()) == asked + 1
+
+
+# Leak events
+
+
+def odd(count: int = 60) -> list[Person]:
+    """Everybody at random but those of department b, all at the least: their maximum gives them away."""
+    return [
+        (*p[:3], "abc"[int(str(p[0])) % 3], 10 if int(str(p[0])) % 3 == 1 else p[4]) for p in people(count, 9)
+    ]
+
+
+HIGHEST = "SELECT dept, max(salary) FROM staff GROUP BY dept ORDER BY dept"
+
+
+def test_a_leak_event_withholds_its_group_and_is_recorded_with_its_records_alone(tmp_path: Path) -> None:
+    database = build(tmp_path / "odd.duckdb", odd())
+    with Gate.open(database, suppressing()) as gate:
+        assert gate.check(HIGHEST).code == "answered"
+        answer = gate.execute(HIGHEST)
+        assert [row[1] is None for row in answer.fetchall()] == [False, True, False]
+        assert answer.decision.code == "partial"
+        (leak,) = [each for entry in entries(gate) for each in entry.answers if each.kind == "leak"]
+        assert len(leak.records) == 20
+        assert gate.history()["leak"].tolist() == [0, 1]
+        assert verdict(gate, "SELECT sum(salary) FROM staff WHERE dept = 'b'").code == "leaks"
+        assert verdict(gate, "SELECT sum(salary) FROM staff WHERE dept = 'a'").code == "answered"
+
+
+def test_every_leak_event_of_a_statement_counts(tmp_path: Path) -> None:
+    persons: list[Person] = [
+        (i, 30, "m", "abcde"[i % 5], 10 if i % 5 < 4 else 10 * (1 + i % 25)) for i in range(100)
+    ]
+    database = build(tmp_path / "odd.duckdb", persons)
+    with Gate.open(database, suppressing("leaks = 2")) as gate:
+        decision = verdict(gate, HIGHEST)
+        assert (decision.verdict, decision.code) == ("refused", "risk")
+        assert gate.history()["leak"].tolist() == [2], "one statement stops before it closes the table"
+        assert verdict(gate, HIGHEST.replace("GROUP", "WHERE dept > 'b' GROUP")).code == "risk"
+        assert gate.history()["leak"].tolist() == [2, 1]
+        assert verdict(gate, "SELECT sum(salary) FROM staff WHERE dept = 'e'").code == "leaks"
+    with Gate.open(database, suppressing("leaks = 2")) as gate:
+        assert verdict(gate, "SELECT sum(salary) FROM staff WHERE dept = 'e'").code == "leaks"
+
+
+# Check
+
+
+def test_check_judges_each_group_alone_and_releases_nothing(
+    gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forbidden(*_: object) -> list[int]:
+        raise AssertionError("the vault was read")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(gate._knowledge, "truth", forbidden)
+        found = gate.check(BY_DEPT)
+        assert (found.verdict, found.code) == ("answered", "partial")
+        assert gate.check("SELECT id, sum(salary) FROM staff GROUP BY id").code == "risk"
+        assert gate.check(BY_DEPT.replace("staff GROUP", "staff WHERE dept < 'd' GROUP")).code == "answered"
+    assert [entry.answers for entry in entries(gate)] == [(), (), ()]
+    gate.execute(BY_DEPT)
+    assert gate.check(BY_DEPT.replace("staff GROUP", "staff WHERE dept < 'd' GROUP")).code == "known"

@@ -1,0 +1,207 @@
+"""What a standing says of the records of a large system is what enumeration of all tables says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cae_sql.errors import OutOfTime
+from cae_sql.inference.facts.query import Ints, Query
+from cae_sql.inference.intervals.bounds import Solved, few_intervals
+from cae_sql.inference.intervals.irreducible import Claims
+from cae_sql.inference.lookback import few, stated
+from cae_sql.inference.lookback import located_so_far as standing_module
+from cae_sql.inference.lookback.assess import assess
+from cae_sql.inference.lookback.located_so_far import APPROXIMATE, EXACT, KEEPS, LocatedSoFar
+from cae_sql.inference.search.judging import Standard
+from cae_sql.inference.tables import roomy_table
+
+TOP, NEED = 3, 2
+
+
+@st.composite
+def asked(draw: st.DrawFn) -> Query:
+    members = np.array(draw(st.lists(st.integers(0, 4), min_size=1, max_size=5, unique=True).map(sorted)))
+    kind = draw(st.sampled_from(["sum", "sum", "sum", "sum", "max", "min"]))
+    weights = None
+    if kind == "sum" and draw(st.integers(0, 3)) == 0:
+        weights = np.array([draw(st.sampled_from([-2, -1, 1, 2, 3])) for _ in members])
+    return Query(kind=kind, members=members, coefficients=weights)  # type: ignore[arg-type]
+
+
+def remaining(truth: list[int], queries: Sequence[Query]) -> list[set[int]]:
+    """All values that each record has in some table that gives the same answers."""
+    tables = np.array(list(product(range(TOP + 1), repeat=len(truth))))
+    for query in queries:
+        tables = tables[query.of(tables) == query.of(np.array(truth))]
+    return [set(tables[:, record].tolist()) for record in range(len(truth))]
+
+
+def state(values: set[int]) -> int:
+    if len(values) == 1:
+        return EXACT
+    width = max(values) - min(values)
+    return KEEPS if width >= NEED and width == len(values) - 1 else APPROXIMATE
+
+
+@given(
+    truth=st.lists(st.integers(0, TOP), min_size=5, max_size=5),
+    queries=st.lists(asked(), min_size=1, max_size=6),
+    between=st.booleans(),
+)
+def test_as_a_large_system_nobody_is_located_wrongly_and_nobody_said_to_be_safe_who_is_not(
+    truth: list[int], queries: list[Query], between: bool
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stated, "SMALL", 0)
+        so_far = LocatedSoFar(np.array(truth), TOP, Standard(NEED))
+        for query in queries:
+            so_far.add([query])
+            if between:
+                assess(so_far, 5.0)
+        assess(so_far, 5.0, whole=True)
+    left = remaining(truth, queries)
+    for record, values in enumerate(left):
+        assert so_far.low[record] <= min(values)
+        assert so_far.high[record] >= max(values)
+        assert so_far.by_reals[record] <= state(values)
+        if so_far.by_integers[record] == KEEPS:
+            assert so_far.open[record] or state(values) == KEEPS
+        else:
+            assert so_far.by_integers[record] == state(values) or state(values) == EXACT
+            # never before, at the latest when enumeration says so by the same words
+            since = int(so_far.since_integers[record])
+            assert state(remaining(truth, so_far.answers[:since])[record]) >= so_far.by_integers[record]
+
+
+@given(
+    truth=st.lists(st.integers(0, TOP), min_size=5, max_size=5),
+    queries=st.lists(asked().filter(lambda query: query.kind == "sum"), min_size=1, max_size=6),
+)
+def test_who_is_settled_by_equations_is_found_with_the_answer_that_settles_him(
+    truth: list[int], queries: list[Query]
+) -> None:
+    """Without a look in between; an equation holds whatever the values are, so ranks say when it is there."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stated, "SMALL", 0)
+        so_far = LocatedSoFar(np.array(truth), TOP, Standard(NEED))
+        for query in queries:
+            so_far.add([query])
+    rows = np.zeros((len(so_far.answers), len(truth)))
+    for row, answer in zip(rows, so_far.answers, strict=True):
+        row[answer.members] = 1 if answer.coefficients is None else answer.coefficients
+    for record in range(len(truth)):
+        unit, rank = np.eye(len(truth))[record], np.linalg.matrix_rank
+        settled = [
+            count
+            for count in range(1, len(rows) + 1)
+            if rank(np.vstack([rows[:count], unit])) == rank(rows[:count])
+        ]
+        since = settled[0] if settled else None
+        if since is None:
+            continue
+        assert so_far.by_reals[record] == EXACT
+        # bounds may have shown as much before
+        assert so_far.since_reals[record] <= since
+        terms = so_far.equation_of(record)
+        made = sum(float(weight) * rows[number] for number, weight in terms)
+        assert np.allclose(made, unit)
+        assert terms[-1][0] + 1 == since
+        found = Claims(len(truth), TOP, so_far.answers).by_equation(
+            record, truth[record], terms, np.array(truth)
+        )
+        if found is not None:
+            for left_out in found.numbers:
+                kept = [number for number in found.numbers if number != left_out]
+                ends = Claims(len(truth), TOP, so_far.answers).interval(kept, record)
+                assert ends[0] < ends[1]
+
+
+@pytest.mark.parametrize("small", [0, 400])
+def test_many_people_in_few_sums_are_all_shown_to_be_safe(
+    small: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stated, "SMALL", small)
+    chance = np.random.default_rng(5)
+    truth = chance.integers(0, 40, 300)
+    so_far = LocatedSoFar(truth, 40, Standard(20))
+    for _ in range(12):
+        so_far.add([Query(kind="sum", members=np.flatnonzero(chance.random(300) < 0.4))])
+    assess(so_far, 10.0, whole=True)
+    assert not so_far.by_integers.any()
+    assert not so_far.open.any()
+
+
+def test_a_sum_over_few_who_have_no_room_leaves_nobody_else_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their atoms are not among the roomiest, and no basis was found at all."""
+    monkeypatch.setattr(stated, "SMALL", 0)
+    monkeypatch.setattr(roomy_table, "CANDIDATES", 20)
+    monkeypatch.setattr(roomy_table.basis_of, "__defaults__", (30,))
+    chance = np.random.default_rng(5)
+    truth = chance.integers(1, 40, 300)
+    truth[:2] = 0
+    so_far = LocatedSoFar(truth, 40, Standard(20))
+    for _ in range(12):
+        so_far.add([Query(kind="sum", members=np.flatnonzero(chance.random(300) < 0.4))])
+    so_far.add([Query(kind="sum", members=np.array([0, 1]))])
+    assess(so_far, 10.0, whole=True)
+    assert np.flatnonzero(so_far.by_integers).tolist() == [0, 1]
+    assert not so_far.open.any()
+
+
+def test_who_is_settled_by_sums_and_rows_that_were_read_is_so_since_the_last_of_both(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rows that were read are taken out of the sums, and so were not seen to be needed."""
+    monkeypatch.setattr(stated, "SMALL", 0)
+    monkeypatch.setattr(standing_module, "MOST_ALONE", 0)
+    so_far = LocatedSoFar(np.array([1, 1, 2, 2]), TOP, Standard(NEED))
+    for members in ([0, 1, 2, 3], [0, 3], [1]):
+        so_far.add([Query(kind="sum", members=np.array(members))])
+        assess(so_far, 5.0)
+    so_far.add([Query(kind="sum", members=np.array([0, 1]))])
+    assess(so_far, 5.0, whole=True)
+    assert so_far.by_reals.tolist() == [EXACT] * 4
+    # the second by the sum of the others, once its row was read; the others with the last answer
+    assert so_far.since_reals.tolist() == [4, 3, 3, 4]
+    assert so_far.since_integers.tolist() == [4, 3, 3, 4]
+
+
+@pytest.mark.parametrize("small", [0, 400])
+def test_who_was_located_approximately_is_so_exactly_since_his_row_was_read(
+    small: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stated, "SMALL", small)
+    monkeypatch.setattr(standing_module, "MOST_ALONE", 0)
+    so_far = LocatedSoFar(np.array([1, 0, 3]), TOP, Standard(NEED))
+    for members, expected in (([0, 1], (APPROXIMATE, 1)), ([1, 2], (APPROXIMATE, 1)), ([1], (EXACT, 3))):
+        so_far.add([Query(kind="sum", members=np.array(members))])
+        assess(so_far, 5.0)
+        assert (so_far.by_reals[1], so_far.since_reals[1]) == expected
+        assert (so_far.by_integers[1], so_far.since_integers[1]) == expected
+
+
+def test_a_linear_program_that_is_not_solved_leaves_its_own_record_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two sums settle two records each; the program of one pair fails."""
+    asked = list[list[int]]()
+
+    def fails_for_one(solved: Solved, atoms: Ints, *more: Any) -> Any:
+        asked.append(np.asarray(atoms).tolist())
+        if 1 in asked[-1]:
+            raise OutOfTime("the linear program was not solved")
+        return few_intervals(solved, atoms, *more)
+
+    monkeypatch.setattr(few, "few_intervals", fails_for_one)
+    so_far = LocatedSoFar(np.array([4, 4, 0, 0, 3]), 4, Standard(2))
+    so_far.add([Query(kind="sum", members=np.array(pair)) for pair in ([0, 1], [2, 3])])
+    assess(so_far, 10.0, whole=True)
+    assert asked == [[1, 2], [1], [2]]
+    assert sorted(so_far.by_reals[[0, 2]].tolist()) == [KEEPS, EXACT]
