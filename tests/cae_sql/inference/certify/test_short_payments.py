@@ -9,12 +9,11 @@ import pytest
 from numpy.typing import NDArray
 
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.certify import directions, short_payments
+from cae_sql.inference.certify import short_payments
 from cae_sql.inference.certify.coverage import RESERVES, Coverage
-from cae_sql.inference.certify.directions import Helpers, shortened
 from cae_sql.inference.certify.question import Standard
 from cae_sql.inference.certify.rooms import Far, Rooms
-from cae_sql.inference.certify.short_payments import Further
+from cae_sql.inference.certify.short_payments import Further, Helpers, shortened
 from cae_sql.inference.tables.exchange import Tables
 from cae_sql.inference.tables.holding import bounds_of, hold
 from cae_sql.inference.tables.question_tables import QuestionTables
@@ -95,7 +94,7 @@ def test_a_direction_keeps_every_sum_and_takes_nobody_twice() -> None:
     assert shorter > 300
 
 
-def moved(found: directions.Directions, basic: Ints, able: Ints, whom: Ints) -> Ints:
+def moved(found: short_payments.Directions, basic: Ints, able: Ints, whom: Ints) -> Ints:
     """(a, p') by how much all parts change when each of some gains 1."""
     moves = np.zeros((len(whom), len(whom)), dtype=np.int64)
     moves[np.arange(len(whom)), whom] = 1
