@@ -22,7 +22,7 @@ def require_matplotlib(missing: str) -> None:
     Raises:
         StatementError: Matplotlib is missing.
     """
-    if "matplotlib" in sys.modules:
+    if sys.modules.get("matplotlib") is not None:
         return
     try:
         with tempfile.TemporaryDirectory() as empty, contextlib.chdir(empty):

@@ -26,7 +26,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import IO
 
-from cae_sql.compiled import Compiled
+from cae_sql.compiled import Compiled, numba_without_file
 
 Progress = Callable[[int, int], None]
 """Called with how many kernels are compiled, and how many there are to be."""
@@ -35,9 +35,19 @@ LIST = "kernels.csv"
 MOST_PROCESSES = 8
 """Each takes some 200 MB, and few kernels take as long as all others of an eighth together."""
 
-_WORKER = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from cae_sql.warming import serve; serve()"
-)
+# This package is taken from where this process has it; what else there is comes after all that is Python's,
+# so that no file in the working directory can stand in for a module.
+_WORKER = """
+import importlib.util, json, sys
+home, folders = json.loads(sys.argv[1])
+sys.path += [each for each in folders if each not in sys.path]
+place = importlib.util.spec_from_file_location(
+    "cae_sql", home + "/__init__.py", submodule_search_locations=[home])
+sys.modules["cae_sql"] = package = importlib.util.module_from_spec(place)
+place.loader.exec_module(package)
+from cae_sql.warming import serve
+serve()
+"""
 
 _done: set[int] = set()
 """For how many records this process knows it to be done."""
@@ -79,13 +89,12 @@ def listed(records: int | None = None) -> list[tuple[str, ...]]:
 
 def compile_one(module: str, name: str, *signatures: str) -> None:
     """Compile a kernel for some signatures, or take it from the cache."""
-    from numba.core import sigutils
-
+    sigutils = numba_without_file().core.sigutils
     kernel = getattr(import_module(module), name)
     assert isinstance(kernel, Compiled)
     for signature in signatures:
         # types, as a call has them: under a text the cache would not find it again
-        types, _ = sigutils.normalize_signature(f"({signature},)")  # type: ignore[no-untyped-call]
+        types, _ = sigutils.normalize_signature(f"({signature},)")
         kernel.dispatcher.compile(tuple(types))
 
 
@@ -99,8 +108,9 @@ def serve() -> None:
 def _mark(wanted: Sequence[tuple[str, ...]]) -> Path | None:
     """The file that says that these are in the cache: of these sources, compiler and processor."""
     import llvmlite
-    import numba
     from llvmlite import binding
+
+    numba = numba_without_file()
 
     kernel = getattr(import_module(wanted[0][0]), wanted[0][1])
     folder = kernel.dispatcher.stats.cache_path
@@ -134,7 +144,8 @@ def _compile_apart(wanted: Sequence[tuple[str, ...]], progress: Progress | None)
     if not sys.executable:
         return False
     waiting, lock, failed = deque(wanted), threading.Lock(), threading.Event()
-    path = json.dumps([each for each in sys.path if each])
+    home = os.path.dirname(os.path.abspath(__file__))
+    where = json.dumps([home, [each for each in sys.path if os.path.isabs(each)]])
 
     def ask(ask_of: IO[str], answers: IO[str]) -> None:
         while not failed.is_set():
@@ -156,20 +167,20 @@ def _compile_apart(wanted: Sequence[tuple[str, ...]], progress: Progress | None)
                 if progress is not None:
                     progress(done[0], len(wanted))
 
-    environment = dict(os.environ)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     if "NUMBA_CACHE_DIR" in environment:
         environment["NUMBA_CACHE_DIR"] = os.path.abspath(environment["NUMBA_CACHE_DIR"])
     done, workers, threads = [0], list[subprocess.Popen[str]](), list[threading.Thread]()
     try:
         for _ in range(min(os.cpu_count() or 1, MOST_PROCESSES)):
             process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _WORKER, path],
+                [sys.executable, "-I", "-c", _WORKER, where],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 text=True,
                 env=environment,
-                cwd=Path(__file__).parent,
+                cwd=home,
             )
             workers.append(process)
             assert process.stdin is not None

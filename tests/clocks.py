@@ -22,6 +22,7 @@ from typing import Any
 import pytest
 
 import cae_sql
+from cae_sql.inference.allowance import UNLIMITED, Allowance
 from cae_sql.inference.solver import Program
 
 PATIENCE = 60.0
@@ -45,12 +46,21 @@ def counting() -> Iterator[None]:
     """Give the modules that decide a clock that counts."""
     clock, real = CountedTime(), Program.minimise
 
-    def minimise(self: Program, costs: Any, seconds: float = PATIENCE, first: bool = False) -> Any:
-        return real(self, costs, PATIENCE if seconds > 0 else 0.0, first)
+    def minimise(
+        self: Program, costs: Any, allowance: Allowance = UNLIMITED, *more: Any, **named: Any
+    ) -> Any:
+        until = allowance.until
+        if not allowance.late:
+            allowance.until = max(until, clock.now + PATIENCE)
+        try:
+            return real(self, costs, allowance, *more, **named)
+        finally:
+            allowance.until = until
 
     with pytest.MonkeyPatch.context() as patch:
         for module in _that_decide():
             patch.setattr(module, "time", clock)
+        patch.setattr("cae_sql.inference.allowance.clock", clock.monotonic)
         patch.setattr(Program, "minimise", minimise)
         yield
 

@@ -32,7 +32,7 @@ def texts(values: Sequence[str | None]) -> pa.Array:
     """An array of texts."""
     written = [b"" if value is None else value.encode() for value in values]
     ends = np.cumsum([0, *map(len, written)], dtype=np.int64).astype(np.int32)
-    there = np.packbits([value is not None for value in values], bitorder="little")
+    there = np.packbits(np.array([value is not None for value in values], dtype=np.bool_), bitorder="little")
     return pa.StringArray.from_buffers(
         len(values), pa.py_buffer(ends), pa.py_buffer(b"".join(written)), pa.py_buffer(there)
     )

@@ -111,12 +111,27 @@ def _function(node: Node) -> Node:
     if name == "+" and len(values) == 1 and not _may_be_null(values[0]):
         # of a number it changes nothing, and of anything else it is an error
         return {**values[0], "alias": node["alias"]}
+    if name == "contains" and len(values) == 2 and _are_constants(values[0]):
+        # x IN ['a', 'b'], which is written x IN ('a', 'b'): alike where no element is NULL
+        members = [each["expression"] for each in values[0]["arguments"]]
+        return {"class": "OPERATOR", "type": "COMPARE_IN", "alias": node["alias"],
+                "children": [values[1], *members]}  # fmt: skip
     if name == "if" and len(values) == 3:
         # a macro of DuckDB
         checks = [{"when_expr": values[0], "then_expr": values[1]}]
         return {"class": "CASE", "type": "CASE_EXPR", "alias": node["alias"], "case_checks": checks,
                 "else_expr": values[2]}  # fmt: skip
     return node
+
+
+def _are_constants(value: Node) -> bool:
+    """Whether a value is a list of constants, none of them NULL."""
+    if value.get("function_name") != "list_value" or not value["arguments"]:
+        return False
+    return all(
+        not each["name"] and each["expression"].get("literal", {}).get("kind") in ("STRING", "INTEGER")
+        for each in value["arguments"]
+    )
 
 
 def _may_be_null(value: Node) -> bool:

@@ -100,7 +100,7 @@ def test_curve_shows_steps_bars_or_a_picture(
 def test_a_picture_without_matplotlib_is_one_clear_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     status, _, err = run(capsys, "curve", ":memory:", "SELECT 1", "-o", tmp_path / "a.png")
     assert (status, err) == (2, "cae-sql: a picture needs matplotlib: pip install 'cae-sql[plot]'\n")
 

@@ -447,7 +447,7 @@ def test_a_ledger_or_an_anchor_that_cannot_be_written(
     before = place.content()
     if os.geteuid() == 0:
         os.seteuid(65534)
-    with pytest.raises(LedgerError, match=r"staff\.(ledger|anchor).*(writ|Permission)"):
+    with pytest.raises(LedgerError, match=r"staff\.(ledger|anchor).*(writ|Permission|chmod)"):
         through_python(place)
     through_the_command_line(place, capsys)
     assert place.content() == before
@@ -458,8 +458,8 @@ def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """SQLite's own limit gives the very error of a full disk."""
     real = auditor.ledger.places.connect
 
-    def limited(file: Path) -> object:
-        engine = real(file)
+    def limited(file: Path, **options: object) -> object:
+        engine = real(file, **options)
 
         @event.listens_for(engine, "checkout")
         def limit(connection: sqlite3.Connection, *_: object) -> None:

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from auditor import Gate, Policy, PolicyError
 from auditor.errors import EarlierAnswersWarning
 from auditor.gate.decide import Budget, Case, Rules, decide, simulate
-from auditor.parties import column
 from cae_sql.domain import Domain
 from cae_sql.inference.posterior.baseline import about_everybody
 from cae_sql.inference.posterior.judging import ModelKnowledge, ModelStandard
@@ -63,11 +62,6 @@ def with_a_poor_group(count: int = 80) -> list[Person]:
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
     return build(tmp_path / "staff.duckdb", with_a_poor_group())
-
-
-@pytest.fixture(autouse=True)
-def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(column, "REPORT_SECONDS", 100.0)
 
 
 # What it means

@@ -9,7 +9,6 @@ import pytest
 
 from auditor import Gate, LedgerError
 from auditor.errors import EarlierAnswersWarning
-from auditor.parties import column
 from tests.auditor.staff import build, people, policy, verdict
 
 PATIENT = "\n[decision]\ntimeout = 100\n"
@@ -17,12 +16,6 @@ WITHOUT, WITH = (f"[intruder]\ninsiders = {insiders}{PATIENT}" for insiders in (
 ALL = "SELECT sum(salary) FROM staff"
 TWO = "SELECT avg(salary) FROM staff WHERE id < 2"
 HALF = "SELECT sum(salary) FROM staff WHERE id <= 30"
-
-
-@pytest.fixture(autouse=True)
-def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is shown does not hang on how busy the machine is."""
-    monkeypatch.setattr(column, "REPORT_SECONDS", 100.0)
 
 
 @pytest.fixture
