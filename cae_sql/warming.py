@@ -20,6 +20,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import cache
 from hashlib import blake2b
 from importlib import import_module
 from importlib.resources import files
@@ -60,10 +61,13 @@ def warm(progress: Progress | None = None, records: int | None = None) -> None:
         progress: Told after each kernel.
         records: Only what tables of so many records need; None: everything that is listed.
     """
-    wanted = listed(records)
-    if len(wanted) in _done:
-        return
-    mark = _mark(wanted)
+    try:
+        wanted = listed(records)
+        if len(wanted) in _done:
+            return
+        mark = _mark(wanted)
+    except OSError:
+        return  # with no file to be opened: kernels are compiled, or not, when they are called
     if mark is None:
         _compile_here(wanted, progress)
     elif not mark.exists():
@@ -74,6 +78,7 @@ def warm(progress: Progress | None = None, records: int | None = None) -> None:
     _done.add(len(wanted))
 
 
+@cache
 def listed(records: int | None = None) -> list[tuple[str, ...]]:
     """Module, name and signatures of each kernel in the list, those that take longest first.
 

@@ -13,7 +13,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from auditor.history.readers.splitting import BLANK
+from auditor.history.readers.splitting import begin
 
 KINDS = {
     "transaction": "BEGIN START COMMIT ROLLBACK SAVEPOINT RELEASE END ABORT",
@@ -61,8 +61,8 @@ def parts_of(text: str, dialect: str) -> list[Part]:
 
 def first_kind(text: str) -> str:
     """The kind that a text's first word says, "unknown" for a query; reads no further."""
-    blank = BLANK.match(text)
-    word = re.match(r"\w*", text[blank.end() : blank.end() + 20] if blank else "")
+    start = begin(text)
+    word = re.match(r"\w*", text[start : start + 20])
     return _FIRST.get(word[0].upper(), "unknown") if word else "unknown"
 
 

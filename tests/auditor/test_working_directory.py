@@ -138,7 +138,7 @@ def test_no_module_beside_the_package_runs_in_its_workers(tmp_path: Path, hostil
     script = (
         "import shutil, sys\n"
         f"sys.path[:0] = ['', {str(checkout)!r}]\n"
-        "from auditor.sql import Schema, apart\n"
+        "from auditor.sql import Schema, sandbox\n"
         f"shutil.copytree({str(hostile)!r}, '.', dirs_exist_ok=True)\n"
         "print(sandbox._POOL.ask(('SELECT', None, Schema((), ()), 'duckdb'), 30).code)\n"
         "print(sys.modules['auditor'].__file__)\n"
@@ -156,7 +156,7 @@ def test_a_worker_has_a_bare_environment_and_an_empty_folder(tmp_path: Path) -> 
     if not Path("/proc/self/environ").exists():
         pytest.skip("the system does not say what a process was started with")
     script = (
-        "import os\nfrom pathlib import Path\nfrom auditor.sql import Schema, apart\n"
+        "import os\nfrom pathlib import Path\nfrom auditor.sql import Schema, sandbox\n"
         "sandbox._POOL.ask(('SELECT', None, Schema((), ()), 'duckdb'), 30)\n"
         "pid = next(each._process.pid for each in sandbox._POOL._all if each._process)\n"
         "given = Path(f'/proc/{pid}/environ').read_text().split(chr(0))\n"

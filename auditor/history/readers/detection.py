@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from auditor.history.readers import postgres
-from auditor.history.readers.splitting import BLANK
+from auditor.history.readers.splitting import begin
 from auditor.history.readers.tables import header
 
 _SQL = re.compile(
@@ -43,8 +43,7 @@ def detect(head: bytes, name: str, sql: str = "sql") -> str:
     if found:
         return found
     stem = name.lower().removesuffix(".gz").removesuffix(".zst")
-    blank = BLANK.match(text)
-    if stem.endswith(".sql") or _SQL.match(text, blank.end() if blank else 0):
+    if stem.endswith(".sql") or _SQL.match(text, begin(text)):
         return "sql"
     return "cut" if "\n" not in text.strip() and begun(head) else ""
 

@@ -10,7 +10,8 @@ import re
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from auditor.history.readers.splitting import BLANK, pieces, tokens
+from auditor.history.readers.splitting import begin, pieces
+from auditor.sql.postgres.lexing import lexemes
 
 _OVERHEAD = 300
 """Bytes that a statement takes besides its text, about."""
@@ -62,14 +63,13 @@ class Kept:
 
 def is_utility(sql: str, word: str) -> bool:
     """Whether a statement starts with a word, comments aside."""
-    found = BLANK.match(sql)
-    start = found.end() if found else 0
+    start = begin(sql)
     return sql[start : start + len(word)].upper() == word
 
 
 def prepare(sql: str) -> Prepared | None:
     """What `PREPARE name (types) AS sql` prepares."""
-    found = _PREPARE.match(sql, _start(sql))
+    found = _PREPARE.match(sql, begin(sql))
     if found is None:
         return None
     return Prepared(_folded(found["name"]), sql[found.end() :].strip().removesuffix(";").strip())
@@ -77,7 +77,7 @@ def prepare(sql: str) -> Prepared | None:
 
 def executed(sql: str) -> tuple[str, list[str]] | None:
     """The name and the arguments, as they are written, of `EXECUTE name(arguments)`."""
-    found = _EXECUTE.match(sql, _start(sql))
+    found = _EXECUTE.match(sql, begin(sql))
     if found is None:
         return None
     inside = found["arguments"] or ""
@@ -122,19 +122,14 @@ def detail_prepare(detail: str) -> Prepared | None:
     return prepare(rest) if kind.lower() == "prepare" else None
 
 
-def _start(sql: str) -> int:
-    found = BLANK.match(sql)
-    return found.end() if found else 0
-
-
 def _folded(name: str) -> str:
     return name[1:-1].replace('""', '"') if name.startswith('"') else name.lower()
 
 
 def _numbered(sql: str) -> str:
     """DuckDB's `?` as `$1`, `$2`, … where there are no numbered ones."""
-    marks = [(start, end) for kind, start, end in tokens(sql) if kind == "?"]
-    if not marks or any(kind == "parameter" for kind, _, _ in tokens(sql)):
+    marks = [(start, end) for kind, start, end in lexemes(sql) if kind == "sign" and sql[start] == "?"]
+    if not marks or any(kind == "parameter" for kind, _, _ in lexemes(sql)):
         return sql
     pieces, done = [], 0
     for number, (start, end) in enumerate(marks, start=1):
@@ -144,7 +139,7 @@ def _numbered(sql: str) -> str:
 
 
 def _written_in(sql: str, arguments: list[str]) -> str:
-    places = [(start, end) for kind, start, end in tokens(sql) if kind == "parameter"]
+    places = [(start, end) for kind, start, end in lexemes(sql) if kind == "parameter"]
     pieces, done = [], 0
     for start, end in places:
         # Python does not take a number of thousands of digits

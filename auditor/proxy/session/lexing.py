@@ -1,35 +1,20 @@
-"""A text's words and statements, as PostgreSQL's lexer finds them, whether or not the text parses.
+"""A text's words and statements, whether or not the text parses.
 
-sqlglot's tokenizer takes what follows SHOW, FETCH and DECLARE for one text, so it cannot do this. One pass,
-each letter looked at once; nothing is raised but `ProtocolError` for a text with too many statements.
+One pass of PostgreSQL's lexer (`auditor.sql.postgres.lexing`); nothing is raised but `ProtocolError` for a
+text with too many statements.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from auditor.proxy.protocol.sqlstate import ProtocolError, SqlState
+from auditor.sql.postgres.lexing import BLANKS, content
+from auditor.sql.postgres.lexing import lexemes as scanned
 
 MAX_STATEMENTS = 100
 """Of one text."""
-_LEXEME = re.compile(
-    r"""
-      (?P<blank> (?:\s|--[^\n]*+)++ )
-    | (?P<block> /\* )
-    | (?P<escaped> [eE]'(?:[^'\\]|\\.|'')*+(?:'|\Z|\\\Z) )
-    | (?P<text> '(?:[^']|'')*+(?:'|\Z) )
-    | (?P<name> "(?:[^"]|"")*+(?:"|\Z) )
-    | (?P<word> [A-Za-z_\x80-\U0010ffff][A-Za-z0-9_$\x80-\U0010ffff]*+ )
-    | (?P<parameter> \$[0-9]++ )
-    | (?P<dollar> \$(?:[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_\x80-\U0010ffff]*+)?\$ )
-    | (?P<number> (?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)? )
-    | (?P<sign> . )
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_COMMENT = re.compile(r"/\*|\*/")
 
 
 @dataclass(frozen=True)
@@ -37,7 +22,7 @@ class Lexeme:
     """One word, name, text, number or sign."""
 
     kind: str
-    """word, name, text, escaped, dollar, number, parameter or sign."""
+    """word, name, text, escaped, bits, dollar, number, parameter or sign."""
     written: str
     """As it stands in the text."""
     start: int
@@ -51,26 +36,15 @@ class Lexeme:
         if self.kind == "name":
             return self.written[1:].removesuffix('"').replace('""', '"')
         if self.kind == "text":
-            return self.written[1:].removesuffix("'").replace("''", "'")
+            return content(self.written)
         return self.written
 
 
-def lexemes(text: str, start: int = 0) -> Iterator[Lexeme]:
+def lexemes(text: str) -> Iterator[Lexeme]:
     """The lexemes of a text, without blanks and comments."""
-    position = start
-    while position < len(text):
-        found = _LEXEME.match(text, position)
-        assert found is not None  # a sign is any letter
-        begin, position, kind = position, found.end(), str(found.lastgroup)
-        if kind == "blank":
-            continue
-        if kind == "block":
-            position = _after_comment(text, position)
-            continue
-        if kind == "dollar":
-            closing = text.find(found[0], position)
-            position = len(text) if closing < 0 else closing + len(found[0])
-        yield Lexeme(kind, text[begin:position], begin, position)
+    for kind, start, end in scanned(text):
+        if kind not in BLANKS and kind != "unclosed":
+            yield Lexeme(kind, text[start:end], start, end)
 
 
 def split(text: str) -> list[str]:
@@ -118,15 +92,3 @@ def in_main(text: str) -> str:
             held = lexeme
         before = lexeme
     return text if held is not None else "".join(pieces) + text[position:]
-
-
-def _after_comment(text: str, position: int) -> int:
-    """Where a comment ends; they nest."""
-    depth = 1
-    while depth:
-        mark = _COMMENT.search(text, position)
-        if mark is None:
-            return len(text)
-        position = mark.end()
-        depth += 1 if mark[0] == "/*" else -1
-    return position

@@ -5,28 +5,13 @@ One pass over the text, whether or not it parses.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from auditor.proxy.values.errors import BadParameter
+from auditor.sql.postgres.lexing import lexemes
 
 MAX_PARAMETERS = 65_535
 """As many as Bind can count."""
-_LEXEME = re.compile(
-    r"""
-      (?P<text> '(?:[^']|'')*+(?:'|\Z) )
-    | (?P<escaped> [eE]'(?:[^'\\]|\\.|'')*+(?:'|\Z|\\\Z) )
-    | (?P<name> "(?:[^"]|"")*+(?:"|\Z) )
-    | (?P<line> --[^\n]*+ )
-    | (?P<block> /\* )
-    | (?P<word> [A-Za-z_\x80-\U0010ffff][A-Za-z0-9_$\x80-\U0010ffff]*+ )
-    | (?P<parameter> \$[0-9]++ )
-    | (?P<dollar> \$(?:[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_\x80-\U0010ffff]*+)?\$ )
-    | (?P<other> [^'"$/\-A-Za-z_\x80-\U0010ffff]++ | . )
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_COMMENT = re.compile(r"/\*|\*/")
 
 
 @dataclass(frozen=True)
@@ -44,20 +29,9 @@ def places(sql: str) -> list[Place]:
     Raises:
         BadParameter: 42P02, for a number that no parameter has.
     """
-    found, position = [], 0
-    while position < len(sql):
-        lexeme = _LEXEME.match(sql, position)
-        assert lexeme is not None  # `.` matches whatever is left
-        start, position = position, lexeme.end()
-        kind = lexeme.lastgroup
-        if kind == "parameter":
-            found.append(Place(_number(lexeme[0]), start, position))
-        elif kind == "block":
-            position = _after_comment(sql, position)
-        elif kind == "dollar":
-            closing = sql.find(lexeme[0], position)
-            position = len(sql) if closing < 0 else closing + len(lexeme[0])
-    return found
+    return [
+        Place(_number(sql[start:end]), start, end) for kind, start, end in lexemes(sql) if kind == "parameter"
+    ]
 
 
 def highest(sql: str) -> int:
@@ -88,15 +62,3 @@ def _number(text: str) -> int:
     if not digits or len(digits) > 5 or int(digits) > MAX_PARAMETERS:
         raise BadParameter("42P02", f"there is no parameter {text[:20]}")
     return int(digits)
-
-
-def _after_comment(sql: str, position: int) -> int:
-    """Where a comment ends; they nest."""
-    depth = 1
-    while depth:
-        mark = _COMMENT.search(sql, position)
-        if mark is None:
-            return len(sql)
-        position = mark.end()
-        depth += 1 if mark[0] == "/*" else -1
-    return position

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify import coverage
 from cae_sql.inference.certify.coverage import Coverage, Shown
 from cae_sql.inference.tables import paying, reserves
@@ -184,7 +185,7 @@ def shown_of(question_tables: QuestionTables, need: int, insiders: int, count: i
         patch.setattr(coverage, "RESERVES", count)
         tables = Tables(question_tables.totals, question_tables.totals)
         return Coverage(question_tables, question_tables.boxes, pins, tables, need, insiders).exactly(
-            need, 0.0
+            need, Allowance()
         )
 
 
