@@ -37,51 +37,31 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return 0 if len(files) <= 2 and all(file.is_file() for file in files) else WORKERS
 
 
+@pytest.hookimpl(tryfirst=True)  # before those that are slow are left out
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a long list of cases everybody runs some, evenly spread over it; `.ci/run` runs all of them."""
+    lists: dict[tuple[object, str], list[pytest.Item]] = {}
+    for item in items:
+        if isinstance(item, pytest.Function) and item.get_closest_marker("slow") is None:
+            lists.setdefault((item.path, item.originalname), []).append(item)
+    for cases in lists.values():
+        some = {int(place * len(cases) / MOST_CASES) for place in range(MOST_CASES)}
+        for place, item in enumerate(cases):
+            if len(cases) > MOST_CASES and place not in some:
+                item.add_marker(pytest.mark.slow)
+
+
 @pytest.hookimpl(tryfirst=True)  # before the workers are started
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Compile the kernels once: two workers would compile the same at the same time."""
     if session.config.option.tx and not session.config.option.collectonly:
-        compile_kernels()
+        from cae_sql.warming import warm
+
+        warm()
 
 
-def compile_kernels() -> None:
-    """Whatever one small gate compiles is on disk afterwards; the little that is left, tests compile."""
-    import duckdb
-
-    from auditor import Gate, Policy, QueryRefused
-
-    policy = """
-        [protect]
-        table = "staff"
-        column = "salary"
-        minimum = 10
-        maximum = 250
-        step = 10
-        public = "all"
-        [limit]
-        risk = 0.5
-        [intruder]
-        insiders = {}
-    """
-    with tempfile.TemporaryDirectory() as folder:
-        database = Path(folder) / "staff.duckdb"
-        with duckdb.connect(str(database)) as connection:
-            connection.execute(
-                "CREATE TABLE staff AS SELECT i AS id, 10 + i * 7 % 25 * 10 AS salary FROM range(60) t(i)"
-            )
-        for insiders in (0, 1):
-            ledger = Path(folder) / f"{insiders}.ledger"
-            with Gate.open(database, Policy.parse(policy.format(insiders)), ledger) as gate:
-                for asked in (
-                    "sum(salary)",
-                    "id % 4, sum(salary), max(salary)",
-                    "id // 10, avg(salary)",
-                    "id, min(salary)",
-                ):
-                    with contextlib.suppress(QueryRefused):
-                        gate.execute(f"SELECT {asked} FROM staff GROUP BY ALL")
-                gate.risk()
-
+MOST_CASES = 8
+"""Of a parametrized test that everybody runs; a few have hundreds of them."""
 
 FINE = {0, 3, 4}
 """Statuses that an example may show: answered, refused, unsupported."""

@@ -64,6 +64,7 @@ def test_every_example_is_short() -> None:
     assert {name: count for name, count in lines.items() if count >= 80} == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", some(SAYS, 3))
 def test_an_example_runs_and_says_what_it_promises(name: str, tmp_path: Path) -> None:
     done = subprocess.run(

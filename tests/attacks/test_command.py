@@ -58,6 +58,7 @@ def test_it_reports_each_attack_and_leaves_with_0_where_nobody_was_located(
     assert rows[0]["asked"] == rows[0]["answered"] + rows[0]["refused"] + rows[0]["unsupported"] > 0
 
 
+@pytest.mark.slow
 def test_it_leaves_with_3_where_somebody_was(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (place / "user.toml").write_text(RULES.format(more='[ledger]\nscope = "user"'))
     status, out = run(place, capsys, "--only", "collusion", policy="user.toml")
@@ -66,6 +67,7 @@ def test_it_leaves_with_3_where_somebody_was(place: Path, capsys: pytest.Capture
     assert "1 of 1 attacks located somebody" in out
 
 
+@pytest.mark.slow
 def test_the_ledger_is_neither_made_nor_changed(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(place, capsys, "--only", "individual-tracker")
     assert sorted(path.name for path in place.iterdir()) == ["staff.duckdb", "staff.toml"]
@@ -76,6 +78,7 @@ def test_the_ledger_is_neither_made_nor_changed(place: Path, capsys: pytest.Capt
     assert (place / "staff.ledger").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_after_history_it_starts_from_what_is_known(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Everybody but one was asked for: now the sum of everybody would be that one's value."""
     with Gate.open(place / "staff.duckdb", Policy.load(place / "staff.toml")) as gate:

@@ -15,6 +15,7 @@ from auditor import Gate
 from .arena import attacked, build, locates_nobody, paid, people, policy, verdict
 
 
+@pytest.mark.slow
 def test_halving_by_maxima_locates_nobody(tmp_path: Path) -> None:
     rows = [(*row[:-1], min(int(str(row[-1])), 230)) for row in people(24, 10)]
     locates_nobody(attacked(tmp_path, "halving-by-max", paid(rows, {17: 250})))

@@ -27,6 +27,7 @@ def test_whether_a_statement_fails_locates_nobody(name: str, tmp_path: Path) -> 
 FORMS = [*ZERO.values(), *ABOVE.values(), *SPEAKING]
 
 
+@pytest.mark.slow
 def test_what_is_said_of_a_statement_that_fails_does_not_depend_on_the_value(tmp_path: Path) -> None:
     """The same persons, one of them with the least or the greatest salary: not a word differs."""
     said = []

@@ -109,6 +109,7 @@ def ask(
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "sql", "status"),
     [

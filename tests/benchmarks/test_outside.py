@@ -60,6 +60,7 @@ def broken(tables: np.ndarray, record: int, insiders: int) -> bool:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("insiders", [0, 1])
 def test_what_it_calls_broken_is_and_without_insiders_the_reverse_holds_too(insiders: int) -> None:
     rng = np.random.default_rng(insiders)

@@ -25,6 +25,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_only_what_is_asked_for_runs_and_its_result_is_kept_as_json(results: Path) -> None:
     assert [file.name for file in results.iterdir()] == ["curve.json"]
     kept = json.loads((results / "curve.json").read_text(encoding="utf-8"))

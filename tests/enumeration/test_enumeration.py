@@ -46,6 +46,7 @@ def played(settings: Settings, count: int, others: int) -> Tally:
     return tally
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("insiders", INSIDERS)
 @pytest.mark.parametrize("values", some(["uniform", "skewed"], 1))
 def test_after_every_answer_everybody_keeps_the_limit_in_all_tables(insiders: int, values: str) -> None:
@@ -89,6 +90,7 @@ def test_what_a_gate_hands_out_leaves_everybody_the_limit(mode: str, insiders: i
     assert tally.verdicts["answered"] > 0
 
 
+@pytest.mark.slow
 def test_the_command_line_runs_every_level(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -166,6 +168,7 @@ def test_a_run_that_is_certified_too_long_is_noticed(monkeypatch: pytest.MonkeyP
     assert len(list(untrue(2, 4, told, 0))) == 2
 
 
+@pytest.mark.slow
 def test_a_gate_with_too_low_a_limit_is_noticed_and_its_example_made_smaller() -> None:
     rows = ((0, 0, "x", 2), (1, 1, "x", 3), (2, 1, "y", 1), (3, 2, "y", 3))
     total = Select((Aggregate("SUM"),))
@@ -183,6 +186,7 @@ def test_a_gate_with_too_low_a_limit_is_noticed_and_its_example_made_smaller() -
     assert len(least.truth) < 4
 
 
+@pytest.mark.slow
 def test_words_of_a_gate_that_hang_on_values_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     def telling(gate: object, select: Select) -> Said:
         said = honest(gate, select)  # type: ignore[arg-type]

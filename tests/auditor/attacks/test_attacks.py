@@ -116,6 +116,7 @@ ATTACKS: dict[str, tuple[list[Person], list[Ask]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", some(ATTACKS, 4))
 def test_an_attack_that_needs_a_difference_locates_nobody(name: str, tmp_path: Path) -> None:
     persons, asks = ATTACKS[name]

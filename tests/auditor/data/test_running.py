@@ -55,6 +55,7 @@ def peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sql",
     some(
@@ -73,6 +74,7 @@ def test_a_million_rows_squared_end_when_time_is_up(database: Database, sql: str
     assert run(database, sql) is TooSlow
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sql",
     some(

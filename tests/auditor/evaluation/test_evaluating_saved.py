@@ -24,6 +24,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 @pytest.mark.parametrize(("make", "read"), CASES)
 @pytest.mark.parametrize("known", some(["sex", "all", "none"], 8))

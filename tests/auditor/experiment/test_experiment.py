@@ -67,6 +67,7 @@ def test_the_table_has_a_row_for_each_parameter_in_the_papers_order(staff, capsy
                         ("noise addition", "30"), ("noise addition", "90")]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["svg", "png"])
 def test_the_folder_gets_csv_files_and_the_papers_figures(staff, tmp_path, capsys, form):
     folder = tmp_path / "new" / "results"
@@ -115,6 +116,7 @@ def test_pictures_can_be_left_out_and_are_the_same_each_time(staff, tmp_path, ca
         assert path.read_bytes() == (tmp_path / "c" / path.name).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_technique_without_parameters_is_left_out(staff, tmp_path, capsys):
     status, out, err = run(capsys, *of(staff, "--sampling", "", "--noise", "", "-o", tmp_path / "a"))
     assert status == 0, err

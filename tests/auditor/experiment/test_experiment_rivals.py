@@ -45,6 +45,7 @@ def of(patients: Path, *more: object) -> list[object]:
     return [*named, "--l", "2,3", "--repetitions", 2, *more]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", some(["svg", "png"], 1))
 def test_the_folder_gets_figures_3_to_7_and_their_numbers(patients, tmp_path, capsys, form):
     status, _, err = run(capsys, *of(patients, "-o", tmp_path / "new", "--picture", form, "--seed", 4))

@@ -529,6 +529,7 @@ def test_parameters_that_are_none_are_one_error(parameters: object, place: Place
         gate.execute("SELECT sum(salary) FROM staff WHERE age < ?", parameters)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_the_program_itself_says_it_in_one_line(place: Place) -> None:
     place.run("DELETE FROM staff WHERE id = 3")
     command = [sys.executable, "-m", "auditor", "query", str(place.database), SQL, "-p", str(place.policy)]

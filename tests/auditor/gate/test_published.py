@@ -20,6 +20,7 @@ SKEWED = [
 """Most are paid little, hardly anybody more than 130."""
 
 
+@pytest.mark.slow
 def test_it_is_recorded_once(tmp_path: Path) -> None:
     path = build(tmp_path / "t.duckdb", SKEWED)
     for _ in range(2):
@@ -30,6 +31,7 @@ def test_it_is_recorded_once(tmp_path: Path) -> None:
         assert verdict(gate, "SELECT SUM(salary) FROM staff").code == "known"
 
 
+@pytest.mark.slow
 def test_refused_extremes_tell_nothing_more_once_the_mean_is_known(tmp_path: Path) -> None:
     """Without the mean worlds are uniform: a MAX over many seems harmless until the truth is looked at."""
     path = build(tmp_path / "t.duckdb", SKEWED)

@@ -138,6 +138,7 @@ def rules(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "name", "when", "times", "recorded"),
     some(
@@ -731,6 +732,7 @@ def test_a_clock_set_back_changes_neither_order_nor_memory(
         assert gate.verify().problems == ()
 
 
+@pytest.mark.slow
 def test_however_its_path_is_spelled_it_is_one_ledger(
     database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

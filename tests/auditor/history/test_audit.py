@@ -246,6 +246,7 @@ SPOILT = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", SPOILT)
 def test_a_checkpoint_that_is_spoilt_is_one_error_that_says_what_would_do(
     database: Path, tmp_path: Path, how: str

@@ -143,6 +143,7 @@ def test_an_entry_of_more_statements_than_are_read_is_named_as_too_costly(school
     assert [kind for kind, _ in lesson.unmodelled] == [COSTLY]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sql", "kind"),
     [
@@ -180,6 +181,7 @@ def test_costly_statements_together_are_read_until_the_budget_is_spent_and_the_r
     assert any(line.startswith(f"not modelled: {COSTLY}, 7 statements: ") for line in lines(found))
 
 
+@pytest.mark.slow
 def test_more_effort_reads_what_was_too_costly(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("auditor.history.budget.BEGIN", 110_000)
     monkeypatch.setattr("auditor.history.budget.SHARE", 0)
@@ -198,6 +200,7 @@ def test_each_statement_of_a_log_adds_to_what_costly_ones_may_cost(
     assert of(audit(database, RULES, worlds.log([*cheap, listed(30_000)]), gate_seconds=0), COSTLY) == 0
 
 
+@pytest.mark.slow
 def test_an_audit_that_goes_on_from_its_checkpoint_has_spent_what_it_had_spent(
     database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -171,6 +171,7 @@ def test_times_out_of_order_are_counted_and_the_order_kept(tmp_path: Path) -> No
     assert (reading.earliest.day, reading.latest.day) == (1, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["log", "csvlog", "jsonlog", "csv", "jsonl", "sql", "json list"])
 def test_a_line_of_100_megabytes_is_cut_off_and_memory_stays_small(tmp_path: Path, kind: str) -> None:
     name = NAMED.get(kind, "jsonl" if kind == "json list" else kind)

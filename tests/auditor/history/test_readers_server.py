@@ -126,6 +126,7 @@ def logs(settings: str, prefix: str) -> Iterator[dict[str, Path]]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not (program("initdb") and program("pgbench")), reason="no PostgreSQL server is installed"
 )

@@ -40,6 +40,7 @@ def database(tmp_path: Path) -> Path:
 PUBLIC = '["age", "dept", "day", "part"]'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

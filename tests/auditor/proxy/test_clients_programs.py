@@ -59,6 +59,7 @@ def test_node(server: Running) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_pgjdbc(server: Running) -> None:
     java = shutil.which("java")
     there = sorted((Path.home() / ".m2/repository/org/postgresql/postgresql").glob("*/postgresql-*.jar"))

@@ -12,6 +12,7 @@ from tests.auditor.proxy.raw import Closed, Raw
 from tests.auditor.proxy.serving import PASSWORD, running
 
 
+@pytest.mark.slow
 def test_a_server_keeps_the_promises(tmp_path: Path) -> None:
     total, watching = fuzz.fuzz(3_000, 11, 2, tmp_path)
     assert total.problems == []
@@ -23,6 +24,7 @@ def test_a_server_keeps_the_promises(tmp_path: Path) -> None:
     assert max(settled) - settled[0] < 220 << 20
 
 
+@pytest.mark.slow
 def test_a_mistake_of_ours_would_be_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = Session._query
 

@@ -90,6 +90,7 @@ def lost(connection: Any, sql: str, reached: threading.Event) -> None:
     connection.pgconn.finish()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stopped", [cancelled, late, lost])
 def test_what_was_received_is_on_record_whenever_it_was_stopped(
     tmp_path: Path, held: Held, stopped: Callable[[Any, str, threading.Event], None]

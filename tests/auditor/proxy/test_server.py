@@ -134,6 +134,7 @@ def test_results_that_wait_are_limited_for_all_together(tmp_path: Path) -> None:
         two.execute(f"DECLARE a CURSOR WITH HOLD FOR {MANY}")
 
 
+@pytest.mark.slow
 def test_who_does_not_come_in_is_let_go_and_others_are_served_meanwhile(tmp_path: Path) -> None:
     times = Times(startup=3, statement=60, reader=60)
     with running(tmp_path, tls=False, times=times) as server:
@@ -200,6 +201,7 @@ def test_the_query_of_a_lost_client_is_stopped(tmp_path: Path, tls: bool) -> Non
         assert soon(lambda: server.server.metrics.connections == 0)
 
 
+@pytest.mark.slow
 def test_a_slow_reader_takes_no_memory_and_a_stalled_one_is_let_go(tmp_path: Path) -> None:
     """216,000 rows wait at the gate, not in the socket's queue; others are served meanwhile."""
     times = Times(startup=60, statement=60, reader=3.0)
@@ -263,6 +265,7 @@ def test_users_and_certificate_are_read_again(tmp_path: Path) -> None:
             assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
+@pytest.mark.slow
 def test_a_policy_is_read_again_under_connections(tmp_path: Path) -> None:
     """Who is connected stays, and is judged by the new policy from the next statement on; a running statement
     goes on with the old. What was answered before counts; a policy that cannot be used changes nothing."""
@@ -291,6 +294,7 @@ def test_a_policy_is_read_again_under_connections(tmp_path: Path) -> None:
         assert server.gate.verify().problems == ()
 
 
+@pytest.mark.slow
 def test_who_is_no_user_any_more_is_let_go_and_the_catalogue_shows_who_is(tmp_path: Path) -> None:
     from auditor.proxy.users import Role, User, add_user, remove_user
     from tests.auditor.proxy.serving import VERIFIER
@@ -320,6 +324,7 @@ def test_who_is_no_user_any_more_is_let_go_and_the_catalogue_shows_who_is(tmp_pa
             again.execute("SELECT * FROM cae_sql.history")
 
 
+@pytest.mark.slow
 def test_the_end_is_told_to_idle_clients_and_running_statements_are_stopped(tmp_path: Path) -> None:
     with running(tmp_path, tls=False) as server:
         idle, busy = connect(server), connect(server)

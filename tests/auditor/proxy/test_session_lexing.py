@@ -91,6 +91,7 @@ def test_nothing_is_lost_and_nothing_but_the_one_error_comes_out(text: str) -> N
         assert code_of(classify, begin + text) in ("", "42601", "0A000", "42501", "55000")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", [";", "'", "/*", "$", "$a", "--\n", "E'\\", "a", '"', ". ", "/**/", "$$ "])
 def test_time_grows_with_the_text_alone(piece: str) -> None:
     text = piece * (200_000 // len(piece))

@@ -25,6 +25,7 @@ def test_every_statement_of_another_gate_gets_a_verdict(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 @needs_corpora
 def test_understood_queries_of_tpch_equal_plain_duckdb(tmp_path: Path) -> None:
     verdicts = list(corpora.tpch(tmp_path))

@@ -90,6 +90,7 @@ def test_the_records_are_what_a_server_answers(
         assert sorted(map(str, rows)) == sorted(map(str, recorded[sql])), sql
 
 
+@pytest.mark.slow
 def test_generated_statements_answer_as_the_server_does(
     server: Server, plain: duckdb.DuckDBPyConnection
 ) -> None:
@@ -271,6 +272,7 @@ def test_aggregates_of_a_protected_column_stay_as_the_gate_understands_them(sql:
     assert isinstance(understand(translate(sql, "postgres", schema), None, schema), Plan)
 
 
+@pytest.mark.slow
 def test_answers_are_the_same_behind_the_gates_parser(tmp_path_factory: pytest.TempPathFactory) -> None:
     """What is translated is read once more, and rewritten, before it runs."""
     path = tmp_path_factory.mktemp("dialects") / "items.duckdb"

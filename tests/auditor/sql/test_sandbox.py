@@ -69,6 +69,7 @@ def test_a_worker_says_what_is_said_here(tmp_path: Path) -> None:
     assert len(pids()) == 1
 
 
+@pytest.mark.slow
 def test_usual_statements_need_no_process(tmp_path: Path) -> None:
     database: Database
     with open_staff(make(tmp_path / "staff.duckdb")) as database:
@@ -83,6 +84,7 @@ def test_a_long_statement_is_read_apart() -> None:
     assert len(pids()) == 1
 
 
+@pytest.mark.slow
 def test_time_is_up_for_a_statement_that_takes_ages() -> None:
     sandbox.understand(LONG, None, SCHEMA)
     (before,) = pids()
@@ -94,6 +96,7 @@ def test_time_is_up_for_a_statement_that_takes_ages() -> None:
     assert before not in pids()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "parameters",
     some(
@@ -178,6 +181,7 @@ def test_a_worker_that_dies_at_work_is_too_large() -> None:
     assert found.code == "too-large"
 
 
+@pytest.mark.slow
 def test_many_threads_get_each_their_own_answer() -> None:
     texts = [LONG.replace("SUM(salary)", f"SUM(salary) + {number}") for number in range(12)]
     expected = [understand(text, None, SCHEMA) for text in texts]
@@ -231,6 +235,7 @@ pid = [worker._process.pid for worker in sandbox._POOL._all if worker._process][
 """
 
 
+@pytest.mark.slow
 def test_a_worker_ends_with_who_asked() -> None:
     for ending in ("", "os._exit(1)", "os.kill(os.getpid(), 9)"):
         done = run(START + f"print(pid, flush=True)\n{ending}")
@@ -239,6 +244,7 @@ def test_a_worker_ends_with_who_asked() -> None:
         assert gone(int(pid))
 
 
+@pytest.mark.slow
 def test_a_worker_at_work_ends_after_who_asked_was_killed() -> None:
     script = START + (
         "import threading, time\n"
@@ -249,6 +255,7 @@ def test_a_worker_at_work_ends_after_who_asked_was_killed() -> None:
     assert gone(int(run(script).stdout.split()[1]))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_fork_has_workers_of_its_own() -> None:
     script = START + (
@@ -321,6 +328,7 @@ WORST = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sql", WORST, ids=range(len(WORST)))
 def test_the_worst_small_statements_take_little_time(sql: str) -> None:
     understand("SELECT SUM(salary) FROM staff", None, SCHEMA)

@@ -83,6 +83,7 @@ def test_a_large_multiplier_for_all_others_tells_a_record(coefficient: int) -> N
     assert known(system, 0) == 7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("records", [2, 3, 4, 5, 6, 7])
 def test_powers_of_25_tell_every_record_digit_by_digit(records: int) -> None:
     truth = [(7 * i + 5) % 25 for i in range(records)]

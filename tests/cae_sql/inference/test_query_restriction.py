@@ -28,6 +28,7 @@ def test_the_paper_asks_that_many_queries() -> None:
     assert windows(6, 2) == [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query_set_size", [2, 4, 8])
 @pytest.mark.parametrize("n", [60, 250])
 def test_intervals_under_query_restriction_are_those_of_linear_programs(n: int, query_set_size: int) -> None:

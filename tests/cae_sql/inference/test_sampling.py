@@ -16,6 +16,7 @@ def drawn(system: AnsweredSystem, count: int) -> Counter[tuple[float, ...]]:
     return Counter(tuple(float(x) for x in world) for world in system.worlds(count, seed=1).tolist())
 
 
+@pytest.mark.slow
 def test_the_same_answers_give_the_same_pool_and_the_same_certificates() -> None:
     for case in cases_at_random(seed=7, count=12):
         one, two = case.system(), case.system()
@@ -24,6 +25,7 @@ def test_the_same_answers_give_the_same_pool_and_the_same_certificates() -> None
         assert one.certified().upper.tolist() == two.certified().upper.tolist()
 
 
+@pytest.mark.slow
 def test_asking_does_not_change_what_is_drawn() -> None:
     for case in cases_at_random(seed=8, count=12):
         quiet, asked = case.system(), case.system()

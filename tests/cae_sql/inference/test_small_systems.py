@@ -28,6 +28,7 @@ def test_intervals_of_sums_are_those_of_two_linear_programs_per_record(case: Cas
     assert bounds.upper == pytest.approx(high, abs=NEAR)
 
 
+@pytest.mark.slow
 @given(cases())
 def test_with_extremes_intervals_are_the_union_over_who_attains_them(case: Case) -> None:
     bounds = case.system().bounds()

@@ -121,6 +121,7 @@ def test_classes_are_the_records_that_share_all_known_values(table, known):
     assert found.of(table, "the same").tolist() == found.labels.tolist()
 
 
+@pytest.mark.slow
 def test_words_and_numbers_in_one_column_are_told_apart():
     table = pd.DataFrame({"pay": [10, 20, 30], "code": pd.Series([1, "1", 1], dtype=object)})
     assert sorted(sampled(table, table, "pay", ["code"], DOMAIN).matches) == [1, 2]

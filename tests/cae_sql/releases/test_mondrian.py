@@ -58,6 +58,7 @@ def test_every_class_has_k_records_and_cannot_be_cut(table, k):
         assert not cuttable(table, np.flatnonzero(label == each), k)
 
 
+@pytest.mark.slow
 @given(tables(), st.integers(1, 6), st.sampled_from([[], ["age"], ["job", "here"], QUASI]))
 def test_a_table_that_was_written_and_read_tells_what_its_classes_tell(table, k, known):
     if k > len(table):

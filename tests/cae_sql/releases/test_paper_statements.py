@@ -58,6 +58,7 @@ def test_the_measure_rises_as_utility_falls(points, technique, by_falling_utilit
     assert (rises > 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["initial_entropy", "area"])
 def test_privacy_declines_with_supplementary_knowledge(points, measure):
     for technique, parameter in points.index.droplevel("known").unique():

@@ -148,6 +148,7 @@ def test_conditions_on_undistorted_columns_are_answered_exactly() -> None:
     assert count.variance == pytest.approx(0, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_most_counts_lie_within_two_standard_errors() -> None:
     inside = 0
     for seed in range(200):

@@ -89,6 +89,7 @@ def test_with_one_quasi_identifier_there_is_no_association_among_them() -> None:
     assert np.isnan(measured(alone, "x", 2, [alone.table], 400).uncertainty_quasi)
 
 
+@pytest.mark.slow
 def test_all_figures_are_tables_and_the_same_seeds_give_the_same() -> None:
     told: list[tuple[int, int]] = []
     found = run(a_study(), a_study(2), [2, 3], SEEDS, lambda done, total: told.append((done, total)))

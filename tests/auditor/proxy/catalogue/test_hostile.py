@@ -142,6 +142,7 @@ LONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", some(LONG, 6))
 def test_what_would_take_long_or_much_is_given_up(name: str) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -100,6 +100,7 @@ def test_a_long_message_that_comes_byte_by_byte_takes_linear_time() -> None:
         # Quadratic, it would move 500 GB.
 
 
+@pytest.mark.slow
 def test_many_small_messages_at_once_take_linear_time() -> None:
     connection = reached(State.READY)
     connection.receive(CLIENT["Flush"]() * 300_000)

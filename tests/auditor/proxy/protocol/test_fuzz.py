@@ -15,6 +15,7 @@ from tests.auditor.proxy.protocol import fuzz
 from tests.auditor.proxy.protocol.wire import message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_streams_keep_the_promises(seed: int) -> None:
     outcome = fuzz.fuzz(3_000, seed)
@@ -23,6 +24,7 @@ def test_streams_keep_the_promises(seed: int) -> None:
     assert outcome.counts["ExecutePortal"] > 5
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_streams() -> None:
     streams = fuzz.Streams(4)
     for _ in range(20):

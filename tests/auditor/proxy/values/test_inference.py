@@ -238,6 +238,7 @@ def test_whatever_the_text_each_parameter_has_a_type(chosen: list[str]) -> None:
         assert all(oid in BY_OID for oid in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sql",
     some([

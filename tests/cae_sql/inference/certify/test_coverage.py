@@ -162,6 +162,7 @@ def test_what_an_integer_program_allows_is_mostly_shown_in_a_roomy_system() -> N
     assert is_safe(told, roomy_table, 0, 80, 0)
 
 
+@pytest.mark.slow
 def test_answers_that_are_judged_together_are_safe_each_by_itself() -> None:
     rng, looked_at = np.random.default_rng(11), 0
     while looked_at < rounds(150):

@@ -167,6 +167,7 @@ def small(seed: int) -> Told:
     return told_at_random(rng, size, top, int(rng.integers(1, 4)))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("directions_alone")
 @pytest.mark.parametrize("insiders", [0, 1])
 def test_whom_directions_show_to_keep_a_run_keeps_it_in_all_tables(
@@ -206,6 +207,7 @@ def nearly_all_alone(seed: int) -> Told:
     return told
 
 
+@pytest.mark.slow
 def test_directions_show_what_bases_and_reserves_leave_open(monkeypatch: pytest.MonkeyPatch) -> None:
     told, rng = nearly_all_alone(0), np.random.default_rng(0)
     assert judged(told, 5, 1)

@@ -143,6 +143,7 @@ def test_the_type_of_the_matrix_does_not_matter() -> None:
         assert found.upper.tolist() == plain.upper.tolist()
 
 
+@pytest.mark.slow
 def test_a_matrix_is_made_sparse_by_columns_and_stays_the_same_whatever_its_type_and_order() -> None:
     chance = np.random.default_rng(0)
     for shape in ((7, 31), (1, 5), (4, 0), (300, 9_000)):

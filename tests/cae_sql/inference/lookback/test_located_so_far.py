@@ -50,6 +50,7 @@ def state(values: set[int]) -> int:
     return KEEPS if width >= NEED and width == len(values) - 1 else APPROXIMATE
 
 
+@pytest.mark.slow
 @given(
     truth=st.lists(st.integers(0, TOP), min_size=5, max_size=5),
     queries=st.lists(asked(), min_size=1, max_size=6),

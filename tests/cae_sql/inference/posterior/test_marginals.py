@@ -321,6 +321,7 @@ def test_on_the_paper_like_table_a_model_is_closer_to_the_truth_than_the_domain(
     assert float(np.log2(chance).mean()) > -math.log2(25) + 0.1  # the log score of the uniform, and more
 
 
+@pytest.mark.slow
 def test_what_groups_are_really_like_surprises_a_gate_that_decides_by_a_model(shared_data: Path) -> None:
     # Why the policy's docs warn: hypothetical tables have no poor and no rich groups, so a limit on what is
     # learned passes, and the true answers break it: refusals that tell just that.

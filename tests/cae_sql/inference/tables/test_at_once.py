@@ -55,6 +55,7 @@ def always_at_once(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("top", [1, 2, 7, 100, 10**9])
 def test_every_world_and_the_center_agree_with_every_answer(always_at_once: list[bool], top: int) -> None:
     rng, agreed = np.random.default_rng(top), 0

@@ -55,6 +55,7 @@ def test_answers_after_that_are_taken_in_as_well() -> None:
     assert done > 30
 
 
+@pytest.mark.slow
 def test_several_bases_are_found_where_there_are_many_records() -> None:
     rng = np.random.default_rng(3)
     told = told_at_random(rng, 3_000, 100, 20, ("sum",))

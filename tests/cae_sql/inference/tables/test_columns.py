@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from cae_sql.inference.tables.columns import LARGEST_ENTRY, SAFETY, apply_pending, effective, loads, relax
 
@@ -54,6 +55,7 @@ def test_entries_beyond_a_byte_are_reported_and_not_wrapped() -> None:
             assert (columns == expected).all()
 
 
+@pytest.mark.slow
 def test_no_load_says_that_somebody_goes_further_than_rooms_allow() -> None:
     rng = np.random.default_rng(2)
     for kind, safety in ((np.float32, SAFETY), (np.float64, 1.0)):

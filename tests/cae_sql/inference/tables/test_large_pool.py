@@ -68,6 +68,7 @@ def test_every_world_agrees_with_every_answer(top: int) -> None:
     assert agreed > rounds(15)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("crowds_only")
 @pytest.mark.parametrize("top", [120, 10**9])
 def test_answers_that_move_everything_are_agreed_with(top: int) -> None:
@@ -216,6 +217,7 @@ def test_whoever_is_held_keeps_their_value_in_moves_of_four() -> None:
     assert set(dealt([1, 3, 2, 2], np.zeros(0), [False, True, False, False], 50)) == {(1, 3, 2, 2)}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("crowds_only")
 def test_worlds_are_told_apart_by_moves_of_four_and_agree_with_every_answer_as_answers_come(
     monkeypatch: pytest.MonkeyPatch,

@@ -65,6 +65,7 @@ def effects(question_tables: QuestionTables, those: Reserves) -> Ints:
     return marks[those.gain] - np.where(those.give[:, None] >= 0, marks[those.give], 0)
 
 
+@pytest.mark.slow
 def test_reserves_share_no_part_with_each_other_or_with_those_who_pay_elsewhere() -> None:
     rng, found = np.random.default_rng(1), 0
     for question_tables, _ in chosen(1, rounds(60)):
@@ -138,6 +139,7 @@ def test_rooms_are_those_without_the_greatest_swap_and_the_two_greatest(insiders
         np.testing.assert_allclose(found, plainly(1, 2)(those, down, up, rest, insiders))
 
 
+@pytest.mark.slow
 def test_parts_reach_as_far_as_all_reserves_have_room_for_what_they_take() -> None:
     rng = np.random.default_rng(4)
     for question_tables, those in chosen(4, rounds(60)):

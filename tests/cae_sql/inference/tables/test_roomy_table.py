@@ -91,6 +91,7 @@ def test_larger_entries_than_a_byte_holds_are_never_kept() -> None:
         assert not wrong
 
 
+@pytest.mark.slow
 def test_columns_are_coefficients_times_the_inverse_whatever_they_are_and_wherever_they_are_put() -> None:
     chance = np.random.default_rng(6)
     for seed in range(rounds(40)):
