@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import auditor.gate.gate as gating
 import auditor.parties.party as knowing
 from auditor import Gate
-from auditor.gate.request import Ask
+from auditor.deciding.request import Ask
 from auditor.ledger import KnownAnswer
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.system import AnsweredSystem
@@ -31,8 +31,8 @@ class Phases:
 
     `sql` is parsing, DuckDB finding the records, and running the rest of the statement; `ledger` putting it
     on record. The rest is inference: `known` asks what past answers settle, which prepares what a decision
-    needs; `decide` is `auditor.gate.decide.decide`; `accept` takes in a new answer; `figures` are those that
-    administrators see.
+    needs; `decide` is `auditor.deciding.decide.decide`; `accept` takes in a new answer; `figures` are those
+    that administrators see.
     """
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class Phases:
         callers = [where for where in (gating, knowing) if hasattr(where, "decide")]
         wrapped += [(where, "decide", "decide") for where in callers]
         if not callers:
-            raise AssertionError("nobody calls auditor.gate.decide.decide by its name any more")
+            raise AssertionError("nobody calls auditor.deciding.decide.decide by its name any more")
         before = [(where, name, getattr(where, name)) for where, name, _ in wrapped]
         try:
             for (where, name, phase), (_, _, function) in zip(wrapped, before, strict=True):

@@ -2,7 +2,7 @@
 
 Run as `python -m benchmarks.decision`. Random SUM queries reach a gate that protects 100 persons, each the
 conjunction of one to three conditions on public columns; then random subsets, each record a member with
-probability ½, reach `auditor.gate.decide.decide` itself. Measured are the last hundred of 1,100, with
+probability ½, reach `auditor.deciding.decide.decide` itself. Measured are the last hundred of 1,100, with
 everything that was answered before them known. The rival is a published auditor of SUM queries over as many
 records: 7.5 ms in the median and 5.1 s at worst, for a weaker check (whether a real-valued interval stays
 wide enough). Its figures are quoted from print, not measured here, so they are from another machine.
@@ -27,7 +27,7 @@ from rich.table import Table
 
 from auditor import Gate, Policy, QueryRefused
 from auditor.data.database import Database
-from auditor.gate.decide import decide
+from auditor.deciding.decide import decide
 from auditor.parties.party import Knowledge
 from benchmarks._data import drawn_values, shown, timed
 from benchmarks._results import Line, options, write

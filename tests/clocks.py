@@ -69,7 +69,7 @@ def counting() -> Iterator[None]:
 def _that_decide() -> list[ModuleType]:
     """The modules of what can be inferred, and of what the gate decides, that look at a clock."""
     names = [found.name for found in pkgutil.walk_packages(cae_sql.__path__, "cae_sql.")]
-    modules = map(importlib.import_module, [*names, "auditor.gate.decide", "auditor.parties.column"])
+    modules = map(importlib.import_module, [*names, "auditor.deciding.decide", "auditor.parties.column"])
     return [module for module in modules if getattr(module, "time", None) is time]
 
 

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING
 
 from auditor.data.database import Asked, Database, StatementFailed
 from auditor.data.running import Limits
+from auditor.deciding.cache import Memory, Remembered, Settled
+from auditor.deciding.decide import Budget, Outcome, simulate
+from auditor.deciding.request import Ask, Parameters, checked
 from auditor.decision import Decision
 from auditor.errors import EarlierAnswersWarning, LedgerError, PolicyError, QueryRefused, QueryUnsupported
 from auditor.gate import hints, verdict
 from auditor.gate.answer import Answer
-from auditor.gate.cache import Memory, Remembered, Settled
-from auditor.gate.decide import Budget, Outcome, simulate
-from auditor.gate.request import Ask, Parameters, checked
 from auditor.gate.suppress import Suppression, units_of, verdict_of
 from auditor.ledger import Binding, Entry, KnownAnswer, Ledger
 from auditor.parties.party import Knowledge, Party, Reads

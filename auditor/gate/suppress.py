@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Literal
 
 from auditor.data.database import Asked
-from auditor.gate.decide import Budget, Outcome, Rules, decide, simulate
+from auditor.deciding.decide import Budget, Outcome, Rules, decide, simulate
 from auditor.ledger import KnownAnswer
 from auditor.parties.confidential import GROUP_WORLDS
 from auditor.parties.party import Knowledge, Party, Reads

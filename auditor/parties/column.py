@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auditor.data.database import Asked
-from auditor.gate.cache import Figures
-from auditor.gate.decide import Case, Part, Rules
+from auditor.deciding.cache import Figures
+from auditor.deciding.decide import Case, Part, Rules
 from auditor.ledger import KnownAnswer
 from auditor.parties.confidential import Confidential
 from cae_sql.inference.allowance import REPORT, Allowance

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from auditor.data.database import Asked, Database
-from auditor.gate.cache import Refusals, digest
-from auditor.gate.decide import Case, Outcome, Part, Rules, decide
+from auditor.deciding.cache import Refusals, digest
+from auditor.deciding.decide import Case, Outcome, Part, Rules, decide
 from auditor.ledger import Entry, KnownAnswer
 from auditor.parties.column import ColumnKnowledge
 from auditor.parties.confidential import Confidential

@@ -39,7 +39,6 @@ import duckdb
 import numpy as np
 import sqlglot
 
-import auditor
 from auditor.sql import Dialect
 from auditor.sql import understand as understand_here
 from auditor.sql.limits import parse
@@ -313,7 +312,8 @@ class _Pool:
 
 def _homes() -> dict[str, str]:
     """Where this process has a worker's packages from; `sys.path` may name the working directory."""
-    ours = {name: _home(auditor) for name in _OURS}
+    here = str(Path(os.path.abspath(__file__)).parents[2])
+    ours = dict.fromkeys(_OURS, here)
     return ours | {library.__name__: _home(library) for library in _LIBRARIES}
 
 

@@ -1,4 +1,4 @@
-"""Below the gate: `auditor.gate.decide.decide`, followed through random statements and held against the
+"""Below the gate: `auditor.deciding.decide.decide`, followed through random statements and held against the
 oracle.
 
 Checked at each decision:
@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from auditor.data.database import Database
 from auditor.data.loading import Vault
+from auditor.deciding.decide import Case, Outcome, decide
 from auditor.errors import CoarserGridWarning
-from auditor.gate.decide import Case, Outcome, decide
 from auditor.parties.column import ColumnKnowledge
 from auditor.parties.party import Knowledge
 from auditor.policy.policy import Policy

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from auditor.gate.decide import Case, Outcome, Rules, decide
+from auditor.deciding.decide import Case, Outcome, Rules, decide
 from auditor.parties.party import Knowledge
 from cae_sql import AnsweredSystem
 from cae_sql.inference.certify.question import Question as Asked

@@ -70,7 +70,7 @@ def test_kernels_are_compiled_before_a_decision_begins_and_not_for_what_is_known
             super().__init__(seconds)
 
     monkeypatch.setattr(module, "warm", warm)
-    monkeypatch.setattr("auditor.gate.decide.Budget", Clock)
+    monkeypatch.setattr("auditor.deciding.decide.Budget", Clock)
     with Gate.open(build(tmp_path / "staff.duckdb", people(60)), policy()) as gate:
         gate.execute(ASKED[0])
         assert told == [60, "clock"]

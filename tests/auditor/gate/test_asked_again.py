@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auditor import Gate
-from auditor.gate import cache
-from auditor.gate.cache import Figures, Memory, Refusals, Remembered, digest
-from auditor.gate.decide import Outcome
-from auditor.gate.request import Ask
+from auditor.deciding import cache
+from auditor.deciding.cache import Figures, Memory, Refusals, Remembered, digest
+from auditor.deciding.decide import Outcome
+from auditor.deciding.request import Ask
 from auditor.gate.verdict import KNOWN
 from auditor.parties import party
 from auditor.sql import Plan

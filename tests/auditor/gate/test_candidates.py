@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from auditor import Gate, Policy, PolicyError
+from auditor.deciding.decide import Budget, Case, Rules, decide, simulate
 from auditor.errors import EarlierAnswersWarning
-from auditor.gate.decide import Budget, Case, Rules, decide, simulate
 from cae_sql.domain import Domain
 from cae_sql.inference.posterior.baseline import about_everybody
 from cae_sql.inference.posterior.judging import ModelKnowledge, ModelStandard

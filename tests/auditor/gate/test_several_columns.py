@@ -163,7 +163,7 @@ def test_a_leak_event_is_about_every_column_of_the_statement(tmp_path: Path) -> 
 
 def test_delta_is_of_the_statement_and_not_of_each_column(tmp_path: Path) -> None:
     """Hypothetical tables break the limit in either column; together they are more than in one."""
-    from auditor.gate.decide import Case, Rules, simulate
+    from auditor.deciding.decide import Case, Rules, simulate
     from cae_sql.inference.search.judging import Standard
     from cae_sql.inference.search.runs import Effort
     from cae_sql.inference.system import AnsweredSystem

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from auditor.gate.decide import Case, Outcome, Rules, simulate
+from auditor.deciding.decide import Case, Outcome, Rules, simulate
 from cae_sql import AnsweredSystem
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify import question as trial_module

@@ -17,9 +17,9 @@ from hashlib import blake2b
 
 import pyarrow as pa
 
+from auditor.deciding.decide import Outcome
+from auditor.deciding.request import Ask, plain
 from auditor.decision import Decision
-from auditor.gate.decide import Outcome
-from auditor.gate.request import Ask, plain
 from auditor.sql import Plan
 from cae_sql.inference.facts.query import Query
 
