@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from auditor import private
 from auditor.cli import show
 from auditor.cli.estimate import Estimate, in_words
 from auditor.errors import AuditorError
@@ -220,7 +219,7 @@ def write(findings: Findings, outputs: Mapping[str, Path]) -> None:
     Raises:
         AuditorError: if one cannot be written.
     """
-    from auditor import report
+    from auditor import private, report
 
     forms = {"html": report.html, "json": report.as_json, "csv": report.as_csv}
     for name, path in outputs.items():

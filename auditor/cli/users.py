@@ -7,7 +7,6 @@ argument, which other users of the machine could read, and never stored.
 from __future__ import annotations
 
 import getpass
-import secrets
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -62,6 +61,8 @@ def add(
         # before a password is typed for nothing
         raise UsersError(f"users file {file}: there is a user {name} already; remove it first")
     if generate:
+        import secrets
+
         password = secrets.token_urlsafe(_GENERATED_BYTES)
     else:
         password = _checked(_from_stdin() if password_stdin else _typed(name))
