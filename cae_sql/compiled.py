@@ -101,8 +101,28 @@ def numba_without_file() -> ModuleType:
     import numba.core.config
     import numba.extending
 
+    _array_functions_without_blas()
     if numba.core.config._config_fname != os.devnull:
         numba.core.config._config_fname = os.devnull
         reload: Callable[[], None] = numba.core.config.reload_config
         reload()  # without what somebody else's import may have read
     return numba
+
+
+def _array_functions_without_blas() -> None:
+    """Import numba's array functions without SciPy's BLAS, which numba loads only to see that it is there.
+
+    It is: SciPy is required. It costs a fifth of a second, and no kernel multiplies matrices; one that does
+    has numba load it then.
+    """
+    if "numba.np.arraymath" in sys.modules:
+        return
+    import numba.np.linalg
+
+    look = numba.np.linalg.ensure_blas
+    numba.np.linalg.ensure_blas = lambda: None
+    try:
+        import numba.np.arraymath
+    finally:
+        numba.np.linalg.ensure_blas = look
+    numba.np.arraymath.ensure_blas = look
