@@ -125,4 +125,4 @@ def _array_functions_without_blas() -> None:
         import numba.np.arraymath
     finally:
         numba.np.linalg.ensure_blas = look
-    numba.np.arraymath.ensure_blas = look
+    vars(numba.np.arraymath)["ensure_blas"] = look
