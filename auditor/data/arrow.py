@@ -28,6 +28,32 @@ def numbers_of(array: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     return np.from_dlpack(array)
 
 
+def bytes_of(array: pa.Array) -> tuple[NDArray[np.int64], memoryview, NDArray[np.bool_]]:
+    """What texts hold: where each ends in all of it, after a 0; all of it; and which are not NULL.
+
+    Without pyarrow.compute, which makes some 300 functions when it is imported.
+
+    Args:
+        array: Of type string or large_string, as DuckDB makes it: a NULL holds nothing.
+    """
+    wide = pa.types.is_large_string(array.type)
+    assert wide or pa.types.is_string(array.type)
+    there, offsets, content = array.buffers()
+    first, last = array.offset, array.offset + len(array)
+    present = np.ones(len(array), dtype=np.bool_)
+    if there is not None:
+        bits = np.unpackbits(np.frombuffer(there, dtype=np.uint8), bitorder="little")
+        present = bits[first:last].astype(np.bool_)
+    ends = np.zeros(1, dtype=np.int64)
+    if len(array):
+        ends = np.frombuffer(offsets, dtype="<i8" if wide else "<i4")[first : last + 1].astype(np.int64)
+    whole = memoryview(b"" if content is None else content)[ends[0] : ends[-1]]
+    ends = ends - ends[0]
+    if np.diff(ends)[~present].any():
+        raise ValueError("a NULL holds text")
+    return ends, whole, present
+
+
 def texts(values: Sequence[str | None]) -> pa.Array:
     """An array of texts."""
     written = [b"" if value is None else value.encode() for value in values]

@@ -20,7 +20,6 @@ from typing import Literal, Protocol
 import duckdb
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from auditor.data import arrow, vault
@@ -376,7 +375,6 @@ def _texts(
     connection: duckdb.DuckDBPyConnection, schema: Schema, keys: Sequence[pa.ChunkedArray]
 ) -> Iterable[bytes | memoryview]:
     """Every public cell and key as text, by column, with lengths so that no two contents look alike."""
-    empty = arrow.texts([""])[0]
     columns = []
     for table in schema.tables:
         for column in table.columns:
@@ -387,15 +385,12 @@ def _texts(
     for named in keys:
         texts = [None if key is None else str(key) for key in named.to_pylist()]
         columns.append(pa.chunked_array([arrow.texts(texts)]))
-    for texts in columns:
-        lengths = pc.binary_length(texts)
-        lengths = pc.fill_null(lengths, arrow.whole([-1]).cast(lengths.type)[0])
-        yield arrow.numbers_of(lengths).astype("<i8").tobytes()
-        whole = pc.fill_null(texts, empty).cast(pa.large_binary())
-        for chunk in whole.chunks:
-            _, offsets, content = chunk.buffers()
-            ends = np.frombuffer(offsets, dtype="<i8")[chunk.offset : chunk.offset + len(chunk) + 1]
-            yield b"" if content is None else memoryview(content)[ends[0] : ends[-1]]
+    for each in columns:
+        chunks = [arrow.bytes_of(chunk) for chunk in each.chunks]
+        lengths = [np.where(there, np.diff(ends), -1) for ends, _, there in chunks]
+        yield np.concatenate([np.zeros(0, dtype="<i8"), *lengths]).astype("<i8").tobytes()
+        for _, content, _ in chunks:
+            yield content
 
 
 def _column(columns: Sequence[Column], name: str, table: str) -> Column:
