@@ -31,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Args:
         arguments: What follows the program's name; by default what the process was started with.
     """
+    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"  # other people's code that would see the policy
     gc.set_threshold(_COLLECT_AFTER, *gc.get_threshold()[1:])
     from auditor.cli.app import app
 
