@@ -20,17 +20,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.allowance import DECISION, Allowance
 from cae_sql.inference.certify.learned import Learned
 from cae_sql.inference.certify.question import Question
 from cae_sql.inference.facts.query import Query
-from cae_sql.inference.posterior.judging import ModelJudgement, ModelKnowledge, ModelQuestion
 from cae_sql.inference.search.judging import Judgement, Standard
 from cae_sql.inference.search.runs import Effort
 from cae_sql.inference.system import AnsweredSystem
+
+if TYPE_CHECKING:
+    from cae_sql.inference.posterior.judging import ModelJudgement, ModelKnowledge, ModelQuestion
 
 TRUE_ANSWER_FACTOR = 2.0
 """The true answer is judged with this many times what was allowed for hypothetical ones: its effort must not

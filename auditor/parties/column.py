@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +21,13 @@ from auditor.parties.confidential import Confidential
 from cae_sql.inference.allowance import REPORT, Allowance
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.facts.repeated import repeated
-from cae_sql.inference.posterior.judging import ModelJudgement, ModelKnowledge
 from cae_sql.inference.search.judging import Judgement
 from cae_sql.inference.search.programs_for_one import search
 from cae_sql.inference.search.runs import Effort, Runs
 from cae_sql.inference.system import SMALL
+
+if TYPE_CHECKING:
+    from cae_sql.inference.posterior.judging import ModelJudgement, ModelKnowledge
 
 
 class ColumnKnowledge:
@@ -76,6 +79,8 @@ class ColumnKnowledge:
         """What the answers make likely; None where no candidate model decides."""
         standard = self.column.model_standard
         if standard is not None and (self._model is None or not self._model.current):
+            from cae_sql.inference.posterior.judging import ModelKnowledge
+
             self._model = ModelKnowledge(self.system, standard)
         return self._model
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +20,13 @@ from auditor.errors import CoarserGridWarning, DatabaseError, PolicyError
 from auditor.policy.policy import Policy, Protect, written
 from cae_sql.candidates import grid_candidates
 from cae_sql.inference.facts.query import Ints, Query
-from cae_sql.inference.posterior.judging import ModelStandard
 from cae_sql.inference.search.judging import Judgement, Standard
 from cae_sql.inference.system import POOL, AnsweredSystem
 from cae_sql.inference.tables.priors import Prior
 from cae_sql.risk import Limit, risk_of, risk_of_run
+
+if TYPE_CHECKING:
+    from cae_sql.inference.posterior.judging import ModelStandard
 
 SEED = 20130527
 """Worlds are drawn with this seed in every gate: a verdict may depend on past answers, not on luck."""
@@ -181,4 +184,6 @@ def _model_standard(policy: Policy, protect: Protect) -> ModelStandard | None:
     model = policy.intruder.candidates
     if model == "interval":
         return None
+    from cae_sql.inference.posterior.judging import ModelStandard
+
     return ModelStandard(model, policy.limits_of(protect).limit, protect.domain)

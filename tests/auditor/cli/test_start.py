@@ -27,7 +27,8 @@ with Gate.open("staff.duckdb", Policy.load("policy.toml")) as gate:
         answer = gate.execute(sql)
         assert answer.decision.code == "known", answer.decision
         answer.fetchall()
-heavy = {"numba", "scipy.sparse", "scipy.optimize", "highspy", "pandas", "rich", "auditor.sql.postgres"}
+heavy = {"numba", "scipy.sparse", "scipy.optimize", "highspy", "pandas", "rich", "auditor.sql.postgres",
+         "pyarrow.compute", "cae_sql.inference.posterior.judging"}
 print(sorted(heavy & set(sys.modules)))
 """
 
@@ -54,6 +55,17 @@ def test_a_known_question_wakes_no_compiler_no_solver_and_no_pandas(tmp_path: Pa
     command = [sys.executable, "-P", "-c", KNOWN, *ASKED]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
+
+
+def test_help_wakes_no_numpy_and_nothing_of_a_gate() -> None:
+    code = (
+        "import sys\nfrom auditor.cli import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit as end:\n    assert not end.code\n"
+        "heavy = {'numpy', 'duckdb', 'pydantic', 'sqlglot', 'sqlalchemy'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "[]\n")
 
 
 def test_kernels_are_compiled_before_a_decision_begins_and_not_for_what_is_known(
