@@ -69,15 +69,15 @@ def same(text: str, written: str) -> bool:
 @lru_cache(maxsize=1)
 def _names() -> tuple[dict[str, str], dict[str, str]]:
     """DuckDB's own table of functions that are another's alias, and of names of types."""
-    with duckdb.connect(":memory:", config={"threads": 1}) as connection:
-        functions = connection.execute(
-            "SELECT DISTINCT lower(function_name), lower(alias_of) FROM duckdb_functions() "
-            "WHERE alias_of IS NOT NULL"
-        ).fetchall()
-        types = connection.execute(
-            "SELECT DISTINCT lower(type_name), lower(logical_type) FROM duckdb_types() "
-            "WHERE lower(type_name) <> 'json'"
-        ).fetchall()
+    # of the instance that is there anyway: DuckDB ends the process where it cannot open another
+    functions = guard.catalogue(
+        "SELECT DISTINCT lower(function_name), lower(alias_of) FROM duckdb_functions() "
+        "WHERE alias_of IS NOT NULL"
+    )
+    types = guard.catalogue(
+        "SELECT DISTINCT lower(type_name), lower(logical_type) FROM duckdb_types() "
+        "WHERE lower(type_name) <> 'json'"
+    )
     aliases = {str(name): str(of) for name, of in functions}
     return aliases | _SPELLINGS, {str(name): str(of) for name, of in types} | {"text": "varchar"}
 

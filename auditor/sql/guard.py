@@ -122,6 +122,11 @@ class _Parser:
         tree: Node = json.loads(row[0])
         return tree
 
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """What the instance's own catalogue says."""
+        with self._lock:
+            return self._connection.execute(sql).fetchall()
+
 
 @cache
 def _parser() -> _Parser:
@@ -146,6 +151,11 @@ def check(sql: str, relations: Collection[str]) -> None:
 def tree(sql: str) -> Node:
     """What DuckDB's parser makes of a text; nothing that the text names needs to exist."""
     return _parser().tree(sql)
+
+
+def catalogue(sql: str) -> list[tuple[Any, ...]]:
+    """Rows of a query of ours over the catalogue of the parser's instance."""
+    return _parser().rows(sql)
 
 
 def refusal(sql: str, relations: Collection[str]) -> str | None:

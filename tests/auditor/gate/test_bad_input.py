@@ -308,7 +308,11 @@ CASES: dict[str, Case] = {
     ),
     "a changed [protect]": (lambda p: p.rule(maximum=260), LedgerError, r"\[protect\].*maximum"),
     "a missing ledger": (lambda p: p.ledger.unlink(), LedgerError, "is missing, and its anchor"),
-    "a shortened ledger": (cut, LedgerError, "has 2 entries where its anchor says 3|rows that its chain|its trigger \\w+ is missing"),
+    "a shortened ledger": (
+        cut,
+        LedgerError,
+        "has 2 entries where its anchor says 3|rows that its chain|its trigger \\w+ is missing",
+    ),
     "an altered ledger": (changed, LedgerError, "entry 1 was altered"),
     "a damaged ledger": (damaged, LedgerError, r"staff\.ledger"),
     "a ledger that is none": (lambda p: p.ledger.write_text("x" * 9999), LedgerError, "not a ledger"),
