@@ -209,7 +209,7 @@ def test_tables_with_the_same_past_answers_get_the_same_verdicts(seed: int, mode
         found = []
         for table, system, past, effort in zip((one, other), systems, models, efforts, strict=True):
             case = Case(system, [query], standard, lambda q, t=table: [int(x.of(t)) for x in q], effort, past)
-            found.append((simulate([case], rules, Budget(60.0).__enter__()), decide([case], rules)))
+            found.append((simulate([case], rules, Budget(rules).__enter__()), decide([case], rules)))
         (told, outcome), (told_too, outcome_too) = found
         # what hypothetical answers say, figures included, is of the past alone, also after a leak event
         assert (told is None) == (told_too is None)
