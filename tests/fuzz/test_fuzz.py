@@ -27,6 +27,7 @@ SEEDS = (2, 3, 4)
 EACH = rounds(100)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", some(SEEDS, 1))
 def test_random_statements_are_answered_as_by_duckdb_or_not_at_all(seed: int) -> None:
     for number in range(EACH):

@@ -50,6 +50,7 @@ def columns(draw: st.DrawFn) -> tuple[list[Any], list[Any]]:
     return values, weights
 
 
+@pytest.mark.slow
 @given(columns(), st.sampled_from([0.0, 0.1, 1.0, 2.5, 1000.0]), st.integers(1, 3), st.integers(0, 3))
 def test_every_row_is_what_the_plain_reference_says_in_any_layout(
     drawn: tuple[list[Any], list[Any]], epsilon: float, chunks: int, padding: int

@@ -98,6 +98,7 @@ def _legible(name: str, type_: str) -> str:
     return f"[variant_typeof({name}), {name}::VARCHAR]" if type_ == "VARIANT" else name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("type_", "values"), COARSE + EXACT, ids=names(COARSE + EXACT))
 def test_values_change_places_and_nothing_that_is_shown_changes(
     tmp_path: Path, type_: str, values: tuple[str, ...]

@@ -17,6 +17,8 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from auditor import Gate, Policy, QueryRefused
 
+pytestmark = pytest.mark.slow
+
 POLICY = """
 [protect]
 table = "loans"
@@ -75,6 +77,7 @@ def no_table_was_seen_for(tables: np.ndarray) -> list[tuple[int, int, int, int]]
     return missing
 
 
+@pytest.mark.slow
 def test_at_the_end_of_the_attack_tables_are_at_hand_for_each_two_values_of_each_two_records(
     shared_data: Path, tmp_path: Path
 ) -> None:

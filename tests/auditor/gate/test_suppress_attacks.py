@@ -118,6 +118,7 @@ def test_a_table_that_agrees_with_all_answers_has_the_same_groups_withheld(seed:
     assert (again[:count], same[:count]) == (pattern[:count], rows[:count])
 
 
+@pytest.mark.slow
 def test_values_of_withheld_groups_change_nothing(tmp_path: Path) -> None:
     """Other salaries of those of whom nothing was answered: the same NULLs, the same rows."""
     persons = people(40, 8)

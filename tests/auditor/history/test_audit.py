@@ -46,6 +46,7 @@ def said(draw: st.DrawFn) -> worlds.Said:
     return kind, tuple(members), tuple(weights)
 
 
+@pytest.mark.slow
 @given(
     table=st.lists(st.integers(LOW, HIGH), min_size=4, max_size=4),
     asked=st.lists(st.tuples(st.sampled_from(["anna", "bob"]), said()), min_size=1, max_size=5),

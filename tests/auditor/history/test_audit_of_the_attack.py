@@ -17,6 +17,8 @@ from auditor import Policy, audit
 from auditor.history.findings import Finding, Findings
 from auditor.history.statement import Logged
 
+pytestmark = pytest.mark.slow
+
 STATEMENTS = 36
 """By integers everybody is located from the 22nd on, by reals all with the 34th (found by SciPy as well)."""
 POLICY = """
@@ -85,6 +87,7 @@ def numbers_of(finding: Finding) -> list[int]:
     return [term.statement.number for term in finding.certificate.terms]
 
 
+@pytest.mark.slow
 def test_every_record_of_the_attack_is_found_disclosed(attacked: tuple[Path, list[str], Findings]) -> None:
     database, asked, findings = attacked
     found = of_everyone(findings)

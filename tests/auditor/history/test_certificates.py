@@ -73,6 +73,7 @@ def leaves(finding: Finding, said: list[worlds.Said], table: list[int]) -> bool:
     return all(finding.lower <= value <= finding.upper for value in left)
 
 
+@pytest.mark.slow
 @given(
     table=st.lists(st.integers(LOW, HIGH), min_size=SIZE, max_size=SIZE),
     asked=st.lists(st.one_of(sums(), mixed()), min_size=2, max_size=6, unique=True),
@@ -92,6 +93,7 @@ def test_answers_of_a_certificate_suffice_and_none_of_them_can_be_dropped(
             assert not leaves(finding, terms[:place] + terms[place + 1 :], table)
 
 
+@pytest.mark.slow
 @given(
     table=st.lists(st.integers(LOW, HIGH), min_size=SIZE, max_size=SIZE),
     asked=st.lists(sums(), min_size=2, max_size=6, unique=True),

@@ -122,6 +122,7 @@ def test_what_shows_nothing_of_the_protected_column_is_counted_by_kind(
     assert not found.parties[0].answers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sql", "records"),
     [

@@ -217,6 +217,7 @@ def halves(one: Gate, two: Gate) -> list[str]:
         return [each.result(60) for each in [pool.submit(asked, *pair) for pair in zip((one, two), HALVES)]]  # noqa: B905
 
 
+@pytest.mark.slow
 def test_two_gates_on_one_server_never_answer_both_halves_of_a_tracker(
     server: dict[str, Any], tmp_path: Path
 ) -> None:

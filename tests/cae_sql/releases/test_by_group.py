@@ -17,6 +17,7 @@ from tests.cae_sql.releases.small_tables import DOMAIN, KNOWN, matching, tables
 MAKERS = [sums_by_group, histograms_by_group, parameters_by_group]
 
 
+@pytest.mark.slow
 @given(tables(most=6), KNOWN, KNOWN)
 def test_sums_leave_of_a_record_what_it_is_in_the_tables_that_have_them(table, by, known):
     found = sums_by_group(table, "pay", by, DOMAIN).beliefs(table, "pay", known, DOMAIN)

@@ -67,6 +67,7 @@ def test_privacy_declines_with_supplementary_knowledge(points, measure):
         assert found[-1] <= found[0] + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["initial_entropy", "area"])
 def test_sampling_falls_sharply_where_utility_is_high_and_gently_where_it_is_low(points, measure):
     fall = {p: 1 - curve(points, "sampling", p, measure)[-1] / curve(points, "sampling", p, measure)[0]

@@ -112,6 +112,7 @@ def test_the_expected_loss_is_the_average_over_all_tables(values: list[int], siz
     assert expected_privacy_loss(values, size) == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", [0.003, 0.02, 0.3, 0.5, 0.97])
 @pytest.mark.parametrize("values", [range(25), (0, 1, 2, 7, 19), (3, 10, 12, 13)])
 def test_a_transform_agrees_with_exact_integers(values: Sequence[int], part: float) -> None:

@@ -46,6 +46,7 @@ def gathered(system: AnsweredSystem) -> Gathered:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_every_world_listed_agrees_with_the_answers_and_a_whole_list_has_them_all(seed: int) -> None:
     system, rows = a_system(seed)

@@ -84,6 +84,7 @@ def test_reserves_share_no_part_with_each_other_or_with_those_who_pay_elsewhere(
     assert found > rounds(10)
 
 
+@pytest.mark.slow
 def test_every_swap_of_a_reserve_has_its_effect_but_for_what_is_taken_aside() -> None:
     plain = helped = aside = 0
     for question_tables, those in chosen(2, 120):
@@ -253,6 +254,7 @@ def test_counting_says_of_families_what_an_integer_program_says() -> None:
     assert 10 < sum(answers) < len(answers) - 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("insiders", [0, 1])
 def test_nobody_is_shown_by_reserves_to_keep_a_run_that_the_answers_exclude(insiders: int) -> None:
     looked_at, wrong = all_breaches(insiders, range(rounds(150)))
