@@ -22,6 +22,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from auditor import AuditorError, Gate, LedgerError
+from auditor.ledger.places import File
 from benchmarks._killing import CONTEXT, timing
 from benchmarks._record import (
     ALL_BUT_ONE,
@@ -135,8 +136,10 @@ def full_disk(folder: Path, what: str, rounds: int) -> Finding:
                 if (
                     what != "anchor" and number % 5 == 4
                 ):  # the log is folded into the ledger, or it stays full
-                    with gate._ledger._place.engine.connect() as connection:
-                        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+                    place = gate._ledger._place
+                    assert isinstance(place, File)
+                    with place.readers.connection() as connection:
+                        connection.rows("PRAGMA wal_checkpoint(TRUNCATE)")
                     _shrink(small, ledger)
             finding.broken += Record(ledger).missing(told) + list(gate.verify().problems)
         with Gate.open(database, policy(ledger, anchor, folder=folder)) as gate:

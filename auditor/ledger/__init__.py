@@ -3,8 +3,10 @@
     entries.py      Binding, Entry, KnownAnswer: what is remembered, as values
     packing.py      record numbers, signs and exact values as bytes and text
     chain.py        what the hash of an entry covers
-    store.py        the tables, through SQLAlchemy, and SQLite files; database errors become `LedgerError`s
-    postgres.py     the same on a PostgreSQL server that several machines share
+    connection.py   the tables, and what is asked of a database: plain SQL
+    store.py        SQLite files, by the standard library; database errors become `LedgerError`s
+    schema.py       whether tables are as this package makes them
+    postgres.py     a PostgreSQL server that several machines share, through SQLAlchemy
     places.py       where a ledger is: one of the two, by path or URL
     anchor.py       a small file kept elsewhere that proves the ledger whole
     book.py         Ledger: the façade

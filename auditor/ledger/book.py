@@ -16,17 +16,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 
-from sqlalchemy import Connection, func, inspect, select
-
 from auditor.errors import LedgerError
 from auditor.ledger import rows
 from auditor.ledger.anchor import Anchored, read_anchor, write_anchor
 from auditor.ledger.chain import BINDING_FIELDS, FORMAT, first_hash
+from auditor.ledger.connection import TABLES, Connection
 from auditor.ledger.entries import Binding, Entry, KnownAnswer
 from auditor.ledger.places import Place, place_of
 from auditor.ledger.rows import compare
 from auditor.ledger.schema import require_ours
-from auditor.ledger.store import ANSWER, BINDING, METADATA, STATEMENT, explained
+from auditor.ledger.store import explained
+
+_HASH = "SELECT hash FROM ledger_statement WHERE number = :number"
+_WHOLE = (
+    "SELECT count(*) AS entries, coalesce(max(number), 0) AS greatest, coalesce(sum(answers), 0) AS answers, "
+    "(SELECT count(*) FROM ledger_answer) AS told FROM ledger_statement"
+)
 
 
 class LedgerMoved(LedgerError):
@@ -221,7 +226,7 @@ class Ledger:
         if number == 0:
             return first_hash(self._stored.row)
         with explained(self._place), self._place.reading() as connection:
-            found = connection.execute(select(STATEMENT.c.hash).where(STATEMENT.c.number == number)).scalar()
+            found = connection.value(_HASH, number=number)
         if found is None:
             raise LedgerError(
                 f"ledger {self._place}: entry {number} is missing; restore the ledger from a copy"
@@ -264,7 +269,7 @@ class Ledger:
         if [bytes(row["hash"]).hex() for row, _ in found] != [entry.hash]:
             text = f"entry {entry.number} is not what was written; find out who could write to it"
             raise LedgerError(f"ledger {self._place}: {text}, and restore it from a copy")
-        if connection.dialect.name != "sqlite":
+        if connection.on_server:
             self._require_ours(connection)  # nobody can change the tables now: a row of them is being written
 
     def _check_whole(self, connection: Connection) -> None:
@@ -272,11 +277,8 @@ class Ledger:
         if _read_binding(self._place, connection).row != self._stored.row:
             text = "what it is bound to was changed while it was open; restore it from a copy"
             raise LedgerError(f"ledger {self._place}: {text}")
-        numbers, answers = STATEMENT.c.number, STATEMENT.c.answers
-        every = select(func.count(), func.coalesce(func.max(numbers), 0), func.coalesce(func.sum(answers), 0))
-        count, greatest, answered = connection.execute(every.select_from(STATEMENT)).one()
-        told = connection.execute(select(func.count()).select_from(ANSWER)).scalar_one()
-        if count != greatest or told != answered:
+        [found] = connection.rows(_WHOLE)
+        if found["entries"] != found["greatest"] or found["told"] != found["answers"]:
             raise LedgerError(
                 f"ledger {self._place}: it has rows that its chain does not; restore it from a copy"
             )
@@ -307,10 +309,9 @@ class Ledger:
 
 
 def _read_binding(place: Place, connection: Connection) -> rows.StoredBinding:
-    present = set(inspect(connection).get_table_names())
-    if not present >= set(METADATA.tables):
+    if not connection.tables() >= TABLES.keys():
         raise LedgerError(f"ledger {place}: not a ledger, or an emptied one; restore it from a copy")
-    formats = connection.execute(select(BINDING.c.format)).scalars().all()
+    formats = [row["format"] for row in connection.rows("SELECT format FROM ledger_binding")]
     if any(each not in BINDING_FIELDS for each in formats):
         text = (
             f"of format {formats[0]}; this version reads {' and '.join(map(str, BINDING_FIELDS))}: "
@@ -318,7 +319,7 @@ def _read_binding(place: Place, connection: Connection) -> rows.StoredBinding:
         )
         raise LedgerError(f"ledger {place}: {text}, or begin another if none of its answers is still known")
     fields = BINDING_FIELDS[min(formats, default=FORMAT)]
-    found = connection.execute(select(*(BINDING.c[name] for name in fields))).mappings().all()
+    found = connection.rows(f"SELECT {', '.join(fields)} FROM ledger_binding")
     if len(found) != 1:
         raise LedgerError(
             f"ledger {place}: says {len(found)} times what it is bound to; restore it from a copy"

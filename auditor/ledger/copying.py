@@ -10,12 +10,11 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from sqlalchemy import select
-
 from auditor import private
 from auditor.errors import LedgerError
+from auditor.ledger.connection import ANSWER, BINDING, STATEMENT
 from auditor.ledger.places import File, Place, place_of
-from auditor.ledger.store import ANSWER, BINDING, STATEMENT, connect, create, explained, writing
+from auditor.ledger.store import Connections, create, explained, writing
 
 
 def copy_ledger(location: str | Path, to: Path) -> bool:
@@ -54,13 +53,13 @@ def _copy_file(file: Path, to: Path) -> None:
 
 def _copy_rows(place: Place, to: Path) -> None:
     with place.reading() as original:
-        create(to, dict(original.execute(select(BINDING)).mappings().one()))
-        engine = connect(to)
+        [binding] = original.rows(f"SELECT {BINDING.names} FROM {BINDING.name}")
+        create(to, binding)
+        connections = Connections(to)
         try:
-            with writing(engine, durable=True) as copy:
+            with writing(connections, durable=True) as copy:
                 for table in (STATEMENT, ANSWER):
-                    rows = original.execute(select(table)).mappings()
-                    while batch := rows.fetchmany(1_000):
-                        copy.execute(table.insert(), [dict(row) for row in batch])
+                    if rows := original.rows(f"SELECT {table.names} FROM {table.name}"):
+                        copy.run(table.insert, *rows)
         finally:
-            engine.dispose()
+            connections.close()

@@ -16,21 +16,15 @@ from pathlib import Path
 from typing import Protocol
 
 from filelock import Timeout
-from sqlalchemy import Connection, Engine, make_url
-from sqlalchemy.exc import ArgumentError
 
 from auditor import private
 from auditor.errors import LedgerError
-from auditor.ledger.postgres import Server, shown
-from auditor.ledger.store import connect, create, explained, reading, writing
+from auditor.ledger.connection import Connection
+from auditor.ledger.store import Connections, FileConnection, create, explained, reading, writing
 
 
 class Place(Protocol):
     """Where a ledger is kept. Its text names it in messages, without a password."""
-
-    @property
-    def engine(self) -> Engine:
-        """Connections to it."""
 
     def exists(self) -> bool:
         """Whether a ledger, or a part of one, is there."""
@@ -69,7 +63,7 @@ _WANTED = "give a file, sqlite:///FILE or postgresql://USER@HOST/DATABASE"
 
 
 def place_of(location: str | Path) -> Place:
-    """The place that a path or a SQLAlchemy URL names.
+    """The place that a path or a SQLAlchemy URL names; only a URL needs SQLAlchemy.
 
     Raises:
         LedgerError: a URL of a database that is neither SQLite nor PostgreSQL, or of none.
@@ -80,6 +74,11 @@ def place_of(location: str | Path) -> Place:
         raise LedgerError(f"ledger: neither a file nor a SQLAlchemy URL; {_WANTED}")
     if "://" not in text:
         return File(Path(text).resolve())
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    from auditor.ledger.postgres import Server, shown
+
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
@@ -107,12 +106,14 @@ class _Kept:
     files: tuple[tuple[int, ...], ...] = ()
 
 
-_KEPT = "cae-sql kept"
-
-
 def _version(connection: Connection) -> int:
     """A number that another connection's transaction changes, and this one's does not."""
-    return int(connection.exec_driver_sql("PRAGMA data_version").scalar_one())
+    return int(connection.value("PRAGMA data_version"))
+
+
+def _own(connection: Connection) -> FileConnection:
+    assert isinstance(connection, FileConnection)
+    return connection
 
 
 class File:
@@ -120,8 +121,8 @@ class File:
 
     def __init__(self, file: Path) -> None:
         self.file = file
-        self.engine = connect(file)
-        self._writer = connect(file, alone=True)
+        self.readers = Connections(file)
+        self.writer = Connections(file, alone=True)
         self._opened: tuple[int, int] | None = None
         self._lock_file = file.with_name(f"{file.name}.lock")
         self.lock = private.lock(self._lock_file)
@@ -182,12 +183,12 @@ class File:
 
     def reading(self) -> AbstractContextManager[Connection]:
         """One snapshot."""
-        return reading(self.engine)
+        return reading(self.readers)
 
     @contextmanager
     def writing(self, durable: bool) -> Iterator[Connection]:
         """One transaction, on a connection that makes all of this object's: it knows who else made one."""
-        with writing(self._writer, durable, self._committed) as connection:
+        with writing(self.writer, durable, self._committed) as connection:
             yield connection
 
     def kept(self, connection: Connection) -> tuple[int, bytes] | None:
@@ -197,20 +198,19 @@ class File:
             LedgerError: another file is in its place, which SQLite would not notice.
         """
         self._require_same_file()
-        kept: _Kept | None = connection.info.get(_KEPT)
-        if kept is not None and (kept.version, kept.files) == (_version(connection), self._files()):
+        kept = _own(connection).kept
+        if isinstance(kept, _Kept) and (kept.version, kept.files) == (_version(connection), self._files()):
             return kept.number, kept.head
-        connection.exec_driver_sql("PRAGMA shrink_memory")  # what is in memory may not be what is in the file
+        connection.run("PRAGMA shrink_memory")  # what is in memory may not be what is in the file
         return None
 
     def keep(self, connection: Connection, number: int, head: bytes) -> None:
         """Noted within the transaction; how the files look then is only known afterwards."""
-        connection.info[_KEPT] = _Kept(number, head, _version(connection))
+        _own(connection).kept = _Kept(number, head, _version(connection))
 
-    def _committed(self, connection: Connection) -> None:
-        kept: _Kept | None = connection.info.get(_KEPT)
-        if kept is not None:
-            connection.info[_KEPT] = replace(kept, files=self._files())
+    def _committed(self, connection: FileConnection) -> None:
+        if isinstance(connection.kept, _Kept):
+            connection.kept = replace(connection.kept, files=self._files())
 
     def _require_same_file(self) -> None:
         try:
@@ -236,8 +236,8 @@ class File:
 
     def close(self) -> None:
         """Let go of the file."""
-        self._writer.dispose()
-        self.engine.dispose()
+        self.writer.close()
+        self.readers.close()
 
     @contextmanager
     def deciding(self, timeout: float) -> Iterator[None]:
@@ -265,5 +265,5 @@ class File:
 
     def settle(self) -> None:
         """Write the log into the file."""
-        with self.engine.connect() as connection:
-            connection.exec_driver_sql("PRAGMA wal_checkpoint(FULL)")
+        with self.readers.connection() as connection:
+            connection.rows("PRAGMA wal_checkpoint(FULL)")

@@ -10,34 +10,40 @@ among transactions loses the deciders' lock, and time with it, but no promise.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, text
+import sqlalchemy
+from sqlalchemy import URL, Engine, create_engine, event, inspect, text
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from auditor.errors import LedgerError
 from auditor.ledger import store
-from auditor.ledger.store import BINDING, METADATA, explained
+from auditor.ledger.connection import BINDING, TABLES, Connection, Row
+from auditor.ledger.schema import RAISES, TYPES
 
 _BEGINS, _WRITES, _DECIDES = 0x63616530, 0x63616531, 0x63616532
 """First halves of the advisory locks' names: "cae0" to "cae2"."""
 _LEDGER = "('ledger_statement'::regclass::oid::bigint % 2147483647)::int"
 """The second half: which ledger of the database."""
 _NEW = "hashtext(current_schema())"
-_WRITING = text(
+_WRITING = (
     "SELECT set_config('lock_timeout', :patience, true), set_config('synchronous_commit', "
     "CASE WHEN NOT :durable THEN 'off' WHEN current_setting('synchronous_commit') = 'off' THEN 'on' "
     f"ELSE current_setting('synchronous_commit') END, true), pg_advisory_xact_lock({_WRITES}, {_LEDGER})"
 )
 _LET_GO = text(f"SELECT pg_advisory_unlock({_DECIDES}, {_LEDGER})")
-_ABLE = text(
+_ABLE = (
     "SELECT has_table_privilege('ledger_statement', 'INSERT') AND "
-    "has_table_privilege('ledger_answer', 'INSERT'), "
-    "current_setting('transaction_read_only') = 'off', current_setting('server_encoding') = 'UTF8'"
+    "has_table_privilege('ledger_answer', 'INSERT') AS insert, "
+    "current_setting('transaction_read_only') = 'off' AS writable, "
+    "current_setting('server_encoding') = 'UTF8' AS utf8"
 )
-_ROWS = text(
-    "SELECT count(*), sum(xmin::text::bigint) FROM ledger_statement WHERE number <= :number UNION ALL "
+_ROWS = (
+    "SELECT count(*) AS count, sum(xmin::text::bigint) AS written "
+    "FROM ledger_statement WHERE number <= :number UNION ALL "
     "SELECT count(*), sum(xmin::text::bigint) FROM ledger_answer WHERE statement <= :number UNION ALL "
     "SELECT count(*), sum(xmin::text::bigint) FROM ledger_binding"
 )
@@ -47,6 +53,7 @@ a later one, so that the sum cannot stay the same."""
 _LIVELY = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "connect_timeout": 10}
 _SERVERS_SIDE = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3"
 _DRIVER = "postgresql+psycopg"
+_RAISES = f"CREATE OR REPLACE FUNCTION ledger_append_only() RETURNS trigger LANGUAGE plpgsql AS $${RAISES}$$"
 
 
 _HARMLESS = frozenset({"host", "port", "dbname", "user", "options", "sslmode", "connect_timeout"})
@@ -57,6 +64,31 @@ def shown(url: URL) -> str:
     """A URL as messages may have it."""
     query = {name: value if name in _HARMLESS else "***" for name, value in url.query.items()}
     return url.set(query=query).render_as_string(hide_password=True)
+
+
+class _ServerConnection:
+    """A connection to a server, as the ledger speaks to it."""
+
+    on_server = True
+
+    def __init__(self, connection: sqlalchemy.Connection) -> None:
+        self._connection = connection
+
+    def tables(self) -> set[str]:
+        """Names of the tables in the schema that the search path names first."""
+        return set(inspect(self._connection).get_table_names())
+
+    def rows(self, sql: str, **parameters: object) -> list[Row]:
+        """All rows of a statement."""
+        return [dict(row) for row in self._connection.execute(text(sql), parameters).mappings()]
+
+    def value(self, sql: str, **parameters: object) -> Any:
+        """The first value of the first row, None where there is none."""
+        return self._connection.execute(text(sql), parameters).scalar()
+
+    def run(self, sql: str, *rows: Row) -> None:
+        """Run a statement, once for each of the rows where there are any."""
+        self._connection.execute(text(sql), [dict(row) for row in rows] or None)
 
 
 class Server:
@@ -90,48 +122,56 @@ class Server:
 
     def exists(self) -> bool:
         """Whether one of the tables is there."""
-        with explained(self), self.reading() as connection:
-            return bool({*inspect(connection).get_table_names()} & {*METADATA.tables})
+        with self.reading() as connection:
+            return bool(connection.tables() & TABLES.keys())
 
-    def begin(self, row: Mapping[str, object]) -> None:
+    def begin(self, row: Row) -> None:
         """Create the tables, bound as the row says, unless somebody else is first."""
-        with explained(self), self.engine.begin() as connection:
-            _patient(connection, store.PATIENCE)
-            connection.execute(text(f"SELECT pg_advisory_xact_lock({_BEGINS}, {_NEW})"))
-            if {*inspect(connection).get_table_names()} & {*METADATA.tables}:
+        with _explained(self), self.engine.begin() as started:
+            connection = _ServerConnection(started)
+            connection.rows("SELECT set_config('lock_timeout', :t, true)", t=f"{store.PATIENCE:.3f}s")
+            connection.rows(f"SELECT pg_advisory_xact_lock({_BEGINS}, {_NEW})")
+            if connection.tables() & TABLES.keys():
                 return  # another process was first
-            if connection.execute(text("SELECT current_schema()")).scalar() is None:
+            if connection.value("SELECT current_schema()") is None:
                 raise LedgerError(f"ledger {self}: its search path names no schema that there is; create one")
-            connection.execute(text("SET LOCAL synchronous_commit = on"))
-            METADATA.create_all(connection)
-            connection.execute(BINDING.insert(), dict(row))
+            connection.run("SET LOCAL synchronous_commit = on")
+            connection.run(_RAISES)
+            for table in TABLES.values():
+                connection.run(table.create(TYPES))
+                connection.run(
+                    f"CREATE TRIGGER {table.name}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE "
+                    f"ON {table.name} EXECUTE FUNCTION ledger_append_only()"
+                )
+            connection.run(BINDING.insert, row)
 
     def check(self) -> None:
         """Look whether the role may write, and whether every text can be kept."""
-        with explained(self), self.engine.connect() as connection:
-            if not {*METADATA.tables} <= {*inspect(connection).get_table_names()}:
+        with _explained(self), self.engine.connect() as started:
+            connection = _ServerConnection(started)
+            if not TABLES.keys() <= connection.tables():
                 return  # which is told where the ledger is read
-            insert, writable, utf8 = connection.execute(_ABLE).one()
-        if not insert or not writable:
-            wanted = store.FAULTS["SQLSTATE_42501" if writable else "SQLSTATE_25006"]
+            [able] = connection.rows(_ABLE)
+        if not able["insert"] or not able["writable"]:
+            wanted = store.FAULTS["SQLSTATE_42501" if able["writable"] else "SQLSTATE_25006"]
             raise LedgerError(f"ledger {self}: {wanted}")
-        if not utf8:
+        if not able["utf8"]:
             raise LedgerError(f"ledger {self}: its database must be encoded in UTF8; create another")
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """One snapshot."""
-        with self.engine.connect() as connection:
+        with _explained(self), self.engine.connect() as connection:
             reader = connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             with reader.begin():
-                yield reader
+                yield _ServerConnection(reader)
 
     @contextmanager
     def writing(self, durable: bool) -> Iterator[Connection]:
         """One transaction that holds the write lock."""
-        with self.engine.begin() as connection:
-            patience = f"{store.PATIENCE:.3f}s"
-            connection.execute(_WRITING, {"patience": patience, "durable": durable})
+        with _explained(self), self.engine.begin() as started:
+            connection = _ServerConnection(started)
+            connection.rows(_WRITING, patience=f"{store.PATIENCE:.3f}s", durable=durable)
             yield connection
 
     def kept(self, connection: Connection) -> tuple[int, bytes] | None:
@@ -148,11 +188,11 @@ class Server:
     @contextmanager
     def deciding(self, timeout: float) -> Iterator[None]:
         """The deciders' lock, on a connection of its own."""
-        with explained(self):
+        with _explained(self):
             connection = self.engine.connect()
         free = False
         try:
-            with explained(self):
+            with _explained(self):
                 connection.execution_options(isolation_level="AUTOCOMMIT")
                 self._take(connection, timeout)
             try:
@@ -165,7 +205,7 @@ class Server:
                 connection.invalidate()  # what was not let go of ends with the connection
             connection.close()
 
-    def _take(self, connection: Connection, timeout: float) -> None:
+    def _take(self, connection: sqlalchemy.Connection, timeout: float) -> None:
         connection.execute(text("SELECT set_config('lock_timeout', :t, false)"), {"t": f"{timeout:.3f}s"})
         try:
             connection.execute(text(f"SELECT pg_advisory_lock({_DECIDES}, {_LEDGER})"))
@@ -178,7 +218,7 @@ class Server:
     def settle(self) -> None:
         """A transaction that is on disk has all before it there."""
         with self.writing(durable=True) as connection:
-            connection.execute(text("SELECT pg_current_xact_id()"))
+            connection.rows("SELECT pg_current_xact_id()")
 
     def close(self) -> None:
         """Let go of all connections."""
@@ -186,11 +226,26 @@ class Server:
 
 
 def _written(connection: Connection, number: int) -> tuple[object, ...]:
-    return tuple(tuple(row) for row in connection.execute(_ROWS, {"number": number}))
+    return tuple(tuple(row.values()) for row in connection.rows(_ROWS, number=number))
 
 
-def _patient(connection: Connection, seconds: float) -> None:
-    connection.execute(text("SELECT set_config('lock_timeout', :t, true)"), {"t": f"{seconds:.3f}s"})
+def _state(error: BaseException | None) -> str:
+    """An error of the server as `store.FAULTS` names it; empty for others."""
+    if error is None or not hasattr(error, "sqlstate"):
+        return ""
+    return f"SQLSTATE_{error.sqlstate or '08'}"
+
+
+@contextmanager
+def _explained(place: object) -> Iterator[None]:
+    """As `store.explained`, for errors of a server."""
+    try:
+        with store.explained(place):
+            yield
+    except DBAPIError as error:
+        raise store.fault(place, _state(error.orig), error.orig) from error
+    except PoolTimeout as error:
+        raise store.fault(place, "SQLITE_BUSY", error) from error
 
 
 def _plain(connection: object, _: object) -> None:

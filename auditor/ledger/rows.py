@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, func, select
-
 from auditor.errors import DataChanged, LedgerError
 from auditor.ledger.chain import BINDING_FIELDS, FORMAT, next_hash
+from auditor.ledger.connection import ANSWER, STATEMENT, Connection, Row
 from auditor.ledger.entries import Binding, Entry, KnownAnswer
 from auditor.ledger.packing import (
     Unreadable,
@@ -26,10 +25,17 @@ from auditor.ledger.packing import (
     unpack_signs,
     unpack_value,
 )
-from auditor.ledger.store import ANSWER, STATEMENT
 
 BATCH = 256
 """Entries read in one snapshot."""
+
+_LAST = "SELECT number, hash FROM ledger_statement ORDER BY number DESC LIMIT 1"
+_ANSWERED = "SELECT count(*) FROM ledger_statement WHERE number > :number AND answers > 0"
+_NEXT = f"SELECT {STATEMENT.names} FROM ledger_statement WHERE number > :after ORDER BY number LIMIT {BATCH}"
+_TOLD = (
+    f"SELECT {ANSWER.names} FROM ledger_answer WHERE statement > :after AND statement <= :until "
+    "ORDER BY statement, position"
+)
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,7 @@ def binding_row(binding: Binding, identity: str, created: datetime) -> dict[str,
     }
 
 
-def stored_binding(row: RowMapping) -> StoredBinding:
+def stored_binding(row: Row) -> StoredBinding:
     """The binding in a row of any format that is read."""
     created = datetime.fromisoformat(row["created"])
     sizes = tuple((table, column, size) for table, column, size in json.loads(row["sizes"]))
@@ -136,19 +142,13 @@ def _difference(was: str, now: str) -> str:
 
 def last(connection: Connection) -> tuple[int, bytes] | None:
     """Number and hash of the last entry, or None where there is none."""
-    query = select(STATEMENT.c.number, STATEMENT.c.hash).order_by(STATEMENT.c.number.desc()).limit(1)
-    row = connection.execute(query).first()
-    return None if row is None else (row[0], bytes(row[1]))
+    found = connection.rows(_LAST)
+    return (found[0]["number"], bytes(found[0]["hash"])) if found else None
 
 
 def answers_after(connection: Connection, number: int) -> bool:
     """Whether an entry above `number` has answers."""
-    query = (
-        select(func.count())
-        .select_from(STATEMENT)
-        .where(STATEMENT.c.number > number, STATEMENT.c.answers > 0)
-    )
-    return bool(connection.execute(query).scalar_one())
+    return bool(connection.value(_ANSWERED, number=number))
 
 
 def insert(connection: Connection, entry: Entry, before: bytes) -> Entry:
@@ -156,9 +156,9 @@ def insert(connection: Connection, entry: Entry, before: bytes) -> Entry:
     row = _entry_row(entry)
     answers = [_answer_row(entry.number, place, answer) for place, answer in enumerate(entry.answers)]
     digest = next_hash(before, row, answers)
-    connection.execute(STATEMENT.insert(), {**row, "hash": digest})
+    connection.run(STATEMENT.insert, {**row, "hash": digest})
     if answers:
-        connection.execute(ANSWER.insert(), answers)
+        connection.run(ANSWER.insert, *answers)
     return replace(entry, hash=digest.hex())
 
 
@@ -175,12 +175,9 @@ def verified(place: object, connection: Connection, after: int, head: bytes) -> 
             raise LedgerError(f"ledger {place}: entry {row['number']} cannot be read: {error}") from error
 
 
-def linked(
-    place: object, connection: Connection, after: int, head: bytes
-) -> Iterator[tuple[RowMapping, list[RowMapping]]]:
+def linked(place: object, connection: Connection, after: int, head: bytes) -> Iterator[tuple[Row, list[Row]]]:
     """As `verified`, the rows as they are."""
-    query = select(STATEMENT).where(STATEMENT.c.number > after).order_by(STATEMENT.c.number).limit(BATCH)
-    statements = connection.execute(query).mappings().all()
+    statements = connection.rows(_NEXT, after=after)
     if not statements:
         return
     told = _answers(connection, after, statements[-1]["number"])
@@ -199,14 +196,9 @@ def linked(
         raise LedgerError(f"ledger {place}: it has answers without a statement; restore it from a copy")
 
 
-def _answers(connection: Connection, after: int, until: int) -> dict[int, list[RowMapping]]:
-    query = (
-        select(ANSWER)
-        .where(ANSWER.c.statement > after, ANSWER.c.statement <= until)
-        .order_by(ANSWER.c.statement, ANSWER.c.position)
-    )
-    told: dict[int, list[RowMapping]] = {}
-    for row in connection.execute(query).mappings():
+def _answers(connection: Connection, after: int, until: int) -> dict[int, list[Row]]:
+    told: dict[int, list[Row]] = {}
+    for row in connection.rows(_TOLD, after=after, until=until):
         told.setdefault(row["statement"], []).append(row)
     return told
 
@@ -247,7 +239,7 @@ def _answer_row(statement: int, position: int, answer: KnownAnswer) -> dict[str,
     }
 
 
-def _entry(row: RowMapping, answers: Sequence[RowMapping]) -> Entry:
+def _entry(row: Row, answers: Sequence[Row]) -> Entry:
     known = tuple(
         KnownAnswer(
             answer["kind"],

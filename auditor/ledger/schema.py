@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from typing import NoReturn
 
-from sqlalchemy import Column, Connection, text
-
 from auditor.errors import LedgerError
-from auditor.ledger.store import METADATA, RAISES, TRIGGERS
+from auditor.ledger.connection import TABLES, Column, Connection
+from auditor.ledger.store import TRIGGERS
 
 _INSIDERS = ("ledger_binding", "insiders")
 """A column that tables of format 2 lack."""
@@ -20,12 +19,15 @@ _ACTING = {"AS", "CHECK", "COLLATE", "CONFLICT", "DEFAULT", "FOREIGN", "GENERATE
 """Words of CREATE TABLE by which SQLite would do more than keep rows."""
 _BEFORE_ANY_CHANGE = 2 | 8 | 16 | 32
 """pg_trigger.tgtype: BEFORE DELETE OR UPDATE OR TRUNCATE, once for a statement."""
-_TYPES = {"TEXT": "text", "INTEGER": "integer", "FLOAT": "double precision", "BLOB": "bytea"}
+TYPES = {"TEXT": "text", "INTEGER": "integer", "FLOAT": "double precision", "BLOB": "bytea"}
+"""What PostgreSQL calls the types."""
+RAISES = "BEGIN RAISE EXCEPTION 'the ledger is append-only'; END"
+"""What a server's trigger does."""
 _MINE = "('ledger_binding'::regclass, 'ledger_statement'::regclass, 'ledger_answer'::regclass)"
-_ON_SERVER = text(
-    f"""
-    SELECT 'table ' || relname, concat_ws(' ', relkind, relpersistence, relrowsecurity, relispartition,
-           EXISTS (SELECT 1 FROM pg_inherits WHERE c.oid IN (inhrelid, inhparent)))
+_ON_SERVER = f"""
+    SELECT 'table ' || relname AS name,
+           concat_ws(' ', relkind, relpersistence, relrowsecurity, relispartition,
+                     EXISTS (SELECT 1 FROM pg_inherits WHERE c.oid IN (inhrelid, inhparent))) AS said
     FROM pg_class c WHERE oid IN {_MINE}
     UNION ALL
     SELECT 'column ' || c.relname || '.' || attname,
@@ -44,7 +46,6 @@ _ON_SERVER = text(
     UNION ALL
     SELECT 'policy ' || polname, '' FROM pg_policy WHERE polrelid IN {_MINE}
     """
-)
 
 
 def require_ours(place: object, connection: Connection, version: int) -> None:
@@ -53,11 +54,11 @@ def require_ours(place: object, connection: Connection, version: int) -> None:
     Raises:
         LedgerError: names the first thing that is not ours.
     """
-    if connection.dialect.name == "sqlite":
-        found, wanted = _in_file(connection), _of_file(version)
-    else:
-        found = {str(name): said for name, said in connection.execute(_ON_SERVER)}
+    if connection.on_server:
+        found = {str(row["name"]): row["said"] for row in connection.rows(_ON_SERVER)}
         wanted = _of_server(version)
+    else:
+        found, wanted = _in_file(connection), _of_file(version)
     for name in sorted({*found, *wanted}):
         if found.get(name) != wanted.get(name):
             _refuse(place, name, missing=name not in found, added=name not in wanted)
@@ -72,46 +73,43 @@ def _refuse(place: object, name: str, missing: bool, added: bool) -> NoReturn:
 
 def _in_file(connection: Connection) -> dict[str, object]:
     found: dict[str, object] = {}
-    rows = connection.exec_driver_sql("SELECT type, name, tbl_name, sql FROM sqlite_master").all()
-    for kind, name, table, sql in rows:
+    for row in connection.rows("SELECT type, name, tbl_name, sql FROM sqlite_master"):
+        kind, name, table, sql = row.values()
         if str(name).startswith("sqlite_") and (sql is None or str(name).startswith("sqlite_stat")):
             continue  # the index of a primary key, and what ANALYZE counted
         found[f"{kind} {name}"] = _plain(sql) if kind == "trigger" else table
-        if kind == "table" and name in METADATA.tables:
+        if kind == "table" and name in TABLES:
             if acting := sorted(_ACTING.intersection(re.findall(r"\w+", str(sql).upper()))):
                 found[f"table {name}"] = acting
-            columns = connection.exec_driver_sql(f"PRAGMA table_xinfo('{name}')").all()
-            for _, column, type_, required, default, key, hidden in columns:
-                found[f"column {name}.{column}"] = (type_, required, default, key, hidden)
+            for column in connection.rows(f"PRAGMA table_xinfo('{name}')"):
+                _, called, *said = column.values()
+                found[f"column {name}.{called}"] = tuple(said)
     return found
 
 
 def _of_file(version: int) -> dict[str, object]:
     wanted: dict[str, object] = {f"trigger {name}": _plain(sql) for name, sql in TRIGGERS.items()}
-    for name, table in METADATA.tables.items():
+    for name, table in TABLES.items():
         wanted[f"table {name}"] = name
-        keys = list(table.primary_key.columns.keys())
         for column in _columns(name, version):
-            key = keys.index(column.name) + 1 if column.name in keys else 0
-            type_ = "BLOB" if str(column.type) == "BLOB" else str(column.type)
-            wanted[f"column {name}.{column.name}"] = (type_, int(not column.nullable), None, key, 0)
+            key = table.key.index(column.name) + 1 if column.name in table.key else 0
+            wanted[f"column {name}.{column.name}"] = (column.type, int(not column.nullable), None, key, 0)
     return wanted
 
 
 def _of_server(version: int) -> dict[str, object]:
     wanted: dict[str, object] = {}
-    for name in METADATA.tables:
+    for name in TABLES:
         wanted[f"table {name}"] = "r p f f f"
         wanted[f"trigger {name}_append_only on {name}"] = f"{_BEFORE_ANY_CHANGE} t t {RAISES}"
         for column in _columns(name, version):
             required = "f" if column.nullable else "t"
-            wanted[f"column {name}.{column.name}"] = f"{_TYPES[str(column.type)]} {required} f  "
+            wanted[f"column {name}.{column.name}"] = f"{TYPES[column.type]} {required} f  "
     return wanted
 
 
-def _columns(table: str, version: int) -> list[Column[object]]:
-    columns = METADATA.tables[table].columns
-    return [each for each in columns if version > 2 or (table, each.name) != _INSIDERS]
+def _columns(table: str, version: int) -> list[Column]:
+    return [each for each in TABLES[table].columns if version > 2 or (table, each.name) != _INSIDERS]
 
 
 def _plain(sql: object) -> str:

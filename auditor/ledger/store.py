@@ -1,4 +1,4 @@
-"""The ledger's tables, through SQLAlchemy Core, and SQLite files that hold them.
+"""A ledger's tables in an SQLite file, by the standard library.
 
 Promise: a write is one transaction that has the write lock from its first statement; a read is one snapshot;
 every database error becomes one `LedgerError` in plain words. A ledger file appears whole or not at all, and
@@ -11,108 +11,30 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-
-from sqlalchemy import (
-    DDL,
-    Column,
-    Connection,
-    Engine,
-    Float,
-    Integer,
-    LargeBinary,
-    MetaData,
-    Table,
-    Text,
-    create_engine,
-    event,
-)
-from sqlalchemy.dialects import sqlite as _sqlite  # noqa: F401 -- now: who has given up rights may not read it later
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.pool import QueuePool
+from typing import Any
 
 from auditor import private
 from auditor.errors import LedgerError
+from auditor.ledger.connection import BINDING, TABLES, Row
 
 PATIENCE = 30.0
 """Seconds to wait for another writer, each of which takes about a millisecond."""
-
-METADATA = MetaData()
-
-BINDING = Table(
-    "ledger_binding",
-    METADATA,
-    Column("id", Text, primary_key=True),
-    Column("format", Integer, nullable=False),
-    Column("protect_digest", Text, nullable=False),
-    Column("fingerprint", Text, nullable=False),
-    Column("sizes", Text, nullable=False),
-    Column("scope", Text, nullable=False),
-    Column("protect", Text, nullable=False),
-    Column("created", Text, nullable=False),
-    Column("insiders", Integer, nullable=False),
-)
-
-STATEMENT = Table(
-    "ledger_statement",
-    METADATA,
-    Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("time", Text, nullable=False),
-    Column("user_name", Text, nullable=False),
-    Column("sql", Text, nullable=False),
-    Column("parameters", Text, nullable=False),
-    Column("normalised", Text, nullable=False),
-    Column("verdict", Text, nullable=False),
-    Column("code", Text, nullable=False),
-    Column("is_check", Integer, nullable=False),
-    Column("risk_before", Float),
-    Column("risk_after", Float),
-    Column("leak", Integer, nullable=False),
-    Column("answers", Integer, nullable=False),
-    Column("hash", LargeBinary, nullable=False),
-)
-
-ANSWER = Table(
-    "ledger_answer",
-    METADATA,
-    Column("statement", Integer, primary_key=True, autoincrement=False),
-    Column("position", Integer, primary_key=True, autoincrement=False),
-    Column("table_name", Text, nullable=False),
-    Column("column_name", Text, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("records", LargeBinary, nullable=False),
-    Column("signs", LargeBinary),
-    Column("value", Text, nullable=False),
-)
+_IDLE = 5
+"""Connections kept open for those who read next."""
 
 TRIGGERS = {
-    f"{table.name}_no_{change.lower()}": (
-        f"CREATE TRIGGER {table.name}_no_{change.lower()} BEFORE {change} ON {table.name} "
+    f"{name}_no_{change.lower()}": (
+        f"CREATE TRIGGER {name}_no_{change.lower()} BEFORE {change} ON {name} "
         "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
     )
-    for table in (BINDING, STATEMENT, ANSWER)
+    for name in TABLES
     for change in ("UPDATE", "DELETE")
 }
 """Of an SQLite file, by name."""
-RAISES = "BEGIN RAISE EXCEPTION 'the ledger is append-only'; END"
-"""What a server's trigger does."""
-
-for _table in (BINDING, STATEMENT, ANSWER):
-    for _change in ("UPDATE", "DELETE"):
-        _trigger = DDL(TRIGGERS[f"{_table.name}_no_{_change.lower()}"])  # type: ignore[no-untyped-call]
-        event.listen(_table, "after_create", _trigger.execute_if(dialect="sqlite"))
-    _trigger = DDL(  # type: ignore[no-untyped-call]
-        f"CREATE TRIGGER {_table.name}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {_table.name} "
-        "EXECUTE FUNCTION ledger_append_only()"
-    )
-    event.listen(_table, "after_create", _trigger.execute_if(dialect="postgresql"))
-_raises = DDL(  # type: ignore[no-untyped-call]
-    f"CREATE OR REPLACE FUNCTION ledger_append_only() RETURNS trigger LANGUAGE plpgsql AS $${RAISES}$$"
-)
-event.listen(METADATA, "before_create", _raises.execute_if(dialect="postgresql"))
 
 FAULTS: Mapping[str, str] = {
     "SQLITE_FULL": "the disk is full; nothing was released; make room and ask again",
@@ -141,100 +63,196 @@ FAULTS: Mapping[str, str] = {
 
 @contextmanager
 def explained(place: object) -> Iterator[None]:
-    """Turn errors of the database into one `LedgerError` each."""
+    """Turn errors of a file into one `LedgerError` each."""
     try:
         yield
-    except (DBAPIError, sqlite3.Error) as error:
-        original = error.orig if isinstance(error, DBAPIError) else error
-        name = getattr(original, "sqlite_errorname", None) or _state(original)
-        known = next((text for start, text in FAULTS.items() if name.startswith(start)), None)
-        raise LedgerError(f"ledger {place}: {known or original}") from error
-    except PoolTimeout as error:
-        raise LedgerError(f"ledger {place}: {FAULTS['SQLITE_BUSY']}") from error
+    except sqlite3.Error as error:
+        raise fault(place, getattr(error, "sqlite_errorname", None) or "", error) from error
     except UnicodeEncodeError as error:
         raise LedgerError(
             f"ledger {place}: the statement is not valid Unicode; nothing was released"
         ) from error
 
 
-def _state(error: BaseException | None) -> str:
-    """A PostgreSQL error as `FAULTS` names it; empty for others."""
-    if error is None or not hasattr(error, "sqlstate"):
-        return ""
-    return f"SQLSTATE_{error.sqlstate or '08'}"
+def fault(place: object, name: str, error: object) -> LedgerError:
+    """What an error of that name means to whoever asks."""
+    known = next((text for start, text in FAULTS.items() if name.startswith(start)), None)
+    return LedgerError(f"ledger {place}: {known or error}")
 
 
-def connect(file: Path, alone: bool = False) -> Engine:
-    """An engine on a ledger file, which it never creates; `alone`: of one connection, for which all wait."""
-    address = f"{file.as_uri()}?mode=rw"
+class FileConnection:
+    """A connection to a ledger file."""
 
-    def connection() -> sqlite3.Connection:
-        # isolation_level None: the driver's own BEGIN is deferred, and fails while others write.
-        made = sqlite3.connect(
-            address, uri=True, isolation_level=None, timeout=PATIENCE, check_same_thread=False
-        )
-        made.execute("PRAGMA trusted_schema = OFF")  # what a file's schema says runs nothing but the harmless
-        return made
+    on_server = False
 
-    size = {"pool_size": 1, "max_overflow": 0, "pool_timeout": PATIENCE} if alone else {}
-    engine = create_engine("sqlite://", creator=connection, poolclass=QueuePool, **size)
-    event.listen(engine, "begin", _begin)
-    return engine
+    def __init__(self, raw: sqlite3.Connection) -> None:
+        self.raw = raw
+        self.process = os.getpid()
+        self.kept: object = None
+        """What `places.File` knows to be verified, as this connection sees the file."""
+
+    def tables(self) -> set[str]:
+        """Names of the tables that are there."""
+        return {name for (name,) in self.raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+    def rows(self, sql: str, **parameters: object) -> list[Row]:
+        """All rows of a statement."""
+        cursor = self.raw.execute(sql, parameters)
+        names = [each[0] for each in cursor.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in cursor]
+
+    def value(self, sql: str, **parameters: object) -> Any:
+        """The first value of the first row, None where there is none."""
+        found = self.raw.execute(sql, parameters).fetchall()
+        return found[0][0] if found else None
+
+    def run(self, sql: str, *rows: Row) -> None:
+        """Run a statement, once for each of the rows where there are any."""
+        if rows:
+            self.raw.executemany(sql, rows)
+        else:
+            self.raw.execute(sql)
+
+    @contextmanager
+    def transaction(self, kind: str) -> Iterator[None]:
+        """What happens within it is kept whole, or not at all where an exception leaves it."""
+        try:
+            self.raw.execute(f"BEGIN {kind}")
+            yield
+            self.raw.execute("COMMIT")
+        except BaseException:
+            if self.raw.in_transaction:
+                self.raw.execute("ROLLBACK")
+            raise
 
 
-def _begin(connection: Connection) -> None:
-    kind = "IMMEDIATE" if connection.get_execution_options().get("writes") else "DEFERRED"
-    connection.exec_driver_sql(f"BEGIN {kind}")
+def open_file(file: Path) -> sqlite3.Connection:
+    """A connection to a file, which it never creates."""
+    # isolation_level None: the driver's own BEGIN is deferred, and fails while others write.
+    made = sqlite3.connect(
+        f"{file.as_uri()}?mode=rw",
+        uri=True,
+        isolation_level=None,
+        timeout=PATIENCE,
+        check_same_thread=False,
+    )
+    made.execute("PRAGMA trusted_schema = OFF")  # what a file's schema says runs nothing but the harmless
+    return made
+
+
+class _Turn:
+    """The turn of who writes. Whoever is interrupted at any line lets go of it with the frame that had it."""
+
+    mine = False
+
+    def __init__(self, lock: threading.Lock, patience: float) -> None:
+        self._lock = lock
+        self.mine = lock.acquire(timeout=patience)
+
+    def end(self) -> None:
+        """Let go of it."""
+        if self.mine: self.mine = False; self._lock.release()  # noqa: E701, E702 -- no line between them # fmt: skip
+
+    __del__ = end
+
+
+class Connections:
+    """Connections to a ledger file, opened when they are needed."""
+
+    def __init__(self, file: Path, alone: bool = False) -> None:
+        """Prepare; nothing is opened yet.
+
+        Args:
+            file: The ledger, which must be there when a connection is needed.
+            alone: There is one connection, and all wait for it.
+        """
+        self.file, self.patience = file, PATIENCE
+        self._alone = threading.Lock() if alone else None
+        self._idle: list[FileConnection] = []
+        self._closings = 0
+
+    @contextmanager
+    def connection(self) -> Iterator[FileConnection]:
+        """One of them, for one thread."""
+        turn = None if self._alone is None else _Turn(self._alone, self.patience)
+        if turn is not None and not turn.mine:
+            raise fault(self.file, "SQLITE_BUSY", None)
+        closings = self._closings
+        taken = self._taken() or FileConnection(open_file(self.file))
+        try:
+            yield taken
+        except sqlite3.Error:
+            taken.raw.close()  # what was opened while the file could not be written would stay read-only
+            raise
+        finally:
+            # of what was interrupted while it was undone, nothing is kept
+            fresh = closings == self._closings and len(self._idle) < (_IDLE if turn is None else 1)
+            if fresh and _usable(taken):
+                self._idle.append(taken)
+            else:
+                taken.raw.close()
+            if turn is not None:
+                turn.end()
+
+    def _taken(self) -> FileConnection | None:
+        with suppress(IndexError):
+            while True:
+                found = self._idle.pop()
+                if found.process == os.getpid():  # SQLite's are not carried across a fork
+                    return found
+        return None
+
+    def close(self) -> None:
+        """Close those that nobody uses, and the others when they come back; more can be opened."""
+        self._closings += 1
+        while (found := self._taken()) is not None:
+            found.raw.close()
+
+
+def _usable(connection: FileConnection) -> bool:
+    try:
+        return not connection.raw.in_transaction
+    except sqlite3.ProgrammingError:  # it is closed
+        return False
 
 
 @contextmanager
-def reading(engine: Engine) -> Iterator[Connection]:
+def reading(connections: Connections) -> Iterator[FileConnection]:
     """One snapshot of the ledger."""
-    with engine.connect() as connection, connection.begin():
+    with connections.connection() as connection, connection.transaction("DEFERRED"):
         yield connection
 
 
 @contextmanager
 def writing(
-    engine: Engine, durable: bool, committed: Callable[[Connection], None] = lambda _: None
-) -> Iterator[Connection]:
+    connections: Connections, durable: bool, committed: Callable[[FileConnection], None] = lambda _: None
+) -> Iterator[FileConnection]:
     """One transaction that holds the write lock; `durable`: it survives a power cut once it is left.
 
     `committed` is called once it is over, and before anybody else has the connection.
     """
-    try:
-        with engine.connect() as connection:
-            raw = connection.connection.driver_connection
-            assert isinstance(raw, sqlite3.Connection)
-            raw.execute(
-                f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}"
-            )  # not possible inside BEGIN
-            writer = connection.execution_options(writes=True)
-            with writer.begin():
-                yield writer
-            committed(writer)
-    except (DBAPIError, sqlite3.Error):
-        engine.dispose()  # what was opened while the file could not be written would stay read-only
-        raise
+    with connections.connection() as connection:
+        connection.run(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")  # not possible inside BEGIN
+        with connection.transaction("IMMEDIATE"):
+            yield connection
+        committed(connection)
 
 
-def create(file: Path, binding: Mapping[str, object]) -> None:
+def create(file: Path, binding: Row) -> None:
     """Put a new ledger in place, whole: built beside, synced, then renamed."""
     new = file.with_name(f"{file.name}.new")  # one name, because who creates holds the lock
-    engine = connect(new)
+    connections = Connections(new)
     try:
         _remove(new)  # what somebody left who was killed here must not become a part of it
         private.create(new)
-        with writing(engine, durable=True) as connection:
-            METADATA.create_all(connection)
-            connection.execute(BINDING.insert(), dict(binding))
-        with engine.connect() as connection:
-            raw = connection.connection.driver_connection
-            assert isinstance(raw, sqlite3.Connection)
+        with writing(connections, durable=True) as connection:
+            create_tables(connection)
+            connection.run(BINDING.insert, binding)
+        with connections.connection() as connection:
             # Last: a log (-wal) is not renamed, and on a full disk what it holds would stay there.
-            if raw.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
+            if connection.value("PRAGMA journal_mode = WAL") != "wal":
                 raise LedgerError(f"ledger {file}: cannot be created: its disk allows no log (-wal)")
-        engine.dispose()
+        connections.close()
         with new.open("rb+") as content:
             os.fsync(content.fileno())
         new.replace(file)
@@ -242,9 +260,17 @@ def create(file: Path, binding: Mapping[str, object]) -> None:
     except OSError as error:
         raise LedgerError(f"ledger {file}: cannot be created: {error.strerror or error}") from error
     finally:
-        engine.dispose()
+        connections.close()
         with suppress(OSError):
             _remove(new)
+
+
+def create_tables(connection: FileConnection) -> None:
+    """The tables of a new ledger, and their triggers."""
+    for table in TABLES.values():
+        connection.run(table.create({}))
+    for trigger in TRIGGERS.values():
+        connection.run(trigger)
 
 
 def _remove(file: Path) -> None:

@@ -28,7 +28,7 @@ with Gate.open("staff.duckdb", Policy.load("policy.toml")) as gate:
         assert answer.decision.code == "known", answer.decision
         answer.fetchall()
 heavy = {"numba", "scipy.sparse", "scipy.optimize", "highspy", "pandas", "rich", "auditor.sql.postgres",
-         "pyarrow.compute", "cae_sql.inference.posterior.judging"}
+         "pyarrow.compute", "sqlalchemy", "cae_sql.inference.posterior.judging"}
 print(sorted(heavy & set(sys.modules)))
 """
 

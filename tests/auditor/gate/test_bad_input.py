@@ -18,9 +18,8 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from sqlalchemy import event
 
-import auditor.ledger.places
+import auditor.ledger.store
 from auditor import AuditorError, DatabaseError, DataChanged, Gate, LedgerError, PolicyError
 from auditor.cli import main
 from tests.auditor.staff import build, entries, people, policy_text, verdict
@@ -460,18 +459,15 @@ def test_a_ledger_or_an_anchor_that_cannot_be_written(
 @pytest.fixture
 def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """SQLite's own limit gives the very error of a full disk."""
-    real = auditor.ledger.places.connect
+    real = auditor.ledger.store.open_file
 
-    def limited(file: Path, **options: object) -> object:
-        engine = real(file, **options)
+    def limited(file: Path) -> sqlite3.Connection:
+        opened = real(file)
+        if not file.name.endswith(".new"):
+            opened.execute("PRAGMA max_page_count = 1")
+        return opened
 
-        @event.listens_for(engine, "checkout")
-        def limit(connection: sqlite3.Connection, *_: object) -> None:
-            connection.execute("PRAGMA max_page_count = 1")
-
-        return engine
-
-    monkeypatch.setattr(auditor.ledger.places, "connect", limited)
+    monkeypatch.setattr(auditor.ledger.store, "open_file", limited)
 
 
 LONG = [

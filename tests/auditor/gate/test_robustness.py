@@ -24,12 +24,12 @@ from pathlib import Path
 from typing import IO, Any
 
 import pytest
-from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 import auditor.ledger.anchor
 import auditor.ledger.book
 from auditor import Gate, LedgerError
 from auditor.ledger import Binding, Ledger
+from auditor.ledger.places import File
 from tests.auditor.staff import (
     NEEDED,
     Intruder,
@@ -179,7 +179,7 @@ def test_killed_anywhere_between_question_and_answer(
     some(
         [
             ("auditor.ledger.places", "create", "before", 1),
-            ("auditor.ledger.store:METADATA", "create_all", "after", 1),
+            ("auditor.ledger.store", "create_tables", "after", 1),
             ("auditor.ledger.store:os", "fsync", "before", 1),  # all is written, under another name
             ("auditor.private", "sync_folder", "before", 1),
             ("auditor.ledger.places:File", "begin", "after", 1),
@@ -237,16 +237,14 @@ def test_a_crowd_of_clients_is_answered_and_nobody_is_located(database: Path) ->
 
 def test_threads_that_wait_too_long_for_the_ledger_are_told_so(tmp_path: Path) -> None:
     with Ledger.open(tmp_path / "x.ledger", BINDING) as ledger:
-        ledger._place._writer.pool._timeout = 0.05  # type: ignore[attr-defined]
-        held: list[Any] = []
-        with suppress(PoolTimeout):
-            while len(held) < 100:
-                held.append(ledger._place._writer.connect())
-        with pytest.raises(LedgerError, match="kept it locked; nothing was released") as error:
+        assert isinstance(ledger._place, File)
+        ledger._place.writer.patience = 0.05
+        with (
+            ledger._place.writer.connection(),
+            pytest.raises(LedgerError, match="kept it locked; nothing was released") as error,
+        ):
             append(ledger)
         clean(error)
-        for each in held:
-            each.close()
         assert append(ledger)
 
 

@@ -23,7 +23,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import event
 
 from auditor.errors import DataChanged, LedgerError
 from auditor.ledger import Binding, Entry, KnownAnswer, Ledger, LedgerMoved
@@ -36,6 +35,7 @@ from auditor.ledger.packing import (
     unpack_signs,
     unpack_value,
 )
+from auditor.ledger.places import File
 
 CANONICAL = '[{"column":"salary","maximum":"250","step":"10"}]'
 SIZES = (("staff", "salary", 1000),)
@@ -460,17 +460,13 @@ def test_a_folder_is_not_a_ledger(tmp_path: Path) -> None:
 def test_a_full_disk_is_one_clear_error_and_nothing_is_lost(place: Path) -> None:
     filled(place)
     with Ledger.open(place, BINDING) as ledger:
-        # SQLite's own limit gives the very error of a full disk.
-        pages: list[int] = [6]
-
-        @event.listens_for(ledger._place._writer, "checkout")
-        def limited(connection: sqlite3.Connection, *_: object) -> None:
-            connection.execute(f"PRAGMA max_page_count = {pages[0]}")
-
+        assert isinstance(ledger._place, File)
+        with ledger._place.writer.connection() as writer:
+            # SQLite's own limit gives the very error of a full disk, and ends with the connection.
+            assert writer.value("PRAGMA max_page_count = 6") == 6
         with pytest.raises(LedgerError, match="disk is full; nothing was released"):
             ask(ledger, TOTAL, sql="x" * 100_000)
         assert ledger.length == 4
-        pages[0] = 1_000_000
         assert ask(ledger, TOTAL).number == 5
         assert ledger.verify().problems == ()
 
