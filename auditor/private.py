@@ -12,8 +12,10 @@ import os
 import stat
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from filelock import FileLock
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 OWNERS = 0o600
 _OTHERS = 0o077
@@ -83,6 +85,8 @@ def lock(path: Path, timeout: float = -1) -> FileLock:
         path: The file.
         timeout: Seconds to wait for it; -1 waits for ever.
     """
+    from filelock import FileLock  # late: files are also written by who has no lock to take
+
     return FileLock(path, timeout=timeout, mode=OWNERS, poll_interval=0.01)
 
 

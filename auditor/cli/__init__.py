@@ -11,11 +11,14 @@ is set. Everything heavy is imported by the command that needs it, so help is qu
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
+import threading
 import warnings
 from collections.abc import Sequence
+from typing import NoReturn
 
 from auditor.errors import AuditorError, CoarserGridWarning, EarlierAnswersWarning
 from auditor.plain import line
@@ -29,15 +32,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line, and leave through `SystemExit`.
 
     Args:
-        arguments: What follows the program's name; by default what the process was started with.
+        arguments: What follows the program's name. By default what the process was started with; then the
+            process ends here.
     """
+    if arguments is not None:
+        _run(list(arguments))
+    try:
+        _run(sys.argv[1:])
+    except SystemExit as end:
+        if isinstance(end.code, int) and not os.environ.get("CAE_SQL_DEBUG"):
+            _end(end.code)
+        raise
+
+
+def _run(arguments: list[str]) -> NoReturn:
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"  # other people's code that would see the policy
     gc.set_threshold(_COLLECT_AFTER, *gc.get_threshold()[1:])
     from auditor.cli.app import app
 
     warnings.showwarning = _warn
     try:
-        app(args=None if arguments is None else list(arguments), prog_name="cae-sql")
+        app(arguments[0] if arguments else None)(args=arguments, prog_name="cae-sql")
     except BrokenPipeError:
         # Whoever read our output has seen enough; Python must not complain about it at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -50,6 +65,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if isinstance(error, CaeSqlError):
             _fail(str(error), 2)
         _fail(f"internal error ({type(error).__name__}); set CAE_SQL_DEBUG=1 to see more", 1)
+    raise SystemExit(0)
+
+
+def _end(status: int) -> None:
+    """End the process as Python does, but for taking apart, object by object, what was imported.
+
+    That takes a sixth of a second, and the system takes the memory back anyway. All that has a say in it has
+    had it: threads have ended, what was registered for the end was called, what was printed is written.
+    """
+    try:
+        threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (AttributeError, OSError, ValueError):
+        return  # what cannot be written, or is closed, is told as ever
+    os._exit(status)
 
 
 def _warn(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:

@@ -6,20 +6,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from auditor.cli import show
-from auditor.cli.attacking import attack
-from auditor.cli.auditing import audit
-from auditor.cli.evaluating import evaluate
-from auditor.cli.experiment import experiment
-from auditor.cli.measuring import curve, sql
-from auditor.cli.serving import serve
 from auditor.cli.show import Format
-from auditor.cli.users import users
 from auditor.errors import PolicyError, QueryRefused, QueryUnsupported
 
 if TYPE_CHECKING:
@@ -47,13 +41,6 @@ class Candidates(StrEnum):
     TILTED = "tilted"
 
 
-app = typer.Typer(
-    help="Ask a confidential column exact questions; be refused what would locate a person.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-
 Database = Annotated[Path, typer.Argument(help="The DuckDB file that holds the protected table.")]
 Statement = Annotated[str, typer.Argument(metavar="SQL", help="The statement, or - to read it from stdin.")]
 PolicyFile = Annotated[Path, typer.Option("-p", "--policy", help="The policy (TOML).")]
@@ -65,7 +52,6 @@ Written = Annotated[
 Form = Annotated[Format, typer.Option("--format", help="How to print.")]
 
 
-@app.command()
 def demo(
     keep: Annotated[
         Path | None, typer.Option("--keep", metavar="DIR", help="Leave database, policy and ledger there.")
@@ -77,7 +63,6 @@ def demo(
     run(show.output_console(), keep, show.compiling)
 
 
-@app.command()
 def init(
     database: Database,
     table: Annotated[str, typer.Option("--table", help="The table to protect.")],
@@ -108,7 +93,6 @@ def init(
     )
 
 
-@app.command()
 def query(
     database: Database,
     sql: Statement,
@@ -130,7 +114,6 @@ def query(
             show.note(answer.decision)
 
 
-@app.command()
 def check(
     database: Database,
     sql: Statement,
@@ -145,7 +128,6 @@ def check(
     _leave(decision, form)
 
 
-@app.command()
 def risk(
     database: Database,
     policy: PolicyFile,
@@ -185,7 +167,6 @@ def risk(
         raise typer.Exit(REFUSED)
 
 
-@app.command()
 def history(database: Database, policy: PolicyFile, form: Form = Format.TABLE) -> None:
     """Show every statement that was asked, and what became of it. For administrators."""
     with _gate(database, _policy(policy)) as gate:
@@ -194,7 +175,6 @@ def history(database: Database, policy: PolicyFile, form: Form = Format.TABLE) -
     show.rows(list(frame.columns), show.frame_rows(frame), form, about)
 
 
-@app.command()
 def verify(database: Database, policy: PolicyFile, form: Form = Format.TABLE) -> None:
     """Check the ledger's hash chain, and that its answers still agree with the data."""
     with _gate(database, _policy(policy)) as gate, show.status("verifying the ledger"):
@@ -218,14 +198,48 @@ def verify(database: Database, policy: PolicyFile, form: Form = Format.TABLE) ->
         raise typer.Exit(2)
 
 
-app.command()(attack)
-app.command()(audit)
-app.command()(sql)
-app.command()(curve)
-app.command()(experiment)
-app.command()(evaluate)
-app.command()(serve)
-app.add_typer(users, name="users")
+_HERE = (demo, init, query, check, risk, history, verify)
+_ELSEWHERE = {
+    "attack": "attacking",
+    "audit": "auditing",
+    "sql": "measuring",
+    "curve": "measuring",
+    "experiment": "experiment",
+    "evaluate": "evaluating",
+    "serve": "serving",
+    "users": "users",
+}
+"""Commands of other modules of `auditor.cli`, by name."""
+
+
+def app(wanted: str | None = None) -> typer.Typer:
+    """The command line.
+
+    Args:
+        wanted: What stands first on it. Where that is a command, no other is made, and no other's module
+            imported: that would take longer than many a command does. Else, for help and for a command that
+            there is not, all are.
+    """
+    made = typer.Typer(
+        help="Ask a confidential column exact questions; be refused what would locate a person.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+    made.callback()(_no_options)  # without it, a single command would stand without its name
+    here = {command.__name__: command for command in _HERE}
+    names = [*here, *_ELSEWHERE]
+    for name in [wanted] if wanted in names else names:
+        command = here.get(name) or getattr(import_module(f"auditor.cli.{_ELSEWHERE[name]}"), name)
+        if isinstance(command, typer.Typer):
+            made.add_typer(command, name=name)
+        else:
+            made.command()(command)
+    return made
+
+
+def _no_options() -> None:
+    pass
 
 
 @contextmanager

@@ -10,7 +10,6 @@ is listed here, and a kind or a part of one that DuckDB adds is refused. Knows n
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -19,6 +18,7 @@ from typing import Any
 import duckdb
 
 from auditor.sql import pure
+from auditor.sql.instance import empty
 from auditor.sql.shape import DATA
 from auditor.sql.understood import NotUnderstood
 
@@ -98,34 +98,25 @@ class _Refused(Exception):
 
 
 class _Parser:
-    """DuckDB's parser, on an instance without tables, files or settings."""
+    """DuckDB's parser, on the instance without tables."""
 
     def __init__(self) -> None:
-        self._connection = duckdb.connect(":memory:", config={"threads": 1})
-        withdrawn = pure.withdrawn(self._connection)
+        self._instance = empty()
         self.arities = {
             (entry.kind == "window", entry.name.lower()): entry.arities
             for entry in pure.ENTRIES
-            if entry.kind != "type" and entry.name not in withdrawn
+            if entry.kind != "type" and entry.name not in self._instance.withdrawn
         }
-        self._connection.execute(
-            "SET temp_directory = ''; SET memory_limit = '512MB'; SET enable_external_access = false; "
-            "SET lock_configuration = true"
-        )
-        self._lock = threading.Lock()
 
     def tree(self, sql: str) -> Node:
         """The statement as DuckDB serialises it."""
-        with self._lock:
-            row = self._connection.execute("SELECT json_serialize_sql($1::VARCHAR)", [sql]).fetchone()
-        assert row is not None
-        tree: Node = json.loads(row[0])
+        [(text,)] = self._instance.rows("SELECT json_serialize_sql($1::VARCHAR)", [sql])
+        tree: Node = json.loads(text)
         return tree
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """What the instance's own catalogue says."""
-        with self._lock:
-            return self._connection.execute(sql).fetchall()
+        return self._instance.rows(sql)
 
 
 @cache

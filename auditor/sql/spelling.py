@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from functools import cache
 
-import duckdb
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.dialects.postgres import Postgres
 
+from auditor.sql.instance import empty
 from auditor.sql.schema import DEFAULT_SCHEMA, Table, quoted
 
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
@@ -34,7 +34,6 @@ def written_table(name: str) -> str:
 
 @cache
 def _keywords() -> frozenset[str]:
-    with duckdb.connect(":memory:", config={"threads": 1}) as connection:
-        rows = connection.execute("SELECT keyword_name FROM duckdb_keywords()").fetchall()
+    rows = empty().rows("SELECT keyword_name FROM duckdb_keywords()")
     sqlglots = {*DuckDB.tokenizer_class.KEYWORDS, *Postgres.tokenizer_class.KEYWORDS}
     return frozenset(str(name).lower() for (name,) in rows) | {each.lower() for each in sqlglots}

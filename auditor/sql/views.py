@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import duckdb
@@ -103,12 +104,16 @@ class Stored:
             [catalog],
         ).fetchall()
         self._texts = {_full(schema, name): str(sql) for schema, name, sql in views}
-        macros = connection.execute(
+
+    @cached_property
+    def _macros(self) -> frozenset[str]:
+        """Names of the file's own macros; asked only where there are views, for it takes a while."""
+        macros = self._connection.execute(
             "SELECT DISTINCT lower(function_name) FROM duckdb_functions() "
             "WHERE database_name = $1 AND NOT internal",
-            [catalog],
+            [self._catalog],
         ).fetchall()
-        self._macros = frozenset(str(name) for (name,) in macros)
+        return frozenset(str(name) for (name,) in macros)
 
     def table(self, name: str) -> str:
         """A table or view as the file spells it.

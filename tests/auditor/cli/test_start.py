@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from auditor import Gate, QueryRefused
+from auditor.cli.app import app
 from auditor.gate import gate as module
 from tests.auditor.staff import build, people, policy
 
@@ -92,3 +95,78 @@ def test_kernels_are_compiled_before_a_decision_begins_and_not_for_what_is_known
         with pytest.raises(QueryRefused):
             gate.execute("SELECT sum(salary) FROM staff WHERE id = 1")
         assert told == [60, "clock"] * 2
+
+
+COMMANDS = ("attacking", "auditing", "evaluating", "experiment", "measuring", "serving", "users")
+
+
+@pytest.mark.parametrize("asked", ["query", "evaluate", "--help", "quary"])
+def test_a_command_imports_no_other_commands_module(asked: str) -> None:
+    code = (
+        "import sys\nfrom auditor.cli import main\n"
+        "try:\n    main([sys.argv[1], '--help'])\nexcept SystemExit:\n    pass\n"
+        f"print(*(each for each in {COMMANDS!r} if 'auditor.cli.' + each in sys.modules), file=sys.stderr)"
+    )
+    command = [sys.executable, "-P", "-c", code, asked]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    imported = set(done.stderr.splitlines()[-1].split())
+    wanted = {"query": set[str](), "evaluate": {"auditing", "evaluating"}}.get(asked, set(COMMANDS))
+    assert imported == wanted
+
+
+def test_a_command_that_is_made_alone_is_helped_and_told_like_all_others() -> None:
+    runner = CliRunner()
+    for name in ("demo", "query", "audit", "curve"):
+        assert (
+            runner.invoke(app(name), [name, "--help"]).output == runner.invoke(app(), [name, "--help"]).output
+        )
+    assert runner.invoke(app("users"), ["users", "list", "--help"]).exit_code == 0
+    assert runner.invoke(app("query"), ["query"]).output == runner.invoke(app(), ["query"]).output
+
+
+def test_help_lists_every_command() -> None:
+    said = CliRunner().invoke(app(), ["--help"]).output
+    here = ("demo", "init", "query", "check", "risk", "history", "verify")
+    elsewhere = ("attack", "audit", "sql", "curve", "experiment", "evaluate", "serve", "users")
+    for name in here + elsewhere:
+        assert f"│ {name} " in said
+
+
+ENDING = """
+import atexit, sys, threading
+from auditor.cli import main
+atexit.register(lambda: print("atexit"))
+def late():
+    threading.main_thread().join()
+    print("thread")
+threading.Thread(target=late).start()
+sys.argv = ["cae-sql", *sys.argv[1:]]
+main()
+"""
+
+
+@pytest.mark.parametrize(("asked", "status"), [("users", 2), ("--help", 0), ("absent", 2)])
+def test_a_process_that_ends_quickly_ends_as_python_would_have_ended_it(asked: str, status: int) -> None:
+    command = [sys.executable, "-P", "-c", ENDING, asked]
+    ended = [
+        subprocess.run(
+            command, capture_output=True, text=True, check=False, env={**os.environ, "CAE_SQL_DEBUG": debug}
+        )
+        for debug in ("", "1")  # with it, Python ends the process itself
+    ]
+    for each in ended:
+        assert each.returncode == status
+        assert each.stdout.endswith("thread\natexit\n")
+    assert (ended[0].stdout, ended[0].stderr) == (ended[1].stdout, ended[1].stderr)
+
+
+def test_what_cannot_be_written_at_the_end_is_not_taken_for_written() -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("needs a device that is always full")
+    with Path("/dev/full").open("w") as full:
+        code = "import sys; sys.argv = ['cae-sql', '--help']; from auditor.cli import main; main()"
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", code], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode
+    assert "No space left on device" in done.stderr or "internal error (OSError)" in done.stderr

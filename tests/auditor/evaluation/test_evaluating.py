@@ -194,7 +194,7 @@ def test_a_limit_on_bits_at_epsilon_is_judged_too(folder):
 def test_people_are_told_what_was_made_and_how_many_are_beyond_the_limit(folder, staff):
     classes = len(staff.groupby(["sex", "age"]))
     result = CliRunner().invoke(
-        app, ["evaluate", "staff.csv", "--technique", "sampling", "--percent", "100", "-p", "policy.toml",
+        app(), ["evaluate", "staff.csv", "--technique", "sampling", "--percent", "100", "-p", "policy.toml",
               "--known", "sex,age", "--top", "2"],
     )  # fmt: skip
     assert result.exit_code == 3

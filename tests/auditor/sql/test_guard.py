@@ -14,6 +14,7 @@ from gate_double import make, open_staff, statements, understood
 from auditor.data.database import Database
 from auditor.sql import guard, pure
 from auditor.sql.guard import check, refusal
+from auditor.sql.instance import Instance
 from auditor.sql.understood import NotUnderstood
 
 RELATIONS = ["_block0"]
@@ -244,6 +245,9 @@ def test_a_part_or_kind_that_a_release_adds_is_refused(monkeypatch: pytest.Monke
 
 def test_names_that_the_running_release_withdraws_do_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pure, "withdrawn", lambda connection: frozenset({"sqrt"}))
+    assert Instance().withdrawn == frozenset()  # the release that the list was derived from
+    monkeypatch.setattr(pure, "VERSION", "1.9.9")
+    monkeypatch.setattr(guard, "empty", Instance)
     parser = guard._Parser()
     monkeypatch.setattr(guard, "_parser", lambda: parser)
     assert refusal("SELECT sqrt(1)", ()) == "sqrt with 1 arguments"
