@@ -26,6 +26,7 @@ from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.allowance import DECISION, Allowance
 from cae_sql.inference.certify.learned import Learned
 from cae_sql.inference.certify.question import Question
+from cae_sql.inference.certify.singled_out import singled_out
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.search.judging import Judgement, Standard
 from cae_sql.inference.search.runs import Effort
@@ -130,6 +131,14 @@ class Case:
         """What if they were answered? Prepared once."""
         return self.system.question(self.queries)
 
+    @property
+    def singled_out(self) -> bool:
+        """Whether any answer would tell somebody a value."""
+        standard = self.standard
+        return standard.least > 0 and singled_out(
+            self.system.answers, self.queries, self.system.size, standard.insiders
+        )
+
     def model_question(self) -> ModelQuestion | None:
         """What would they make likely? Prepared once; None without a model."""
         return None if self.model is None else self.model.question(self.queries)
@@ -180,6 +189,9 @@ def decide(cases: Sequence[Case], rules: Rules, budget: Budget | None = None) ->
         rules: The policy.
         budget: What is left for the statement; by default all that the policy allows.
     """
+    refusal = at_once(cases, rules)
+    if refusal is not None:
+        return refusal
     budget = Budget(rules) if budget is None else budget
     judged: list[_Judged] = [{} for _ in cases]
     with budget as allowance:
@@ -208,6 +220,18 @@ def decide(cases: Sequence[Case], rules: Rules, budget: Budget | None = None) ->
 
 
 _Judged = dict[tuple[int, ...], Judgement]
+
+
+def at_once(cases: Sequence[Case], rules: Rules) -> Outcome | None:
+    """The refusal that `simulate` would come to, where it is seen without any table; else None.
+
+    Args:
+        cases: What is asked, by protected column; of several columns nothing is said.
+        rules: The policy.
+    """
+    if not rules.simulatable or len(cases) != 1 or not cases[0].singled_out:
+        return None
+    return Outcome("risk", (Part(judgement=Judgement(False, 0, certain=True)),))
 
 
 def _settled(question: Question) -> Part:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from auditor.data.database import Asked, Database, StatementFailed
 from auditor.data.running import Limits
 from auditor.deciding.cache import Memory, Remembered, Settled
-from auditor.deciding.decide import Budget, Outcome, simulate
+from auditor.deciding.decide import Budget, Outcome, at_once, simulate
 from auditor.deciding.request import Ask, Parameters, checked
 from auditor.decision import Decision
 from auditor.errors import EarlierAnswersWarning, LedgerError, PolicyError, QueryRefused, QueryUnsupported
@@ -191,9 +191,9 @@ class Gate:
             asked = self._asked(ask)
         except QueryUnsupported as error:
             return error.decision
-        self._prepare()
         with self._deciding:
             self._catch_up()
+            self._prepare_for(ask, asked)
             decision = self._checked_groups(ask, asked) if self._by_group(ask) else self._checked(ask, asked)
             self._record(ask, decision)
         return decision
@@ -251,11 +251,15 @@ class Gate:
         person = self._knowledge.of(ask.user)
         reads = person.reads(asked)
         cases = person.cases(reads)
-        if all(case.question().derivable for case in cases):
+        rules = self._knowledge.rules
+        refusal = at_once(cases, rules)
+        if refusal is None and all(case.question().derivable for case in cases):
             return verdict.KNOWN
         if self._knowledge.closed(ask.user) or person.spent_on(reads):
             return verdict.LEAKS
-        before, rules = person.risk(), self._knowledge.rules
+        if refusal is not None:
+            return self._verdict(ask, person, reads, refusal, person.risk_at_hand())
+        before = person.risk()
         with Budget(rules) as allowance:
             outcome = simulate(cases, rules, allowance) or Outcome("safe", ())
         return self._verdict(ask, person, reads, outcome, before)
@@ -297,7 +301,7 @@ class Gate:
 
     def _decide(self, ask: Ask, asked: list[Asked]) -> Settled:
         """Decide and record, one decision at a time; what others recorded meanwhile is learned first."""
-        self._prepare()
+        self._prepare_for(ask, asked)
         with self._ledger.deciding():
             self._catch_up()
             if self._by_group(ask):
@@ -308,7 +312,8 @@ class Gate:
             if shut and not person.derivable(reads):
                 self._record(ask, verdict.LEAKS)
                 raise QueryRefused(verdict.LEAKS)
-            before = person.risk()
+            # who asks for a figure that only the administrator sees need not wake what nobody else needs
+            before = person.risk_at_hand() if person.refused_at_once(reads) else person.risk()
             outcome = person.decide(reads)
             if outcome.verdict == "known":
                 return Settled(verdict.KNOWN, person.values_of(asked, reads, outcome.parts))
@@ -321,6 +326,12 @@ class Gate:
             person.accept(reads, outcome)
             self._knowledge.seen = entry.number
             return Settled(decision, person.values_of(asked, reads, outcome.parts), recorded=True)
+
+    def _prepare_for(self, ask: Ask, asked: list[Asked]) -> None:
+        """As `_prepare`, unless a refusal needs no kernel."""
+        person = self._knowledge.of(ask.user)
+        if self._by_group(ask) or not person.refused_at_once(person.reads(asked)):
+            self._prepare()
 
     def _prepare(self) -> None:
         """Compile what decisions call, before a clock is started: once for an installation."""

@@ -19,6 +19,7 @@ from auditor.deciding.decide import Case, Part, Rules
 from auditor.ledger import KnownAnswer
 from auditor.parties.confidential import Confidential
 from cae_sql.inference.allowance import REPORT, Allowance
+from cae_sql.inference.certify.singled_out import singled_out
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.facts.repeated import repeated
 from cae_sql.inference.search.judging import Judgement
@@ -96,6 +97,9 @@ class ColumnKnowledge:
                 return None
             known = repeated(self.system.answers, queries, self.system.size)
         if any(value is None for value in known):
+            insiders = self.column.standard.insiders
+            if singled_out(self.system.answers, queries, self.system.size, insiders):
+                return None  # not all of them are, and no table need be made to see it
             known = self.system.question(queries).settled
         found = tuple(value for value in known if value is not None)
         if len(found) < len(queries):
@@ -172,6 +176,13 @@ class ColumnKnowledge:
         if not self._spare_lost or not self.told:
             return False
         return any(self.lost[query.members].any() for query in queries)
+
+    @property
+    def judged(self) -> bool:
+        """Whether `risk` takes no search."""
+        if self._judgement is None and self.system.answers:
+            return False
+        return self._likely is not None or self.column.model_standard is None
 
     def risk(self) -> float | None:
         """Worst risk over the records as things stand: the certified one's upper limit, or the model's."""

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from auditor.data.database import Asked, Database
 from auditor.deciding.cache import Refusals, digest
-from auditor.deciding.decide import Case, Outcome, Part, Rules, decide
+from auditor.deciding.decide import Case, Outcome, Part, Rules, at_once, decide
 from auditor.ledger import Entry, KnownAnswer
 from auditor.parties.column import ColumnKnowledge
 from auditor.parties.confidential import Confidential
@@ -95,7 +95,7 @@ class Knowledge:
         party = Party(self)
         for entry in self._entries():
             if entry.number <= self.seen and entry.answers and self.party(entry.user) == name:
-                party.learn(entry.answers)
+                party.learn_entry(entry)
         return party
 
     def parties(self) -> Iterator[tuple[str, Party]]:
@@ -113,7 +113,7 @@ class Knowledge:
             self.count_leaks(entry.user, entry.answers)
             name = self.party(entry.user)
             if name in self._held or (name not in self._let_go and len(self._held) < PARTIES):
-                self.of(entry.user).learn(entry.answers)
+                self.of(entry.user).learn_entry(entry)
             else:
                 self._let_go[name] = self._let_go.get(name, 0) + len(entry.answers)
         self.seen = entry.number
@@ -159,6 +159,7 @@ class Party:
             for place, column in enumerate(knowledge.columns)
         )
         self._refusals = Refusals()
+        self._on_record: float | None = None
 
     @property
     def learned(self) -> int:
@@ -190,6 +191,10 @@ class Party:
             if outcome.verdict in ("risk", "uncounted") and rules.simulatable and not outcome.leak:
                 self._refusals.keep(name, learned, outcome)
         return outcome
+
+    def refused_at_once(self, reads: Reads) -> bool:
+        """Whether a refusal is seen without any table, solver or kernel."""
+        return at_once(self.cases(reads), self._knowledge.rules) is not None
 
     def derivable(self, reads: Reads) -> bool:
         """Whether past answers settle everything that is asked."""
@@ -232,8 +237,14 @@ class Party:
             if part.learned is not None:
                 self.columns[place].accept(queries, part)
 
+    def learn_entry(self, entry: Entry) -> None:
+        """Take in an entry of the ledger."""
+        if entry.verdict == "answered":
+            self._on_record = entry.risk_after
+        self.learn(entry.answers)
+
     def learn(self, answers: Sequence[KnownAnswer]) -> None:
-        """Take in answers from the ledger."""
+        """Take in answers."""
         about: dict[int, list[KnownAnswer]] = {}
         for answer in answers:
             about.setdefault(self._knowledge.position(answer), []).append(answer)
@@ -250,6 +261,10 @@ class Party:
     def risk(self) -> float | None:
         """Worst certified risk over all columns as things stand; None where a figure is not known."""
         return _worst([column.risk() for column in self.columns])
+
+    def risk_at_hand(self) -> float | None:
+        """The same where it takes no search: of what only the ledger knows, the figure on record there."""
+        return self.risk() if all(column.judged for column in self.columns) else self._on_record
 
     def risk_with(self, reads: Reads, outcome: Outcome) -> float | None:
         """The same as a decision would leave it; for one that refuses, at the answer where it stopped."""

@@ -390,6 +390,9 @@ class AnsweredSystem:
             standard: The standard.
             allowance: What may be spent; nothing more is tried beyond it.
         """
+        top = int(self.grid.top)
+        if not self.answers and standard.need <= top:
+            return Judgement(True, top)  # as the roomy table shows it, and no kernel need be loaded for it
         pool = self.pool()
         judgement = Question(self.roomy_table, pool, []).judge_by_center((), standard, allowance, renew=False)
         if (judgement is not None and judgement.safe) or standard.insiders or isinstance(pool, LargePool):

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cae_sql.inference.facts.atoms import Atoms
 from cae_sql.inference.facts.query import Answer, Ints, Query
@@ -66,16 +67,29 @@ def _combined(sums: Sequence[Answer], queries: Sequence[Query], size: int) -> li
             return nothing
     told = np.array([atoms.row(each) for each in sums])
     asked = np.array([atoms.row(each) for each in queries])
-    largest = max(int(np.abs(told).max()), int(np.abs(asked).max()))
-    if largest * LARGEST * len(sums) >= 2**62:
-        return nothing
-    # floats find the multipliers, whole numbers check them
-    guessed = np.rint(np.linalg.lstsq(told.T.astype(float), asked.T.astype(float), rcond=None)[0].T)
-    guessed[~(np.abs(guessed) < LARGEST)] = 0
-    multipliers: Ints = guessed.astype(np.int64)
-    agree = (multipliers @ told == asked).all(axis=1)
+    multipliers, agree = multiples(told, asked)
     values = [int(each.value) for each in sums]
     return [
         sum(by * value for by, value in zip(row, values, strict=True)) if known else None
         for row, known in zip(multipliers.tolist(), agree.tolist(), strict=True)
     ]
+
+
+def multiples(told: Ints, asked: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+    """Whole multipliers by which rows add up to others.
+
+    Args:
+        told: (k, p) the rows.
+        asked: (q, p) the others.
+
+    Returns:
+        (q, k) multipliers, and (q,) whether they are right; where they are not, there may be others.
+    """
+    largest = max(int(np.abs(told).max()), int(np.abs(asked).max()))
+    if largest * LARGEST * len(told) >= 2**62:
+        return np.zeros((len(asked), len(told)), dtype=np.int64), np.zeros(len(asked), dtype=np.bool_)
+    # floats find the multipliers, whole numbers check them
+    guessed = np.rint(np.linalg.lstsq(told.T.astype(float), asked.T.astype(float), rcond=None)[0].T)
+    guessed[~(np.abs(guessed) < LARGEST)] = 0
+    found: Ints = guessed.astype(np.int64)
+    return found, (found @ told == asked).all(axis=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -60,6 +61,44 @@ def test_a_known_question_wakes_no_compiler_no_solver_and_no_pandas(tmp_path: Pa
     assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
 
 
+REFUSED = """
+import sys
+from auditor import Gate, QueryRefused
+from auditor.policy.policy import Policy
+with Gate.open("staff.duckdb", Policy.load("policy.toml")) as gate:
+    for sql in sys.argv[1:]:
+        assert gate.check(sql).code == "risk"
+        try:
+            gate.execute(sql)
+        except QueryRefused as refusal:
+            said = refusal.decision
+            assert (said.code, said.risk_after, said.risk_at_least) == ("risk", 1.0, True), said
+    print(sorted({"numba", "scipy.sparse", "highspy", "pandas", "sqlalchemy"} & set(sys.modules)))
+    print(gate.history()["risk_before"].dropna().tolist())
+"""
+
+
+@pytest.mark.parametrize("before", [(), ASKED[:2]], ids=["nothing", "answers"])
+def test_a_refusal_that_no_answer_could_avert_wakes_no_compiler(
+    before: tuple[str, ...], tmp_path: Path
+) -> None:
+    database = build(tmp_path / "staff.duckdb", people(60))
+    (tmp_path / "policy.toml").write_text(POLICY.replace('["age"', '["id", "age"'))
+    lost = ["SELECT sum(salary) FROM staff WHERE id = 3"]
+    with Gate.open(database, tmp_path / "policy.toml") as gate:
+        for sql in before:
+            gate.execute(sql)
+        figure = gate.check(ASKED[0] + " WHERE age < 30").risk_before
+    if before:
+        lost.append("SELECT sum(salary) FROM staff WHERE id <> 3")
+    command = [sys.executable, "-P", "-c", REFUSED, *lost]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stderr
+    awake, figures = done.stdout.splitlines()
+    assert awake == "[]"
+    assert set(json.loads(figures)[-2 * len(lost) :]) == {figure}
+
+
 def test_help_wakes_no_numpy_and_nothing_of_a_gate() -> None:
     code = (
         "import sys\nfrom auditor.cli import main\n"
@@ -92,6 +131,9 @@ def test_kernels_are_compiled_before_a_decision_begins_and_not_for_what_is_known
         gate.execute(ASKED[0])
         gate.execute("SELECT sum(salary) + 1 FROM staff")
         assert told == [60, "clock"]
+        with pytest.raises(QueryRefused):
+            gate.execute("SELECT sum(salary) FROM staff WHERE id < 4")
+        assert told == [60, "clock"] * 2
         with pytest.raises(QueryRefused):
             gate.execute("SELECT sum(salary) FROM staff WHERE id = 1")
         assert told == [60, "clock"] * 2

@@ -1,0 +1,106 @@
+"""Questions that single somebody out whatever the answer: refused without any table, solver or kernel.
+
+Promise: where `singled_out` says so, past answers do not settle the question, and whatever is answered leaves
+somebody one value. So each hypothetical answer would fail, by `narrowest` and with width 0, and a refusal at
+once is the one that `Question.certainly_lost` would come to. Nothing is said where it finds nothing.
+
+Why that holds. A sum that is asked, or its difference with one that was answered or is asked beside it, over
+one record gives that record's value; over two it gives either to the other. It is news if a sum that is asked
+is no combination of those answered. That is shown modulo a prime: what is a combination is one there too, as
+long as the answered sums have the rank there that they have in whole numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.inference.facts.atoms import Atoms
+from cae_sql.inference.facts.query import Ints, Query
+from cae_sql.inference.facts.repeated import MOST_ENTRIES, multiples
+
+PRIME = 2**31 - 1
+LOOKED_AT = 10**8
+"""Records times differences, at most: some milliseconds for each ten million."""
+
+
+def singled_out(answers: Sequence[Query], queries: Sequence[Query], size: int, insiders: int) -> bool:
+    """Whether any answer to some sums would tell a value to somebody.
+
+    Args:
+        answers: What has been answered, on a grid.
+        queries: What is asked together.
+        size: Number of records.
+        insiders: 0 or 1 individuals who know their own value.
+    """
+    if any(each.kind != "sum" or not _plain(each.coefficients) for each in (*answers, *queries)):
+        return False
+    most = 2 if insiders else 1
+    return any(_about(each, most) for each in _combined(answers, queries, size, most)) and _new(
+        answers, queries, size
+    )
+
+
+def _plain(coefficients: Ints | None) -> bool:
+    return coefficients is None or bool((np.abs(coefficients) == 1).all())
+
+
+def _about(coefficients: NDArray[np.signedinteger], most: int) -> bool:
+    """Whether a combination is over a record, or so few, each of them once."""
+    found = coefficients[coefficients != 0]
+    return 0 < len(found) <= most and bool((np.abs(found) == 1).all())
+
+
+def _combined(
+    answers: Sequence[Query], queries: Sequence[Query], size: int, most: int
+) -> Iterator[NDArray[np.signedinteger]]:
+    """Coefficients of the asked sums, and of differences and sums with others that may leave few records."""
+    for query in queries:
+        if len(query.members) <= most:
+            yield np.ones(len(query.members), dtype=np.int64)  # whatever the signs
+    left = LOOKED_AT
+    for place, query in enumerate(queries):
+        for other in (*answers, *queries[:place]):
+            left -= size
+            if left < 0:
+                return
+            if abs(len(other.members) - len(query.members)) > most:
+                continue
+            for sign in (1, -1):
+                mixed = np.zeros(size, dtype=np.int8)
+                mixed[query.members] = 1 if query.coefficients is None else query.coefficients
+                mixed[other.members] -= np.int8(sign) * (
+                    np.ones(1, dtype=np.int8)
+                    if other.coefficients is None
+                    else other.coefficients.astype(np.int8)
+                )
+                yield mixed
+
+
+def _new(answers: Sequence[Query], queries: Sequence[Query], size: int) -> bool:
+    """Whether some asked sum is shown to be no combination of the answered ones."""
+    atoms = Atoms(size)
+    for each in (*answers, *queries):
+        atoms.refine(each)
+        if atoms.count * (len(answers) + len(queries)) > MOST_ENTRIES:
+            return False
+    rows = np.array([atoms.row(each) for each in (*answers, *queries)])
+    left, told = rows % PRIME, len(answers)
+    independent, hanging = list[int](), list[int]()
+    for place in range(told):
+        pivots = np.flatnonzero(left[place])
+        if not len(pivots):
+            hanging.append(place)
+            continue
+        independent.append(place)
+        pivot = pivots[0]
+        left[place] = left[place] * pow(int(left[place, pivot]), -1, PRIME) % PRIME
+        below = left[place + 1 :]
+        below -= below[:, pivot, None] * left[place] % PRIME
+        below %= PRIME
+    # what hangs on others modulo the prime must do so in whole numbers too: then the prime hides nothing
+    if hanging and not multiples(rows[independent], rows[hanging])[1].all():
+        return False
+    return bool(left[told:].any())
