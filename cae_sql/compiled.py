@@ -11,12 +11,32 @@ from __future__ import annotations
 import functools
 import os
 import sys
+import threading
+import time
 import warnings
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any, TypeVar, cast
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+
+coming: dict[tuple[str, str], threading.Event] = {}
+"""Kernels, by module and name, that another process is compiling for this one, with what says that it has.
+Forked children find them here too, and nobody who would tell them: see `_wait`."""
+_process = os.getpid()
+waited = [0.0]
+"""Seconds that calls have waited for such kernels: no decision's, as `cae_sql.inference.allowance` counts."""
+
+
+def _wait(module: str, name: str) -> None:
+    """Until another process has compiled a kernel: two compilers would do the same work."""
+    done = coming.get((module, name))
+    if done is None or done.is_set() or os.getpid() != _process:
+        return
+    began = time.monotonic()
+    done.wait()
+    waited[0] += time.monotonic() - began
 
 
 class Compiled:
@@ -43,6 +63,7 @@ class Compiled:
     def dispatcher(self) -> Any:
         """What numba makes of it: one compiled function for each combination of types."""
         if self._made is None:
+            _wait(self.py_func.__module__, self.py_func.__name__)
             numba = numba_without_file()
             options = {"nogil": True, **self._options}
             try:

@@ -5,6 +5,11 @@ process for each processor and kept in numba's cache, and a mark beside it says 
 `warm` costs some milliseconds. A kernel or a signature that is not listed is compiled at its first use, as
 ever. Where nothing can be cached it is compiled in this process, and again by the next one.
 
+Who does not want to wait for all of it waits for what first decisions call. The rest is compiled beside the
+work, by the same processes at a lower priority; a call that comes too early waits for its kernel, and no
+decision's last resort counts that. When this process ends, they end with the kernel that they are at, and the
+next one goes on from there.
+
 Nothing is read from or written to the working directory.
 """
 
@@ -19,20 +24,21 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
-from typing import IO
 
-from cae_sql.compiled import Compiled, numba_without_file
+from cae_sql.compiled import Compiled, coming, numba_without_file
 
 Progress = Callable[[int, int], None]
 """Called with how many kernels are compiled, and how many there are to be."""
 
 LIST = "kernels.csv"
+BESIDE = 10
+"""By how much those that compile what nobody waits for stand back."""
 MOST_PROCESSES = 8
 """Each takes some 200 MB, and few kernels take as long as all others of an eighth together."""
 
@@ -51,42 +57,68 @@ serve()
 """
 
 _done: set[int] = set()
-"""For how many records this process knows it to be done."""
+"""For how many kernels this process knows them to be compiled."""
+_beside: list[_Apart] = []
+"""Those that compile beside this process' work."""
 
 
-def warm(progress: Progress | None = None, records: int | None = None) -> None:
+def warm(progress: Progress | None = None, records: int | None = None, whole: bool = True) -> None:
     """Compile what decisions call, unless that was done before.
 
     Args:
         progress: Told after each kernel.
         records: Only what tables of so many records need; None: everything that is listed.
+        whole: Wait for all of it. Otherwise for what first decisions call, and the rest is compiled beside
+            this process' work.
     """
     try:
         wanted = listed(records)
-        if len(wanted) in _done:
+        first = wanted if whole else [each for each in wanted if each[:2] not in later()]
+        if len(first) in _done:
             return
-        mark = _mark(wanted)
+        mark, marked = _mark(wanted), _mark(first)
     except OSError:
         return  # with no file to be opened: kernels are compiled, or not, when they are called
-    if mark is None:
-        _compile_here(wanted, progress)
+    if mark is None or marked is None:
+        _compile_here(first, progress)
     elif not mark.exists():
-        if not _compile_apart(wanted, progress):
-            _compile_here(wanted, progress)
-        with contextlib.suppress(OSError):  # the next process would look again, and find all in the cache
-            mark.touch()
-    _done.add(len(wanted))
+        missing = first if whole or not marked.exists() else []
+        rest = [each for each in wanted if each not in first]
+        while _beside:  # two compilers would do the same work
+            _beside.pop().finish()
+        apart = _Apart([*missing, *rest], {marked: first, mark: wanted})
+        if rest:
+            _beside.append(apart)
+        if not apart.wait(missing, progress):
+            _compile_here(missing, progress)
+            _touch(marked)
+    _done.add(len(first))
+
+
+def _touch(mark: Path) -> None:
+    with contextlib.suppress(OSError):  # the next process would look again, and find all in the cache
+        mark.touch()
+
+
+@cache
+def later() -> frozenset[tuple[str, ...]]:
+    """Module and name of the kernels that first decisions seldom call: those of searches record by record."""
+    return frozenset((row["module"], row["name"]) for row in _rows() if row["later"])
+
+
+def _rows() -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO((files("cae_sql") / LIST).read_text("utf-8"))))
 
 
 @cache
 def listed(records: int | None = None) -> list[tuple[str, ...]]:
-    """Module, name and signatures of each kernel in the list, those that take longest first.
+    """Module, name and signatures of each kernel in the list, those that are called first in front.
 
     Args:
         records: Only those that tables of so many records need; None: all.
     """
     found: dict[tuple[str, str], list[str]] = {}
-    for row in csv.DictReader(io.StringIO((files("cae_sql") / LIST).read_text("utf-8"))):
+    for row in _rows():
         if records is None or records >= int(row["records"]):
             found.setdefault((row["module"], row["name"]), []).append(row["signature"])
     return [(*name, *signatures) for name, signatures in found.items()]
@@ -105,8 +137,13 @@ def compile_one(module: str, name: str, *signatures: str) -> None:
 
 def serve() -> None:
     """Compile what stdin names, a line of JSON each, and say so after each."""
+    waited_for = True
     for line in sys.stdin:
-        compile_one(*json.loads(line))
+        each = json.loads(line)
+        if waited_for and tuple(each[:2]) in later() and hasattr(os, "nice"):
+            waited_for = False
+            os.nice(BESIDE)
+        compile_one(*each)
         print(flush=True)
 
 
@@ -144,63 +181,116 @@ def _compile_here(wanted: Sequence[tuple[str, ...]], progress: Progress | None) 
             progress(place + 1, len(wanted))
 
 
-def _compile_apart(wanted: Sequence[tuple[str, ...]], progress: Progress | None) -> bool:
-    """Compile in processes of their own; False where one of them could not."""
-    if not sys.executable:
-        return False
-    waiting, lock, failed = deque(wanted), threading.Lock(), threading.Event()
-    home = os.path.dirname(os.path.abspath(__file__))
-    where = json.dumps([home, [each for each in sys.path if os.path.isabs(each)]])
+class _Apart:
+    """Processes that compile, each with a thread of this one that tells it what and hears how far it is."""
 
-    def ask(ask_of: IO[str], answers: IO[str]) -> None:
-        while not failed.is_set():
-            with lock:
-                if not waiting:
+    def __init__(
+        self, wanted: Sequence[tuple[str, ...]], marks: Mapping[Path, Sequence[tuple[str, ...]]]
+    ) -> None:
+        """Begin.
+
+        Args:
+            wanted: What to compile, in this order.
+            marks: Put in place once all that they stand for is there.
+        """
+        self._waiting, self._missing = deque(wanted), set(wanted)
+        self._marks = dict(marks)
+        self._changed = threading.Condition()
+        self._failed = not sys.executable
+        self._processes: list[subprocess.Popen[bytes]] = []
+        coming.update({(each[0], each[1]): threading.Event() for each in wanted})
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+        if "NUMBA_CACHE_DIR" in environment:
+            environment["NUMBA_CACHE_DIR"] = os.path.abspath(environment["NUMBA_CACHE_DIR"])
+        home = os.path.dirname(os.path.abspath(__file__))
+        where = json.dumps([home, [each for each in sys.path if os.path.isabs(each)]])
+        try:
+            for _ in range(0 if self._failed else min(os.cpu_count() or 1, MOST_PROCESSES)):
+                process = subprocess.Popen(
+                    [sys.executable, "-I", "-c", _WORKER, where],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    bufsize=0,  # without a lock that a thread could hold when Python ends
+                    env=environment,
+                    cwd=home,
+                )
+                self._processes.append(process)
+                # as a daemon: who ends need not wait for what nobody needs
+                threading.Thread(target=self._serve, args=(process,), daemon=True).start()
+        except OSError:
+            self._fail()
+        except BaseException:
+            self._fail()
+            raise
+        if self._failed:
+            self._fail()
+
+    def wait(self, wanted: Sequence[tuple[str, ...]], progress: Progress | None) -> bool:
+        """Until these are compiled; False where one of them could not be."""
+        told, these = 0, set(wanted)
+        try:
+            while told < len(these):
+                with self._changed:
+                    while not self._failed and len(these - self._missing) == told:
+                        self._changed.wait()
+                    done = len(these - self._missing)
+                    if self._failed and done < len(these):
+                        return False
+                while told < done:
+                    told += 1
+                    if progress is not None:
+                        progress(told, len(these))
+            return True
+        except BaseException:
+            self._fail()
+            raise
+
+    def finish(self) -> None:
+        """Wait for all of it, or until it has failed."""
+        self.wait(list(self._missing), None)
+
+    def _serve(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        while not self._failed:
+            with self._changed:
+                if not self._waiting:
                     break
-                each = waiting.popleft()
+                each = self._waiting.popleft()
             try:
-                ask_of.write(json.dumps(each) + "\n")
-                ask_of.flush()
-                answered = answers.readline()
-            except OSError:
-                answered = ""
+                process.stdin.write(json.dumps(each).encode() + b"\n")
+                answered = process.stdout.read(1)
+            except (OSError, ValueError):
+                answered = b""
             if not answered:
-                failed.set()
+                self._fail()
                 break
-            with lock:
-                done[0] += 1
-                if progress is not None:
-                    progress(done[0], len(wanted))
+            self._compiled(each)
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+        process.wait()
+        process.stdout.close()
 
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    if "NUMBA_CACHE_DIR" in environment:
-        environment["NUMBA_CACHE_DIR"] = os.path.abspath(environment["NUMBA_CACHE_DIR"])
-    done, workers, threads = [0], list[subprocess.Popen[str]](), list[threading.Thread]()
-    try:
-        for _ in range(min(os.cpu_count() or 1, MOST_PROCESSES)):
-            process = subprocess.Popen(
-                [sys.executable, "-I", "-c", _WORKER, where],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                text=True,
-                env=environment,
-                cwd=home,
-            )
-            workers.append(process)
-            assert process.stdin is not None
-            assert process.stdout is not None
-            threads.append(threading.Thread(target=ask, args=(process.stdin, process.stdout)))
-            threads[-1].start()
-        for thread in threads:
-            thread.join()
-    except OSError:
-        failed.set()
-    finally:
-        for process in workers:
-            process.kill() if failed.is_set() else process.communicate()
-            process.wait()
-    return not failed.is_set()
+    def _compiled(self, each: tuple[str, ...]) -> None:
+        with self._changed:
+            self._missing.discard(each)
+            for mark, stands_for in list(self._marks.items()):
+                if not self._missing.intersection(stands_for):
+                    _touch(mark)
+                    del self._marks[mark]
+            coming[each[0], each[1]].set()
+            self._changed.notify_all()
+
+    def _fail(self) -> None:
+        """End all: what is missing is compiled where it is called."""
+        with self._changed:
+            self._failed = True
+            for each in self._missing:
+                coming[each[0], each[1]].set()
+            self._changed.notify_all()
+        for process in self._processes:
+            process.kill()
 
 
 if __name__ == "__main__":

@@ -335,7 +335,7 @@ class Gate:
 
     def _prepare(self) -> None:
         """Compile what decisions call, before a clock is started: once for an installation."""
-        warm(self.compiling, max(column.size for column in self._knowledge.columns))
+        warm(self.compiling, max(column.size for column in self._knowledge.columns), whole=False)
 
     def _by_group(self, ask: Ask) -> bool:
         assert ask.plan is not None

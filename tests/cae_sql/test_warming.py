@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from importlib import import_module
 from pathlib import Path
 
+import psutil
 import pytest
 
+import cae_sql.compiled as compiled_module
 from cae_sql import warming
 from cae_sql.compiled import Compiled
+from cae_sql.inference import allowance
 
 
 def python(code: str, cache: Path | None = None, cwd: Path | None = None) -> str:
@@ -54,8 +58,8 @@ def test_kernels_are_compiled_once_and_nothing_is_written_to_the_working_directo
         "from cae_sql import warming\n"
         "one = ('cae_sql.inference.facts.rank', 'join', 'int64[::1], int64[::1]')\n"
         "warming.listed = lambda records=None: [one]\n"
-        "apart = warming._compile_apart\n"
-        "warming._compile_apart = lambda *a: (print('apart'), apart(*a))[1]\n"
+        "apart = warming._Apart\n"
+        "warming._Apart = lambda *a: (print('apart'), apart(*a))[1]\n"
         "warming.warm(lambda done, wanted: print(done, wanted))\n"
         "import numpy as np\n"
         "from cae_sql.inference.facts.rank import join\n"
@@ -67,6 +71,91 @@ def test_kernels_are_compiled_once_and_nothing_is_written_to_the_working_directo
     assert python(code, cache, cwd).split("\n") == ["apart", "1 1", "0"]
     assert python(code, cache, cwd).split("\n") == ["0"]
     assert not list(cwd.iterdir())
+
+
+TWO = [
+    ("cae_sql.inference.facts.rank", "join", "int64[::1], int64[::1]"),
+    ("cae_sql.inference.search.walks", "shortest", "uint64[:,:,:,::1], int64, int64[:,::1]"),
+]
+LISTED = (
+    "from cae_sql import warming\n"
+    f"two = {TWO!r}\n"
+    "warming.listed = lambda records=None: two\n"
+    "warming.later = lambda: frozenset({two[1][:2]})\n"
+)
+
+
+def test_first_decisions_call_fewer_kernels_than_there_are() -> None:
+    names = {each[:2] for each in warming.listed()}
+    assert warming.later() < names
+
+
+def test_what_first_decisions_need_is_waited_for_and_the_rest_is_compiled_beside_the_work(
+    tmp_path: Path,
+) -> None:
+    code = LISTED + (
+        "warming.warm(lambda done, wanted: print(done, wanted), whole=False)\n"
+        "from cae_sql.compiled import coming\n"
+        "assert coming[two[0][:2]].is_set()\n"
+        "from cae_sql.inference.facts.rank import join\n"
+        "from cae_sql.inference.search.walks import shortest\n"
+        "import numpy as np\n"
+        "join(np.arange(3), np.arange(2))\n"
+        "shortest(np.zeros((1, 1, 1, 1), np.uint64), 0, np.zeros((1, 1), np.int64))\n"
+        "assert coming[two[1][:2]].is_set()\n"
+        "print([sum(each.dispatcher.stats.cache_misses.values()) for each in (join, shortest)])\n"
+        "[beside] = warming._beside\n"
+        "warming.warm(whole=True)\n"
+        "print(beside._marks)\n"
+    )
+    assert python(code, tmp_path / "cache").split("\n") == ["1 1", "[0, 0]", "{}"]
+    assert len(list((tmp_path / "cache").rglob("*.done"))) == 2
+
+
+def test_who_ends_early_leaves_the_rest_to_the_next_and_no_process_behind(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    code = LISTED + (
+        "serve = warming._Apart._compiled\n"
+        "def compiled(self, each):\n"
+        "    if each == two[1]:\n"
+        "        import threading\n"
+        "        threading.Event().wait()\n"
+        "    serve(self, each)\n"
+        "warming._Apart._compiled = compiled\n"
+        "warming.warm(lambda done, wanted: print(done, wanted), whole=False)\n"
+        "[beside] = warming._beside\n"
+        "print(*(each.pid for each in beside._processes))\n"
+    )
+    told, processes = python(code, cache).split("\n")
+    assert told == "1 1"
+    for process in processes.split():
+        while _runs(int(process)):  # until it is done with the kernel that it is at
+            time.sleep(0.05)
+    assert len(list(cache.rglob("*.done"))) == 1
+    again = LISTED + (
+        "warming.warm(lambda done, wanted: print(done, wanted), whole=False)\nwarming.warm(whole=True)"
+    )
+    assert python(again, cache) == ""
+    assert len(list(cache.rglob("*.done"))) == 2
+
+
+def _runs(process: int) -> bool:
+    try:
+        return bool(psutil.Process(process).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+def test_waiting_for_a_kernel_is_no_decisions_time() -> None:
+    given = allowance.Allowance()
+    given.end_in(100)
+    before = given.seconds
+    compiled_module.waited[0] += 1_000
+    try:
+        assert given.seconds > before
+        assert not given.late
+    finally:
+        compiled_module.waited[0] -= 1_000
 
 
 def test_where_no_process_can_be_started_kernels_are_compiled_here(

@@ -115,7 +115,8 @@ def test_kernels_are_compiled_before_a_decision_begins_and_not_for_what_is_known
 ) -> None:
     told: list[object] = []
 
-    def warm(progress: object, records: int) -> None:
+    def warm(progress: object, records: int, whole: bool) -> None:
+        assert not whole
         told.append(records)
 
     class Clock(module.Budget):
