@@ -177,22 +177,29 @@ class Connections:
         turn = None if self._alone is None else _Turn(self._alone, self.patience)
         if turn is not None and not turn.mine:
             raise fault(self.file, "SQLITE_BUSY", None)
-        closings = self._closings
-        taken = self._taken() or FileConnection(open_file(self.file))
         try:
-            yield taken
+            with self._lent() as lent:
+                yield lent
+        finally:
+            if turn is not None:
+                turn.end()
+
+    @contextmanager
+    def _lent(self) -> Iterator[FileConnection]:
+        closings = self._closings
+        lent = self._taken() or FileConnection(open_file(self.file))
+        try:
+            yield lent
         except sqlite3.Error:
-            taken.raw.close()  # what was opened while the file could not be written would stay read-only
+            lent.raw.close()  # what was opened while the file could not be written would stay read-only
             raise
         finally:
             # of what was interrupted while it was undone, nothing is kept
-            fresh = closings == self._closings and len(self._idle) < (_IDLE if turn is None else 1)
-            if fresh and _usable(taken):
-                self._idle.append(taken)
+            fresh = closings == self._closings and len(self._idle) < (_IDLE if self._alone is None else 1)
+            if fresh and _usable(lent):
+                self._idle.append(lent)
             else:
-                taken.raw.close()
-            if turn is not None:
-                turn.end()
+                lent.raw.close()
 
     def _taken(self) -> FileConnection | None:
         with suppress(IndexError):

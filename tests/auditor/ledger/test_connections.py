@@ -109,6 +109,18 @@ def test_a_file_that_is_missing_is_not_created(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_who_could_not_open_the_file_keeps_nobody_waiting(tmp_path: Path, file: Path) -> None:
+    absent = tmp_path / "absent"
+    writer = Connections(absent, alone=True)
+    writer.patience = 0.01
+    with pytest.raises(sqlite3.OperationalError) as kept:  # and with it the frames that it came through
+        add(writer, 1)
+    file.rename(absent)
+    add(writer, 2)
+    assert numbers(absent) == [2]
+    assert kept.tb
+
+
 class Interrupt:
     """Raises KeyboardInterrupt at the nth line that runs in the store."""
 
