@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.inference.allowance import ENTRIES, Allowance
+from cae_sql.inference.certify.pooled_payments import Pooled
 from cae_sql.inference.certify.rooms import Far, Rooms
 from cae_sql.inference.certify.short_payments import MOST_OPEN, Further
 from cae_sql.inference.facts.knowledge import Knowledge
@@ -148,6 +149,11 @@ class Coverage:
                 directed = asked
             else:
                 break
+        if not allowance.over:
+            reserved = [self.question_tables.reserves(number) for number in range(asked)]
+            Pooled(self.question_tables, self.rooms, need, allowance).show(
+                far, [each.parts for each in reserved if each is not None]
+            )
         width = int(min(need, far.widths.min(initial=need))) if far.free.all() else -1
         return Shown(width, far.widths >= need, far.free)
 

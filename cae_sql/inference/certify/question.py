@@ -23,6 +23,7 @@ from cae_sql.inference.facts.ties import without_ties
 from cae_sql.inference.search.judging import Judgement, Search, Standard
 from cae_sql.inference.search.runs import Effort
 from cae_sql.inference.tables.centering import rebuild
+from cae_sql.inference.tables.central import Central
 from cae_sql.inference.tables.exchange import Bounds, Tables
 from cae_sql.inference.tables.gathering import spread_over
 from cae_sql.inference.tables.holding import bounds_of, hold
@@ -352,6 +353,11 @@ class Question:
         middle = min(
             sums, key=lambda each: sum(abs(2 * v - a - b) for v, (a, b) in zip(each, ranges, strict=True))
         )
+        central = Central(self.question_tables, bounds, allowance)
+        start = central.table(middle) if starts else None
+        found = None if start is None else central.between(start, ranges)
+        if found is not None:
+            yield found, True
         for turn in range(starts):
             start = self.question_tables.balanced(bounds, middle, SEEDS_APART * turn)
             found = None if start is None else self.question_tables.between(bounds, ranges, start)
@@ -408,14 +414,8 @@ class Question:
         answers = [values[place] for place in self.question_tables.fresh]
         if self.question_tables.usable:
             pins = hold(boxes, self.question_tables.totals, 1, np.zeros(0, dtype=np.int64))
-            for seed in range(3):
-                totals = (
-                    None
-                    if pins is None
-                    else self.question_tables.table(bounds_of(boxes, pins), answers, seed)
-                )
-                if totals is not None:
-                    break
+            if pins is not None:
+                totals = self._told(bounds_of(boxes, pins), answers, allowance)
         if isinstance(self.pool, LargePool):
             if totals is None:
                 raise OutOfTime("no world was found in the time allowed")
@@ -430,6 +430,17 @@ class Question:
         pool.rebase()
         pool.mix(list(range(len(pool.values))), 3)
         return Learned(self.question_tables, self.pool, tuple(values), boxes, totals, pool)
+
+    def _told(self, bounds: Bounds, answers: Sequence[int], allowance: Allowance) -> Ints | None:
+        """The table that is kept from now on: in the middle, so that it stays roomy; None if not found."""
+        central = Central(self.question_tables, bounds, allowance).table(answers)
+        if central is not None:
+            return central
+        for seed in range(3):
+            found = self.question_tables.table(bounds, answers, seed)
+            if found is not None:
+                return found
+        return None
 
     def answers(self, values: Sequence[int]) -> list[Answer]:
         """The queries with their answers."""

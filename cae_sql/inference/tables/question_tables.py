@@ -241,7 +241,7 @@ class QuestionTables:
         totals = self.totals if start is None else start
         for spare in (SPARE, 0) if start is None else (0,):
             found = self._exchanged(totals, bounds, answers, spare)
-            if found is not None and self._holds(found, totals, bounds, answers):
+            if found is not None and self.holds(found, totals, bounds, answers):
                 return found
         return self.balanced(bounds, answers, seed, start)
 
@@ -258,9 +258,9 @@ class QuestionTables:
             return None
         inside[pending.basic] += change
         found = self._balanced(basis, pending, bounds, inside, RELAX_STEPS if start is None else 0, seed)
-        return found if found is not None and self._holds(found, totals, bounds, answers) else None
+        return found if found is not None and self.holds(found, totals, bounds, answers) else None
 
-    def _holds(self, totals: Ints, start: Ints, bounds: Bounds, answers: Sequence[int]) -> bool:
+    def holds(self, totals: Ints, start: Ints, bounds: Bounds, answers: Sequence[int]) -> bool:
         """Whether totals are inside their bounds and agree with all answers, past and new: looked at anew."""
         if (totals < bounds.least).any() or (totals > bounds.most).any():
             return False

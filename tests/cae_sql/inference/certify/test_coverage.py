@@ -16,6 +16,7 @@ from cae_sql.inference.certify import rooms
 from cae_sql.inference.certify.coverage import Shown, all_pairs, certified_runs
 from cae_sql.inference.certify.question import Standard
 from cae_sql.inference.tables import holding
+from cae_sql.inference.tables.central import Central
 from cae_sql.inference.tables.exchange import Bounds
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import RoomyTable
@@ -199,6 +200,7 @@ def test_answers_for_which_no_table_is_found_fail_and_the_rest_is_judged_if_they
 
     monkeypatch.setattr(QuestionTables, "table", table)
     monkeypatch.setattr(QuestionTables, "between", lambda *_: None)
+    monkeypatch.setattr(Central, "table", lambda *_: None)
     judged = question.judge_together(answers, Standard(50, None, 1), Allowance(), spared)
     assert (
         all(judged[each].safe for each in answers[lost:])

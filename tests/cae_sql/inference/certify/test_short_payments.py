@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify import short_payments
 from cae_sql.inference.certify.coverage import RESERVES, Coverage
+from cae_sql.inference.certify.pooled_payments import Pooled
 from cae_sql.inference.certify.question import Standard
 from cae_sql.inference.certify.rooms import Far, Rooms
 from cae_sql.inference.certify.short_payments import Further, Helpers, shortened
@@ -29,7 +30,7 @@ Basis = tuple[Ints, NDArray[np.float32]]
 @pytest.fixture
 def directions_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing else pays."""
-
+    monkeypatch.setattr(Pooled, "show", lambda *_: None)
     monkeypatch.setattr(Coverage, "_kept", lambda self, need: (Far(self.rooms), RESERVES))
 
 
@@ -211,6 +212,8 @@ def nearly_all_alone(seed: int) -> Told:
 def test_directions_show_what_bases_and_reserves_leave_open(monkeypatch: pytest.MonkeyPatch) -> None:
     told, rng = nearly_all_alone(0), np.random.default_rng(0)
     assert judged(told, 5, 1)
+    monkeypatch.setattr(Pooled, "show", lambda *_: None)
+    assert judged(told, 5, 1)
     monkeypatch.setattr(Further, "show", lambda self, far: None)
     assert not judged(told, 5, 1)
     possible = told.program()
@@ -237,6 +240,7 @@ def test_of_many_parts_directions_wait_until_bases_were_chosen_anew(monkeypatch:
     show = Further.show
     monkeypatch.setattr("cae_sql.inference.certify.coverage.LARGE", 0)
     monkeypatch.setattr("cae_sql.inference.certify.coverage.FEW", 0)
+    monkeypatch.setattr(Pooled, "show", lambda *_: None)
     roomy_table = told.roomy_table(11)
 
     def noted(self: Further, far: Far) -> None:

@@ -1,0 +1,322 @@
+"""Those whom nobody who pays alone can show: many short payments for one record, out of shared rooms.
+
+A group of low earners whose sum was answered has little left to give, a unit here and a unit there. A basis
+has one of its parts pay, so it shows nobody there. Here one record's move is put together of *moves*: each is
+a way of its part (see `short_payments`), goes as far as what is left of all rooms allows, and takes what it
+uses off them; the next is looked for among what is left. So all of a group's units can be collected.
+
+What is shown, and why it holds. Let T be one of the tables, i a record and j ≠ i, who has any value v.
+Every room of a part is divided in whole numbers, a part for the record and one for the insider. Let
+z_1, z_2, … be i's moves with steps t_1, t_2, …, and w_1, w_2, … j's.
+
+1. What i's moves together take off a part is no more than the record's room there, whichever of them are
+   made and however far: loads are added up by direction, nothing that one gives back is counted. The same of
+   j's moves and the insider's rooms. So T + Σ s_l z_l + Σ u_l w_l, with 0 ≤ s_l ≤ t_l and 0 ≤ u_l ≤ the steps
+   of the w_l, has every part but those of i and j inside of its bounds; and every sum is kept.
+2. Of i's moves so many are left out that the part of j is asked for no more than it has without j, and of
+   j's moves so many that the part of i is asked for no more than it has without i (where it has no other
+   record: all that touch it). What is shown is what remains for whomever is left out, the worst of all. So a
+   move never asks i or j to pay. A step less of a move that touches a part takes one off its load at least.
+3. Hence j is moved to v by w's alone, which leave i where it is, and i then takes, step by step by its z's,
+   each value of its run, which leave j at v. The exchange inside of i's part is among i's moves: its
+   fellows pay, without j where j is one of them (`Rooms.left`, `Rooms.own`); so is that of j's.
+
+A share is the room times the record's share of the need, rounded down or up. What others who pay alone take
+(`coverage`) is at most the same, rounded down. So i may be shown by either, and j by either, around one
+table. Only reserves have the rooms of many parts in common: their parts are left alone here.
+
+Sources: `mathematics.md`, 2 (insiders) and 9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.compiled import compiled
+from cae_sql.inference.allowance import ENTRIES, Allowance
+from cae_sql.inference.certify.rooms import Far, Rooms
+from cae_sql.inference.facts.query import Ints
+from cae_sql.inference.tables.columns import Columns
+from cae_sql.inference.tables.question_tables import QuestionTables
+from cae_sql.inference.tables.roomy_table import basis_of, columns_in
+from cae_sql.inference.tables.shared_moves import (
+    STEPS,
+    TRIES,
+    helpers_of,
+    possible,
+    shorten,
+    spread_out,
+    weigh,
+    weight,
+)
+from cae_sql.threads import in_two
+
+MOST_PARTS = 60_000
+"""Of more parts than this nobody is looked at: reserves are what serves there."""
+MOST_OPEN = 3_000
+"""Of more than this nobody is looked at: then it is not a few who are missing."""
+ALONE = (3, 2, 6)
+"""Nobody alone carries more than one part in so many of a way: what is lost with one must be made up for. If
+few are left they are looked at again, by other bases and with another such part."""
+FEW = 100
+"""So many."""
+ENOUGH = 8
+"""Whole domains that helpers of one sum shall be able to move together."""
+MOVES = 64
+"""Of one record to one side, at most."""
+
+
+class Pooled:
+    """Payments out of the rooms of one judgement. Shapes: p' parts, k sums."""
+
+    def __init__(
+        self, question_tables: QuestionTables, rooms: Rooms, need: int, allowance: Allowance
+    ) -> None:
+        """Nothing is worked out yet.
+
+        Args:
+            question_tables: The queries.
+            rooms: Of the judgement.
+            need: Width that is needed.
+            allowance: What may be spent; nothing more is tried beyond it.
+        """
+        self.question_tables, self.rooms, self.need, self.allowance = question_tables, rooms, need, allowance
+
+    def show(self, far: Far, reserved: Sequence[Ints] = ()) -> None:
+        """Show of those who are left what many payments together can.
+
+        Args:
+            far: What others have shown; added to.
+            reserved: Parts of reserves by which others were shown.
+        """
+        rooms = self.rooms
+        if len(far.left(self.need)) > MOST_OPEN or rooms.count > MOST_PARTS:
+            return
+        marks = self.question_tables.marks_of(np.arange(rooms.count))
+        shares, bases = _Shares(rooms, self.need, marks), list[_Basis]()
+        found = self._bases(marks, reserved)
+        for turn, part in enumerate(ALONE):
+            # who is in a basis needs another
+            for number in (turn, turn + 1):
+                left = far.left(self.need)
+                if not len(left) or (turn and len(left) > FEW) or self.allowance.over:
+                    return
+                while len(bases) <= number and (basis := next(found, None)) is not None:
+                    bases.append(basis)
+                if len(bases) <= number:
+                    return
+                whom = left[~np.isin(left, bases[number].basic)]
+                mine = columns_in(marks[whom], bases[number].inverse)
+                if len(whom) and mine is not None:
+                    self._reach(far, whom, mine, bases[number], shares, part)
+
+    def _bases(self, marks: Columns, reserved: Sequence[Ints]) -> Iterator[_Basis]:
+        """Bases that share no part, each with those who help it."""
+        rooms, rank = self.rooms, marks.shape[1]
+        taken = ~rooms.whole | ((rooms.down <= 0) & (rooms.up <= 0))
+        for parts in reserved:
+            taken[parts] = True
+        able, nearer = np.flatnonzero(~taken), rooms.nearer(np.arange(rooms.count))
+        while self.allowance.spend(rank * rank * len(able) / ENTRIES):
+            found = basis_of(marks, taken, nearer)
+            if found is None:
+                return
+            taken[found[0]] = True
+            others = able[~np.isin(able, found[0])]
+            helpers = helpers_of(marks, others, nearer[others], ENOUGH * int(rooms.span.max()))
+            theirs = columns_in(marks[helpers], found[1])
+            if theirs is not None:
+                payers = np.concatenate([found[0], helpers])
+                yield _Basis(found[0], found[1], payers, np.ascontiguousarray(theirs.T))
+
+    def _reach(self, far: Far, whom: Ints, mine: Columns, basis: _Basis, shares: _Shares, part: int) -> None:
+        """Show what one basis and those who help it can of some parts (a,), columns (a, k)."""
+        rooms, need = self.rooms, self.need
+        span, first, last = rooms.span[whom], rooms.first[whom], rooms.last[whom]
+        lacking, kept = far.widths[whom] < need, far.free[whom]
+        # whoever falls far need not rise so far
+        fall = self._spend(
+            whom, mine, basis, shares, (0, 1, part), np.where(lacking, np.minimum(last, need), 0)
+        )
+        most = np.minimum(span - first, need - np.minimum(fall, first))
+        rise = self._spend(whom, mine, basis, shares, (0, 0, part), np.where(lacking, most, 0))
+        width = np.minimum(
+            np.minimum(span - first, rise) + np.minimum(first, fall),
+            np.minimum(span - last, rise) + np.minimum(last, fall),
+        )
+        far.widths[whom] = np.maximum(far.widths[whom], width)
+        if rooms.insiders:
+            fall = self._spend(whom, mine, basis, shares, (1, 1, part), np.where(kept, 0, last))
+            most = np.where(kept | (fall < last), 0, span - first)
+            rise = self._spend(whom, mine, basis, shares, (1, 0, part), most)
+            far.free[whom] |= (rise >= span - first) & (fall >= last)
+        else:
+            far.free[whom] = True
+
+    def _spend(
+        self, whom: Ints, mine: Columns, basis: _Basis, shares: _Shares, how: tuple[int, int, int],
+        target: Ints,
+    ) -> Ints:  # fmt: skip
+        """(a,) how far some parts go.
+
+        Args:
+            whom: (a,) which.
+            mine: (a, k) their columns.
+            basis: Who pays.
+            shares: Of all rooms.
+            how: Whether out of the insider's rooms; whether down; part that one alone may carry.
+            target: (a,) how far each shall go; no further is tried.
+        """
+        share, way, part = how
+        own = shares.kept[way, share, whom]
+        lost = own - shares.own[way, share, whom]
+        # rising: what gains takes from what others have below them
+        both = (way, 1 - way)
+        room = np.array([shares.rooms[side, share, basis.payers] for side in both])
+        kept = np.array([shares.kept[side, share, basis.payers] for side in both])
+        if not self.rooms.insiders:
+            kept = room
+        found, looked = np.zeros(len(whom), dtype=np.int64), np.zeros(len(whom), dtype=np.int64)
+
+        def work(start: int, end: int) -> None:
+            _pay(
+                mine, basis.theirs, room, kept, basis.payers, whom, own, lost, target, part, start, end,
+                found, looked,
+            )  # fmt: skip
+
+        many = basis.theirs.shape[1]
+        in_two(work, len(whom), 100 * many)
+        self.allowance.spend(int(looked.sum()) * many / ENTRIES)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Basis:
+    """A basis, and who helps it."""
+
+    basic: Ints
+    inverse: NDArray[np.float32]
+    payers: Ints
+    """(k + h,) the basic parts, then those who help."""
+    theirs: Columns
+    """(k, h) columns of those who help."""
+
+
+class _Shares:
+    """Every room in whole numbers: (2, 2, p') down and up, the record's part of it and the insider's."""
+
+    def __init__(self, rooms: Rooms, need: int, marks: Columns) -> None:
+        whole = max(need + (int(rooms.span.max()) if rooms.insiders else 0), 1)
+        both = np.maximum(rooms.down, 0), np.maximum(rooms.up, 0)
+        self.rooms = np.array([_divided(room, need, whole, marks) for room in both])
+        self.kept = np.array([_rounded(room, need, whole) for room in rooms.left])
+        """What is left where one record of a part gives nothing."""
+        self.own = np.array([_rounded(room, need, whole) for room in rooms.own])
+        """The same where two do not: what fellows give, one of them aside."""
+
+
+def _divided(room: Ints, need: int, whole: int, marks: Columns) -> Ints:
+    """Shares of need / whole, rounded so that in the sum that has least of them they add up."""
+    share, rest = np.divmod(room * need, whole)
+    share += spread_out(rest / whole, marks, room)
+    return np.array([share, room - share])
+
+
+def _rounded(room: Ints, need: int, whole: int) -> Ints:
+    """Shares of need / whole, the first rounded down."""
+    share = room * need // whole
+    return np.array([share, room - share])
+
+
+@compiled()
+def _pay(
+    columns: Columns, theirs: Columns, room: Ints, kept: Ints, payers: Ints, whom: Ints, own: Ints,
+    lost_inside: Ints, target: Ints, part: int, start: int, end: int, reached: Ints, looked: Ints,
+) -> None:  # fmt: skip
+    """How far parts start..end rise, by moves out of shared rooms, whoever else is left out.
+
+    Args:
+        columns: (a, k) of the parts.
+        theirs: (k, h) of the helpers.
+        room: (2, k + h) what each who pays may lose and gain: the basic parts, then the helpers.
+        kept: (2, k + h) the same where one of its records does not.
+        payers: (k + h,) the parts that they are.
+        whom: (a,) the parts that rise.
+        own: (a,) what a record's fellows give it.
+        lost_inside: (a,) how much less they do, one of them aside.
+        target: (a,) how far each shall go; no further is tried.
+        part: Nobody alone carries more than one part in so many.
+        start: The first; `end`: the one after the last.
+        reached: (a,) filled.
+        looked: (a,) how often all helpers were looked at for each; added to.
+    """
+    for place in range(start, end):
+        if target[place] > 0:
+            reached[place] = _paid(
+                columns[place], theirs, room, kept, payers, whom[place], own[place], lost_inside[place],
+                target[place], part, looked[place : place + 1],
+            )  # fmt: skip
+
+
+@compiled()
+def _paid(
+    column: Columns, theirs: Columns, room: Ints, kept: Ints, payers: Ints, who: int, own: int,
+    lost_inside: int, target: int, part: int, looked: Ints,
+) -> int:  # fmt: skip
+    """`_pay` of one part."""
+    size, many = theirs.shape
+    most = max(1, -(-target // part))
+    free, load = np.empty_like(room), np.zeros_like(room)
+    for side in range(2):
+        for n in range(size + many):
+            free[side, n] = 0 if payers[n] == who else min(room[side, n], kept[side, n] + most)
+    touched = np.zeros(size + many, np.int64)
+    weights, lengths = np.zeros(size, np.float32), np.zeros(many, np.float32)
+    looked[0] += size
+    for i in range(size):
+        weigh(weights, lengths, theirs, i, weight(free[0, i], free[1, i]))
+    total, worst, tries = own, lost_inside, 0
+    left, used = np.empty(size, np.int64), np.empty(STEPS, np.int64)
+    along, signs = np.empty(many, np.float32), np.zeros(many, np.int8)
+    for _ in range(MOVES):
+        if total - worst >= target:
+            break
+        left[:] = column
+        count = shorten(left, theirs, weights, lengths, free[:, size:], along, signs, used, looked)
+        step, blocks = possible(left, free, signs, used[:count], target + worst - total)
+        if step > 0:
+            total += step
+            for i in range(size):
+                if left[i] != 0:
+                    lost = _load(free, load, kept, touched, 0 if left[i] > 0 else 1, i, step, abs(left[i]))
+                    worst = max(worst, lost)
+                    looked[0] += 1
+                    weigh(weights, lengths, theirs, i, weight(free[0, i], free[1, i]) - weights[i])
+            for n in range(count):
+                side = 0 if signs[used[n]] < 0 else 1
+                worst = max(worst, _load(free, load, kept, touched, side, size + used[n], step, 1))
+        for n in range(count):
+            signs[used[n]] = 0
+        if step <= 0:
+            tries += 1
+            if tries > TRIES or blocks < 0:
+                break
+            weigh(weights, lengths, theirs, blocks, weights[blocks] * 15)
+    return max(total - worst, 0)
+
+
+@compiled()
+def _load(
+    free: Ints, load: Ints, kept: Ints, touched: Ints, side: int, payer: int, step: int, entry: int
+) -> int:
+    """Take what a move uses of one who pays; how much is lost in all where one of its records does not."""
+    free[side, payer] -= step * entry
+    load[side, payer] += step * entry
+    touched[payer] += step
+    beyond = max(load[0, payer] - kept[0, payer], 0) + max(load[1, payer] - kept[1, payer], 0)
+    lost: int = min(beyond, touched[payer])
+    return lost

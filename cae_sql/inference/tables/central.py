@@ -1,0 +1,157 @@
+"""Tables in the middle of what answers leave, and tables between them and others: where exchange has no room.
+
+A table for new answers is looked for at the analytic centre of all sums, where everybody has room in
+proportion to what there is, rounded so that the tightest sums hold, and mended by a basis and helpers. From
+there on sums go from answer to answer by moves out of shared rooms: for every answer on the way there is a
+table between the least and the greatest total that its parts come to.
+
+Floats only say where to look: what is found is added up again in whole numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.inference.allowance import ENTRIES, Allowance
+from cae_sql.inference.facts.query import Ints
+from cae_sql.inference.intervals.interior import analytic_center, sparse_columns
+from cae_sql.inference.tables.columns import Columns
+from cae_sql.inference.tables.exchange import Bounds, Tables
+from cae_sql.inference.tables.question_tables import QuestionTables
+from cae_sql.inference.tables.roomy_table import basis_of, columns_in
+from cae_sql.inference.tables.shared_moves import collected, helpers_of, mended, spread_out
+
+MOST_PARTS = 60_000
+"""Of more parts than this nothing is looked for."""
+ROUNDS = 60
+"""How often a table is mended."""
+MOVES = 400
+"""From one answer to another, at most."""
+ENOUGH = 8
+"""Whole domains that helpers of one sum shall be able to move together."""
+NEWTON_STEPS = 20
+"""That a centre takes, about: for what it counts."""
+
+
+class Central:
+    """Tables for a question, inside of bounds. Shapes: p' parts, k sums."""
+
+    def __init__(self, question_tables: QuestionTables, bounds: Bounds, allowance: Allowance) -> None:
+        """Nothing is looked for yet.
+
+        Args:
+            question_tables: The queries.
+            bounds: Between what totals must lie.
+            allowance: What may be spent; nothing more is tried beyond it.
+        """
+        self.question_tables, self.bounds, self.allowance = question_tables, bounds, allowance
+        self.marks = question_tables.marks_of(np.arange(question_tables.boxes.count))
+
+    def table(self, answers: Sequence[int]) -> Ints | None:
+        """Totals (p',) in the middle that give answers to the fresh sums; None if not found."""
+        question_tables, bounds = self.question_tables, self.bounds
+        span = bounds.most - bounds.least
+        if len(span) > MOST_PARTS or (span < 0).any():
+            return None
+        entries = int(np.count_nonzero(self.marks)) * self.marks.shape[1]
+        if not self.allowance.spend(NEWTON_STEPS * entries / ENTRIES):
+            return None
+        sums = np.append(np.array(question_tables.roomy_table.sums, dtype=np.int64), answers)
+        sizes = question_tables.boxes.sizes.astype(np.float64)
+        center = analytic_center(
+            sparse_columns(self.marks.T), sums.astype(np.float64), bounds.least / sizes, bounds.most / sizes,
+            sizes,
+        )  # fmt: skip
+        if center is None:
+            return None
+        inside = np.clip(center.values * sizes - bounds.least, 0, span)
+        room = np.minimum(inside, span - inside)
+        totals = bounds.least + np.clip(spread_out(inside, self.marks, room), 0, span)
+        found = self._mended(totals, sums)
+        if found is None or not question_tables.holds(found, question_tables.totals, bounds, answers):
+            return None
+        return found
+
+    def between(self, start: Ints, answers: Sequence[tuple[int, int]]) -> Tables | None:
+        """Tables between which there is one for all answers between two each; None where there is no room.
+
+        Args:
+            start: (p',) one that agrees with past answers and lies inside of the bounds.
+            answers: Least and greatest value for each of the fresh sums.
+        """
+        payers = self._payers(start)
+        if payers is None:
+            return None
+        rank, exchange = self.question_tables.roomy_table.rank, self.question_tables.exchange
+        down, up = start - self.bounds.least, self.bounds.most - start
+        least, most = start.copy(), start.copy()
+        for number, (low, high) in enumerate(answers):
+            now, column = exchange.value(number, start), payers.inverse[:, rank + number]
+            loads = np.zeros((2, 2, len(payers.parts)), dtype=np.int64)
+            for way, target in enumerate((high - now, now - low)):
+                if target <= 0:
+                    continue
+                # half of all rooms are left for the records' own moves
+                free = np.array([down[payers.parts] >> 1, up[payers.parts] >> 1])
+                free -= np.array([(start - least)[payers.parts], (most - start)[payers.parts]])
+                looked = np.zeros(1, dtype=np.int64)
+                lost = np.rint(column if way else -column).astype(np.int64)
+                went = collected(lost, payers.theirs, np.maximum(free, 0), target, MOVES, loads[way], looked)
+                in_time = self.allowance.spend(int(looked[0]) * payers.theirs.shape[1] / ENTRIES)
+                if went < target or not in_time:
+                    return None
+            least[payers.parts] -= loads[:, 0].max(axis=0)
+            most[payers.parts] += loads[:, 1].max(axis=0)
+        return Tables(least, most)
+
+    def _payers(self, totals: Ints) -> _Payers | None:
+        """Who can pay around a table: a basis of the roomiest, and helpers."""
+        room = np.minimum(totals - self.bounds.least, self.bounds.most - totals)
+        able, boxes = self.bounds.most > self.bounds.least, self.question_tables.boxes
+        rank = self.marks.shape[1]
+        if not self.allowance.spend(rank * rank * len(room) / ENTRIES):
+            return None
+        found = basis_of(self.marks, ~able, room)
+        if found is None:
+            return None
+        basic, inverse = found
+        able[basic] = False
+        others = np.flatnonzero(able)
+        helpers = helpers_of(self.marks, others, room[others], ENOUGH * int((boxes.high - boxes.low).max()))
+        theirs = columns_in(self.marks[helpers], inverse)
+        if theirs is None:
+            return None
+        return _Payers(np.concatenate([basic, helpers]), inverse, np.ascontiguousarray(theirs.T))
+
+    def _mended(self, totals: Ints, sums: Ints) -> Ints | None:
+        """The same but for some parts that make every sum right; None where they find no room."""
+        payers = self._payers(totals)
+        if payers is None:
+            return None
+        wrong = sums - self.marks.T.astype(np.int64) @ totals
+        rank, parts = len(sums), payers.parts
+        change = -np.rint(payers.inverse.astype(np.float64) @ wrong).astype(np.int64)
+        free = np.array([(totals - self.bounds.least)[parts], (self.bounds.most - totals)[parts]])
+        by, looked = np.zeros(len(parts) - rank, dtype=np.int64), np.zeros(1, dtype=np.int64)
+        well = mended(change, payers.theirs, free, by, ROUNDS, looked)
+        self.allowance.spend(int(looked[0]) * payers.theirs.shape[1] / ENTRIES)
+        found = totals.copy()
+        found[parts[:rank]] -= change
+        found[parts[rank:]] += by
+        return found if well else None
+
+
+@dataclass(frozen=True, eq=False)
+class _Payers:
+    """A basis and helpers."""
+
+    parts: Ints
+    """(k + h,) the basic ones, then those who help."""
+    inverse: NDArray[np.float32]
+    """(k, k) of the basic parts' coefficients."""
+    theirs: Columns
+    """(k, h) the helpers' columns."""

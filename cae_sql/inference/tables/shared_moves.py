@@ -1,0 +1,236 @@
+"""Moves out of shared rooms: one after the other, each made of what the ones before have left.
+
+A basis says how a part's gain is paid for; *helpers*, parts outside of it, make that shorter where rooms are
+small: the one that lowers Σ (what a part pays / its room)² most, again and again, a descent in the lattice
+of all ways to pay, as in size reduction. Rooms are those that are left: so many parts pay a little each where
+nobody can pay much. All of it holds in whole numbers, whatever the floats by which it was chosen.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.compiled import compiled
+from cae_sql.inference.facts.query import Ints
+from cae_sql.inference.tables.columns import Columns
+
+HELPERS = 2_000
+"""Parts that may help whatever sums they are in, the roomiest."""
+STEPS = 24
+"""Helpers of one move, at most: nearly all find nothing shorter after five."""
+TRIES = 4
+"""How often a move that cannot be made is looked for again without what is in its way."""
+LEAST_GAIN = 1e-4
+"""A helper is taken where it shortens a move by so much of what it is, squared."""
+
+
+def helpers_of(marks: Columns, able: Ints, room: Ints, enough: int) -> Ints:
+    """Parts that may help: few, or the roomiest of everybody and of each sum.
+
+    Args:
+        marks: (p', k) coefficients.
+        able: (a,) the parts among which they are.
+        room: (a,) how far each can move.
+        enough: How far those of one sum shall be able to move together, if there are so many.
+    """
+    if len(able) <= HELPERS:
+        return able
+    chosen = np.zeros(len(able), dtype=np.bool_)
+    order = np.argsort(-room, kind="stable")
+    chosen[order[:HELPERS]] = True
+    theirs = marks[able[order]] != 0
+    before = np.cumsum(np.where(theirs, room[order][:, None], 0), axis=0)
+    chosen[order] |= (theirs & (before <= enough)).any(axis=1)
+    return able[chosen]
+
+
+def spread_out(parts: NDArray[np.float64], marks: Columns, room: NDArray[np.number]) -> Ints:
+    """Reals (p',) rounded down or up so that in the sum that has least room they add up.
+
+    Args:
+        parts: What is rounded, none negative.
+        marks: (p', k) coefficients.
+        room: (p',) how far each part can move.
+    """
+    used = marks != 0
+    sums = used.T.astype(np.float64) @ room
+    tightest = np.argmin(np.where(used, sums, np.inf), axis=1) if marks.shape[1] else np.zeros(len(room))
+    order = np.lexsort((room, tightest))
+    ends = np.floor(np.cumsum(parts[order]) + 1e-6)
+    found: Ints = np.empty(len(parts), dtype=np.int64)
+    found[order] = np.diff(ends, prepend=0).astype(np.int64)
+    return found
+
+
+@compiled()
+def collected(
+    column: Ints, theirs: Columns, free: Ints, target: int, most: int, load: Ints, looked: Ints
+) -> int:
+    """How far a change goes, by moves out of shared rooms; what they take is added to `load`.
+
+    Args:
+        column: (k,) what the basic parts lose for a unit of it.
+        theirs: (k, h) columns of the helpers.
+        free: (2, k + h) what each who pays may lose and gain; changed.
+        target: How far it shall go; no further is tried.
+        most: Moves that are tried.
+        load: (2, k + h) what they lose and gain.
+        looked: (1,) how often all helpers were looked at; added to.
+    """
+    size, many = theirs.shape
+    weights, lengths = np.zeros(size, np.float32), np.zeros(many, np.float32)
+    looked[0] += size
+    for i in range(size):
+        weigh(weights, lengths, theirs, i, weight(free[0, i], free[1, i]))
+    left, used = np.empty(size, np.int64), np.empty(STEPS, np.int64)
+    along, signs = np.empty(many, np.float32), np.zeros(many, np.int8)
+    total, tries = 0, 0
+    for _ in range(most):
+        if total >= target:
+            break
+        left[:] = column
+        count = shorten(left, theirs, weights, lengths, free[:, size:], along, signs, used, looked)
+        step, blocks = possible(left, free, signs, used[:count], target - total)
+        total += step
+        for i in range(size):
+            if left[i] != 0 and step > 0:
+                side = 0 if left[i] > 0 else 1
+                free[side, i] -= step * abs(left[i])
+                load[side, i] += step * abs(left[i])
+                looked[0] += 1
+                weigh(weights, lengths, theirs, i, weight(free[0, i], free[1, i]) - weights[i])
+        for n in range(count):
+            side = 0 if signs[used[n]] < 0 else 1
+            free[side, size + used[n]] -= step
+            load[side, size + used[n]] += step
+            signs[used[n]] = 0
+        if step <= 0:
+            tries += 1
+            if tries > TRIES or blocks < 0:
+                break
+            weigh(weights, lengths, theirs, blocks, weights[blocks] * 15)
+    return total
+
+
+@compiled()
+def mended(change: Ints, theirs: Columns, free: Ints, by: Ints, most: int, looked: Ints) -> bool:
+    """Whether basic parts find room for a change that they must make, by helpers.
+
+    Args:
+        change: (k,) by how much the basic parts must fall; changed to how much they do.
+        theirs: (k, h) columns of the helpers.
+        free: (2, k + h) what each may lose and gain; changed.
+        by: (h,) how much each helper gains; filled.
+        most: How often helpers are looked for.
+        looked: (1,) how often all helpers were looked at; added to.
+    """
+    size, many = theirs.shape
+    weights, lengths = np.zeros(size, np.float32), np.zeros(many, np.float32)
+    looked[0] += size
+    for i in range(size):
+        weigh(weights, lengths, theirs, i, weight(free[0, i], free[1, i]))
+    used, along, signs = np.empty(STEPS, np.int64), np.empty(many, np.float32), np.zeros(many, np.int8)
+    for _ in range(most):
+        blocked = 0
+        for i in range(size):
+            if abs(change[i]) > free[0 if change[i] > 0 else 1, i]:
+                blocked += 1
+        if not blocked:
+            return True
+        count = shorten(change, theirs, weights, lengths, free[:, size:], along, signs, used, looked)
+        for n in range(count):
+            j = used[n]
+            side = 0 if signs[j] < 0 else 1
+            free[side, size + j] -= 1
+            free[1 - side, size + j] += 1
+            by[j] += signs[j]
+            signs[j] = 0
+        if count == 0:
+            # whoever is in the way weighs more
+            for i in range(size):
+                if abs(change[i]) > free[0 if change[i] > 0 else 1, i]:
+                    weigh(weights, lengths, theirs, i, weights[i] * 3)
+                    looked[0] += 1
+    return False
+
+
+@compiled()
+def possible(left: Ints, free: Ints, signs: NDArray[np.int8], used: Ints, most: int) -> tuple[int, int]:
+    """How often a move can be made, and the basic part that is in its way; −1: none is."""
+    step, blocks, size = most, -1, len(left)
+    for i in range(size):
+        if left[i] != 0:
+            able = free[0 if left[i] > 0 else 1, i] // abs(left[i])
+            if able < step:
+                step, blocks = able, i
+    for n in range(len(used)):
+        step = min(step, free[0 if signs[used[n]] < 0 else 1, size + used[n]])
+    return max(step, 0), blocks
+
+
+@compiled()
+def weight(below: int, above: int) -> np.float32:
+    """Of a basic part with so much room to both sides: what it pays, squared, counts for so much."""
+    room = min(below, above)
+    return np.float32(1.0 / room**2) if room > 0 else np.float32(9.0)
+
+
+@compiled(fastmath={"nnan", "ninf", "nsz", "reassoc"})
+def weigh(
+    weights: NDArray[np.float32], lengths: NDArray[np.float32], theirs: Columns, i: int, by: np.floating
+) -> None:
+    """Let a basic part weigh more, in all helpers' columns too."""
+    more = np.float32(by)
+    weights[i] += more
+    for j in range(len(lengths)):
+        lengths[j] += more * theirs[i, j] * theirs[i, j]
+
+
+@compiled(fastmath={"nnan", "ninf", "nsz", "reassoc"})
+def added(along: NDArray[np.float32], row: Columns, times: np.float32) -> None:
+    """Add a row of the helpers' columns."""
+    for j in range(len(along)):
+        along[j] += times * row[j]
+
+
+@compiled()
+def shorten(
+    left: Ints, theirs: Columns, weights: NDArray[np.float32], lengths: NDArray[np.float32], free: Ints,
+    along: NDArray[np.float32], signs: NDArray[np.int8], used: Ints, looked: Ints,
+) -> int:  # fmt: skip
+    """Take the helpers that shorten most what is to be paid; how many. A helper is taken once in a move."""
+    size, many = theirs.shape
+    along[:] = 0
+    square = np.float32(0)
+    for i in range(size):
+        if left[i]:
+            looked[0] += 1
+            added(along, theirs[i], np.float32(weights[i] * left[i]))
+            square += np.float32(weights[i] * left[i] * left[i])
+    count = 0
+    while count < len(used):
+        looked[0] += 2
+        best, most = -1, np.float32(LEAST_GAIN) * square
+        for j in range(many):
+            gain = 2 * abs(along[j]) - lengths[j]
+            if gain > most and signs[j] == 0:
+                # a helper that gains pays by its column too: what is left to be paid falls by it, times −1
+                room = free[0 if along[j] > 0 else 1, j]
+                if room > 0:
+                    gain -= np.float32(1.0 / room**2)
+                    if gain > most:
+                        best, most = j, gain
+        if best < 0:
+            break
+        sign = -1 if along[best] > 0 else 1
+        signs[best], used[count] = sign, best
+        count += 1
+        square -= most
+        for i in range(size):
+            entry = theirs[i, best]
+            if entry:
+                left[i] += sign * entry
+                looked[0] += 1
+                added(along, theirs[i], np.float32(weights[i] * (sign * entry)))
+    return count

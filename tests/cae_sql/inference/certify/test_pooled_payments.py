@@ -1,0 +1,154 @@
+"""Payments out of shared rooms: what they show is so in every table, whoever knows their own value."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cae_sql.inference.allowance import Allowance
+from cae_sql.inference.certify import pooled_payments
+from cae_sql.inference.certify.coverage import RESERVES, Coverage
+from cae_sql.inference.certify.pooled_payments import Pooled
+from cae_sql.inference.certify.question import Standard
+from cae_sql.inference.certify.rooms import Far, Rooms
+from cae_sql.inference.certify.short_payments import Further
+from cae_sql.inference.tables.columns import Columns
+from tests.cae_sql.inference.certify.test_short_payments import excluded, small, tables_of
+from tests.cae_sql.inference.told import Told, told_at_random
+from tests.quick import rounds
+
+
+@pytest.fixture
+def pooled_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing else pays."""
+    monkeypatch.setattr(Coverage, "_kept", lambda self, need: (Far(self.rooms), RESERVES))
+    monkeypatch.setattr(Further, "show", lambda self, far: None)
+
+
+def judged(told: Told, need: int, insiders: int) -> bool:
+    """Whether the last answer is shown to be safe."""
+    roomy_table = told.roomy_table(len(told.queries) - 1)
+    judgement = told.question(roomy_table, 1).judge_by_center(
+        tuple(told.values[-1:]), Standard(need, None, insiders), Allowance()
+    )
+    return judgement is not None and judgement.safe
+
+
+def breaches(seeds: range, insiders: int) -> tuple[int, list[str]]:
+    """How many systems somebody was shown safe in, and who is not, by trying all tables."""
+    safe, found = 0, list[str]()
+    for seed in seeds:
+        told = small(seed)
+        needs = [need for need in range(1, told.top + 1) if judged(told, need, insiders)]
+        if needs:
+            safe += 1
+            found += [f"seed {seed}: {each}" for each in excluded(tables_of(told), max(needs), insiders)]
+    return safe, found
+
+
+@pytest.mark.usefixtures("pooled_alone")
+@pytest.mark.parametrize("insiders", [0, 1])
+def test_whom_shared_rooms_show_to_keep_a_run_keeps_it_in_all_tables(insiders: int) -> None:
+    safe, found = breaches(range(rounds(250)), insiders)
+    assert not found
+    assert safe > rounds(40 if insiders == 0 else 10)
+
+
+def tight(seed: int) -> Told:
+    """Few persons with little together, whom random halves tell apart, and others who have plenty."""
+    rng = np.random.default_rng(seed)
+    size, top, few = 26, int(rng.choice([3, 5, 8])), int(rng.integers(4, 9))
+    truth = rng.integers(0, top + 1, size)
+    truth[:few] = rng.multinomial(int(rng.integers(top, 3 * top + 1)), np.ones(few) / few).clip(0, top)
+    told = Told(truth, top)
+    told.ask("sum", np.arange(few))
+    for _ in range(int(rng.integers(2, 5))):
+        told.ask("sum", np.flatnonzero(rng.random(size) < 0.5))
+    return told
+
+
+def too_narrow(seed: int) -> tuple[int, list[str]]:
+    """How many pairs of a tight system were looked at, and which an integer program contradicts."""
+    told, rng = tight(seed), np.random.default_rng(seed)
+    need = max((need for need in range(1, told.top + 1) if judged(told, need, 1)), default=0)
+    if not need:
+        return 0, []
+    possible, found, pairs = told.program(), list[str](), rng.integers(0, 9, (5, 2)).tolist()
+    for i, j in pairs:
+        for way in (-1, 1):
+            value = possible.end(j, way, {})
+            assert value is not None
+            if i != j and not possible.run(i, {j: value}, need, rng):
+                found.append(f"seed {seed}: {i} has no run of {need} where {j} has {value}")
+    return len(pairs), found
+
+
+@pytest.mark.usefixtures("pooled_alone")
+def test_in_tight_groups_nobody_is_shown_a_run_that_an_integer_program_excludes() -> None:
+    looked_at, found = 0, list[str]()
+    for seed in range(rounds(40)):
+        more, wrong = too_narrow(seed)
+        looked_at, found = looked_at + more, found + wrong
+    assert not found
+    assert looked_at > rounds(40)
+
+
+@pytest.mark.usefixtures("pooled_alone")
+@pytest.mark.parametrize(("careless", "seed"), [("nothing is lost", 49), ("all is for both", 5)])
+def test_moves_that_ask_the_insider_to_pay_are_noticed(
+    monkeypatch: pytest.MonkeyPatch, careless: str, seed: int
+) -> None:
+    """The same check, where nothing is lost with anybody, and where both have all of the rooms."""
+    shares = pooled_payments._Shares.__init__
+
+    def wrong(self: pooled_payments._Shares, rooms: Rooms, need: int, marks: Columns) -> None:
+        shares(self, rooms, need, marks)
+        if careless == "nothing is lost":
+            self.kept = self.rooms
+        else:
+            self.rooms = np.repeat(self.rooms.sum(axis=1, keepdims=True), 2, axis=1)
+
+    monkeypatch.setattr(pooled_payments._Shares, "__init__", wrong)
+    assert too_narrow(seed)[1]
+
+
+def low_earners() -> Told:
+    """A group of twenty with little together, cut by three other groups of many."""
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, 25, 300)
+    truth[:20] = 2
+    told = Told(truth, 24)
+    told.ask("sum", np.arange(300))
+    told.ask("sum", np.arange(20))
+    for _ in range(3):
+        told.ask("sum", np.flatnonzero(rng.random(300) < 0.5))
+    return told
+
+
+def test_a_group_at_its_limit_is_shown_by_all_of_its_units_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    told, rng = low_earners(), np.random.default_rng(0)
+    possible = told.program()
+    assert judged(told, 10, 1)
+    for i, j in [(0, 1), (5, 19), (3, 200)]:
+        assert possible.run(i, {j: 24}, 10, rng)
+    monkeypatch.setattr(Pooled, "show", lambda *_: None)
+    assert not judged(told, 10, 1)
+
+
+@pytest.mark.usefixtures("pooled_alone")
+def test_of_larger_systems_too_nobody_is_shown_a_run_that_an_integer_program_excludes() -> None:
+    looked_at = 0
+    for seed in range(rounds(60)):
+        rng = np.random.default_rng(seed)
+        size, top = int(rng.integers(15, 50)), int(rng.choice([3, 10, 24]))
+        told = told_at_random(rng, size, top, int(rng.integers(2, 6)))
+        needs = [need for need in range(1, top + 1, max(1, top // 6)) if judged(told, need, 1)]
+        if not needs:
+            continue
+        possible = told.program()
+        for i, j in rng.integers(0, size, (4, 2)).tolist():
+            value = possible.end(j, int(rng.choice([-1, 1])), {})
+            assert value is not None
+            looked_at += 1
+            assert i == j or possible.run(i, {j: value}, max(needs), rng), f"seed {seed}: {i}, {j}"
+    assert looked_at > rounds(40)
