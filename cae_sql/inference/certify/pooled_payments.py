@@ -46,6 +46,7 @@ from cae_sql.inference.tables.roomy_table import basis_of, columns_in
 from cae_sql.inference.tables.shared_moves import (
     STEPS,
     TRIES,
+    costs_of,
     helpers_of,
     possible,
     shorten,
@@ -281,12 +282,15 @@ def _paid(
         weigh(weights, lengths, theirs, i, weight(free[0, i], free[1, i]))
     total, worst, tries = own, lost_inside, 0
     left, used = np.empty(size, np.int64), np.empty(STEPS, np.int64)
-    along, signs = np.empty(many, np.float32), np.zeros(many, np.int8)
+    along, gains, signs = np.empty(many, np.float32), np.empty(many, np.float32), np.zeros(many, np.int8)
+    costs = np.empty((2, many), np.float32)
+    for j in range(many):
+        costs_of(free[:, size:], costs, j)
     for _ in range(MOVES):
         if total - worst >= target:
             break
         left[:] = column
-        count = shorten(left, theirs, weights, lengths, free[:, size:], along, signs, used, looked)
+        count = shorten(left, theirs, weights, lengths, costs, along, gains, signs, used, looked)
         step, blocks = possible(left, free, signs, used[:count], target + worst - total)
         if step > 0:
             total += step
@@ -301,6 +305,7 @@ def _paid(
                 worst = max(worst, _load(free, load, kept, touched, side, size + used[n], step, 1))
         for n in range(count):
             signs[used[n]] = 0
+            costs_of(free[:, size:], costs, used[n])
         if step <= 0:
             tries += 1
             if tries > TRIES or blocks < 0:

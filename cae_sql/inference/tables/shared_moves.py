@@ -21,6 +21,8 @@ STEPS = 24
 """Helpers of one move, at most: nearly all find nothing shorter after five."""
 TRIES = 4
 """How often a move that cannot be made is looked for again without what is in its way."""
+UNABLE = np.float32(1e30)
+"""What it counts for that somebody moves who has no room."""
 LEAST_GAIN = 1e-4
 """A helper is taken where it shortens a move by so much of what it is, squared."""
 
@@ -84,13 +86,16 @@ def collected(
     for i in range(size):
         weigh(weights, lengths, theirs, i, weight(free[0, i], free[1, i]))
     left, used = np.empty(size, np.int64), np.empty(STEPS, np.int64)
-    along, signs = np.empty(many, np.float32), np.zeros(many, np.int8)
+    along, gains, signs = np.empty(many, np.float32), np.empty(many, np.float32), np.zeros(many, np.int8)
+    costs = np.empty((2, many), np.float32)
+    for j in range(many):
+        costs_of(free[:, size:], costs, j)
     total, tries = 0, 0
     for _ in range(most):
         if total >= target:
             break
         left[:] = column
-        count = shorten(left, theirs, weights, lengths, free[:, size:], along, signs, used, looked)
+        count = shorten(left, theirs, weights, lengths, costs, along, gains, signs, used, looked)
         step, blocks = possible(left, free, signs, used[:count], target - total)
         total += step
         for i in range(size):
@@ -105,6 +110,7 @@ def collected(
             free[side, size + used[n]] -= step
             load[side, size + used[n]] += step
             signs[used[n]] = 0
+            costs_of(free[:, size:], costs, used[n])
         if step <= 0:
             tries += 1
             if tries > TRIES or blocks < 0:
@@ -131,6 +137,9 @@ def mended(change: Ints, theirs: Columns, free: Ints, by: Ints, most: int, looke
     for i in range(size):
         weigh(weights, lengths, theirs, i, weight(free[0, i], free[1, i]))
     used, along, signs = np.empty(STEPS, np.int64), np.empty(many, np.float32), np.zeros(many, np.int8)
+    costs, gains = np.empty((2, many), np.float32), np.empty(many, np.float32)
+    for j in range(many):
+        costs_of(free[:, size:], costs, j)
     for _ in range(most):
         blocked = 0
         for i in range(size):
@@ -138,7 +147,7 @@ def mended(change: Ints, theirs: Columns, free: Ints, by: Ints, most: int, looke
                 blocked += 1
         if not blocked:
             return True
-        count = shorten(change, theirs, weights, lengths, free[:, size:], along, signs, used, looked)
+        count = shorten(change, theirs, weights, lengths, costs, along, gains, signs, used, looked)
         for n in range(count):
             j = used[n]
             side = 0 if signs[j] < 0 else 1
@@ -146,6 +155,7 @@ def mended(change: Ints, theirs: Columns, free: Ints, by: Ints, most: int, looke
             free[1 - side, size + j] += 1
             by[j] += signs[j]
             signs[j] = 0
+            costs_of(free[:, size:], costs, j)
         if count == 0:
             # whoever is in the way weighs more
             for i in range(size):
@@ -195,12 +205,54 @@ def added(along: NDArray[np.float32], row: Columns, times: np.float32) -> None:
 
 
 @compiled()
+def costs_of(free: Ints, costs: NDArray[np.float32], helper: int) -> None:
+    """What it counts for that a helper falls, and that it rises: nobody without room does.
+
+    Args:
+        free: (2, h) how far helpers may fall and rise.
+        costs: (2, h) filled for one helper.
+        helper: Which.
+    """
+    for side in range(2):
+        room = free[side, helper]
+        costs[side, helper] = np.float32(1.0 / room**2) if room > 0 else UNABLE
+
+
+@compiled(fastmath={"nnan", "ninf", "nsz", "reassoc"})
+def gained(
+    along: NDArray[np.float32], costs: NDArray[np.float32], lengths: NDArray[np.float32],
+    gains: NDArray[np.float32],
+) -> np.float32:  # fmt: skip
+    """By how much each helper shortens a move, falling or rising; the most."""
+    fall, rise = costs[0], costs[1]
+    best = np.float32(0)
+    for j in range(len(along)):
+        gains[j] = max(2 * along[j] - fall[j], -2 * along[j] - rise[j]) - lengths[j]
+    for j in range(len(along)):
+        best = max(best, gains[j])
+    return best
+
+
+@compiled()
 def shorten(
-    left: Ints, theirs: Columns, weights: NDArray[np.float32], lengths: NDArray[np.float32], free: Ints,
-    along: NDArray[np.float32], signs: NDArray[np.int8], used: Ints, looked: Ints,
+    left: Ints, theirs: Columns, weights: NDArray[np.float32], lengths: NDArray[np.float32],
+    costs: NDArray[np.float32], along: NDArray[np.float32], gains: NDArray[np.float32],
+    signs: NDArray[np.int8], used: Ints, looked: Ints,
 ) -> int:  # fmt: skip
-    """Take the helpers that shorten most what is to be paid; how many. A helper is taken once in a move."""
-    size, many = theirs.shape
+    """Take the helpers that shorten most what is to be paid; how many. A helper is taken once in a move.
+
+    Args:
+        left: (k,) what the basic parts lose; changed.
+        theirs: (k, h) columns of the helpers.
+        weights: (k,) of the basic parts.
+        lengths: (h,) of the helpers' columns, squared.
+        costs: (2, h) of the helpers, see `costs_of`; those of helpers that are taken are spoiled.
+        along: (h,) what each column has in common with what is to be paid; filled. Also `gains`.
+        signs: (h,) 1 and −1 for those that rise and fall; filled.
+        used: Places of those that are taken; filled.
+        looked: (1,) how often all helpers were looked at; added to.
+    """
+    size = len(left)
     along[:] = 0
     square = np.float32(0)
     for i in range(size):
@@ -211,20 +263,16 @@ def shorten(
     count = 0
     while count < len(used):
         looked[0] += 2
-        best, most = -1, np.float32(LEAST_GAIN) * square
-        for j in range(many):
-            gain = 2 * abs(along[j]) - lengths[j]
-            if gain > most and signs[j] == 0:
-                # a helper that gains pays by its column too: what is left to be paid falls by it, times −1
-                room = free[0 if along[j] > 0 else 1, j]
-                if room > 0:
-                    gain -= np.float32(1.0 / room**2)
-                    if gain > most:
-                        best, most = j, gain
-        if best < 0:
+        most = gained(along, costs, lengths, gains)
+        if most <= np.float32(LEAST_GAIN) * square:
             break
+        best = 0
+        while gains[best] != most:
+            best += 1
+        # a helper that gains pays by its column too: what is left to be paid falls by it, times −1
         sign = -1 if along[best] > 0 else 1
         signs[best], used[count] = sign, best
+        costs[0, best] = costs[1, best] = UNABLE
         count += 1
         square -= most
         for i in range(size):
