@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +50,11 @@ class Central:
             allowance: What may be spent; nothing more is tried beyond it.
         """
         self.question_tables, self.bounds, self.allowance = question_tables, bounds, allowance
-        self.marks = question_tables.marks_of(np.arange(question_tables.boxes.count))
+
+    @cached_property
+    def marks(self) -> Columns:
+        """(p', k) coefficients."""
+        return self.question_tables.marks_of(np.arange(self.question_tables.boxes.count))
 
     def table(self, answers: Sequence[int]) -> Ints | None:
         """Totals (p',) in the middle that give answers to the fresh sums; None if not found."""
