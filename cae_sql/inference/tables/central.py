@@ -67,10 +67,10 @@ class Central:
             return None
         sums = np.append(np.array(question_tables.roomy_table.sums, dtype=np.int64), answers)
         sizes = question_tables.boxes.sizes.astype(np.float64)
-        center = analytic_center(
-            sparse_columns(self.marks.T), sums.astype(np.float64), bounds.least / sizes, bounds.most / sizes,
-            sizes,
-        )  # fmt: skip
+        # by rows: for another order its kernels would be compiled a second time
+        rows = sparse_columns(np.ascontiguousarray(self.marks.T))
+        ends = bounds.least / sizes, bounds.most / sizes
+        center = analytic_center(rows, sums.astype(np.float64), *ends, sizes)
         if center is None:
             return None
         inside = np.clip(center.values * sizes - bounds.least, 0, span)
