@@ -73,6 +73,23 @@ def test_kernels_are_compiled_once_and_nothing_is_written_to_the_working_directo
     assert not list(cwd.iterdir())
 
 
+def test_no_module_in_the_working_directory_runs_in_a_compiler(tmp_path: Path) -> None:
+    code = (
+        "import pathlib\n"
+        "from cae_sql import warming\n"
+        "one = ('cae_sql.inference.facts.rank', 'join', 'int64[::1], int64[::1]')\n"
+        "warming.listed = lambda records=None: [one]\n"
+        "warming._mark([one])\n"  # what this process imports it has by now
+        "for name in ('json', 'csv', 'contextlib', 'subprocess', 'numpy', 'numba', 'llvmlite', 'cae_sql', 'ctypes'):\n"
+        "    pathlib.Path(f'{name}.py').write_text(\"open('ran', 'a').write(__name__); raise SystemExit(9)\")\n"
+        "warming.warm(lambda done, wanted: print(done, wanted))\n"
+        "print(pathlib.Path('ran').exists())\n"
+    )
+    cwd = tmp_path / "cwd"
+    cwd.mkdir()
+    assert python(code, tmp_path / "cache", cwd).split("\n") == ["1 1", "False"]
+
+
 TWO = [
     ("cae_sql.inference.facts.rank", "join", "int64[::1], int64[::1]"),
     ("cae_sql.inference.search.walks", "shortest", "uint64[:,:,:,::1], int64, int64[:,::1]"),

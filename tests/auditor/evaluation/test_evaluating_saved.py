@@ -53,6 +53,31 @@ def test_words_of_a_database_stay_words_in_a_file(folder, staff):
     assert told("coded.duckdb", "--technique", "sampling", "--release", "half.csv")["rows"] == made["rows"]
 
 
+@pytest.mark.parametrize("text", ["=HYPERLINK(A1)", "\x1b[2J"])
+def test_a_text_that_a_spreadsheet_would_run_is_not_written_to_csv_but_to_parquet(folder, staff, text):
+    hostile = staff.assign(sex=staff.sex.map({"f": text, "m": "m"}))  # noqa: F841 -- DuckDB reads it by name
+    with duckdb.connect("hostile.duckdb") as connection:
+        connection.execute("CREATE TABLE staff AS SELECT * FROM hostile")
+    made = (
+        "hostile.duckdb",
+        "-p",
+        "policy.toml",
+        "--technique",
+        "sampling",
+        "--percent",
+        "100",
+        "--seed",
+        "3",
+    )
+    status, _, err = run(*made, "--fail-on", "none", "--save", "all.csv")
+    assert status == 2
+    assert "column sex" in err
+    assert ".parquet" in err
+    assert not Path("all.csv").exists()
+    assert run(*made, "--fail-on", "none", "--save", "all.parquet")[0] == 0
+    assert set(pd.read_parquet("all.parquet").sex) == {text, "m"}
+
+
 def test_the_order_of_the_records_tells_nothing(folder, staff):
     run("staff.csv", "-p", "policy.toml", "--technique", "randomised-response", "--probability", "1",
         "--save", "all.csv", "--fail-on", "none")  # fmt: skip
