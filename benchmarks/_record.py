@@ -17,7 +17,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from auditor import AuditorError, Gate, LedgerError, Policy, QueryRefused, QueryUnsupported
+from auditor import AuditorError, Gate, Policy, QueryRefused, QueryUnsupported
 
 TEAM = 10
 """Persons in a team."""
@@ -85,7 +85,7 @@ class Asked:
     """What became of a statement."""
 
     kind: str
-    """"answered", "refused", "unsupported", "error" (a `LedgerError`), or "crash" (any other exception)."""
+    """"answered", "refused", "unsupported", "error" (an `AuditorError`), or "crash" (any other exception)."""
     text: str
     """The code of the verdict, or what the error says."""
     value: int | None = None
@@ -106,9 +106,9 @@ def ask(gate: Gate, sql: str, user: str = "ann") -> Asked:
         return Asked("refused", error.decision.code)
     except QueryUnsupported as error:
         return Asked("unsupported", error.decision.code)
-    except LedgerError as error:
+    except AuditorError as error:
         return Asked("error", str(error))
-    except (AuditorError, RuntimeError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (RuntimeError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         return Asked("crash", f"{type(error).__name__}: {error}")
     except (duckdb.Error, sqlite3.Error) as error:
         return Asked("crash", f"{type(error).__name__}: {error}")

@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -23,7 +23,14 @@ from auditor.deciding.cache import Memory, Remembered, Settled
 from auditor.deciding.decide import Budget, Outcome, at_once, simulate
 from auditor.deciding.request import Ask, Parameters, checked
 from auditor.decision import Decision
-from auditor.errors import EarlierAnswersWarning, LedgerError, PolicyError, QueryRefused, QueryUnsupported
+from auditor.errors import (
+    AuditorError,
+    EarlierAnswersWarning,
+    LedgerError,
+    PolicyError,
+    QueryRefused,
+    QueryUnsupported,
+)
 from auditor.gate import hints, verdict
 from auditor.gate.answer import Answer
 from auditor.gate.suppress import Suppression, units_of, verdict_of
@@ -154,7 +161,7 @@ class Gate:
         asked = self._asked(ask)
         if not asked:
             return self._release(ask, Settled(verdict.PUBLIC, []))
-        with self._deciding:
+        with self._deciding, _files_explained():
             settled = self._known(ask, asked) or self._decide(ask, asked)
         return self._release(ask, settled)
 
@@ -522,6 +529,16 @@ class Gate:
         from auditor.gate.admin import verify
 
         return verify(self._ledger, self._knowledge)
+
+
+@contextmanager
+def _files_explained() -> Iterator[None]:
+    """What a decision loads when it first needs it, kernels among it, is in files, which may be too many."""
+    try:
+        yield
+    except OSError as error:
+        text = f"nothing was released: a file cannot be opened: {error.strerror or error}"
+        raise AuditorError(f"{text}; let the process have more files open, and ask again") from error
 
 
 __all__ = ["Answer", "Gate", "LedgerError"]

@@ -80,8 +80,9 @@ def test_no_module_in_the_working_directory_runs_in_a_compiler(tmp_path: Path) -
         "one = ('cae_sql.inference.facts.rank', 'join', 'int64[::1], int64[::1]')\n"
         "warming.listed = lambda records=None: [one]\n"
         "warming._mark([one])\n"  # what this process imports it has by now
-        "for name in ('json', 'csv', 'contextlib', 'subprocess', 'numpy', 'numba', 'llvmlite', 'cae_sql', 'ctypes'):\n"
-        "    pathlib.Path(f'{name}.py').write_text(\"open('ran', 'a').write(__name__); raise SystemExit(9)\")\n"
+        "for name in ('json', 'csv', 'contextlib', 'subprocess', 'numpy', 'numba', 'cae_sql', 'ctypes'):\n"
+        "    hostile = \"open('ran', 'a').write(__name__); raise SystemExit(9)\"\n"
+        "    pathlib.Path(f'{name}.py').write_text(hostile)\n"
         "warming.warm(lambda done, wanted: print(done, wanted))\n"
         "print(pathlib.Path('ran').exists())\n"
     )

@@ -90,7 +90,7 @@ def test_in_tight_groups_nobody_is_shown_a_run_that_an_integer_program_excludes(
         more, wrong = too_narrow(seed)
         looked_at, found = looked_at + more, found + wrong
     assert not found
-    assert looked_at > rounds(40)
+    assert looked_at >= rounds(40)
 
 
 @pytest.mark.usefixtures("pooled_alone")
@@ -151,4 +151,4 @@ def test_of_larger_systems_too_nobody_is_shown_a_run_that_an_integer_program_exc
             assert value is not None
             looked_at += 1
             assert i == j or possible.run(i, {j: value}, max(needs), rng), f"seed {seed}: {i}, {j}"
-    assert looked_at > rounds(40)
+    assert looked_at >= rounds(40)

@@ -260,7 +260,7 @@ def test_counting_says_of_families_what_an_integer_program_says() -> None:
 def test_nobody_is_shown_by_reserves_to_keep_a_run_that_the_answers_exclude(insiders: int) -> None:
     looked_at, wrong = all_breaches(insiders, range(rounds(150)))
     assert not wrong
-    assert looked_at > rounds(3_000 if insiders else 200)
+    assert looked_at > rounds(3_000 if insiders else 100)
 
 
 def a_few(count: int) -> Families:
