@@ -1,8 +1,9 @@
 """Questions that single somebody out whatever the answer: refused without any table, solver or kernel.
 
 Promise: where `singled_out` says so, past answers do not settle the question, and whatever is answered leaves
-somebody one value. So each hypothetical answer would fail, by `narrowest` and with width 0, and a refusal at
-once is the one that `Question.certainly_lost` would come to. Nothing is said where it finds nothing.
+somebody one value. So each hypothetical answer would fail, and a refusal at once is the one that a decision
+would come to: by `narrowest`, with width 0, where past answers are such as a gate gives, which have told
+nobody's value and have pivots of 1. Nothing is said where it finds nothing.
 
 Why that holds. A sum that is asked, or its difference with one that was answered or is asked beside it, over
 one record gives that record's value; over two it gives either to the other. It is news if a sum that is asked
