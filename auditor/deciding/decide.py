@@ -26,7 +26,6 @@ from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.allowance import DECISION, Allowance
 from cae_sql.inference.certify.learned import Learned
 from cae_sql.inference.certify.question import Question
-from cae_sql.inference.certify.singled_out import singled_out
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.search.judging import Judgement, Standard
 from cae_sql.inference.search.runs import Effort
@@ -135,9 +134,7 @@ class Case:
     def singled_out(self) -> bool:
         """Whether any answer would tell somebody a value."""
         standard = self.standard
-        return standard.least > 0 and singled_out(
-            self.system.answers, self.queries, self.system.size, standard.insiders
-        )
+        return standard.least > 0 and self.system.singled_out(self.queries, standard.insiders)
 
     def model_question(self) -> ModelQuestion | None:
         """What would they make likely? Prepared once; None without a model."""

@@ -7,6 +7,7 @@ messages and hints depend on past answers and the statement alone.
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 import warnings
@@ -198,7 +199,7 @@ class Gate:
             asked = self._asked(ask)
         except QueryUnsupported as error:
             return error.decision
-        with self._deciding:
+        with self._deciding, _files_explained():
             self._catch_up()
             self._prepare_for(ask, asked)
             decision = self._checked_groups(ask, asked) if self._by_group(ask) else self._checked(ask, asked)
@@ -537,7 +538,9 @@ def _files_explained() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        text = f"nothing was released: a file cannot be opened: {error.strerror or error}"
+        if error.errno not in (errno.EMFILE, errno.ENFILE):
+            raise
+        text = f"nothing was released: a file cannot be opened: {error.strerror}"
         raise AuditorError(f"{text}; let the process have more files open, and ask again") from error
 
 

@@ -19,7 +19,6 @@ from auditor.deciding.decide import Case, Part, Rules
 from auditor.ledger import KnownAnswer
 from auditor.parties.confidential import Confidential
 from cae_sql.inference.allowance import REPORT, Allowance
-from cae_sql.inference.certify.singled_out import singled_out
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.facts.repeated import repeated
 from cae_sql.inference.search.judging import Judgement
@@ -98,7 +97,7 @@ class ColumnKnowledge:
             known = repeated(self.system.answers, queries, self.system.size)
         if any(value is None for value in known):
             insiders = self.column.standard.insiders
-            if singled_out(self.system.answers, queries, self.system.size, insiders):
+            if self.system.singled_out(queries, insiders):
                 return None  # not all of them are, and no table need be made to see it
             known = self.system.question(queries).settled
         found = tuple(value for value in known if value is not None)

@@ -19,6 +19,7 @@ from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify.coverage import certified_runs
 from cae_sql.inference.certify.learned import Learned
 from cae_sql.inference.certify.question import Question
+from cae_sql.inference.certify.singled_out import singled_out
 from cae_sql.inference.facts.atoms import Atoms
 from cae_sql.inference.facts.members import members_of, records_of
 from cae_sql.inference.facts.query import Answer, Grid, Ints, Kind, Query, extreme_answer, sum_answer
@@ -111,6 +112,7 @@ class AnsweredSystem:
         self._scale = 1
         self._kept: SystemState | None = None
         self._trial: Question | None = None
+        self._singled_out: tuple[tuple[int, int, list[tuple[str, bytes, bytes]]], bool] | None = None
 
     # --- answers
 
@@ -398,6 +400,16 @@ class AnsweredSystem:
         if (judgement is not None and judgement.safe) or standard.insiders or isinstance(pool, LargePool):
             return judgement or Judgement(False, -1)
         return judge(pool.knowledge, pool.totals(), standard, allowance, Effort(0))
+
+    def singled_out(self, queries: Sequence[Query], insiders: int) -> bool:
+        """Whether any answer to these would tell somebody a value, seen without a table.
+
+        What was said last is kept: a gate asks several times on the way to one verdict.
+        """
+        name = len(self.answers), insiders, [query.name for query in queries]
+        if self._singled_out is None or self._singled_out[0] != name:
+            self._singled_out = name, singled_out(self.answers, queries, self.size, insiders)
+        return self._singled_out[1]
 
     def question(self, queries: Sequence[Query]) -> Question:
         """What if these were answered, together? The last one asked for is kept: gates ask twice."""

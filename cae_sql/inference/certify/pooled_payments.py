@@ -52,6 +52,7 @@ from cae_sql.inference.tables.shared_moves import (
     shorten,
     spread_out,
     weigh,
+    weighed,
     weight,
 )
 from cae_sql.threads import in_two
@@ -276,16 +277,10 @@ def _paid(
         for n in range(size + many):
             free[side, n] = 0 if payers[n] == who else min(room[side, n], kept[side, n] + most)
     touched = np.zeros(size + many, np.int64)
-    weights, lengths = np.zeros(size, np.float32), np.zeros(many, np.float32)
-    looked[0] += size
-    for i in range(size):
-        weigh(weights, lengths, theirs, i, weight(free[0, i], free[1, i]))
+    weights, lengths, costs = weighed(theirs, free, looked)
     total, worst, tries = own, lost_inside, 0
     left, used = np.empty(size, np.int64), np.empty(STEPS, np.int64)
     along, gains, signs = np.empty(many, np.float32), np.empty(many, np.float32), np.zeros(many, np.int8)
-    costs = np.empty((2, many), np.float32)
-    for j in range(many):
-        costs_of(free[:, size:], costs, j)
     for _ in range(MOVES):
         if total - worst >= target:
             break

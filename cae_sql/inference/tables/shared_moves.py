@@ -81,15 +81,9 @@ def collected(
         looked: (1,) how often all helpers were looked at; added to.
     """
     size, many = theirs.shape
-    weights, lengths = np.zeros(size, np.float32), np.zeros(many, np.float32)
-    looked[0] += size
-    for i in range(size):
-        weigh(weights, lengths, theirs, i, weight(free[0, i], free[1, i]))
+    weights, lengths, costs = weighed(theirs, free, looked)
     left, used = np.empty(size, np.int64), np.empty(STEPS, np.int64)
     along, gains, signs = np.empty(many, np.float32), np.empty(many, np.float32), np.zeros(many, np.int8)
-    costs = np.empty((2, many), np.float32)
-    for j in range(many):
-        costs_of(free[:, size:], costs, j)
     total, tries = 0, 0
     for _ in range(most):
         if total >= target:
@@ -132,14 +126,9 @@ def mended(change: Ints, theirs: Columns, free: Ints, by: Ints, most: int, looke
         looked: (1,) how often all helpers were looked at; added to.
     """
     size, many = theirs.shape
-    weights, lengths = np.zeros(size, np.float32), np.zeros(many, np.float32)
-    looked[0] += size
-    for i in range(size):
-        weigh(weights, lengths, theirs, i, weight(free[0, i], free[1, i]))
+    weights, lengths, costs = weighed(theirs, free, looked)
     used, along, signs = np.empty(STEPS, np.int64), np.empty(many, np.float32), np.zeros(many, np.int8)
-    costs, gains = np.empty((2, many), np.float32), np.empty(many, np.float32)
-    for j in range(many):
-        costs_of(free[:, size:], costs, j)
+    gains = np.empty(many, np.float32)
     for _ in range(most):
         blocked = 0
         for i in range(size):
@@ -177,6 +166,22 @@ def possible(left: Ints, free: Ints, signs: NDArray[np.int8], used: Ints, most: 
     for n in range(len(used)):
         step = min(step, free[0 if signs[used[n]] < 0 else 1, size + used[n]])
     return max(step, 0), blocks
+
+
+@compiled()
+def weighed(
+    theirs: Columns, free: Ints, looked: Ints
+) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+    """What basic parts weigh, the lengths of the helpers' columns, and what helpers cost: see `shorten`."""
+    size, many = theirs.shape
+    weights, lengths = np.zeros(size, np.float32), np.zeros(many, np.float32)
+    looked[0] += size
+    for i in range(size):
+        weigh(weights, lengths, theirs, i, weight(free[0, i], free[1, i]))
+    costs = np.empty((2, many), np.float32)
+    for j in range(many):
+        costs_of(free[:, size:], costs, j)
+    return weights, lengths, costs
 
 
 @compiled()

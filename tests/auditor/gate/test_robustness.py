@@ -27,7 +27,7 @@ import pytest
 
 import auditor.ledger.anchor
 import auditor.ledger.book
-from auditor import Gate, LedgerError
+from auditor import AuditorError, Gate, LedgerError
 from auditor.ledger import Binding, Ledger
 from auditor.ledger.places import File
 from tests.auditor.staff import (
@@ -787,3 +787,19 @@ def test_a_ledger_under_two_hard_links_is_not_opened(database: Path, tmp_path: P
     (tmp_path / "other.ledger").unlink()
     with Gate.open(database, policy()) as gate:
         assert verdict(gate, TOTAL).verdict == "answered"
+
+
+@pytest.mark.parametrize(("number", "kind"), [(errno.EMFILE, AuditorError), (errno.EIO, OSError)])
+def test_too_many_open_files_in_a_decision_are_one_error_and_what_else_fails_is_not_called_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, kind: type[Exception]
+) -> None:
+    def fails(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    with Gate.open(build(tmp_path / "staff.duckdb", people(60)), policy()) as gate:
+        monkeypatch.setattr(gate, "_prepare_for", fails)
+        for ask in (gate.execute, gate.check):
+            with pytest.raises(kind) as caught:
+                ask("SELECT SUM(salary) FROM staff WHERE age < 50")
+            assert ("nothing was released" in str(caught.value)) is (number == errno.EMFILE)
+        assert gate.history().empty
