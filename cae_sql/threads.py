@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar
 
 Found = TypeVar("Found")
@@ -11,11 +13,33 @@ Found = TypeVar("Found")
 ENOUGH_WORK = 1 << 20
 """Elementary steps from which two threads share a pass."""
 
+_helper: list[ThreadPoolExecutor] = []
+"""The second thread, once it is needed: to begin one takes as long as some passes."""
+_here = threading.local()
+"""Whether this thread is in such a pass already: what is inside of one is not shared again."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_helper.clear)  # threads stay behind in the parent
+
 
 def in_two(work: Callable[[int, int], Found], count: int, each: int) -> list[Found]:
     """Do `work(first, last)` over 0..count, on two threads where `each` step costs enough."""
-    if count * each < ENOUGH_WORK:
+    if count * each < ENOUGH_WORK or getattr(_here, "sharing", False):
         return [work(0, count)]
+    if not _helper:
+        _helper.append(ThreadPoolExecutor(1, "second"))
     middle = count // 2
-    with ThreadPoolExecutor(2) as pool:
-        return list(pool.map(work, (0, middle), (middle, count)))
+    second = _helper[0].submit(_shared, work, middle, count)
+    try:
+        first = _shared(work, 0, middle)
+    finally:
+        wait([second])  # it writes where the caller reads
+    return [first, second.result()]
+
+
+def _shared(work: Callable[[int, int], Found], first: int, last: int) -> Found:
+    _here.sharing = True
+    try:
+        return work(first, last)
+    finally:
+        _here.sharing = False

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import lcm
+from math import ceil, floor, lcm
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,9 +20,11 @@ from cae_sql.inference.certify.coverage import certified_runs
 from cae_sql.inference.certify.learned import Learned
 from cae_sql.inference.certify.question import Question
 from cae_sql.inference.certify.singled_out import singled_out
+from cae_sql.inference.facts import spares
 from cae_sql.inference.facts.atoms import Atoms
 from cae_sql.inference.facts.members import members_of, records_of
 from cae_sql.inference.facts.query import Answer, Grid, Ints, Kind, Query, extreme_answer, sum_answer
+from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.intervals.bounds import Bounds, ByPrograms, Exact, Progress, Solved, intervals
 from cae_sql.inference.intervals.certificates import Certificate, Side, certify
 from cae_sql.inference.intervals.fixed_point import scale_of, solved
@@ -111,7 +113,8 @@ class AnsweredSystem:
         self._solved: Solved | None = None
         self._scale = 1
         self._kept: SystemState | None = None
-        self._trial: Question | None = None
+        self._trials: dict[int, Question] = {}
+        """The last question about so many records, and the last one about more."""
         self._singled_out: tuple[tuple[int, int, list[tuple[str, bytes, bytes]]], bool] | None = None
 
     # --- answers
@@ -155,6 +158,53 @@ class AnsweredSystem:
         """Add that the least value among the members is value. As `add_sum`."""
         return self._add(extreme_answer("min", members_of(members, self.size)[0], exact(value), self.grid))
 
+    def add_range(
+        self,
+        members: ArrayLike,
+        low: Number,
+        high: Number,
+        coefficients: Sequence[Number] | ArrayLike | None = None,
+    ) -> int:
+        """Add that Σ coefficient · value over the members lies between low and high, both included.
+
+        Args:
+            members: Record numbers, or a boolean mask of all records.
+            low: The least that it may be; on a grid the next possible sum upwards is meant.
+            high: The greatest; on a grid the next possible sum downwards.
+            coefficients: One per member, 1 or -1, in the members' order; None where all are 1.
+
+        Returns:
+            The number of the first of the two answers that say so, from 0 (`mathematics.md`, 8).
+
+        Raises:
+            InvalidInput: members or coefficients that cannot be used, or no resolution, so no grid.
+            InconsistentAnswers: no table agrees; nothing is kept.
+        """
+        if not self.grid.whole:
+            raise InvalidInput("ranges need a grid: give the system a resolution")
+        records, order = members_of(members, self.size)
+        signs: Ints | None = None
+        if coefficients is not None:
+            given = [exact(each, "coefficient") for each in np.asarray(coefficients, dtype=object).ravel()]
+            if len(given) != len(records) or any(abs(each) != 1 for each in given):
+                raise InvalidInput("a range needs a coefficient of 1 or -1 for each member")
+            signs = np.array([int(given[place]) for place in order], dtype=np.int64)
+        query = self.query("sum", records, signs)
+        zero = self.column_value(query, 0)
+        least = ceil((exact(low, "low") - zero) / self.grid.unit)
+        most = floor((exact(high, "high") - zero) / self.grid.unit)
+        ends = spares.between(query, least, most, int(self.grid.top), self._whole)
+        if ends is None:
+            raise InconsistentAnswers(f"no table on the grid has a sum between {low} and {high}")
+        number = self._add(ends[0].answered(most))
+        try:
+            self._add(ends[1].answered(least))
+        except InconsistentAnswers:
+            self.answers.pop()
+            self._solved = self._atoms = None
+            raise
+        return number
+
     def _add(self, answer: Answer) -> int:
         before = self._solved, self._scale
         self.answers.append(answer)
@@ -178,8 +228,8 @@ class AnsweredSystem:
             most, least = up * self.grid.top, down * self.grid.top
             if not least <= answer.value <= most:
                 raise InconsistentAnswers("an answer lies outside what the domain allows")
-        if self._atoms is None:
-            self._atoms = Atoms(self.size)
+        if self._atoms is None or len(self._atoms.labels) < self._whole:
+            self._atoms = Atoms(self._whole, self.size)
             for earlier in self.answers:
                 self._atoms.refine(earlier)
         else:
@@ -254,7 +304,7 @@ class AnsweredSystem:
 
     def _system(self) -> Solved:
         if self._solved is None:
-            self._scale = scale_of(self.size, self.grid, self.answers)
+            self._scale = scale_of(self._whole, self.grid, self.answers)
             everything = range(len(self.answers))
             self._solved = solved(self.size, self.grid, self.answers, everything, self._scale, self._atoms)
         return self._solved
@@ -283,11 +333,11 @@ class AnsweredSystem:
             large_pool = LargePool(kept.values[places], seed + 1, prior=self.prior)
             large_pool.unsettled, large_pool.copied = MOST * self.size, list(range(count))
             large_pool.mix(roomy_table)
-            return self.in_column_units(large_pool.values.astype(np.int64))
+            return self.in_column_units(large_pool.values[:, : self.size].astype(np.int64))
         pool = kept.copy()
         wanted = Pool(pool.knowledge, pool.values[places], seed + 1, prior=self.prior)
         wanted.mix(list(range(count)), 4)
-        return self.in_column_units(wanted.values)
+        return self.in_column_units(wanted.values[:, : self.size])
 
     def in_column_units(self, units: NDArray[np.int64]) -> NDArray[np.generic]:
         """Units as column values: whole numbers where the grid is whole, else floats."""
@@ -310,13 +360,13 @@ class AnsweredSystem:
         if isinstance(self.pool(), LargePool):
             several_bases(self.roomy_table)
             low, high = certified_runs(self.roomy_table)
-            labels = self.roomy_table.boxes.atoms.labels
+            labels = self.roomy_table.boxes.atoms.labels[: self.size]
             return Bounds(
                 self.in_column_units(low)[labels].astype(np.float64),
                 self.in_column_units(high)[labels].astype(np.float64),
             )
         runs = self.runs()
-        labels = runs.knowledge.atoms.labels
+        labels = runs.knowledge.atoms.labels[: self.size]
         return Bounds(
             self.in_column_units(runs.low)[labels].astype(np.float64),
             self.in_column_units(runs.high)[labels].astype(np.float64),
@@ -413,16 +463,56 @@ class AnsweredSystem:
 
     def question(self, queries: Sequence[Query]) -> Question:
         """What if these were answered, together? The last one asked for is kept: gates ask twice."""
-        pool, names = self.pool(), [query.name for query in queries]
-        last = self._trial
+        whole, names = with_spares(self._whole, queries), [query.name for query in queries]
+        if whole > self._whole:
+            roomy_table, pool = self._tables().beside(self.answers, self._system, whole)
+        else:
+            pool, roomy_table = self.pool(), self.roomy_table
+        last = self._trials.get(whole)
         if (
             last is None
             or last.pool is not pool
             or not last.current
             or [query.name for query in last.queries] != names
         ):
-            last = self._trial = Question(self.roomy_table, pool, queries)
+            # of questions about spare records one is kept: each has worlds of its own
+            plain = self._trials.get(self._whole)
+            self._trials = {} if plain is None else {self._whole: plain}
+            last = self._trials[whole] = Question(roomy_table, pool, queries)
         return last
+
+    # --- ends and ranges
+
+    @property
+    def _whole(self) -> int:
+        """Number of records with the spare ones that answers are about."""
+        return with_spares(self.size, self.answers)
+
+    def at_most(self, query: Query, units: int, after: Sequence[Query] = ()) -> Query | None:
+        """The query that has the exact answer `units` where the given one's is at most that.
+
+        Args:
+            query: A sum of signed values, or a maximum.
+            units: The end.
+            after: Others of the same decision that are about spare records: those are taken.
+
+        Returns:
+            None where there is no such end (`cae_sql.inference.facts.spares`).
+        """
+        return spares.at_most(query, units, int(self.grid.top), with_spares(self._whole, after))
+
+    def at_least(self, query: Query, units: int, after: Sequence[Query] = ()) -> Query | None:
+        """As `at_most`, of a sum or a minimum that is at least `units`."""
+        return spares.at_least(query, units, int(self.grid.top), with_spares(self._whole, after))
+
+    def within(
+        self, query: Query, low: int, high: int, after: Sequence[Query] = ()
+    ) -> tuple[Query, int] | None:
+        """A sum between two ends: the query whose exact answer is `high`, and the least that this leaves.
+
+        That is `low` or less. As `at_most`.
+        """
+        return spares.within(query, low, high, int(self.grid.top), with_spares(self._whole, after))
 
     def accept(self, answers: Sequence[Answer], learned: Learned | None = None) -> None:
         """Take answers that are known to be true, unchecked.
@@ -433,6 +523,7 @@ class AnsweredSystem:
         """
         before = len(self.answers)
         self.answers.extend(answers)
-        self._solved = self._atoms = self._trial = None
+        self._solved = self._atoms = None
+        self._trials.clear()
         if learned is not None and self._kept is not None:
             self._kept.accept(learned, before, len(self.answers))

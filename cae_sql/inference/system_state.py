@@ -8,6 +8,7 @@ ledger holds it, is taken in at once where there are many records; a few, one by
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from cae_sql.inference.certify.learned import Learned, advance
 from cae_sql.inference.certify.question import Question
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Answer
+from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.intervals.bounds import Solved
 from cae_sql.inference.tables.at_once import all_at_once
 from cae_sql.inference.tables.centering import rebuild
@@ -26,6 +28,27 @@ from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.priors import Prior
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import RoomyTable
+
+
+@dataclass(frozen=True, eq=False)
+class _Beside:
+    """Roomy table and worlds over more records, made from others."""
+
+    of_pool: Pool | LargePool
+    of_center: RoomyTable
+    version: int
+    """Of the other roomy table then."""
+    roomy_table: RoomyTable
+    pool: Pool | LargePool
+
+    def current(self, pool: Pool | LargePool, center: RoomyTable) -> bool:
+        """Whether these were made from those."""
+        return self.of_pool is pool and self.of_center is center and self.version == center.version
+
+    def fits(self, pool: Pool | LargePool, center: RoomyTable, size: int) -> bool:
+        """Whether these are over so many records, made from those."""
+        return self.current(pool, center) and self.pool.values.shape[1] == size
+
 
 AT_ONCE = 12
 """So many new answers of large systems are taken in together, fewer one by one."""
@@ -53,7 +76,24 @@ class SystemState:
         else:
             self._pool = Pool.draw(Knowledge.nothing(size, top), count, seed, prior)
         self._center = RoomyTable.nothing(size, top)
+        self._size, self._top = size, top
         self._learned = self._centered = 0
+        self._beside: _Beside | None = None
+
+    def beside(
+        self, answers: Sequence[Answer], system: Callable[[], Solved], size: int
+    ) -> tuple[RoomyTable, Pool | LargePool]:
+        """A roomy table and worlds over more records than are kept, spare ones. As `pool`.
+
+        They are kept in place of the others from the answer on that is about them.
+        """
+        pool, center = self.pool(answers, system), self.roomy_table(answers, system)
+        last = self._beside
+        if last is None or not last.fits(pool, center, size):
+            more = size - pool.values.shape[1]
+            grown = center.grown(more, self._top), pool.grown(more, self._top)
+            last = self._beside = _Beside(pool, center, center.version, *grown)
+        return last.roomy_table, last.pool
 
     def pool(self, answers: Sequence[Answer], system: Callable[[], Solved]) -> Pool | LargePool:
         """The worlds, brought to all answers.
@@ -66,6 +106,8 @@ class SystemState:
             InconsistentAnswers: no table agrees.
         """
         new = len(answers) - self._learned
+        if new:
+            self._grow(with_spares(self._size, answers))
         if isinstance(self._pool, Pool):
             if new:
                 self._pool = _learned(self._pool, answers[self._learned :])
@@ -100,10 +142,24 @@ class SystemState:
             before: How many answers there were before these.
             count: How many there are now.
         """
-        if self._learned == before and learned.before is self._pool and learned.current:
+        if self._learned != before or not learned.current:
+            return
+        beside = self._beside
+        if beside is not None and learned.before is beside.pool and beside.current(self._pool, self._center):
+            self._center, self._pool = beside.roomy_table, beside.pool
+        if learned.before is self._pool:
             learned.take_in()
             self._pool = learned.pool
             self._learned = self._centered = count
+        self._beside = None
+
+    def _grow(self, size: int) -> None:
+        """Make place for spare records that answers are about."""
+        more = size - self._pool.values.shape[1]
+        if more > 0:
+            self._pool = self._pool.grown(more, self._top)
+            # the roomy table of a small system is brought there when somebody asks for it
+            self._center = self._center.grown(more, self._top)
 
     def _take_in(self, answer: Answer) -> None:
         """Bring roomy table and large pool to one more answer, as it would have come through a gate."""

@@ -81,7 +81,7 @@ def figures(tally: Tally) -> Iterator[str]:
     yield f"{tally.systems} systems; verdicts {_counts(tally.verdicts) or 'none'}{by_sets}"
     if tally.compared or tally.transcripts:
         compared = f"{tally.compared} verdicts and {tally.transcripts} whole transcripts"
-        yield f"compared on other tables: {compared}; leak events without need: {tally.needless_leaks}"
+        yield f"compared on other tables: {compared}; surprises without need: {tally.needless}"
     for meaning, could in sorted(tally.harmless.items()):
         share = tally.answered[meaning] / could
         yield f"harmless {meaning}: {could}, answered {tally.answered[meaning]} ({share:.0%})"

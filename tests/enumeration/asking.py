@@ -10,6 +10,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 
 import duckdb
@@ -134,8 +135,7 @@ def asking_at_random(settings: Settings, seed: int, number: int) -> Asking:
     if rng.random() < 0.2:
         values.insert(int(rng.integers(size + 1)), None)
     rows = tuple((i, int(rng.integers(3)), "xy"[int(rng.integers(2))], v) for i, v in enumerate(values))
-    more = 'partial = "suppress"\n' if rng.random() < 0.3 else ""
-    more += 'after_leak = "continue"\nleaks = 100' if rng.random() < 0.5 else ""
+    more = 'partial = "refuse"\n' if rng.random() < 0.3 else ""
     count = int(rng.integers(2, 8))
     statements = tuple(_about_somebody(rng, settings.kinds, rows) for _ in range(count))
     reopened = int(rng.integers(1, count)) if rng.random() < 0.2 else -1
@@ -183,9 +183,11 @@ class Said:
     code: str
     words: str
     """Message and hint."""
-    leak: bool
+    surprises: int
     cells: dict[tuple[Group, int], object]
     """By group and place of the aggregate, what was handed out."""
+    ends: dict[tuple[Group, int], tuple[Fraction | None, Fraction | None]]
+    """The same of what was told as an end: what it is at least, and at most."""
 
 
 def conversation(asking: Asking) -> Iterator[Said]:
@@ -210,16 +212,21 @@ def conversation(asking: Asking) -> Iterator[Said]:
 
 def _said(gate: Gate, select: Select) -> Said:
     cells: dict[tuple[Group, int], object] = {}
+    ends: dict[tuple[Group, int], tuple[Fraction | None, Fraction | None]] = {}
     try:
         answer = gate.execute(str(select))
-        decision = answer.decision
-        for row in answer.fetchall():
+        decision, rows, by = answer.decision, answer.fetchall(), len(select.by)
+        for row in rows:
             for place in range(len(select.aggregates)):
-                cells[tuple(row[: len(select.by)]), place] = row[len(select.by) + place]
+                cells[tuple(row[:by]), place] = row[by + place]
+        for each in answer.ranges:
+            assert each.row is not None
+            place = answer.columns.index(str(each.column)) - by
+            ends[tuple(rows[each.row][:by]), place] = each.least, each.most
     except (QueryRefused, QueryUnsupported) as error:
         decision = error.decision
     last = list(gate._ledger.entries())[-1]
-    return Said(decision.code, f"{decision.message} {decision.hint}", last.leak, cells)
+    return Said(decision.code, f"{decision.message} {decision.hint}", last.surprises, cells, ends)
 
 
 class Heard:
@@ -238,7 +245,7 @@ class Heard:
         heard = []
         for step, (select, said) in enumerate(zip(self.asking.statements, self._talk(), strict=True)):
             heard.append(said)
-            self.tally.verdicts["leak" if said.leak and said.code != "partial" else said.code] += 1
+            self.tally.verdicts["surprise" if said.surprises else said.code] += 1
             yield from self._answer(select, said, step)
         if self.asking.rules.mode == "simulatable":
             for turn in range(self.others):
@@ -248,19 +255,29 @@ class Heard:
         return conversation(self.asking)
 
     def _answer(self, select: Select, said: Said, step: int) -> Iterator[Finding]:
-        if said.code not in ("answered", "known", "partial", "public", "risk", "time", "leaks"):
+        if said.code not in ("answered", "known", "ends", "partial", "public", "risk", "time"):
             yield Finding("unsupported", f"{said.code}: {said.words}", step)
         after = self.possible
         for name, covered in select.groups(self.asking.rows).items():
             for place, aggregate in enumerate(select.aggregates):
                 value = said.cells.get((name, place))
                 question = aggregate.question(self.asking.rows, covered)
-                if value is None or question is None:
+                if question is None:
                     continue
-                true = int(question.of(self.truth)[0])
+                true, per = int(question.of(self.truth)[0]), 1
+                if aggregate.function == "AVG":
+                    per = len(question.members)
+                if value is None:
+                    least, most = (
+                        None if end is None else end * per
+                        for end in said.ends.get((name, place), (None, None))
+                    )
+                    if (least is not None and true < least) or (most is not None and true > most):
+                        yield Finding("value", f"{aggregate} of {name}: {true} outside of {said.ends}", step)
+                    after = after.within(question, least, most)
+                    continue
                 if said.code == "known" and not self.possible.settled(question):
                     yield Finding("known", f"{aggregate} of {name} is called known, and it is not", step)
-                per = len(question.members) if aggregate.function == "AVG" else 1
                 if abs(float(str(value)) - true / per) > 1e-9:
                     yield Finding("value", f"{aggregate} of {name}: {value} instead of {true / per}", step)
                 after = after.told(question, true)
@@ -270,15 +287,15 @@ class Heard:
             yield Finding("limit", str(breach), step)
 
     def _elsewhere(self, heard: Sequence[Said], turn: int) -> Iterator[Finding]:
-        """Another table that agrees with everything told: the same is said, up to a leak event."""
+        """Another table that agrees with everything told: the same is said, up to a surprise."""
         tables = self.possible.tables
         place = int(np.random.default_rng([11, turn, len(tables)]).integers(len(tables)))
         other = [int(x) for x in tables[place]]
         self.tally.transcripts += 1
         for step, (here, there) in enumerate(zip(heard, conversation(self.asking.over(other)), strict=True)):
-            if here.leak or there.leak:
+            if here.surprises or there.surprises:
                 return  # from here on they may differ
-            if (here.code, here.words) != (there.code, there.words) or here.cells != there.cells:
+            if replace(here, surprises=0) != replace(there, surprises=0):
                 detail = f"{here.code} here, {there.code} if the table were {other}"
                 yield Finding("refusal", detail, step)
                 return

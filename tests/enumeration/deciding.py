@@ -3,9 +3,10 @@ oracle.
 
 Checked at each decision:
 - an answer that was given leaves everybody the limit, in all tables that agree with all answers;
+- what is told is true: an answer exactly, or an end of where it lies;
 - what is called known is the same in all those tables;
-- in the simulatable mode the verdict is the same whichever of those tables is the true one; only whether
-  the true answer is then a leak event may differ.
+- in the simulatable mode the verdict, and what is told exactly or as an end, is the same whichever of the
+  tables that agree with what is told is the true one, up to a surprise.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from auditor.parties.column import ColumnKnowledge
 from auditor.parties.party import Knowledge
 from auditor.policy.policy import Policy
 from auditor.sql.schema import Protected, Schema, Table
+from auditor.told import Told
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.search.runs import Effort
 from cae_sql.inference.system import AnsweredSystem
@@ -46,7 +48,7 @@ class Finding:
     """A promise that was not kept."""
 
     what: str
-    """"limit", "known", "value" or "refusal"."""
+    """"limit", "known", "value", "refusal" or "partition"."""
     detail: str
     step: int
     """Which statement."""
@@ -58,11 +60,11 @@ class Tally:
 
     systems: int = 0
     verdicts: Counter[str] = field(default_factory=Counter)
-    """Of statements; "leak" among them."""
+    """Of statements; "surprise" and "ends" among them."""
     by_sets: int = 0
     """Answers after which somebody keeps the limit by an exactly known set, not by a run."""
-    needless_leaks: int = 0
-    """Leak events although the true answer keeps the limit: it was not shown in time, or tells by ties."""
+    needless: int = 0
+    """Surprises although the true answer keeps the limit: it was not shown in time, or tells by ties."""
     compared: int = 0
     """Verdicts compared with that on another table."""
     transcripts: int = 0
@@ -76,7 +78,7 @@ class Tally:
         """Take in what was seen elsewhere."""
         self.systems += other.systems
         self.by_sets += other.by_sets
-        self.needless_leaks += other.needless_leaks
+        self.needless += other.needless
         self.compared += other.compared
         self.transcripts += other.transcripts
         for name in ("verdicts", "harmless", "answered"):
@@ -146,7 +148,12 @@ class Bench:
 
 def passed(outcome: Outcome) -> str:
     """A verdict without what the true answer had a part in."""
-    return "passed" if outcome.verdict == "safe" or outcome.leak else outcome.verdict
+    return "passed" if outcome.verdict == "safe" or outcome.surprise else outcome.verdict
+
+
+def told(outcome: Outcome) -> tuple[Told[int], ...]:
+    """What a decision tells of its queries."""
+    return tuple(each.told for part in outcome.parts for each in part.recorded)
 
 
 class Play:
@@ -167,6 +174,8 @@ class Play:
         self.tally = Tally(systems=1)
         self.possible = Possible.everything(scenario.size, scenario.top)
         self.truth = np.array([scenario.truth])
+        self.ended = set[Question]()
+        """What an end was told of: it is told again, and never asked."""
         self.rng = np.random.default_rng([7, scenario.size, scenario.top, len(scenario.statements)])
 
     def findings(self) -> Iterator[Finding]:
@@ -175,13 +184,16 @@ class Play:
         bench.publish(self.scenario.published)
         for question in self.scenario.published:
             self._tell(question)
-        transcript: list[tuple[str, tuple[int, ...]]] = []
+        transcript: list[Outcome] = []
         for step, statement in enumerate(self.scenario.statements):
+            # what an end was told of is not asked again
+            statement = tuple(each for each in statement if each not in self.ended)
             queries, effort, system = bench.queries(statement), bench.effort(), bench.system()
             outcome = bench.decide(queries)
-            name = "leak" if outcome.leak else outcome.verdict
+            ends = any(not each.exact for each in told(outcome))
+            name = "surprise" if outcome.surprise else "ends" if ends else outcome.verdict
             self.tally.verdicts[name] += 1
-            transcript.append((passed(outcome), outcome.parts[0].values if outcome.parts else ()))
+            transcript.append(outcome)
             if self.others and self.simulatable:
                 yield from self._on_other_tables(bench, queries, effort, system, outcome, step)
             yield from self._verdict(outcome, statement, step)
@@ -197,24 +209,29 @@ class Play:
 
     def _verdict(self, outcome: Outcome, statement: Statement, step: int) -> Iterator[Finding]:
         true = tuple(int(question.of(self.truth)[0]) for question in statement)
-        if outcome.verdict in ("safe", "known") and outcome.parts[0].values != true:
-            yield Finding("value", f"{outcome.parts[0].values} instead of {true}", step)
+        if outcome.verdict in ("safe", "known"):
+            for question, value, each in zip(
+                statement, true, told(outcome), strict=outcome.verdict == "safe"
+            ):
+                if not each.holds(value):
+                    yield Finding("value", f"{each} of {question}, which is {value}", step)
         if outcome.verdict == "known":
             if not all(self.possible.settled(question) for question in statement):
                 yield Finding("known", "called known, and it is not", step)
             return
         if self.useful:
             self._useful(outcome, statement, step)
-        after = self.possible
-        for question, value in zip(statement, true, strict=True):
-            after = after.told(question, value)
-        if outcome.verdict != "safe" and not outcome.leak:
+        if outcome.verdict != "safe":
+            after = self.possible
+            for question, value in zip(statement, true, strict=True):
+                after = after.told(question, value)
+            self.tally.needless += outcome.surprise and self.bound.breach(after, self.insiders) is None
             return
-        breach = self.bound.breach(after, self.insiders)
-        if outcome.leak:
-            self.tally.needless_leaks += breach is None
-            return
-        self.possible = after
+        for question, each in zip(statement, told(outcome), strict=True):
+            self.possible = _heard(self.possible, question, each)
+            if not each.exact:
+                self.ended.add(question)
+        breach = self.bound.breach(self.possible, self.insiders)
         if breach is not None:
             yield Finding("limit", str(breach), step)
 
@@ -255,26 +272,42 @@ class Play:
         for table in self.possible.tables[chosen].astype(np.int64):
             other = bench.decide_on(table, queries, effort, system)
             self.tally.compared += 1
+            detail = f"{table.tolist()} were the table"
             if passed(other) != passed(outcome):
-                detail = f"{passed(outcome)} here, {passed(other)} if the table were {table.tolist()}"
-                yield Finding("refusal", detail, step)
+                yield Finding("refusal", f"{passed(outcome)} here, {passed(other)} if {detail}", step)
+            elif told(other) != told(outcome) and not (other.surprise or outcome.surprise):
+                pairs = zip(queries, told(outcome), strict=True)
+                if all(each.holds(int(query.of(table))) for query, each in pairs):
+                    yield Finding("partition", f"{told(outcome)} here, {told(other)} if {detail}", step)
 
-    def _other_transcript(self, transcript: Sequence[tuple[str, tuple[int, ...]]]) -> Iterator[Finding]:
-        """Another table that agrees with all answers: the same was said, up to a leak event."""
+    def _other_transcript(self, transcript: Sequence[Outcome]) -> Iterator[Finding]:
+        """Another table that agrees with everything told: the same was said, up to a surprise."""
         tables = self.possible.tables
         other = tables[int(self.rng.integers(len(tables)))].astype(np.int64)
         self.tally.transcripts += 1
         bench = Bench(self.scenario, other.tolist())
         bench.publish(self.scenario.published)
+        ended = set[Question]()
         for step, statement in enumerate(self.scenario.statements):
+            statement = tuple(each for each in statement if each not in ended)
             queries = bench.queries(statement)
-            outcome = bench.decide(queries)
-            if passed(outcome) != transcript[step][0]:
-                detail = f"{transcript[step][0]} here, {passed(outcome)} if the table were {other.tolist()}"
+            here, outcome = transcript[step], bench.decide(queries)
+            if passed(outcome) != passed(here):
+                detail = f"{passed(here)} here, {passed(outcome)} if the table were {other.tolist()}"
                 yield Finding("refusal", f"whole transcript: {detail}", step)
                 return
-            values = outcome.parts[0].values if outcome.parts else ()
-            if values != transcript[step][1]:
-                return  # a leak event on one of the two: from here on they may differ
+            if outcome.surprise or here.surprise:
+                return  # from here on they may differ
+            if told(outcome) != told(here):
+                detail = f"{told(here)} here, {told(outcome)} if the table were {other.tolist()}"
+                yield Finding("partition", f"whole transcript: {detail}", step)
+                return
             if outcome.verdict == "safe":
                 bench.column.accept(queries, outcome.parts[0])
+                pairs = zip(statement, told(outcome), strict=True)
+                ended |= {question for question, each in pairs if not each.exact}
+
+
+def _heard(possible: Possible, question: Question, ends: Told[int]) -> Possible:
+    least = None if ends.least is None else Fraction(ends.least)
+    return possible.within(question, least, None if ends.most is None else Fraction(ends.most))

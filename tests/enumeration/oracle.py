@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, pairwise
-from math import log2
+from math import ceil, floor, log2
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +69,16 @@ class Possible:
     def told(self, question: Question, value: int) -> Possible:
         """With one more answer."""
         return Possible(self.top, self.tables[question.of(self.tables) == value])
+
+    def within(self, question: Question, least: Fraction | None, most: Fraction | None) -> Possible:
+        """With an end, or two, of where one more answer lies."""
+        answers = question.of(self.tables)
+        kept = np.ones(len(answers), dtype=np.bool_)
+        if least is not None:
+            kept &= answers >= ceil(least)
+        if most is not None:
+            kept &= answers <= floor(most)
+        return Possible(self.top, self.tables[kept])
 
     def split(self, questions: Sequence[Question]) -> Iterator[tuple[tuple[int, ...], Possible]]:
         """By what the answers to these, together, could be."""

@@ -111,9 +111,11 @@ def narrowest(
         worlds: (w, n) tables that agree with past answers and give these.
         insiders: 0 or 1 individuals who know their own value.
     """
-    least = int((boxes.high - boxes.low).min())
+    least = boxes.narrowest
     for extreme in boxes.extremes:
         able = boxes.able(extreme)
+        if not boxes.protected[able].all():
+            continue
         count = int(boxes.sizes[able].sum())
         if count == 1 or (count == 2 and insiders and _told_apart(boxes, able, extreme.value, worlds)):
             return 0
@@ -149,15 +151,17 @@ def _left(boxes: Knowledge, row: Row, value: int, worlds: NDArray[np.integer], i
     """What one combination leaves at most to the one who has least of it."""
     parts, sizes = row.parts, boxes.sizes[row.parts]
     low, high = boxes.low[parts], boxes.high[parts]
-    span = high - low
+    span, theirs = high - low, boxes.protected[parts]
+    if not theirs.any():
+        return boxes.narrowest
     below = value - int((sizes * np.where(row.signs > 0, low, -high)).sum())
     above = int((sizes * span).sum()) - below
     widest = int(span.max())
     if min(below, above) >= 2 * widest:
-        return int(span.min())
-    least = int(_widths(np.unique(span), below, above).min())
-    if not insiders or least <= 0 or int(sizes.sum()) < 2:
-        return least
+        return int(span[theirs].min())
+    least = int(_widths(np.unique(span[theirs]), below, above).min())
+    if not insiders or least <= 0 or not theirs.all() or int(sizes.sum()) < 2:
+        return least  # with spare records among them nothing is said of what insiders know
     members = _members(boxes, parts)
     spans = np.repeat(span, sizes)
     taken = worlds[:, members].astype(np.int64) - np.repeat(low, sizes)

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.inference.allowance import ENTRIES, Allowance
+from cae_sql.inference.certify.pooled_payments import MOST_OPEN as MOST_POOLED
 from cae_sql.inference.certify.pooled_payments import Pooled
-from cae_sql.inference.certify.rooms import Far, Rooms
+from cae_sql.inference.certify.rooms import Far, Rooms, Whom
 from cae_sql.inference.certify.short_payments import MOST_OPEN, Further
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
@@ -56,6 +57,8 @@ class Shown:
     """(p',) whose records take a run that is long enough, if what the insider has is free ..."""
     free: NDArray[np.bool_]
     """(p',) ... and whose records, as insiders, may have any value of their box meanwhile."""
+    start: Ints | None = None
+    """(p',) the table that those looked at were made from."""
 
     @property
     def open(self) -> Ints:
@@ -64,20 +67,27 @@ class Shown:
 
 
 def all_pairs(those: Sequence[Shown]) -> bool:
-    """Whether several tables together show everybody a long enough run, whatever any other's value is.
+    """Whether several tables together show everybody a long enough run, whatever any other's value is."""
+    if any(shown.own.all() and shown.free.all() for shown in those):
+        return True
+    return bool(those) and not left_open(those).own.any()
+
+
+def left_open(those: Sequence[Shown]) -> Whom:
+    """Whose runs, and which insiders' values, several tables together leave open.
 
     A record and an insider must both find theirs around the same table: what one table shows of the one and
     another table of the other says nothing of the two together.
     """
-    if any(shown.own.all() and shown.free.all() for shown in those):
-        return True
-    if not those:
-        return False
     own, free = (np.zeros(len(those[0].own), dtype=np.int64) for _ in range(2))
     for number, shown in enumerate(those[-MOST_TABLES:]):
         own |= shown.own.astype(np.int64) << number
         free |= shown.free.astype(np.int64) << number
-    return bool((np.unique(own)[:, None] & np.unique(free)[None, :]).all())
+    # there are few kinds, though many parts
+    owns, own_of = np.unique(own, return_inverse=True)
+    frees, free_of = np.unique(free, return_inverse=True)
+    apart = (owns[:, None] & frees[None, :]) == 0
+    return Whom(apart.any(axis=1)[own_of], apart.any(axis=0)[free_of])
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +111,7 @@ class Coverage:
         tables: Tables,
         need: int,
         insiders: int,
+        whom: Whom | None = None,
     ) -> None:
         """Measure the rooms.
 
@@ -111,11 +122,12 @@ class Coverage:
             tables: What is shown is shown for all of them.
             need: Width that everybody should keep.
             insiders: 0 or 1 individuals who know their own value.
+            whom: Of whom something is to be shown; by default of all that are somebody's.
         """
         self.question_tables, self.boxes = question_tables, boxes
-        self.rooms = Rooms(boxes, pins, bounds_of(boxes, pins), tables, need, insiders)
+        self.rooms = Rooms(boxes, pins, bounds_of(boxes, pins), tables, need, insiders, whom)
 
-    def exactly(self, need: int, allowance: Allowance, renewable: bool = False) -> Shown:
+    def exactly(self, need: int, allowance: Allowance, renewable: bool = False, keep: bool = False) -> Shown:
         """Widths that those who pay show: for everybody at once, then directions for those who are left.
 
         Args:
@@ -123,6 +135,7 @@ class Coverage:
             allowance: What may be spent; nothing more is tried beyond it.
             renewable: Whether the roomy table's bases are chosen anew if somebody is left open: of many parts
                 that serves more questions than directions, which are found again for each.
+            keep: Whether moves that are found may serve later judgements: not where answers are true ones.
 
         Returns:
             What was shown.
@@ -137,7 +150,8 @@ class Coverage:
         allowance.spend(looked / ENTRIES)
         far, asked = self._kept(need)
         further, directed = Further(self.question_tables, self.rooms, need, allowance), -1
-        while len(left := far.left(need)):
+        # where shared rooms can serve everybody nothing is set apart for reserves, at their cost
+        while not self._all_pooled and len(left := far.left(need)):
             in_time = allowance.spend(len(left) * (1 + self.question_tables.roomy_table.rank) / ENTRIES)
             soon = in_time and directed < 0 and len(left) <= min(SOON, most) and not vast
             reserves = self.question_tables.reserves(asked) if asked < RESERVES and not soon else None
@@ -152,10 +166,13 @@ class Coverage:
         if not allowance.over:
             reserved = [self.question_tables.reserves(number) for number in range(asked)]
             Pooled(self.question_tables, self.rooms, need, allowance).show(
-                far, [each.parts for each in reserved if each is not None]
+                far, [each.parts for each in reserved if each is not None], keep
             )
-        width = int(min(need, far.widths.min(initial=need))) if far.free.all() else -1
-        return Shown(width, far.widths >= need, far.free)
+        # of those about whom nothing was asked nothing was shown, unless they are nobody
+        whom, nobody = self.rooms.asked, ~self.boxes.protected
+        widths, free = np.where(whom.own | nobody, far.widths, -1), far.free & (whom.free | nobody)
+        width = int(min(need, widths.min(initial=need))) if free.all() else -1
+        return Shown(width, widths >= need, free)
 
     def _kept(self, need: int) -> tuple[Far, int]:
         """What the roomy table's bases show, and how many reserves were asked with them."""
@@ -168,6 +185,11 @@ class Coverage:
         if not len(self.question_tables.pendings):
             far.add(everyone, self.rooms.empty(len(everyone)), everyone[:0])
         return far, reserved
+
+    @property
+    def _all_pooled(self) -> bool:
+        """Whether there are so few parts that all of them may be left to payments out of shared rooms."""
+        return self.rooms.count <= MOST_POOLED
 
     def _bases(self) -> list[_Payers]:
         """The roomy table's."""
@@ -185,7 +207,7 @@ class Coverage:
         Also how many reserves are among them.
         """
         found = self._bases()
-        if self.question_tables.roomy_table.swaps is None or not RESERVES:
+        if self.question_tables.roomy_table.swaps is None or not RESERVES or self._all_pooled:
             return found, 0
         some = np.arange(0, self.boxes.count, max(1, self.boxes.count // SAMPLED))
         lacking = [self._lacking(payers, some, need) for payers in found]
@@ -254,6 +276,8 @@ def show(
     insiders: int,
     allowance: Allowance,
     renewable: bool = False,
+    keep: bool = False,
+    whom: Whom | None = None,
 ) -> Shown:
     """Who keeps a run of width `need` in every one of some tables' neighbourhood.
 
@@ -265,14 +289,15 @@ def show(
         need: Greatest minus least value, in units.
         insiders: 0 or 1.
         allowance: What may be spent; nothing more is tried beyond it.
+        renewable: See `Coverage.exactly`; also `keep`.
+        whom: Of whom something is to be shown; by default of everybody.
     """
-    showing = Coverage(question_tables, boxes, pins, tables, need, insiders)
-    span = showing.rooms.span
-    whole = int(span.min())
+    showing = Coverage(question_tables, boxes, pins, tables, need, insiders, whom)
+    span, whole = showing.rooms.span, boxes.narrowest
     if whole < need:
         return Shown(whole, span >= need, np.zeros(boxes.count, dtype=np.bool_))
-    shown = showing.exactly(need, allowance, renewable)
-    if shown.width < need or boxes.count > MOST_OPEN:
+    shown = showing.exactly(need, allowance, renewable, keep)
+    if shown.width < need or boxes.count > MOST_OPEN or whom is not None:
         return shown
     # nobody is left open: how far everybody goes is a figure, and worth a second look
     wide = showing.exactly(whole, Allowance(0))

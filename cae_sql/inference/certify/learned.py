@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +33,8 @@ class Learned:
     totals: Ints | None
     """(p',) the roomy table; None where none was found."""
     pool: Pool | LargePool
+    others: Sequence[Ints] = ()
+    """(p',) each, tables around which everybody was shown."""
 
     @property
     def current(self) -> bool:
@@ -61,6 +64,8 @@ class Learned:
             question_tables.rows,
             answers,
             question_tables.pendings,
+            self.others,
+            question_tables.moves,
         )
 
 
@@ -87,5 +92,6 @@ def advance(roomy_table: RoomyTable, query: Query, value: int) -> None:
         return
     answers = [value] if question_tables.fresh else []
     roomy_table.apply(
-        boxes, question_tables.parents, totals, question_tables.rows, answers, question_tables.pendings
-    )
+        boxes, question_tables.parents, totals, question_tables.rows, answers, question_tables.pendings,
+        moves=question_tables.moves,
+    )  # fmt: skip

@@ -21,6 +21,10 @@ z_1, z_2, … be i's moves with steps t_1, t_2, …, and w_1, w_2, … j's.
    each value of its run, which leave j at v. The exchange inside of i's part is among i's moves: its
    fellows pay, without j where j is one of them (`Rooms.left`, `Rooms.own`); so is that of j's.
 
+Moves that were kept from earlier questions (`cae_sql.inference.tables.kept_moves`) are tried first; others
+are looked for among what these leave. The rule asks nothing of where a move came from, only that it keeps
+every sum and does not ask its own part to pay.
+
 A share is the room times the record's share of the need, rounded down or up. What others who pay alone take
 (`coverage`) is at most the same, rounded down. So i may be shown by either, and j by either, around one
 table. Only reserves have the rooms of many parts in common: their parts are left alone here.
@@ -41,6 +45,7 @@ from cae_sql.inference.allowance import ENTRIES, Allowance
 from cae_sql.inference.certify.rooms import Far, Rooms
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.tables.columns import Columns
+from cae_sql.inference.tables.kept_moves import NO_MOVES, Moves, Whole, joined
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import basis_of, columns_in
 from cae_sql.inference.tables.shared_moves import (
@@ -87,27 +92,58 @@ class Pooled:
             allowance: What may be spent; nothing more is tried beyond it.
         """
         self.question_tables, self.rooms, self.need, self.allowance = question_tables, rooms, need, allowance
+        self._found: list[Moves] = []
+        """Moves that nobody had kept."""
 
-    def show(self, far: Far, reserved: Sequence[Ints] = ()) -> None:
+    def show(self, far: Far, reserved: Sequence[Ints] = (), keep: bool = False) -> None:
         """Show of those who are left what many payments together can.
 
         Args:
             far: What others have shown; added to.
             reserved: Parts of reserves by which others were shown.
+            keep: Whether the moves that are found may serve later judgements.
         """
-        rooms = self.rooms
-        if len(far.left(self.need)) > MOST_OPEN or rooms.count > MOST_PARTS:
+        left = far.left(self.need)
+        if not len(left) or len(left) > MOST_OPEN or self.rooms.count > MOST_PARTS:
             return
+        self._show(far, reserved)
+        if keep and self._found:
+            self.question_tables.keep(joined(self._found))
+
+    def _show(self, far: Far, reserved: Sequence[Ints]) -> None:
+        rooms = self.rooms
         marks = self.question_tables.marks_of(np.arange(rooms.count))
         shares, bases = _Shares(rooms, self.need, marks), list[_Basis]()
+        able = rooms.whole.copy()
+        for parts in reserved:
+            able[parts] = False
+        self._moves, self._able = self.question_tables.moves, able
+        for part in (*ALONE, 1):
+            left = far.left(self.need)
+            if self._moves.count and len(left):
+                none = np.zeros((0, 0), np.int8)
+                nobody = _Basis(left[:0], np.zeros((0, 0), np.float32), left[:0], none)
+                self._reach(far, left, np.zeros((len(left), 0), np.int8), nobody, shares, part)
+        self._moves = self._moves.of_those(far.left(self.need))
         found = self._bases(marks, reserved)
+        self._by_bases(far, marks, shares, bases, found)
+        left = far.left(self.need)
+        if self._moves.count and len(left) <= FEW:
+            # whom kept moves leave nothing that others could be made of
+            self._moves = NO_MOVES
+            self._by_bases(far, marks, shares, bases, found)
+
+    def _by_bases(
+        self, far: Far, marks: Columns, shares: _Shares, bases: list[_Basis], further: Iterator[_Basis]
+    ) -> None:
+        """Show of those who are left what can be looked for over bases; these are added to."""
         for turn, part in enumerate(ALONE):
             # who is in a basis needs another
             for number in (turn, turn + 1):
                 left = far.left(self.need)
                 if not len(left) or (turn and len(left) > FEW) or self.allowance.over:
                     return
-                while len(bases) <= number and (basis := next(found, None)) is not None:
+                while len(bases) <= number and (basis := next(further, None)) is not None:
                     bases.append(basis)
                 if len(bases) <= number:
                     return
@@ -178,21 +214,25 @@ class Pooled:
         lost = own - shares.own[way, share, whom]
         # rising: what gains takes from what others have below them
         both = (way, 1 - way)
-        room = np.array([shares.rooms[side, share, basis.payers] for side in both])
-        kept = np.array([shares.kept[side, share, basis.payers] for side in both])
-        if not self.rooms.insiders:
-            kept = room
+        room = np.array([np.where(self._able, shares.rooms[side, share], 0) for side in both])
+        kept = np.array([shares.kept[side, share] for side in both]) if self.rooms.insiders else room
         found, looked = np.zeros(len(whom), dtype=np.int64), np.zeros(len(whom), dtype=np.int64)
+        moves, (firsts, ends) = self._moves, self._moves.of(whom)
 
-        def work(start: int, end: int) -> None:
-            _pay(
+        def work(start: int, end: int) -> tuple[Whole, Ints, Whole, Whole]:
+            return _pay(
                 mine, basis.theirs, room, kept, basis.payers, whom, own, lost, target, part, start, end,
-                found, looked,
+                firsts, ends, moves.starts, moves.parts, moves.by, found, looked,
             )  # fmt: skip
 
         many = basis.theirs.shape[1]
-        in_two(work, len(whom), 100 * many)
-        self.allowance.spend(int(looked.sum()) * many / ENTRIES)
+        entries = int((moves.starts[ends] - moves.starts[firsts]).sum())
+        these = in_two(work, len(whom), 100 * many + entries // max(len(whom), 1))
+        self.allowance.spend((int(looked.sum()) * many + entries) / ENTRIES)
+        more = [each for each in (Moves(*one) for one in these) if each.count]
+        if more:
+            self._found += more
+            self._moves = joined([moves, *more])
         return found
 
 
@@ -237,48 +277,130 @@ def _rounded(room: Ints, need: int, whole: int) -> Ints:
 @compiled()
 def _pay(
     columns: Columns, theirs: Columns, room: Ints, kept: Ints, payers: Ints, whom: Ints, own: Ints,
-    lost_inside: Ints, target: Ints, part: int, start: int, end: int, reached: Ints, looked: Ints,
-) -> None:  # fmt: skip
+    lost_inside: Ints, target: Ints, part: int, start: int, end: int, firsts: Ints, ends: Ints,
+    starts: Ints, parts: Whole, by: Whole, reached: Ints, looked: Ints,
+) -> tuple[Whole, Ints, Whole, Whole]:  # fmt: skip
     """How far parts start..end rise, by moves out of shared rooms, whoever else is left out.
 
     Args:
         columns: (a, k) of the parts.
         theirs: (k, h) of the helpers.
-        room: (2, k + h) what each who pays may lose and gain: the basic parts, then the helpers.
-        kept: (2, k + h) the same where one of its records does not.
-        payers: (k + h,) the parts that they are.
+        room: (2, p') what each part may lose and gain.
+        kept: (2, p') the same where one of its records does not.
+        payers: (k + h,) the basic parts, then the helpers.
         whom: (a,) the parts that rise.
         own: (a,) what a record's fellows give it.
         lost_inside: (a,) how much less they do, one of them aside.
         target: (a,) how far each shall go; no further is tried.
         part: Nobody alone carries more than one part in so many.
         start: The first; `end`: the one after the last.
+        firsts: (a,) the first kept move of each; `ends`: the one after its last.
+        starts: Of the entries of kept moves, which are `parts` and `by`.
         reached: (a,) filled.
         looked: (a,) how often all helpers were looked at for each; added to.
+
+    Returns:
+        The moves that were not among those kept.
     """
+    size, many = theirs.shape
+    free, load = np.zeros(room.shape, np.int64), np.zeros(room.shape, np.int64)
+    touched, seen = np.zeros(room.shape[1], np.int64), np.full(room.shape[1], -1, np.int64)
+    free_here, load_here = np.empty((2, size + many), np.int64), np.empty((2, size + many), np.int64)
+    kept_here, touched_here = np.empty((2, size + many), np.int64), np.empty(size + many, np.int64)
+    their, where = np.empty(1024, np.int32), np.zeros(1025, np.int64)
+    their_parts, their_by = np.empty(16384, np.int32), np.empty(16384, np.int32)
+    made = 0
     for place in range(start, end):
-        if target[place] > 0:
-            reached[place] = _paid(
-                columns[place], theirs, room, kept, payers, whom[place], own[place], lost_inside[place],
-                target[place], part, looked[place : place + 1],
-            )  # fmt: skip
+        if target[place] <= 0:
+            continue
+        who, most = whom[place], max(1, -(-target[place] // part))
+        total, worst = own[place], lost_inside[place]
+        for m in range(firsts[place], ends[place]):
+            if total - worst >= target[place]:
+                break
+            step = target[place] + worst - total
+            for e in range(starts[m], starts[m + 1]):
+                n = parts[e]
+                if seen[n] != place:
+                    seen[n], touched[n] = place, 0
+                    for side in range(2):
+                        free[side, n] = 0 if n == who else min(room[side, n], kept[side, n] + most)
+                        load[side, n] = 0
+                step = min(step, free[0 if by[e] < 0 else 1, n] // abs(by[e]))
+            if step > 0:
+                total += step
+                for e in range(starts[m], starts[m + 1]):
+                    side = 0 if by[e] < 0 else 1
+                    worst = max(worst, _load(free, load, kept, touched, side, parts[e], step, abs(by[e])))
+        if total - worst >= target[place] or size == 0:
+            reached[place] = max(total - worst, 0)
+            continue
+        for i in range(size + many):
+            n = payers[i]
+            new = seen[n] != place
+            touched_here[i] = 0 if new else touched[n]
+            for side in range(2):
+                kept_here[side, i], load_here[side, i] = kept[side, n], 0 if new else load[side, n]
+                fresh = 0 if n == who else min(room[side, n], kept[side, n] + most)
+                free_here[side, i] = fresh if new else free[side, n]
+        if made + MOVES >= len(their):
+            their, where = _wider(their), _wider_starts(where)
+        if where[made] + MOVES * (size + STEPS) > len(their_parts):
+            room_for = 2 * len(their_parts) + MOVES * (size + STEPS)
+            their_parts, their_by = _widened(their_parts, room_for), _widened(their_by, room_for)
+        before = made
+        reached[place], made = _paid(
+            columns[place], theirs, free_here, load_here, kept_here, touched_here, payers, total, worst,
+            target[place], looked[place : place + 1], where, their_parts, their_by, made,
+        )  # fmt: skip
+        their[before:made] = who
+    return their[:made], where[: made + 1], their_parts[: where[made]], their_by[: where[made]]
+
+
+@compiled()
+def _wider(entries: Whole) -> Whole:
+    return _widened(entries, 2 * len(entries))
+
+
+@compiled()
+def _widened(entries: Whole, room: int) -> Whole:
+    found = np.empty(room, np.int32)
+    found[: len(entries)] = entries
+    return found
+
+
+@compiled()
+def _wider_starts(starts: Ints) -> Ints:
+    found = np.zeros(2 * len(starts), np.int64)
+    found[: len(starts)] = starts
+    return found
 
 
 @compiled()
 def _paid(
-    column: Columns, theirs: Columns, room: Ints, kept: Ints, payers: Ints, who: int, own: int,
-    lost_inside: int, target: int, part: int, looked: Ints,
-) -> int:  # fmt: skip
-    """`_pay` of one part."""
+    column: Columns, theirs: Columns, free: Ints, load: Ints, kept: Ints, touched: Ints, payers: Ints,
+    total: int, worst: int, target: int, looked: Ints, where: Ints, parts: Whole, by: Whole, made: int,
+) -> tuple[int, int]:  # fmt: skip
+    """`_pay` of one part by moves that are looked for, after those that were kept.
+
+    Args:
+        column: (k,) of the part.
+        theirs: (k, h) of the helpers.
+        free: (2, k + h) what each who pays may still lose and gain; changed, as what follows is.
+        load: (2, k + h) what they have lost and gained so far.
+        kept: (2, k + h) what they may where one of their records does not.
+        touched: (k + h,) how many steps have asked them.
+        payers: (k + h,) the parts that they are.
+        total: Steps so far.
+        worst: Of which so many are lost with somebody.
+        target: How far it shall go.
+        looked: (1,) how often all helpers were looked at; added to.
+        where: Of the moves found so far, whose entries are `parts` and `by`; added to.
+        made: How many these are.
+    """
     size, many = theirs.shape
-    most = max(1, -(-target // part))
-    free, load = np.empty_like(room), np.zeros_like(room)
-    for side in range(2):
-        for n in range(size + many):
-            free[side, n] = 0 if payers[n] == who else min(room[side, n], kept[side, n] + most)
-    touched = np.zeros(size + many, np.int64)
     weights, lengths, costs = weighed(theirs, free, looked)
-    total, worst, tries = own, lost_inside, 0
+    tries = 0
     left, used = np.empty(size, np.int64), np.empty(STEPS, np.int64)
     along, gains, signs = np.empty(many, np.float32), np.empty(many, np.float32), np.zeros(many, np.int8)
     for _ in range(MOVES):
@@ -289,15 +411,22 @@ def _paid(
         step, blocks = possible(left, free, signs, used[:count], target + worst - total)
         if step > 0:
             total += step
+            end = where[made]
             for i in range(size):
                 if left[i] != 0:
                     lost = _load(free, load, kept, touched, 0 if left[i] > 0 else 1, i, step, abs(left[i]))
                     worst = max(worst, lost)
                     looked[0] += 1
                     weigh(weights, lengths, theirs, i, weight(free[0, i], free[1, i]) - weights[i])
+                    parts[end], by[end] = payers[i], -left[i]
+                    end += 1
             for n in range(count):
                 side = 0 if signs[used[n]] < 0 else 1
                 worst = max(worst, _load(free, load, kept, touched, side, size + used[n], step, 1))
+                parts[end], by[end] = payers[size + used[n]], signs[used[n]]
+                end += 1
+            made += 1
+            where[made] = end
         for n in range(count):
             signs[used[n]] = 0
             costs_of(free[:, size:], costs, used[n])
@@ -306,7 +435,7 @@ def _paid(
             if tries > TRIES or blocks < 0:
                 break
             weigh(weights, lengths, theirs, blocks, weights[blocks] * 15)
-    return max(total - worst, 0)
+    return max(total - worst, 0), made
 
 
 @compiled()

@@ -8,14 +8,14 @@ record shown to keep a long enough run of values, or an exactly known set that w
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import ENTRIES, Allowance
 from cae_sql.inference.certify.certain import CELLS, Row, narrowest, rows_of
-from cae_sql.inference.certify.coverage import Shown, all_pairs, show
+from cae_sql.inference.certify.coverage import Shown, all_pairs, left_open, show
 from cae_sql.inference.certify.learned import Learned
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Answer, Ints, Query
@@ -33,10 +33,17 @@ from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import RoomyTable
 from cae_sql.threads import in_two
 
+HALVED, FEWEST_HALVED = 2, 4
+"""How often answers that lie too far apart are halved, and how many these must be."""
+MOST_OTHERS = 4
+"""Tables around which everybody was shown that are kept for later questions."""
 MOST_STARTS = 2
 """Tables that are exchanged around besides the roomy table's, as long as somebody is left open."""
 MANY = 20_000
 """Where more than these are left open after two, further ones do not help."""
+MOST_SEARCHED = 256
+"""Records, at most, whose pairs are searched one by one: with more it takes long and shows hardly anything
+beyond what is shown of everybody at once."""
 SEEDS_APART = 1_000
 """Between the seeds of two of them: each round of steps has its own."""
 
@@ -70,6 +77,8 @@ class Question:
         """Tables for single answers."""
         self._shown: dict[Hashable, dict[frozenset[tuple[int, ...]], _Shown]] = {}
         """By reading, what was shown of hypothetical answers: it need not be shown again."""
+        self._around: dict[frozenset[tuple[int, ...]], list[Ints]] = {}
+        """By the answers to fresh sums, tables around which everybody was shown."""
         self._missed: set[tuple[int, ...]] = set()
         """Fresh sums for which no table was found where several were judged together."""
         self._spared = 0
@@ -80,6 +89,11 @@ class Question:
     def current(self) -> bool:
         """Whether the roomy table is as it was when the question was made."""
         return self.question_tables.current
+
+    def _searchable(self, standard: Standard) -> bool:
+        """Whether searches record by record follow where the roomy table leaves somebody open."""
+        few = not standard.insiders or len(self.question_tables.boxes.atoms.labels) <= MOST_SEARCHED
+        return self._search is not None and few
 
     @property
     def _searched(self) -> Search:
@@ -152,9 +166,30 @@ class Question:
                 judgement = self._show(group, standard, allowance)
             if judgement is not None and judgement.safe:
                 found.update(dict.fromkeys(group, judgement))
-            elif self._search is None and self._missed:
+                continue
+            if not self._missed:
+                found.update(self._judge_halves(group, standard, allowance))
+            elif not self._searchable(standard):
                 found.update(self._judge_rest(group, standard, allowance))
         self._spared = 0
+        return found
+
+    def _judge_halves(
+        self, group: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance, turn: int = 0
+    ) -> dict[tuple[int, ...], Judgement]:
+        """Answers that lie too far apart for tables between them, those that are nearer to each other."""
+        found: dict[tuple[int, ...], Judgement] = {}
+        if turn == HALVED or len(group) < FEWEST_HALVED or not self.question_tables.fresh:
+            return found
+        order = sorted(group, key=self._fresh)
+        for half in (order[: len(order) // 2], order[len(order) // 2 :]):
+            if allowance.over:
+                break
+            judgement = self._show(half, standard, allowance)
+            if judgement is not None and judgement.safe:
+                found.update(dict.fromkeys(half, judgement))
+            else:
+                found.update(self._judge_halves(half, standard, allowance, turn + 1))
         return found
 
     def _judge_rest(
@@ -200,11 +235,11 @@ class Question:
             effort: Integer programs allowed.
         """
         shown = self.judge_by_center(values, standard, allowance)
-        if shown is not None and (shown.safe or self._search is None):
+        if shown is not None and (shown.safe or not self._searchable(standard)):
             return shown
-        if self._search is None:
+        if not self._searchable(standard):
             return Judgement(False, -1)
-        return self._search.judge(values, worlds, standard, allowance, effort)
+        return self._searched.judge(values, worlds, standard, allowance, effort)
 
     def judge_true(
         self, values: Sequence[int], standard: Standard, allowance: Allowance, renew: bool = False
@@ -220,12 +255,12 @@ class Question:
         judgement = self.judge_by_center(values, standard, allowance, renew)
         if judgement is not None and judgement.safe:
             return judgement
-        if self._search is None:
+        if not self._searchable(standard):
             return Judgement(False, -1)
-        listed = self._search.listed(values, allowance, keep=renew)
+        listed = self._searched.listed(values, allowance, keep=renew)
         if listed is None or not len(listed.worlds):
             return None
-        return self._search.judge_listed(values, listed, standard, allowance)
+        return self._searched.judge_listed(values, listed, standard, allowance)
 
     def judge_by_center(
         self, values: Sequence[int], standard: Standard, allowance: Allowance, renew: bool = True
@@ -250,6 +285,7 @@ class Question:
         self.roomy_table.renewed()
         self._shown.clear()
         self._found.clear()
+        self._around.clear()
         self._missed.clear()
         self.question_tables = QuestionTables(self.roomy_table, self.queries)
 
@@ -293,9 +329,8 @@ class Question:
         keep: bool,
     ) -> Judgement | None:  # fmt: skip
         question_tables, need = self.question_tables, standard.need
-        narrowest = int((boxes.high - boxes.low).min())
-        if narrowest < need:
-            return Judgement(False, narrowest)
+        if boxes.narrowest < need:
+            return Judgement(False, boxes.narrowest)
         pending = question_tables.pendings[0]
         assert pending is not None
         pins = hold(boxes, question_tables.totals, standard.insiders + 2, pending.basic)
@@ -315,18 +350,24 @@ class Question:
         starts = 0 if seen else MOST_STARTS
         renewable = keep and self.roomy_table.stale
         ways = self._ways(bounds_of(boxes, pins), sums, name, keep, allowance, starts)
-        for turn, (tables, between) in enumerate(ways):
+        for turn, (tables, between, start) in enumerate(ways):
             late = allowance.over
             if safe or late or (turn > 1 and len(seen[-1].open) > MANY):
                 break
-            seen.append(
-                show(question_tables, boxes, pins, tables, need, standard.insiders, allowance, renewable)
-            )
+            shown = show(
+                question_tables, boxes, pins, tables, need, standard.insiders, allowance, renewable, keep,
+                left_open(seen) if seen else None,
+            )  # fmt: skip
+            seen.append(replace(shown, start=start))
             whole, safe = whole and between, all_pairs(seen)
+            if safe:
+                break
         if not seen:
             return None
         width = max(shown.width for shown in seen)
         judgement = Judgement(safe, max(width, need) if safe else width)
+        if safe:
+            self._around[these] = [shown.start for shown in seen if shown.start is not None]
         if keep:
             done = safe or not (late or allowance.over)
             kept[these] = _Shown(sums, whole, seen[earlier:], done, judgement)
@@ -340,33 +381,33 @@ class Question:
         keep: bool,
         allowance: Allowance,
         starts: int,
-    ) -> Iterator[tuple[Tables, bool]]:
+    ) -> Iterator[tuple[Tables, bool, Ints]]:
         """Pairs of tables between which there is one for each of some answers.
 
-        By exchange around the roomy table, then around others that give an answer in the middle, then
-        between tables for the single answers. With each, whether it is so for all answers in between too.
+        By exchange around the roomy table and those around which everybody was shown at the last answer, then
+        around others that give an answer in the middle, then between tables for the single answers. With
+        each, whether that is so of all answers in between too, and the table that was begun with.
         """
-        ranges = _ranges(sums)
-        found = self.question_tables.between(bounds, ranges)
-        if found is not None:
-            yield found, True
-        middle = min(
-            sums, key=lambda each: sum(abs(2 * v - a - b) for v, (a, b) in zip(each, ranges, strict=True))
-        )
-        central = Central(self.question_tables, bounds, allowance)
-        start = central.table(middle) if starts else None
-        found = None if start is None else central.between(start, ranges)
-        if found is not None:
-            yield found, True
+        question_tables, ranges = self.question_tables, _ranges(sums)
+        for start in (question_tables.totals, *question_tables.others):
+            found = question_tables.between(bounds, ranges, start)
+            if found is not None:
+                yield found, True, start
+        middle = _middle(sums, ranges)
+        central = Central(question_tables, bounds, allowance)
+        around = central.table(middle) if starts else None
+        found = None if around is None else central.between(around, ranges)
+        if around is not None and found is not None:
+            yield found, True, around
         for turn in range(starts):
-            start = self.question_tables.balanced(bounds, middle, SEEDS_APART * turn)
-            found = None if start is None else self.question_tables.between(bounds, ranges, start)
-            if found is None:
+            around = question_tables.balanced(bounds, middle, SEEDS_APART * turn)
+            found = None if around is None else question_tables.between(bounds, ranges, around)
+            if around is None or found is None:
                 break
-            yield found, True
+            yield found, True, around
         found = self._between_single(bounds, sums, name, keep, allowance)
         if found is not None:
-            yield found, False
+            yield found, False, found.least
 
     def _between_single(
         self,
@@ -410,17 +451,19 @@ class Question:
             InconsistentAnswers: no world agrees.
             OutOfTime: none was found in time.
         """
-        boxes, totals = self.boxes_with(values), None
+        boxes, totals, others = self.boxes_with(values), None, list[Ints]()
         answers = [values[place] for place in self.question_tables.fresh]
         if self.question_tables.usable:
             pins = hold(boxes, self.question_tables.totals, 1, np.zeros(0, dtype=np.int64))
             if pins is not None:
-                totals = self._told(bounds_of(boxes, pins), answers, allowance)
+                bounds = bounds_of(boxes, pins)
+                totals = self._told(bounds, answers, allowance)
+                others = self._others(bounds, answers)
         if isinstance(self.pool, LargePool):
             if totals is None:
                 raise OutOfTime("no world was found in the time allowed")
             tables = self.pool.answered(self.question_tables, boxes, answers, totals)
-            return Learned(self.question_tables, self.pool, tuple(values), boxes, totals, tables)
+            return Learned(self.question_tables, self.pool, tuple(values), boxes, totals, tables, others)
         pool = self.pool.copy()
         listed = self._searched.listed(values, allowance, keep=False)
         if listed is not None and len(listed.worlds) > len(pool.values):
@@ -429,7 +472,16 @@ class Question:
             pool.learn(self.answers(values), allowance)
         pool.rebase()
         pool.mix(list(range(len(pool.values))), 3)
-        return Learned(self.question_tables, self.pool, tuple(values), boxes, totals, pool)
+        return Learned(self.question_tables, self.pool, tuple(values), boxes, totals, pool, others)
+
+    def _others(self, bounds: Bounds, answers: Sequence[int]) -> list[Ints]:
+        """Tables with these answers around which everybody was shown: they hang on what is known then."""
+        around = self._around.get(frozenset([tuple(answers)]), [])
+        if not around:
+            covering = [key for key in self._around if tuple(answers) in key]
+            around = self._around[covering[-1]] if covering else []
+        found = (self.question_tables.exchanged(bounds, answers, start) for start in around[-MOST_OTHERS:])
+        return [table for table in found if table is not None]
 
     def _told(self, bounds: Bounds, answers: Sequence[int], allowance: Allowance) -> Ints | None:
         """The table that is kept from now on: in the middle, so that it stays roomy; None if not found."""
@@ -469,6 +521,11 @@ class _Shown:
         return all(
             low <= value <= high for each in sums for value, (low, high) in zip(each, ranges, strict=True)
         )
+
+
+def _middle(sums: Sequence[tuple[int, ...]], ranges: Sequence[tuple[int, int]]) -> tuple[int, ...]:
+    """Of several answers the one that is nearest to the middle of all."""
+    return min(sums, key=lambda each: sum(abs(2 * v - a - b) for v, (a, b) in zip(each, ranges, strict=True)))
 
 
 def _ranges(sums: Sequence[tuple[int, ...]]) -> list[tuple[int, int]]:

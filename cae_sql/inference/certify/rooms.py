@@ -7,6 +7,8 @@ those of two different records may, since each keeps to its own part of every ro
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,16 +21,28 @@ from cae_sql.threads import in_two
 
 SINGLE = 20_000
 """From so many parts on single floats are taken, and rounded down."""
+ENOUGH = 2**60
+"""Width that is more than anybody needs."""
 FINE = 10**6
 """Also where a record and an insider have more steps to go: floats do not tell such fractions apart."""
+
+
+class Whom(NamedTuple):
+    """Of which parts (p',) something is to be shown."""
+
+    own: NDArray[np.bool_]
+    """That their records take a run that is long enough."""
+    free: NDArray[np.bool_]
+    """That their records, as insiders, may have any value meanwhile."""
 
 
 class Rooms:
     """The rooms of one judgement. Shapes: p' parts."""
 
     def __init__(
-        self, boxes: Knowledge, pins: Pins, bounds: Bounds, tables: Tables, need: int, insiders: int
-    ) -> None:
+        self, boxes: Knowledge, pins: Pins, bounds: Bounds, tables: Tables, need: int, insiders: int,
+        whom: Whom | None = None,
+    ) -> None:  # fmt: skip
         """Measure them.
 
         Args:
@@ -38,6 +52,7 @@ class Rooms:
             tables: What is shown is shown for all of them.
             need: Width that everybody should keep.
             insiders: 0 or 1 individuals who know their own value.
+            whom: Of whom something is to be shown; by default of all that are somebody's.
         """
         self.insiders = insiders
         self.loose = boxes.sizes - pins.count
@@ -46,8 +61,10 @@ class Rooms:
         self.down, self.up = tables.least - bounds.least, bounds.most - tables.most
         self.own = tuple(without(room, self.loose, insiders + 1) for room in (self.down, self.up))
         """What a record's fellows give it, down and up: without itself, and without the insider."""
-        self.left = without(self.down, self.loose, 1), without(self.up, self.loose, 1)
-        """What a basic atom gives where one of its records gives nothing."""
+        theirs = boxes.protected
+        alone = without(self.down, self.loose, 1), without(self.up, self.loose, 1)
+        self.left = np.where(theirs, alone[0], self.down), np.where(theirs, alone[1], self.up)
+        """What a basic atom gives where one of its records gives nothing; spare ones give all they have."""
         span = boxes.high - boxes.low
         loose = np.maximum(self.loose, 1)
         # where in its box a record may be: low + (first ... last)
@@ -61,6 +78,8 @@ class Rooms:
         self.share = need / max(whole, 1)
         """Part of every room that is for the record itself; the rest is for the insider. The same for all: an
         insider and a record whose boxes differ draw on the same rooms."""
+        self.asked = Whom(theirs, theirs) if whom is None else Whom(theirs & whom.own, theirs & whom.free)
+        """Of whom something is to be shown."""
         self.single = len(span) > SINGLE or whole > FINE
         """Whether single floats are enough: rooms then count a little less than they are."""
         self.slack = 0.0 if self.single else 1e-9
@@ -101,9 +120,9 @@ class Far:
             shown: What was shown of them by others who pay: this is added to.
         """
         self.rooms = rooms
-        self.widths: Ints = np.full(rooms.count, -1, dtype=np.int64) if shown is None else shown.widths
-        """(p',) width shown."""
-        self.free: NDArray[np.bool_] = np.zeros(rooms.count, dtype=np.bool_) if shown is None else shown.free
+        self.widths: Ints = np.where(rooms.asked.own, -1, ENOUGH) if shown is None else shown.widths
+        """(p',) width shown; enough of those about whom nothing is asked."""
+        self.free: NDArray[np.bool_] = ~rooms.asked.free if shown is None else shown.free
         """(p',) whether, as an insider, each may have any value meanwhile."""
         self._parts: Ints = np.zeros(0, dtype=np.int64)
         self._ends: list[NDArray[np.floating]] = []

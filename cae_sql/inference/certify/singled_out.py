@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from cae_sql.inference.facts.atoms import Atoms
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.facts.repeated import MOST_ENTRIES, multiples
+from cae_sql.inference.facts.spares import with_spares
 
 PRIME = 2**31 - 1
 LOOKED_AT = 10**8
@@ -33,25 +34,27 @@ def singled_out(answers: Sequence[Query], queries: Sequence[Query], size: int, i
     Args:
         answers: What has been answered, on a grid.
         queries: What is asked together.
-        size: Number of records.
+        size: Number of records that are somebody's.
         insiders: 0 or 1 individuals who know their own value.
     """
+    whole = with_spares(size, [*answers, *queries])
     if any(each.kind != "sum" or not _plain(each.coefficients) for each in (*answers, *queries)):
         return False
     most = 2 if insiders else 1
-    return any(_about(each, most) for each in _combined(answers, queries, size, most)) and _new(
-        answers, queries, size
-    )
+    found = _combined(answers, queries, whole, most)
+    return any(_about(each, size, most) for each in found) and _new(answers, queries, whole)
 
 
 def _plain(coefficients: Ints | None) -> bool:
     return coefficients is None or bool((np.abs(coefficients) == 1).all())
 
 
-def _about(coefficients: NDArray[np.signedinteger], most: int) -> bool:
-    """Whether a combination is over a record, or so few, each of them once."""
+def _about(coefficients: NDArray[np.signedinteger], size: int, most: int) -> bool:
+    """Whether a combination is over a record, or so few, each of them once, and over no spare one."""
     found = coefficients[coefficients != 0]
-    return 0 < len(found) <= most and bool((np.abs(found) == 1).all())
+    if not 0 < len(found) <= most or coefficients[size:].any():
+        return False
+    return bool((np.abs(found) == 1).all())
 
 
 def _combined(
@@ -60,7 +63,9 @@ def _combined(
     """Coefficients of the asked sums, and of differences and sums with others that may leave few records."""
     for query in queries:
         if len(query.members) <= most:
-            yield np.ones(len(query.members), dtype=np.int64)  # whatever the signs
+            alone = np.zeros(size, dtype=np.int8)
+            alone[query.members] = 1  # whatever the signs
+            yield alone
     left = LOOKED_AT
     for place, query in enumerate(queries):
         for other in (*answers, *queries[:place]):

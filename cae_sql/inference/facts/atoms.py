@@ -15,9 +15,17 @@ from cae_sql.inference.facts.query import Ints, Query
 class Atoms:
     """Labels 0..count-1 of the records, refined by one answer at a time."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, real: int | None = None) -> None:
+        """All in one atom.
+
+        Args:
+            size: Number of records.
+            real: How many of them are somebody's; those after are spare (`cae_sql.inference.facts.spares`).
+        """
         self.labels: Ints = np.zeros(size, dtype=np.int64)
         """(n,) atom of each record."""
+        self.real = size if real is None else real
+        """Records that are somebody's: those from here on are spare."""
         self._sizes: Ints = np.full(8, size, dtype=np.int64)
         self._parents: Ints = np.zeros(8, dtype=np.int64)
         self.count = 1
@@ -28,7 +36,7 @@ class Atoms:
     def of(cls, labels: Ints) -> Atoms:
         """A partition that is known already: labels 0..count-1, each of somebody."""
         found = cls(0)
-        found.labels, found._sizes = labels, np.bincount(labels)
+        found.labels, found._sizes, found.real = labels, np.bincount(labels), len(labels)
         found.count, found._parents = len(found._sizes), np.arange(len(found._sizes))
         return found
 
@@ -45,9 +53,27 @@ class Atoms:
     def copy(self) -> Atoms:
         """An independent copy."""
         twin = Atoms(0)
-        twin.labels, twin.count = self.labels.copy(), self.count
+        twin.labels, twin.count, twin.real = self.labels.copy(), self.count, self.real
         twin._sizes, twin._parents = self._sizes.copy(), self._parents.copy()
         return twin
+
+    def grown(self, spares: int) -> Atoms:
+        """With so many spare records more, an atom of their own, the last."""
+        twin = self.copy()
+        twin.labels = np.append(self.labels, np.full(spares, self.count, dtype=np.int64))
+        twin._reserve(self.count + 1)
+        twin._sizes[self.count], twin._parents[self.count] = spares, self.count
+        twin.count += 1
+        return twin
+
+    @property
+    def protected(self) -> NDArray[np.bool_]:
+        """(p,) atoms of which a record is somebody's."""
+        found = np.ones(self.count, dtype=np.bool_)
+        if self.real < len(self.labels):
+            found[self.labels[self.real :]] = False
+            found[self.labels[: self.real]] = True
+        return found
 
     def refine(self, answer: Query) -> None:
         """Split the atoms whose records the answer tells apart. Existing labels keep their meaning."""

@@ -18,6 +18,7 @@ from cae_sql.inference.facts.atoms import Atoms
 from cae_sql.inference.facts.basis import Directions, Tableau, tableau_of
 from cae_sql.inference.facts.query import Answer, Ints, Query
 from cae_sql.inference.facts.rank import coefficients_of, independent_sums, join, roots
+from cae_sql.inference.facts.spares import with_spares
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +59,18 @@ class Knowledge:
         low, high = np.zeros(1, dtype=np.int64), np.full(1, top, dtype=np.int64)
         return cls(Atoms(size), low, high, Tableau.empty(1), none)
 
+    def grown(self, spares: int, top: int) -> Knowledge:
+        """With so many spare records more, between 0 and top, an atom of their own that is in no answer."""
+        tableau = self.tableau
+        return replace(
+            self,
+            atoms=self.atoms.grown(spares),
+            low=np.append(self.low, 0),
+            high=np.append(self.high, top),
+            tableau=Tableau(tableau.basic, _wider(tableau.entries), _wider(tableau.stuck)),
+            matrix=_wider(self.matrix),
+        )
+
     @classmethod
     def of(
         cls, size: int, top: int, answers: Sequence[Answer], slack: int = 0, atoms: Atoms | None = None
@@ -65,7 +78,7 @@ class Knowledge:
         """Everything at once, without a tableau.
 
         Args:
-            size: Number of records.
+            size: Number of records that are somebody's; answers may be about spare ones too.
             top: Greatest value, in units.
             answers: Right-hand sides whole.
             slack: How far a sum may differ from what others say it is.
@@ -78,7 +91,7 @@ class Knowledge:
             InconsistentAnswers: a sum contradicts others, or boxes are empty.
         """
         if atoms is None:
-            atoms = Atoms(size)
+            atoms = Atoms(with_spares(size, answers), size)
             for answer in answers:
                 atoms.refine(answer)
         low, high = np.zeros(atoms.count, dtype=np.int64), np.full(atoms.count, top, dtype=np.int64)
@@ -110,6 +123,16 @@ class Knowledge:
     def count(self) -> int:
         """How many atoms there are."""
         return self.atoms.count
+
+    @cached_property
+    def protected(self) -> NDArray[np.bool_]:
+        """(p,) atoms of which a record is somebody's: of the others nothing need be shown."""
+        return self.atoms.protected
+
+    @property
+    def narrowest(self) -> int:
+        """Units that the narrowest box of somebody leaves: greatest minus least value."""
+        return int((self.high - self.low)[self.protected].min())
 
     @property
     def directions(self) -> Directions:
@@ -273,3 +296,8 @@ class Knowledge:
         if pinned.any() and int(edge[whole][pinned].max()) == bound:
             return bound if top else -bound
         return None
+
+
+def _wider(rows: NDArray[np.signedinteger]) -> NDArray[np.signedinteger]:
+    """Rows over one atom more, which is in none of them."""
+    return np.hstack([rows, np.zeros((len(rows), 1), dtype=rows.dtype)])

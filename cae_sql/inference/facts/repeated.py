@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from cae_sql.inference.facts.atoms import Atoms
 from cae_sql.inference.facts.query import Answer, Ints, Query
+from cae_sql.inference.facts.spares import with_spares
 
 MOST_ENTRIES = 100_000
 """Answered sums times atoms: up to here least squares take less time than the kernels do to be loaded."""
@@ -60,7 +61,7 @@ def _same(one: Ints | None, other: Ints | None) -> bool:
 def _combined(sums: Sequence[Answer], queries: Sequence[Query], size: int) -> list[int | None]:
     """The values of those that are whole multiples of answered sums, added up."""
     nothing: list[int | None] = [None] * len(queries)
-    atoms = Atoms(size)
+    atoms = Atoms(with_spares(size, [*sums, *queries]))
     for each in (*sums, *queries):
         atoms.refine(each)
         if atoms.count * len(sums) > MOST_ENTRIES:

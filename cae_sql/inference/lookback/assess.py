@@ -90,9 +90,8 @@ def _look_back(so_far: LocatedSoFar, integers: Ints, reals: Ints, whole: bool) -
 
     def since(record: int, state: int, judge: Judge, now: int) -> int:
         before = int(so_far.looked[record])
-        if whole:
-            return back.by_reals(record, state, judge, before, now)
-        return back.by_few(record, state, judge, before, now, so_far.support_of(record))
+        find = back.by_reals if whole else back.by_few
+        return find(record, state, judge, before, now, so_far.support_of(record))
 
     def values_mean(values: Ints) -> int:
         return state_of(values, so_far.standard)

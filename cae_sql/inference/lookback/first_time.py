@@ -56,7 +56,9 @@ class FirstTime:
         self._size, self._top, self._answers = size, top, answers
         self._systems: OrderedDict[int, Solved] = OrderedDict()
 
-    def by_reals(self, record: int, state: int, judge: Judge, before: int, now: int) -> int:
+    def by_reals(
+        self, record: int, state: int, judge: Judge, before: int, now: int, support: Sequence[int]
+    ) -> int:
         """How many answers it took until a record's state by linear programs was at least this.
 
         Args:
@@ -65,13 +67,17 @@ class FirstTime:
             judge: The state that an interval means.
             before: Answers with which it was not so.
             now: Answers with which it is.
+            support: Answers that prove it, where some are known.
         """
+        now = min(now, self.by_few(record, state, judge, before, now, support))
+        # the last answer of a short proof is nearly always the one that made it so: asked first
+        middle = now - 1
         while now - before > 1:
-            middle = (before + now) // 2
             if judge(*self._interval(middle, record)) >= state:
                 now = middle
             else:
                 before = middle
+            middle = (before + now) // 2
         return now
 
     def by_few(

@@ -37,7 +37,7 @@ def extremes_of_everybody(known: Knowledge) -> list[tuple[Kind, int]]:
     """The maximum and minimum over all records, in units, those of them that are settled."""
     if not (known.extremes or known.implied):
         return []
-    everybody = np.arange(len(known.atoms.labels))
+    everybody = np.arange(known.atoms.real)
     kinds: tuple[Kind, ...] = ("max", "min")
     values = [(kind, known.forced_extreme(Query(kind=kind, members=everybody))) for kind in kinds]
     return [(kind, value) for kind, value in values if value is not None]
@@ -61,8 +61,9 @@ def total_weights(known: Knowledge) -> Ints | None:
     if square.shape[0] != square.shape[1]:
         return None
     # floats find them, whole numbers check them
-    found = np.rint(np.linalg.solve(square.T, np.ones(len(matrix))))
+    wanted = known.atoms.protected.astype(np.int64)  # spare records are nobody's
+    found = np.rint(np.linalg.solve(square.T, wanted[basic].astype(np.float64)))
     if not np.abs(found).max(initial=0) < 2**30:
         return None
     weights: Ints = found.astype(np.int64)
-    return weights if (weights @ matrix.astype(np.int64) == 1).all() else None
+    return weights if (weights @ matrix.astype(np.int64) == wanted).all() else None

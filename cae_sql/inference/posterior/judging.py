@@ -31,6 +31,7 @@ from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Answer, Query
 from cae_sql.inference.facts.rank import coefficients_of, independent_sums
+from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.intervals.fixed_point import solved
 from cae_sql.inference.posterior.baseline import extremes_of_everybody, total_weights
 from cae_sql.inference.posterior.figures import areas_of_rows, entropies_of_rows, risks
@@ -172,7 +173,7 @@ class ModelQuestion:
         base = self._baseline(known, sums, keep)
         if rows is None or base is None or allowance.over:
             return UNKNOWN
-        return judged(rows, base, self._standard)
+        return judged(rows[known.atoms.protected], base, self._standard)
 
     def _rows(self, known: Knowledge, sums: Ints, allowance: Allowance, keep: bool) -> Floats | None:
         """(p, w) the atoms' distributions; None where one of them is not known."""
@@ -228,6 +229,9 @@ class _Refined:
     @classmethod
     def of(cls, past: ModelKnowledge, queries: Sequence[Query], values: Sequence[int]) -> _Refined:
         known, sums = past.known
+        spares = with_spares(len(known.atoms.labels), queries) - len(known.atoms.labels)
+        if spares:
+            known = known.grown(spares, int(past.system.grid.top))
         fine = known.refined(queries)
         fresh = [query for query in queries if query.kind == "sum"]
         added = [value for query, value in zip(queries, values, strict=True) if query.kind == "sum"]

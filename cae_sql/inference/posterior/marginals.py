@@ -118,7 +118,7 @@ def marginals(
         rows, estimated = counted_exactly(known, sums, windows)
         if estimated.any() and estimate:
             rows[estimated] = _estimate(system, given, known, windows)[estimated]
-    return Marginals(known.atoms.labels, windows.values, rows, estimated)
+    return Marginals(known.atoms.labels[: system.size], windows.values, rows, estimated)
 
 
 def _tilted(known: Knowledge, sums: Ints, tilt: Tilt) -> Floats:
@@ -150,7 +150,7 @@ def counted_exactly(
     rows = Tilt(windows).rows(known.low, known.high, np.zeros(known.count))  # of those tied to nobody
     missing = np.zeros(known.count, dtype=np.bool_)
     tied = np.array(known.matrix.any(axis=0), dtype=np.bool_)
-    for extreme in known.extremes:
+    for extreme in _attained(known):
         tied[extreme.atoms] = True
     for label in np.unique(known.components[tied]).tolist():
         if allowance.over:
@@ -175,9 +175,9 @@ def counted_exactly(
 def _name(known: Knowledge, sums: Ints, atoms: Ints) -> bytes:
     """One name for components that are counted alike."""
     rows = np.flatnonzero(known.matrix[:, atoms].any(axis=1))
-    parts = [known.low[atoms], known.high[atoms], known.sizes[atoms], sums[rows]]
+    parts = [known.low[atoms], known.high[atoms], known.sizes[atoms], _spares(known)[atoms], sums[rows]]
     parts.append(known.matrix[np.ix_(rows, atoms)].astype(np.int64).ravel())
-    for each in known.extremes:
+    for each in _attained(known):
         inside = np.flatnonzero(np.isin(atoms, each.atoms))
         if len(inside):
             parts.append(np.array([len(inside), each.top, each.value, *inside], dtype=np.int64))
@@ -190,12 +190,22 @@ def _component(known: Knowledge, sums: Ints, atoms: Ints, allowance: Allowance) 
     Tables in which all extremes are attained are those inside the boxes, less those in which one is not, plus
     those in which two are not …: where nobody attains an extreme, boxes end one unit before it.
 
+    Spare records say how far an answer is known, and no more: each of their totals is as likely as any other,
+    in however many ways they may share it, since each table of the others counts once.
+
     Raises:
         OutOfTime: too much to be counted, or differences that lose their digits.
     """
     rows = np.flatnonzero(known.matrix[:, atoms].any(axis=1))
-    extremes = [each for each in known.extremes if np.isin(each.atoms, atoms).any()]
-    low, high = known.low[atoms], known.high[atoms]
+    extremes = [each for each in _attained(known) if np.isin(each.atoms, atoms).any()]
+    low, high, matrix = known.low[atoms], known.high[atoms], known.matrix[np.ix_(rows, atoms)]
+    spares = _spares(known)[atoms]
+    sizes, extended = known.sizes[atoms] - spares, np.flatnonzero((spares > 0) & matrix.any(axis=0))
+    real = np.flatnonzero(sizes)
+    boxes_of_spares = zip(spares[extended], low[extended], high[extended], strict=True)
+    slack = [np.arange(count * a, count * b + 1) for count, a, b in boxes_of_spares]
+    matrix = np.hstack([matrix[:, real], matrix[:, extended]])
+    sizes = np.append(sizes[real], np.ones(len(extended), dtype=np.int64))
     if len(extremes) > MOST_EXTREMES or int((high - low).max()) >= MOST_COUNTED:
         raise OutOfTime("too much to be counted")
     logs, signs, parts = list[float](), list[int](), list[tuple[Ints, list[Floats]]]()
@@ -204,11 +214,9 @@ def _component(known: Knowledge, sums: Ints, atoms: Ints, allowance: Allowance) 
             under, over = _without(known, atoms, missing)
             if (under > over).any():
                 continue
-            boxes = [
-                Weighted(np.arange(a, b + 1), np.ones(b - a + 1)) for a, b in zip(under, over, strict=True)
-            ]
-            matrix = known.matrix[np.ix_(rows, atoms)]
-            part = counted(boxes, known.sizes[atoms], matrix, sums[rows], allowance)
+            ranges = [np.arange(under[a], over[a] + 1) for a in real.tolist()] + slack
+            boxes = [Weighted(each, np.ones(len(each))) for each in ranges]
+            part = counted(boxes, sizes, matrix, sums[rows], allowance)
             if part.log_weight > -math.inf:
                 logs.append(part.log_weight)
                 signs.append(-1 if count % 2 else 1)
@@ -220,11 +228,24 @@ def _component(known: Knowledge, sums: Ints, atoms: Ints, allowance: Allowance) 
         raise OutOfTime("the extremes are attained too seldom to be counted by differences")
     found = [np.zeros(b - a + 1) for a, b in zip(low, high, strict=True)]
     for weight, (under, probabilities) in zip(weights.tolist(), parts, strict=True):
-        for place, p in enumerate(probabilities):
+        for place, p in zip(real.tolist(), probabilities, strict=False):
             start = int(under[place] - low[place])
             found[place][start : start + len(p)] += weight * p
+    for place in np.setdiff1d(np.arange(len(atoms)), real):
+        found[place][0] = weights.sum()  # of nobody
     total = float(weights.sum())
     return [_cleaned(each / total) for each in found]
+
+
+def _spares(known: Knowledge) -> Ints:
+    """(p,) spare records in each atom: an atom may hold somebody's too."""
+    return np.bincount(known.atoms.labels[known.atoms.real :], minlength=known.count)
+
+
+def _attained(known: Knowledge) -> list[Extreme]:
+    """Extremes that somebody must have: one that a spare record may have is said by boxes."""
+    spares = _spares(known)
+    return [each for each in known.extremes if not spares[each.atoms].any()]
 
 
 def _cleaned(p: Floats) -> Floats:

@@ -155,7 +155,7 @@ class Search:
         if standard.insiders:
             return judge_pairs(known, worlds, standard, allowance, effort, sieve, listed)
         if listed is not None:
-            shortest = int(run_widths(listed).min(initial=standard.need))
+            shortest = int(run_widths(listed)[: known.atoms.real].min(initial=standard.need))
             if listed.whole and standard.accepts is None and shortest < standard.need:
                 return Judgement(False, shortest)
             worlds = np.vstack([worlds, spread_over(listed, STARTS)])
@@ -240,8 +240,8 @@ def judge(
 def _judge_reading(
     known: Knowledge, totals: Ints, standard: Standard, allowance: Allowance, effort: Effort
 ) -> Judgement:
-    if (known.high - known.low < standard.need).any() and standard.accepts is None:
-        return Judgement(False, int((known.high - known.low).min()))
+    if known.narrowest < standard.need and standard.accepts is None:
+        return Judgement(False, known.narrowest)
     runs = Runs(known, standard.need, allowance, effort)
     for world in totals:
         runs.absorb(world)

@@ -81,9 +81,8 @@ def keeps_with_insider(
         listed: More worlds that agree with them. Where they are all that there seem to be, nothing else is
             looked for.
     """
-    narrowest = int((known.high - known.low).min())
-    if narrowest < need:
-        return PairVerdict(False, narrowest, True)
+    if known.narrowest < need:
+        return PairVerdict(False, known.narrowest, True)
     count = int(known.high.max() - known.low.min()) + 1
     so_far = _standing_for_all(known)
     if len(so_far) < 2 or len(so_far) ** 2 * count > MOST_ENTRIES:
@@ -358,13 +357,13 @@ class _Pairs:
 
 
 def _standing_for_all(known: Knowledge) -> Ints:
-    """(r,) two records of every atom, or its only one: any others are like them."""
+    """(r,) two records of every atom, or its only one: any others are like them. No spare ones."""
     order, firsts = known.members
     firsts = firsts[:-1]
     second = firsts[known.sizes > 1] + 1
     places = np.sort(np.concatenate([firsts, second]))
     records: Ints = order[places]
-    return records
+    return records[records < known.atoms.real]
 
 
 def _with_directions(known: Knowledge, short: Moves) -> Moves:

@@ -106,7 +106,8 @@ class Runs:
         count = self.knowledge.count
         self.low, self.high = np.zeros(count, dtype=np.int64), np.full(count, -1, dtype=np.int64)
         self.total_low, self.total_high = self.low.copy(), self.high.copy()
-        self.accepted = np.zeros(count, dtype=np.bool_)
+        # nobody asks about spare records
+        self.accepted = ~self.knowledge.protected
 
     @property
     def _entries(self) -> int:

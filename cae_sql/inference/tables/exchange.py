@@ -94,6 +94,12 @@ class Exchange:
         parts, coefficients = self._summed[number]
         return int(coefficients @ totals[parts])
 
+    def pairs(self, number: int) -> tuple[Ints, Ints]:
+        """Parts of one atom, one in a fresh sum and one outside, that agree in all other new sums."""
+        if number not in self._pairs:
+            self._pairs[number] = self._twins(np.delete(self._rows, number, axis=0), self._rows[number])
+        return self._pairs[number]
+
     def changes(
         self, number: int, goal: int, tables: Tables, bounds: Bounds, spare: int = SPARE
     ) -> list[tuple[Ints, Ints]] | None:
@@ -117,9 +123,7 @@ class Exchange:
         changes = [(free, way * row[free] * taken)]
         left = abs(goal) - int(taken.sum())
         if left:
-            if number not in self._pairs:
-                self._pairs[number] = self._twins(others, row)
-            inside, outside = self._pairs[number]
+            inside, outside = self.pairs(number)
             gain = rooms.along(way * row[inside], inside) - _looked_up(inside, free, taken)
             able = np.minimum(gain, rooms.along(-way * row[inside], outside))
             taken = _shared(left, able)

@@ -64,18 +64,15 @@ def gather(
         moves: (v, 4) by ±1, that keep every sum (`cae_sql.inference.tables.sieve`).
         allowance: What may be spent; nothing more is tried beyond it.
     """
-    if known.extremes or not few(known):
+    if known.extremes or not few(known) or not len(moves) or known.count > MOST_ATOMS:
         return None
-    alone = known.count == len(known.atoms.labels)  # others have tables by far too many for a list
-    if (
-        known.extremes
-        or not alone
-        or not len(moves)
-        or known.count > MOST_ATOMS
-        or int(known.high.max()) > WIDEST
-    ):
+    # of spare records their totals are listed: it is the same to everybody how they share them
+    theirs = known.protected
+    low, high = (np.where(theirs, ends, known.sizes * ends) for ends in (known.low, known.high))
+    # others have tables by far too many for a list
+    if (known.sizes[theirs] > 1).any() or int(high.max()) > WIDEST:
         return None
-    totals, low, high = known.totals(values), known.low, known.high
+    totals = known.totals(values)
     halves: list[list[Bytes]] = [[], []]
     for chain in range(CHAINS):
         if not allowance.spend(TRIED):
@@ -91,7 +88,19 @@ def gather(
         if found is None:
             return None
         everything, whole = found
-    return Gathered(everything[:, known.atoms.labels], whole and len(everything) >= FEWEST)
+    return Gathered(_by_record(known, everything), whole and len(everything) >= FEWEST)
+
+
+def _by_record(known: Knowledge, totals: Bytes) -> Bytes:
+    """(m, n) worlds of atoms' totals (m, p): spare records of an atom share theirs, one after the other."""
+    worlds = totals[:, known.atoms.labels]
+    order, firsts = known.members
+    for atom in np.flatnonzero(known.sizes > 1).tolist():
+        left = totals[:, atom].astype(np.int64) - known.sizes[atom] * known.low[atom]
+        for record in order[firsts[atom] : firsts[atom + 1]].tolist():
+            taken = np.minimum(left, known.high[atom] - known.low[atom])
+            worlds[:, record], left = known.low[atom] + taken, left - taken
+    return worlds
 
 
 def of_answers(gathered: Gathered, queries: Sequence[Query], answers: Sequence[int]) -> Gathered:
@@ -120,9 +129,10 @@ def run_widths(gathered: Gathered) -> Ints:
 
 def few(known: Knowledge) -> bool:
     """Whether there may be few worlds: how many tables the boxes hold, and one in how many obeys each sum."""
-    widths = (known.high - known.low + 1).astype(np.float64)
-    spread = np.sqrt((known.matrix.astype(np.float64) ** 2 * known.sizes) @ ((widths**2 - 1) / 12))
-    bits = known.sizes @ np.log2(widths) - np.log2(np.maximum(1.0, np.sqrt(2 * np.pi) * spread)).sum()
+    alone, theirs = np.where(known.protected, 1, known.sizes), np.where(known.protected, known.sizes, 1)
+    widths = (alone * (known.high - known.low) + 1).astype(np.float64)
+    spread = np.sqrt((known.matrix.astype(np.float64) ** 2 * theirs) @ ((widths**2 - 1) / 12))
+    bits = theirs @ np.log2(widths) - np.log2(np.maximum(1.0, np.sqrt(2 * np.pi) * spread)).sum()
     return bool(bits <= FEW_BITS)
 
 

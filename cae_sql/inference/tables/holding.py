@@ -30,6 +30,8 @@ def hold(boxes: Knowledge, totals: Ints, copies: int, basic: Ints, seed: int | N
     shunned[basic] = True
     for extreme in boxes.hardest_first:
         atoms = able(boxes, extreme)
+        if not len(atoms):
+            return None  # nobody can attain it: no table agrees
         low, high = boxes.low[atoms], boxes.high[atoms]
         if (low == high).any():
             continue

@@ -74,6 +74,15 @@ class LargePool:
             )
         return cls(values, seed, prior=prior)
 
+    def grown(self, spares: int, top: int) -> LargePool:
+        """With so many spare records more, drawn from the domain."""
+        count, size = self.values.shape
+        drawn = np.random.default_rng([self.seed, size]).integers(0, top + 1, (count, spares))
+        values = np.hstack([self.values, drawn.astype(self.values.dtype)])
+        twin = LargePool(values, self.seed, self.moved, self.prior)
+        twin.unsettled, twin.mixed, twin.copied = self.unsettled, self.mixed, list(self.copied)
+        return twin
+
     def answered(
         self, question_tables: QuestionTables, boxes: Knowledge, answers: Sequence[int], table: Ints
     ) -> LargePool:

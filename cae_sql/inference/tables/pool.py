@@ -25,6 +25,7 @@ from cae_sql.inference.tables.priors import Prior
 from cae_sql.inference.tables.programs import any_world
 from cae_sql.inference.tables.short_moves import roam, short_moves
 from cae_sql.inference.tables.sieve import many_moves, packed
+from cae_sql.threads import in_two
 
 STEER_SWEEPS = 12
 """Passes over the directions before a world counts as stuck."""
@@ -53,6 +54,13 @@ class Pool:
         else:
             values = prior.draw(count * size, seed).reshape(count, size)
         return cls(knowledge, values, seed, prior=prior)
+
+    def grown(self, spares: int, top: int) -> Pool:
+        """With so many spare records more, drawn from the domain."""
+        count, size = self.values.shape
+        drawn = np.random.default_rng([self.seed, size]).integers(0, top + 1, (count, spares))
+        known = self.knowledge.grown(spares, top)
+        return Pool(known, np.hstack([self.values, drawn]), self.seed, self.moved, self.prior)
 
     def copy(self) -> Pool:
         """An independent copy."""
@@ -260,26 +268,26 @@ class Pool:
     def mix(self, places: list[int], sweeps: int, allowance: Allowance = UNLIMITED) -> None:
         """Random moves towards the uniform distribution over worlds."""
         known = self.knowledge
-        order, firsts = known.members
-        for place in places:
-            if allowance.over:
-                return
-            if len(known.tableau.stuck):
+        (order, firsts), directions, attainable = known.members, known.directions, known.attainable
+        odds = UNIFORM if self.prior is None else self.prior.odds
+        if len(known.tableau.stuck):
+            for place in places:
+                if allowance.over:
+                    return
                 self._roam(place)
-            values = self.values[place]
-            mix(
-                *known.directions,
-                order,
-                firsts,
-                known.low,
-                known.high,
-                *known.attainable,
-                self.attainers(values),
-                values,
-                self.chance(),
-                sweeps,
-                UNIFORM if self.prior is None else self.prior.odds,
-            )
+        seeds = [self.chance() for _ in places]  # before the threads begin: each world has its own
+
+        def work(first: int, last: int) -> None:
+            for place, seed in zip(places[first:last], seeds[first:last], strict=True):
+                if allowance.over:
+                    return
+                values = self.values[place]
+                mix(
+                    *directions, order, firsts, known.low, known.high, *attainable, self.attainers(values),
+                    values, seed, sweeps, odds,
+                )  # fmt: skip
+
+        in_two(work, len(places), sweeps * len(order))
 
     def attainers(self, values: NDArray[np.int64]) -> Ints:
         """(extremes,) how many records attain each extreme in a world."""

@@ -17,6 +17,7 @@ from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.tables.columns import columns_of, reduce_row, relax, strains
 from cae_sql.inference.tables.exchange import SPARE, Bounds, Exchange, Tables
+from cae_sql.inference.tables.kept_moves import NO_MOVES, Moves, joined
 from cae_sql.inference.tables.reserves import Ground, Reserves, choose
 from cae_sql.inference.tables.roomy_table import Basis, Pending, RoomyTable
 from cae_sql.inference.tables.swaps import Opposed, opposed
@@ -55,13 +56,14 @@ class QuestionTables:
         self.parents = np.empty(count, dtype=np.int64)
         """(p',) the atom that each part is of."""
         self.parents[self.boxes.atoms.labels] = coarse.atoms.labels
-        self.totals = _split(roomy_table, self.boxes, self.parents)
+        self.totals = _split(roomy_table, roomy_table.totals, self.boxes, self.parents)
         """(p',) the roomy table."""
         self.fresh: list[int] = []
         """Places of the sums that past answers do not settle."""
         self.usable = roomy_table.usable
         self._rows = np.zeros((0, count), dtype=np.int32)
         self._reserves: list[Reserves | None] = []
+        self._moves: Moves | None = None
         self._extend()
         self.exchange = Exchange(self._rows, self.parents, roomy_table.unseen, self._opposed)
 
@@ -69,6 +71,29 @@ class QuestionTables:
     def current(self) -> bool:
         """Whether the roomy table is as it was when this was made."""
         return self.version == self.roomy_table.version
+
+    # --- moves that were kept
+
+    @property
+    def moves(self) -> Moves:
+        """Those by which somebody was shown before, over the parts: each keeps all sums, past and new."""
+        if not self.roomy_table.moves.count and self._moves is None:
+            return NO_MOVES  # pairs of many parts take their time
+        if self._moves is None:
+            pairs = [self.exchange.pairs(number) for number in range(len(self._rows))]
+            found = self.roomy_table.moves.over_parts(self.parents, self._room, self._rows, pairs)
+            # past sums have the same coefficients in all parts of an atom: they were looked at before
+            well = found.kept_by(np.ascontiguousarray(self._rows.T.astype(np.int8)))
+            self._moves = found if well.all() else found.taken(np.flatnonzero(well))
+        return self._moves
+
+    def keep(self, found: Moves) -> None:
+        """Keep moves for what follows, whatever becomes of this question: none that true answers led to."""
+        found = found.taken(np.flatnonzero(found.kept_by(self.marks_of(np.arange(self.boxes.count)))))
+        self._moves = joined([found, self.moves])
+        if self.current:
+            over_atoms = found.over_atoms(self.parents)
+            self.roomy_table.moves = joined([over_atoms, self.roomy_table.moves])
 
     # --- bases
 
@@ -245,6 +270,17 @@ class QuestionTables:
                 return found
         return self.balanced(bounds, answers, seed, start)
 
+    @cached_property
+    def others(self) -> list[Ints]:
+        """(p',) each, the other tables that the roomy table keeps."""
+        mine = self.roomy_table
+        return [_split(mine, each, self.boxes, self.parents) for each in mine.others]
+
+    def exchanged(self, bounds: Bounds, answers: Sequence[int], start: Ints) -> Ints | None:
+        """As `table`, from another table by exchange alone."""
+        found = self._exchanged(start, bounds, answers, 0)
+        return found if found is not None and self.holds(found, self.totals, bounds, answers) else None
+
     def balanced(
         self, bounds: Bounds, answers: Sequence[int], seed: int = 0, start: Ints | None = None
     ) -> Ints | None:
@@ -393,20 +429,18 @@ def nearer_room(boxes: Knowledge, totals: Ints) -> Ints:
     return np.where(boxes.sizes >= 3, room - 2 * -(-room // boxes.sizes), room >> 1)
 
 
-def _split(roomy_table: RoomyTable, boxes: Knowledge, parents: Ints) -> Ints:
-    """The roomy table's totals over parts: spread evenly, what does not divide to the first parts of an
-    atom.
-    """
+def _split(roomy_table: RoomyTable, totals: Ints, boxes: Knowledge, parents: Ints) -> Ints:
+    """A table's totals over parts: spread evenly, what does not divide to the first parts of an atom."""
     sizes, coarse = boxes.sizes, roomy_table.boxes.sizes
-    each, rest = np.divmod(roomy_table.totals, coarse)
+    each, rest = np.divmod(totals, coarse)
     share = each[parents] * sizes + rest[parents] * sizes // coarse[parents]
     given = np.zeros(roomy_table.count, dtype=np.int64)
     np.add.at(given, parents, share)
-    left = roomy_table.totals - given
+    left = totals - given
     # at most one for each part but one: give it out part by part, as far as a part has records for it
     order = np.argsort(parents, kind="stable")
     firsts = np.searchsorted(parents[order], np.arange(roomy_table.count))
     rank = np.empty(len(parents), dtype=np.int64)
     rank[order] = np.arange(len(parents)) - firsts[parents[order]]
-    totals: Ints = share + (rank < left[parents])
-    return totals
+    found: Ints = share + (rank < left[parents])
+    return found

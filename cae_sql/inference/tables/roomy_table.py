@@ -13,7 +13,7 @@ Nothing here comes from the true table.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from cae_sql.inference.facts.basis import eliminate
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.tables.columns import LARGEST_ENTRY, Columns, apply_pending, by_sums, multiplied
+from cae_sql.inference.tables.kept_moves import NO_MOVES, Moves
 from cae_sql.inference.tables.swaps import Swaps, find, fours, kept_by
 from cae_sql.threads import in_two
 
@@ -90,6 +91,10 @@ class RoomyTable:
     """Pairs of atoms that differ little; None as long as nobody looked for them."""
     fours: Ints = field(default_factory=lambda: np.zeros((0, 4), dtype=np.int64))
     """(q, 4) two of them against each other: moves that keep every sum."""
+    others: list[Ints] = field(default_factory=list)
+    """(p,) each, other tables that agree with every answer: around them everybody was shown."""
+    moves: Moves = NO_MOVES
+    """Moves of single records that keep every sum, by which somebody was shown."""
     _unseen: NDArray[np.bool_] | None = field(default=None, repr=False)
 
     @classmethod
@@ -99,6 +104,30 @@ class RoomyTable:
         totals = np.array([size * (top // 2)], dtype=np.int64)
         return cls(
             Knowledge.nothing(size, top), totals, none, bases=[Basis(np.zeros(0, np.int64), none.copy())]
+        )
+
+    def grown(self, spares: int, top: int) -> RoomyTable:
+        """With so many spare records more, in the middle of the domain, an atom that is in no sum.
+
+        What grows with atoms × sums is shared with this table, so only one of the two may take in answers;
+        bases are not chosen anew for the other.
+        """
+        count = self.count
+        whole = Basis(np.zeros(0, np.int64), self.marks)
+        for basis in (whole, *self.bases):
+            basis.grow(count + 1, self.rank)
+            basis.columns[count] = 0
+        self.marks = whole.columns
+        return replace(
+            self,
+            boxes=self.boxes.grown(spares, top),
+            totals=np.append(self.totals, spares * (top // 2)),
+            sums=list(self.sums),
+            others=[np.append(each, spares * (top // 2)) for each in self.others],
+            bases=[Basis(basis.basic, basis.columns) for basis in self.bases],
+            renewed_at=self.rank,
+            swaps=None if self.swaps is None else self.swaps.grown(),
+            _unseen=np.append(self.unseen, True),
         )
 
     @property
@@ -120,7 +149,7 @@ class RoomyTable:
 
     def give_up(self) -> None:
         """No table was found, or no pivot: nothing is shown any more."""
-        self.usable, self.bases = False, []
+        self.usable, self.bases, self.others = False, [], []
         self.version += 1
 
     @property
@@ -153,6 +182,8 @@ class RoomyTable:
         rows: NDArray[np.int32],
         values: list[int],
         pendings: list[Pending | None],
+        others: Sequence[Ints] = (),
+        moves: Moves = NO_MOVES,
     ) -> None:
         """Take in answers.
 
@@ -163,6 +194,8 @@ class RoomyTable:
             rows: (g, p') coefficients of the new independent sums.
             values: (g) their right-hand sides.
             pendings: What they do to each basis; a basis without is dropped.
+            others: (p',) each, further tables that agree with everything.
+            moves: Of the parts; they keep the new sums too.
         """
         self.version += 1
         before, count, width = len(self.totals), len(parents), self.rank
@@ -186,6 +219,7 @@ class RoomyTable:
             self.swaps = self.swaps.carried(parents, rows, width)
             self.fours = self.fours[kept_by(self.fours, rows, np.arange(count))]
         self.boxes, self.totals, self.bases = boxes, totals, kept
+        self.others, self.moves = list(others), moves
         self.sums += values
         if self._unseen is not None:
             self._unseen = self._unseen[parents] & ~np.any(rows, axis=0)

@@ -12,7 +12,7 @@ numbers before anything is concluded. All of it depends on past answers alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -59,6 +59,10 @@ class Swaps:
     """(p,) sum of the names of the sums that the atom is in, times its coefficient, modulo 2**64."""
     rank: int
     """Independent sums when they were looked for."""
+
+    def grown(self) -> Swaps:
+        """With one atom more, which is in no sum."""
+        return replace(self, names=np.append(self.names, np.uint64(0)))
 
     def carried(self, parents: Ints, rows: NDArray[np.int32], first: int) -> Swaps:
         """The same after new sums; an atom's number is that of one of its parts.

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.certify import short_payments
+from cae_sql.inference.certify import coverage, short_payments
 from cae_sql.inference.certify.coverage import RESERVES, Coverage
 from cae_sql.inference.certify.pooled_payments import Pooled
 from cae_sql.inference.certify.question import Standard
@@ -25,6 +25,11 @@ from tests.quick import rounds
 
 Basis = tuple[Ints, NDArray[np.float32]]
 """Its parts, and what turns coefficients into columns."""
+
+
+@pytest.fixture(autouse=True)
+def directions_in_small_systems_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coverage, "MOST_POOLED", 0)
 
 
 @pytest.fixture

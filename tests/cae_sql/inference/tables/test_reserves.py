@@ -31,6 +31,7 @@ NOBODY = np.zeros(0, dtype=np.int64)
 @pytest.fixture(autouse=True)
 def swaps_in_small_systems_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(roomy_tables, "SWAPPED", 0)
+    monkeypatch.setattr(coverage, "MOST_POOLED", 0)
     monkeypatch.setattr(reserves, "AMPLE", 2)
     monkeypatch.setattr(reserves, "POOR", 0.2)
 

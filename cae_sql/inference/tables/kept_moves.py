@@ -1,0 +1,309 @@
+"""Moves by which somebody was shown, kept for later questions: looking for them is what takes the time.
+
+A *move* lets one record gain a unit, others pay for it, and every answered sum stays as it is. It is kept by
+the atoms that it touches. A question that cuts atoms lets the move go to those of their parts with which it
+keeps the new sums too; what is missing is made up for by an exchange between two parts of one atom. A move
+for which none is found is dropped.
+
+Whether a move keeps every sum is added up anew, in whole numbers, for each question: where it came from needs
+no trust. What room there is for it is seen around each table (`cae_sql.inference.certify.pooled_payments`).
+
+Verdicts may hang on what is kept here, so it comes from past answers and questions alone: what was found
+while true answers were judged is never kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.compiled import compiled
+from cae_sql.inference.facts.query import Ints
+from cae_sql.inference.tables.columns import Columns
+
+MOST_EACH = 192
+"""Moves of one record that are kept, those of use first."""
+LONGEST = 48
+"""Who pay for one, at most: longer ones ask too many."""
+PASSES = 3
+"""How often parts are chosen anew, so that new sums come right."""
+PAIRS = 256
+"""Exchanges for one new sum among which those are that make up for what is missing, the roomiest."""
+
+Whole = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """Of records of p parts, by part. Shapes: m moves, z entries."""
+
+    whom: Whole
+    """(m,) the part that gains a unit, ascending."""
+    starts: Ints
+    """(m + 1,) where the entries of each begin."""
+    parts: Whole
+    """(z,) who pays: never the same part twice in a move, and never the one that gains."""
+    by: Whole
+    """(z,) what it gains, positive or negative."""
+
+    @property
+    def count(self) -> int:
+        """Moves."""
+        return len(self.whom)
+
+    def of(self, parts: Ints) -> tuple[Ints, Ints]:
+        """(a,) the first move of each of some parts, and the one after its last."""
+        return np.searchsorted(self.whom, parts), np.searchsorted(self.whom, parts, side="right")
+
+    def of_those(self, parts: Ints) -> Moves:
+        """Those of some parts alone."""
+        return self.taken(np.flatnonzero(np.isin(self.whom, parts)))
+
+    def taken(self, places: Ints) -> Moves:
+        """Some of them, in the order given, which is by part."""
+        lengths = np.diff(self.starts)[places]
+        starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
+        within = np.arange(starts[-1]) - np.repeat(starts[:-1], lengths)
+        entries = np.repeat(self.starts[places], lengths) + within
+        return Moves(self.whom[places], starts, self.parts[entries], self.by[entries])
+
+    def kept_by(self, marks: Columns) -> NDArray[np.bool_]:
+        """(m,) whether no sum changes: added up in whole numbers.
+
+        Args:
+            marks: (p, k) coefficients of all sums.
+        """
+        found = np.empty(self.count, dtype=np.bool_)
+        _kept_by(self.whom, self.starts, self.parts, self.by, marks, found)
+        return found
+
+    def over_atoms(self, parents: Ints) -> Moves:
+        """The same over the atoms that the parts are of; without those that ask the atom itself to pay."""
+        if len(parents) == 0 or parents.max() == len(parents) - 1:
+            return self  # nothing was cut
+        return Moves(*_over_atoms(self.whom, self.starts, self.parts, self.by, parents.astype(np.int32)))
+
+    def over_parts(self, parents: Ints, room: Ints, rows: Whole, pairs: Sequence[tuple[Ints, Ints]]) -> Moves:
+        """The same over parts of the atoms, those with which new sums are kept or can be made to be.
+
+        Args:
+            parents: (p',) the atom that each part is of.
+            room: (p',) how far each part can move: the roomier pay first.
+            rows: (g, p') coefficients of the new sums.
+            pairs: For each new sum parts of one atom, one in it and one outside, that agree in all others.
+        """
+        if not self.count:
+            return self
+        order = np.lexsort((-room, parents))
+        firsts = np.searchsorted(parents[order], np.arange(int(parents.max()) + 2))
+        chosen = [_roomiest(each, room) for each in pairs]
+        starts = np.cumsum([0, *(len(inside) for inside, _ in chosen)])
+        both = np.hstack([np.zeros((2, 0), dtype=np.int64), *(np.array(each) for each in chosen)])
+        found = Moves(
+            *_over_parts(
+                self.whom, self.starts, self.parts, self.by, order.astype(np.int32), firsts,
+                np.ascontiguousarray(rows.T).astype(np.int32), starts.astype(np.int64),
+                np.ascontiguousarray(both).astype(np.int32),
+            )
+        )  # fmt: skip
+        return found.taken(np.argsort(found.whom, kind="stable"))
+
+
+NO_MOVES = Moves(np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
+"""Nothing is kept yet."""
+
+
+def joined(those: Sequence[Moves]) -> Moves:
+    """Moves of several: of each part those of the first come first, and so many as may be kept."""
+    those = [each for each in those if each.count]
+    if len(those) <= 1:
+        return those[0] if those else NO_MOVES
+    lengths = np.concatenate([np.diff(each.starts) for each in those])
+    whole = Moves(
+        np.concatenate([each.whom for each in those]),
+        np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)]),
+        np.concatenate([each.parts for each in those]),
+        np.concatenate([each.by for each in those]),
+    )
+    order = np.argsort(whole.whom, kind="stable")
+    rank = np.arange(len(order)) - np.searchsorted(whole.whom[order], whole.whom[order])
+    return whole.taken(order[rank < MOST_EACH])
+
+
+def _roomiest(pairs: tuple[Ints, Ints], room: Ints) -> tuple[Ints, Ints]:
+    inside, outside = pairs
+    both = np.minimum(room[inside], room[outside])
+    order = np.argsort(-both, kind="stable")[: min(PAIRS, int(np.count_nonzero(both > 0)))]
+    return inside[order], outside[order]
+
+
+@compiled()
+def _kept_by(
+    whom: Whole, starts: Ints, parts: Whole, by: Whole, marks: Columns, found: NDArray[np.bool_]
+) -> None:
+    """`Moves.kept_by`: each sum is the record's own coefficient and what those who pay add."""
+    change = np.zeros(marks.shape[1], np.int64)
+    for m in range(len(whom)):
+        for k in range(len(change)):
+            change[k] = marks[whom[m], k]
+        well = True
+        for e in range(starts[m], starts[m + 1]):
+            well = well and parts[e] != whom[m]
+            for k in range(len(change)):
+                change[k] += np.int64(by[e]) * marks[parts[e], k]
+        for k in range(len(change)):
+            well = well and change[k] == 0
+        found[m] = well
+
+
+@compiled()
+def _over_atoms(
+    whom: Whole, starts: Ints, parts: Whole, by: Whole, parents: Whole
+) -> tuple[Whole, Ints, Whole, Whole]:
+    """`Moves.over_atoms`."""
+    count = len(whom)
+    their, where = np.empty(count, np.int32), np.zeros(count + 1, np.int64)
+    atoms, gains = np.empty(len(parts), np.int32), np.empty(len(parts), np.int32)
+    made = 0
+    for m in range(count):
+        first = end = where[made]
+        mine = parents[whom[m]]
+        itself = False
+        for e in range(starts[m], starts[m + 1]):
+            atom = parents[parts[e]]
+            itself = itself or atom == mine
+            end = _added(atoms, gains, first, end, atom, by[e])
+        if not itself:
+            their[made] = mine
+            made += 1
+            where[made] = end
+    order = np.argsort(their[:made], kind="mergesort")
+    sorted_starts = np.zeros(made + 1, np.int64)
+    sorted_atoms, sorted_gains = np.empty(where[made], np.int32), np.empty(where[made], np.int32)
+    at = 0
+    for n in range(made):
+        for e in range(where[order[n]], where[order[n] + 1]):
+            sorted_atoms[at], sorted_gains[at] = atoms[e], gains[e]
+            at += 1
+        sorted_starts[n + 1] = at
+    return their[:made][order], sorted_starts, sorted_atoms, sorted_gains
+
+
+@compiled()
+def _added(parts: Whole, by: Whole, first: int, end: int, part: int, gain: int) -> int:
+    """Let a part of a move that stands in first..end gain more; where the move then ends."""
+    for e in range(first, end):
+        if parts[e] == part:
+            by[e] += gain
+            if by[e] == 0:
+                parts[e], by[e] = parts[end - 1], by[end - 1]
+                return end - 1
+            return end
+    parts[end], by[end] = part, gain
+    return end + 1
+
+
+@compiled()
+def _over_parts(
+    whom: Whole, starts: Ints, parts: Whole, by: Whole, order: Whole, firsts: Ints, rows: Whole,
+    pair_starts: Ints, pairs: Whole,
+) -> tuple[Whole, Ints, Whole, Whole]:  # fmt: skip
+    """`Moves.over_parts`.
+
+    Args:
+        whom: (m,) atoms; `starts`, `parts` and `by` as in `Moves`.
+        order: (p',) parts by atom, the roomiest first.
+        firsts: (p + 1,) where those of each atom begin.
+        rows: (p', g) coefficients of the new sums.
+        pair_starts: (g + 1,) where the pairs for each begin.
+        pairs: (2, …) the part in the sum, and the one outside.
+    """
+    news = rows.shape[1]
+    copies = 0
+    for m in range(len(whom)):
+        copies += firsts[whom[m] + 1] - firsts[whom[m]]
+    their, where = np.empty(copies, np.int32), np.zeros(copies + 1, np.int64)
+    most = LONGEST + 2 * news
+    room = np.int64(len(parts)) + most
+    their_parts, their_by = np.empty(room, np.int32), np.empty(room, np.int32)
+    missing, chosen = np.empty(news, np.int64), np.empty(LONGEST, np.int64)
+    made = turn = 0
+    for m in range(len(whom)):
+        length = starts[m + 1] - starts[m]
+        if length > LONGEST:
+            continue
+        for child in range(firsts[whom[m]], firsts[whom[m] + 1]):
+            mine, first = order[child], where[made]
+            if first + most > room:
+                room = 2 * room + most
+                their_parts, their_by = _wider(their_parts, room), _wider(their_by, room)
+            for g in range(news):
+                missing[g] = rows[mine, g]
+            for n in range(length):
+                e = starts[m] + n
+                chosen[n] = firsts[parts[e]]
+                for g in range(news):
+                    missing[g] += by[e] * rows[order[chosen[n]], g]
+            for _ in range(PASSES):
+                if not _improved(missing, chosen, starts[m], length, parts, by, order, firsts, rows):
+                    break
+            end = first
+            for n in range(length):
+                end = _added(their_parts, their_by, first, end, order[chosen[n]], by[starts[m] + n])
+            well = True
+            for g in range(news):
+                if missing[g] != 0 and well:
+                    count, well = pair_starts[g + 1] - pair_starts[g], False
+                    for _ in range(min(count, 4)):
+                        turn += 1
+                        pair = pair_starts[g] + turn % count
+                        inside, outside = pairs[0, pair], pairs[1, pair]
+                        if inside != mine and outside != mine:
+                            times = -missing[g] // (rows[inside, g] - rows[outside, g])
+                            end = _added(their_parts, their_by, first, end, inside, times)
+                            end = _added(their_parts, their_by, first, end, outside, -times)
+                            well = True
+                            break
+            if well and end - first <= LONGEST:
+                their[made] = mine
+                made += 1
+                where[made] = end
+    return their[:made], where[: made + 1], their_parts[: where[made]], their_by[: where[made]]
+
+
+@compiled()
+def _wider(entries: Whole, room: int) -> Whole:
+    found = np.empty(room, np.int32)
+    found[: len(entries)] = entries
+    return found
+
+
+@compiled()
+def _improved(
+    missing: Ints, chosen: Ints, start: int, length: int, parts: Whole, by: Whole, order: Whole,
+    firsts: Ints, rows: Whole,
+) -> bool:  # fmt: skip
+    """Whether another part of some atom brings the new sums nearer; taken where it does."""
+    wrong = 0
+    for g in range(len(missing)):
+        wrong += abs(missing[g])
+    if wrong == 0:
+        return False
+    better = False
+    for n in range(length):
+        atom = parts[start + n]
+        for other in range(firsts[atom], firsts[atom + 1]):
+            then = 0
+            for g in range(len(missing)):
+                change = by[start + n] * (rows[order[other], g] - rows[order[chosen[n]], g])
+                then += abs(missing[g] + change)
+            if then < wrong:
+                for g in range(len(missing)):
+                    missing[g] += by[start + n] * (rows[order[other], g] - rows[order[chosen[n]], g])
+                chosen[n], wrong, better = other, then, True
+                if wrong == 0:
+                    return True
+    return better
