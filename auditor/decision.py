@@ -26,3 +26,5 @@ class Decision:
     """Worst certified risk with its answer released; for administrators."""
     risk_at_least: bool = False
     """Whether `risk_after` is what the answer would leave at least: bounds refused it. For administrators."""
+    ends: int = 0
+    """How many values are told as an end of where they lie; they are NULL in the rows."""

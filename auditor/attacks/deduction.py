@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import optimize, sparse
 
 Kind = Literal["sum", "max", "min"]
+How = Literal["exactly", "at most", "at least"]
 SLACK = 1e-6
 SECONDS = 3.0
 """Time for one bound; a program that is given up still has a bound that holds."""
@@ -29,6 +30,8 @@ class Heard:
     weights: NDArray[np.int64]
     """(n,) coefficient by record; for extremes 1 for members."""
     value: int
+    how: How = "exactly"
+    """Whether it is the value, or an end of where it lies."""
 
 
 @dataclass
@@ -47,12 +50,12 @@ class Deduction:
         """The greatest value in units."""
         return int((self.maximum - self.minimum) // self.resolution)
 
-    def hears(self, kind: Kind, weights: NDArray[np.int64], value: Fraction) -> None:
+    def hears(self, kind: Kind, weights: NDArray[np.int64], value: Fraction, how: How = "exactly") -> None:
         """Take in an answer; a value off the grid is none that these data gave, and is left out."""
         offset = self.minimum * (int(weights.sum()) if kind == "sum" else 1)
         units = (value - offset) / self.resolution
         if units.denominator == 1:
-            self.heard.append(Heard(kind, weights.astype(np.int64), int(units)))
+            self.heard.append(Heard(kind, weights.astype(np.int64), int(units), how))
 
     def interval(self, record: int) -> tuple[Fraction, Fraction]:
         """Least and greatest value that the record can have."""
@@ -86,8 +89,9 @@ class _Program:
         for place, each in enumerate(heard):
             if extremes[place] == 0:
                 row = {int(a): float(unique[a, place]) for a in np.flatnonzero(unique[:, place])}
-                self.rows.append((row, each.value, each.value))
-            else:
+                least = -np.inf if each.how == "at most" else each.value
+                self.rows.append((row, least, np.inf if each.how == "at least" else each.value))
+            elif each.how == "exactly":
                 self._attained(np.flatnonzero(unique[:, place]), each)
 
     def _attained(self, atoms: NDArray[np.intp], each: Heard) -> None:
@@ -118,6 +122,8 @@ class _Program:
         variables = len(self.count) + self.switches
         cost = np.zeros(variables)
         cost[atom] = sign
+        if not self.rows:
+            return None  # ends of extremes are bounds of each record by itself
         triples = [(i, j, w) for i, (row, _, _) in enumerate(self.rows) for j, w in row.items()]
         i, j, w = (np.array(each) for each in zip(*triples, strict=True))
         matrix = sparse.csr_matrix((w, (i.astype(int), j.astype(int))), shape=(len(self.rows), variables))

@@ -94,8 +94,8 @@ def beside_sums(target: Target) -> list[Claim]:
     return target.claims()
 
 
-def leak_events(target: Target) -> list[Claim]:
-    """What passes `check` and is refused all the same was refused for its true answer."""
+def ends_of_groups(target: Target) -> list[Claim]:
+    """Extremes of large groups that pass `check`: where values are skewed, ends are told of them."""
     sets = [target.everyone, *target.cuts(), *(~cut for cut in target.cuts())]
     for name in target.categories(2, 60):
         sets += target.groups(name)
@@ -111,6 +111,17 @@ def lucky_checks(target: Target) -> list[Claim]:
     return _passing(target, sets[:MOST_CHECKS])
 
 
+def chosen_company(target: Target) -> list[Claim]:
+    """MIN and MAX of one person and others, chosen so that `check` says yes: all ends are about the one."""
+    found: list[Claim] = []
+    for aim in target.aims:
+        sets = []
+        for turn in range(MOST_CHECKS // (2 * len(target.aims))):
+            sets.append(target.among([aim, *target.crowd(2 + turn % 8, [aim])]))
+        found += _passing(target, sets)
+    return found
+
+
 def _passing(target: Target, sets: Sequence[Selection]) -> list[Claim]:
     found: list[Claim] = []
     for who in sets:
@@ -119,7 +130,9 @@ def _passing(target: Target, sets: Sequence[Selection]) -> list[Claim]:
             passes = target.check(sql)
             if passes is not None and passes.verdict != "answered":
                 continue
-            if target.aggregate(kind, who) is None:
+            refused = target.tally.refused
+            target.aggregate(kind, who)
+            if target.tally.refused > refused:
                 members = [record for record in target.alone if who.members[record]][:20]
                 found += _beyond(target, kind, members)
     return found + target.claims()
@@ -134,11 +147,15 @@ ATTACKS = (
     Attack("refused-maxima", "Pairs whose maximum is refused.", KENTHAPADI, refused, few),
     Attack("extremes-and-sums", "MAX, MIN and SUM of the same small sets.", CHIN_OZSOYOGLU, beside_sums, few),
     Attack(
-        "leak-events", "Groups whose extreme passes a check and is refused all the same.",
-        f"{KENTHAPADI}; docs/decisions.md, Leak events", leak_events, few,
+        "ends-of-groups", "Extremes of groups that pass a check: refused, or told as ends.",
+        f"{KENTHAPADI}; docs/decisions.md, Ends", ends_of_groups, few,
     ),
     Attack(
-        "lucky-checks", "Small sets whose extreme passes a check by luck, and is then refused.",
-        f"{KENTHAPADI}; docs/decisions.md, Leak events", lucky_checks, few,
+        "lucky-checks", "Small sets whose extreme passes a check by luck, and is then told otherwise.",
+        f"{KENTHAPADI}; docs/decisions.md, Ends", lucky_checks, few,
+    ),
+    Attack(
+        "chosen-company", "One person's extreme with others for whom a check says yes.",
+        f"{KENTHAPADI}; {OWN}", chosen_company, few,
     ),
 )  # fmt: skip

@@ -46,8 +46,8 @@ class Side:
     seconds: float
     finished: bool
     """Whether it ended before its time was over."""
-    leaks: int = 0
-    """Leak events that it brought about."""
+    surprises: int = 0
+    """Values that it made a surprise."""
     remarks: tuple[str, ...] = ()
 
     @property
@@ -226,9 +226,9 @@ class _Arena:
             reason = attack.applicable(target)
             if reason is not None:
                 return Report(attack, self._column, reason)
-            before = int(gate.history()["leak"].sum())
+            before = int(gate.history()["surprise"].sum())
             side = self._side(attack, target)
-            side = replace(side, leaks=int(gate.history()["leak"].sum()) - before)
+            side = replace(side, surprises=int(gate.history()["surprise"].sum()) - before)
         without = self._side(attack, Target(self._scene, self._judge.answers))
         return Report(attack, self._column, None, side, without)
 
@@ -262,11 +262,11 @@ class _Arena:
         """Past answers are known to the intruder too; records are numbered alike, by their public columns."""
         for entry in gate._ledger.entries() if self._history is not None else ():
             for answer in entry.answers:
-                if answer.kind == "leak" or answer.name != self._name:
-                    continue
+                if answer.kind == "leak" or not answer.ends.exact or answer.name != self._name:
+                    continue  # of ends no attack makes anything
                 weights = np.zeros(target.size, dtype=np.int64)
                 weights[answer.records] = 1 if answer.signs is None else answer.signs
-                target.note(answer.kind, weights, Fraction(answer.value))
+                target.note(answer.asked, weights, Fraction(answer.value))
 
 
 def _asking(gate: Gate, policy: Policy) -> tuple[Answerer, Answerer | None]:
@@ -274,7 +274,8 @@ def _asking(gate: Gate, policy: Policy) -> tuple[Answerer, Answerer | None]:
 
     def answers(sql: str, user: str) -> Reply:
         try:
-            return Reply("answered", gate.execute(sql, user=user, dialect="duckdb").fetchall())
+            answer = gate.execute(sql, user=user, dialect="duckdb")
+            return Reply("answered", answer.fetchall(), answer.decision.message, answer.ranges)
         except (QueryRefused, QueryUnsupported) as error:
             said = error.decision
             verdict = "refused" if said.verdict == "refused" else "unsupported"

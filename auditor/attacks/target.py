@@ -17,9 +17,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from auditor.attacks.deduction import Deduction, Kind
+from auditor.attacks.deduction import Deduction, How, Kind
 from auditor.attacks.selection import EXACT_TYPES, Selection, conjunction, literal
 from auditor.sql.schema import Column, quoted
+from auditor.told import Range
 from cae_sql.domain import exact
 
 SEED = 1979
@@ -59,6 +60,8 @@ class Reply:
     rows: Sequence[tuple[object, ...]] | None
     said: str = ""
     """Code and message, which an intruder reads too."""
+    ranges: Sequence[Range] = ()
+    """What was told as an end."""
 
 
 @dataclass(frozen=True)
@@ -167,14 +170,27 @@ class Target:
         """One aggregate over a selection, noted for `claims`; averages come back as sums."""
         if not who.size:
             return None
-        rows = self.ask(f"SELECT {kind}({self.column}) FROM {self.table} WHERE {who.text}", user)
-        value = None if not rows else number(rows[0][0])
+        found = self.reply(f"SELECT {kind}({self.column}) FROM {self.table} WHERE {who.text}", user)
+        value = None if not found.rows else number(found.rows[0][0])
         if value is None:
+            self._note_ends(kind, who, found.ranges)
             return None
         if kind == "avg":
             kind, value = "sum", self._whole(value * who.size, who.size)
         self.note(kind, who, value)
         return value
+
+    def _note_ends(self, kind: Aggregate, who: Selection, ranges: Sequence[Range]) -> None:
+        """An end is an inequality that the truth keeps."""
+        how: How
+        for each in ranges:
+            for how, end in (("at least", each.least), ("at most", each.most)):
+                if end is None:
+                    continue
+                if kind == "avg":
+                    self.notes.hears("sum", who.members.astype(np.int64), end * who.size, how)
+                else:
+                    self.notes.hears(kind, who.members.astype(np.int64), end, how)
 
     def sum(self, who: Selection, user: str = "eve") -> Fraction | None:
         """The total of a selection."""

@@ -109,8 +109,9 @@ def query(
                 content = answer.fetchall()
         except (QueryRefused, QueryUnsupported) as error:
             _leave(error.decision, form)
-        show.rows(answer.columns, content, form, show.reason(answer.decision))
-        if answer.decision.code == "partial" and form is not Format.JSON:
+        about = {**show.reason(answer.decision), "ranges": show.ends(answer.ranges)}
+        show.rows(answer.columns, content, form, about, ranges=answer.ranges)
+        if (answer.decision.code == "partial" or answer.decision.ends) and form is not Format.JSON:
             show.note(answer.decision)
 
 

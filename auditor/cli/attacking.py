@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from auditor.attacks.runner import Report
 
 LOCATED = 3
-COLUMNS = ["attack", "asked", "answered", "refused", "unsupported", "leaks", "claims", "located",
+COLUMNS = ["attack", "asked", "answered", "refused", "unsupported", "surprises", "claims", "located",
            "without_gate", "seconds", "note"]  # fmt: skip
 
 
@@ -109,8 +109,8 @@ def _row(report: Report, several: bool) -> list[object]:
     note = "; ".join([*gate.remarks, *([] if gate.finished else ["its time was over"])])
     tally = gate.tally
     return [
-        *start, tally.asked, tally.answered, tally.refused, tally.unsupported, gate.leaks, len(gate.claims),
-        gate.located, report.without.located, round(gate.seconds, 1), note,
+        *start, tally.asked, tally.answered, tally.refused, tally.unsupported, gate.surprises,
+        len(gate.claims), gate.located, report.without.located, round(gate.seconds, 1), note,
     ]  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from auditor.plain import cell, line, plain
+from auditor.told import Range, rounded
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -32,6 +33,7 @@ __all__ = [
     "Format",
     "csv_cell",
     "decision",
+    "ends",
     "frame_rows",
     "json_text",
     "line",
@@ -53,9 +55,14 @@ class Format(StrEnum):
 
 
 def rows(
-    columns: Sequence[str], content: Rows, form: Format, about: Mapping[str, object], title: str = ""
+    columns: Sequence[str],
+    content: Rows,
+    form: Format,
+    about: Mapping[str, object],
+    title: str = "",
+    ranges: Sequence[Range] = (),
 ) -> None:
-    """Show rows on stdout; `about` has the other members of the JSON object."""
+    """Show rows on stdout; `about` has the other members of the JSON object, `ranges` what is no value."""
     if form is Format.JSON:
         verdict = {
             "verdict": about.get("verdict", "answered"),
@@ -68,7 +75,22 @@ def rows(
         writer.writerow([cell(str(name)) for name in columns])
         writer.writerows([_guarded(value) for value in row] for row in content)
     else:
-        _table(columns, content, title)
+        _table(columns, content, title, ranges)
+
+
+def ends(ranges: Sequence[Range]) -> list[dict[str, object]]:
+    """What is told as ends, for JSON; rounded so that it stays true."""
+    return [
+        {
+            "aggregate": each.aggregate,
+            "group": dict(each.group),
+            "at_least": None if each.least is None else Decimal(rounded(each.least, up=False)),
+            "at_most": None if each.most is None else Decimal(rounded(each.most, up=True)),
+            "row": each.row,
+            "column": each.column,
+        }
+        for each in ranges
+    ]
 
 
 def decision(said: Decision, form: Format) -> None:
@@ -85,7 +107,8 @@ def decision(said: Decision, form: Format) -> None:
 def note(said: Decision) -> None:
     """Say on stderr what the rows do not: that some are not all they could be."""
     print(f"{said.code}: {plain(said.message)}", file=sys.stderr)
-    print(f"hint: {plain(said.hint)}", file=sys.stderr)
+    if said.hint:
+        print(f"hint: {plain(said.hint)}", file=sys.stderr)
 
 
 def reason(said: Decision) -> dict[str, object]:
@@ -166,7 +189,7 @@ def output_console() -> Console:
     return Console(highlight=False, width=None if sys.stdout.isatty() else 10_000)
 
 
-def _table(columns: Sequence[str], content: Rows, title: str) -> None:
+def _table(columns: Sequence[str], content: Rows, title: str, ranges: Sequence[Range] = ()) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -176,10 +199,18 @@ def _table(columns: Sequence[str], content: Rows, title: str) -> None:
     for place, name in enumerate(columns):
         numeric = any(_is_number(row[place]) for row in values)
         table.add_column(Text(plain(str(name))), justify="right" if numeric else "left", overflow="fold")
-    for row in values:
-        table.add_row(*(Text("NULL", style="dim") if v is None else Text(plain(csv_cell(v))) for v in row))
+    inside = {(each.row, each.column): each.sign for each in ranges if each.row is not None}
+    for number, row in enumerate(values):
+        cells = []
+        for name, v in zip(columns, row, strict=True):
+            sign = inside.get((number, name)) if v is None else None
+            cells.append(Text(sign or "NULL", style="dim") if v is None else Text(plain(csv_cell(v))))
+        table.add_row(*cells)
     console = output_console()
     console.print(table)
+    for each in ranges:
+        if each.row is None:
+            console.print(Text(plain(f"{each.name}: {each.words}")))
     console.print(f"{len(values)} row{'' if len(values) == 1 else 's'}")
 
 

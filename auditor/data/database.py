@@ -39,6 +39,7 @@ from auditor.errors import AuditorError, DatabaseError
 from auditor.sql import Block, Plan, Schema, Unsupported, understand
 from auditor.sql.schema import View, folded, quoted
 from auditor.sql.shape import DATA
+from auditor.sql.withheld import GROUP, Rest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -198,12 +199,19 @@ class Database:
         """
         return list(self._evaluated(plan)[1])
 
-    def finish(self, plan: Plan, values: Sequence[Fraction | None]) -> pa.Table:
+    def keys(self, plan: Plan, block: int, group: int) -> tuple[object, ...]:
+        """What a group of a block is grouped by."""
+        table = self._evaluated(plan)[0][block].table
+        names = [name for name in table.column_names if name.startswith("_k")]
+        return tuple(table.column(name)[group].as_py() for name in names)
+
+    def finish(self, plan: Plan, values: Sequence[Fraction | None], rest: Rest | None = None) -> pa.Table:
         """Run the rest of a statement over the computed aggregates.
 
         Args:
             plan: The plan.
             values: X for each of `ask(plan)`, in column units; None: SQL NULL.
+            rest: What is left to run where values are withheld; by default as the plan says.
 
         Raises:
             StatementFailed: if it fails.
@@ -213,13 +221,13 @@ class Database:
 
         def run(cursor: duckdb.DuckDBPyConnection) -> pa.Table:
             for block, groups in zip(plan.blocks, blocks, strict=True):
-                cursor.register(block.name + "_values", relation(block, groups, exact))
-                cursor.execute(
-                    f"CREATE TEMP VIEW {quoted(block.name)} AS {typed(block, block.name + '_values')}"
-                )
-            return fetch(cursor, plan.final_sql, self.limits)
+                cursor.register(block.name + "_values", relation(block, groups, exact, rest is not None))
+                source = typed(block, block.name + "_values", rest is not None)
+                cursor.execute(f"CREATE TEMP VIEW {quoted(block.name)} AS {source}")
+            return fetch(cursor, plan.final_sql if rest is None else rest.sql, self.limits)
 
-        return self._run(run).rename_columns(list(plan.columns))
+        numbered = rest is not None and rest.numbered is not None
+        return self._run(run).rename_columns([*plan.columns, *([GROUP] if numbered else [])])
 
     def run_public(self, plan: Plan) -> pa.Table:
         """Run a statement that reads no protected value.

@@ -21,6 +21,7 @@ from auditor.data.arrow import numbers_of, texts, whole
 from auditor.data.cells import Cells
 from auditor.sql.schema import quoted
 from auditor.sql.statement import Aggregate, Block, Leaf, aggregate_name
+from auditor.sql.withheld import GROUP, mark_name
 
 # A bitmap beats sorting when a query set holds at least this share of all records.
 _DENSE = 1 / 500
@@ -287,13 +288,16 @@ def _times(members: _Members) -> NDArray[np.int64]:
     return np.ones(len(members.numbers), np.int64) if members.times is None else members.times
 
 
-def relation(block: Block, groups: Groups, values: Sequence[Fraction | None]) -> pa.Table:
+def relation(
+    block: Block, groups: Groups, values: Sequence[Fraction | None], marked: bool = False
+) -> pa.Table:
     """The block's relation, protected aggregates as text.
 
     Args:
         block: The block.
         groups: Its groups.
         values: The SQL values of everything asked, None for NULL.
+        marked: Whether to add each group's position, and which of its aggregates are withheld.
 
     Raises:
         Unrepresentable: if a value does not fit its type.
@@ -308,15 +312,26 @@ def relation(block: Block, groups: Groups, values: Sequence[Fraction | None]) ->
             written.append(None if value is None else text_of(value, aggregate.type))
         arrays.append(texts(written))
         names.append(aggregate_name(number))
+        if marked:
+            entries = [row[number] for row in groups.entries]
+            lacks = [isinstance(entry, int) and values[entry] is None for entry in entries]
+            arrays.append(pa.array(lacks, pa.bool_()))
+            names.append(mark_name(number))
+    if marked:
+        arrays.append(whole(list(range(len(groups.entries)))))
+        names.append(GROUP)
     if not arrays:
         arrays, names = [whole([0] * len(groups.entries))], ["_rows"]
     return pa.Table.from_arrays(arrays, names=names)
 
 
-def typed(block: Block, source: str) -> str:
+def typed(block: Block, source: str, marked: bool = False) -> str:
     """SQL that gives a registered relation its columns' own types; Arrow's are coarser."""
     columns = list(block.public_columns)
     columns += [(aggregate_name(i), aggregate.type) for i, aggregate in enumerate(block.aggregates)]
+    if marked:
+        columns += [(mark_name(i), "BOOLEAN") for i in range(len(block.aggregates))]
+        columns.append((GROUP, "BIGINT"))
     casts = ", ".join(f"CAST({quoted(name)} AS {type_}) AS {quoted(name)}" for name, type_ in columns)
     return f"SELECT {casts} FROM {quoted(source)}"
 

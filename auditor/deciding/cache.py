@@ -21,6 +21,8 @@ from auditor.deciding.decide import Outcome
 from auditor.deciding.request import Ask, plain
 from auditor.decision import Decision
 from auditor.sql import Plan
+from auditor.sql.withheld import Rest
+from auditor.told import Range, Told
 from cae_sql.inference.facts.query import Query
 
 STATEMENTS = 256
@@ -47,6 +49,8 @@ class Remembered:
     """Its rows."""
     decision: Decision
     """The verdict on one who asks again."""
+    ranges: tuple[Range, ...] = ()
+    """What it tells as ends."""
     learned: int | None = None
     """How much its party knew, where the answer holds only as long as that is all; None: for good."""
 
@@ -57,8 +61,12 @@ class Settled:
 
     decision: Decision
     """The verdict."""
-    values: Sequence[Fraction | None]
+    told: Sequence[Told[Fraction] | None]
     """By asked aggregate, in column units; None where it is withheld."""
+    ranges: tuple[Range, ...] = ()
+    """What is told as ends."""
+    rest: Rest | None = None
+    """What is left to run, where a value is not given exactly."""
     recorded: bool = False
     """Whether it is on record."""
     keep: bool = True

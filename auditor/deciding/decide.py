@@ -1,10 +1,11 @@
 """Answer or refuse: the two ways to decide, on queries in the system's terms.
 
 Simulatable (the default): hypothetical answers are drawn from worlds, each is judged as if it were the
-answer, and more than δN failures refuse. All of that comes from past answers and the query, so a refusal
-tells nothing. Only then is the true answer looked at; should it break the limit all the same, the query is
-refused as a *leak event*, counted and reported. Answer-dependent: the true answer alone decides, and refusals
-speak.
+answer, and more than δN failures refuse. Else a partition of all possible answers is fixed: which are told
+exactly, and which as an end ("at most", "at least"). All of that comes from past answers and the query, so it
+tells nothing. Only then is the true answer looked at, and what the partition says of it is told. Should that
+break the limit all the same, it is a *surprise*: a range is told instead, or the query is refused; surprises
+are counted, and administrators see them. Answer-dependent: the true answer alone decides, and refusals speak.
 
 Where the policy asks for a candidate model, an answer must keep the limit twice: by what it excludes, and by
 what the model makes of it. The second is tried for those alone that pass the first.
@@ -12,16 +13,20 @@ what the model makes of it. The second is tried for those alone that pass the fi
 Protected columns are independent systems. Of a statement that reads several, all hypothetical answers about
 all of them are judged before one true answer is looked at, and one column that is not safe refuses it whole.
 
-Source: `mathematics.md`, 4.
+Source: `mathematics.md`, 4 and 8.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from auditor.deciding.partition import Partition
+from auditor.deciding.recorded import Recorded, recorded
+from auditor.told import Told, exactly
 from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.allowance import DECISION, Allowance
 from cae_sql.inference.certify.learned import Learned
@@ -37,6 +42,8 @@ if TYPE_CHECKING:
 TRUE_ANSWER_FACTOR = 2.0
 """The true answer is judged with this many times what was allowed for hypothetical ones: its effort must not
 decide where theirs was enough."""
+LOOK = 0.5
+"""Part of a decision's work that may be spent on one candidate for an end of what is told exactly."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +71,7 @@ class Budget:
 
     def __init__(self, rules: Rules) -> None:
         """Nothing is used up yet."""
+        self._steps = rules.steps
         self._left = _Timed(Allowance(rules.steps), rules.seconds)
         self._for_true_answers = _Timed(
             Allowance(TRUE_ANSWER_FACTOR * rules.steps), TRUE_ANSWER_FACTOR * rules.seconds
@@ -82,6 +90,21 @@ class Budget:
         self._for_true_answers.begin()
         yield
         self._for_true_answers.end()
+
+    @contextmanager
+    def part(self, share: float) -> Iterator[Budget]:
+        """A budget for one decision of several: so much of all the work, and no more than is left."""
+        part, left = copy(self), self._left
+        steps = min(share * self._steps, left.allowance.steps)
+        part._left = _Timed(Allowance(steps), left.seconds)
+        yield part
+        left.allowance.spend(steps - part._left.allowance.steps)
+        left.seconds = part._left.seconds
+
+    @property
+    def used_up(self) -> bool:
+        """Whether there is no work left to be done."""
+        return self._left.allowance.steps <= 0
 
     @property
     def over(self) -> bool:
@@ -145,16 +168,18 @@ class Case:
 class Part:
     """What a decision says about one protected column."""
 
-    values: tuple[int, ...] = ()
-    """The answers in units; empty where the statement is refused."""
+    recorded: tuple[Recorded, ...] = ()
+    """What is told of each query; empty where the statement is refused."""
     learned: Learned | None = None
     """What the system becomes with the answers; None where past answers settle them."""
     judgement: Judgement | None = None
     """How everybody fares with the answers known, where that may be told."""
     model: ModelJudgement | None = None
     """The same under the candidate model, if there is one."""
-    leak: bool = False
-    """The true answer broke the limit after the hypothetical ones had passed."""
+    surprise: bool = False
+    """What the partition says of the true answer was not shown to be safe, once it was looked at."""
+    given: bool = True
+    """Whether something is told, or nothing was asked that past answers had not settled."""
 
 
 @dataclass(frozen=True)
@@ -168,9 +193,9 @@ class Outcome:
     """By case."""
 
     @property
-    def leak(self) -> bool:
-        """Whether true answers broke the limit after the hypothetical ones had passed."""
-        return any(part.leak for part in self.parts)
+    def surprise(self) -> bool:
+        """Whether true answers were not shown to be safe after the hypothetical ones had passed."""
+        return any(part.surprise for part in self.parts)
 
     @property
     def certain(self) -> bool:
@@ -191,29 +216,34 @@ def decide(cases: Sequence[Case], rules: Rules, budget: Budget | None = None) ->
         return refusal
     budget = Budget(rules) if budget is None else budget
     judged: list[_Judged] = [{} for _ in cases]
+    partitions: list[Partition | None] = [None for _ in cases]
     with budget as allowance:
         questions = [case.question() for case in cases]
         if all(question.derivable for question in questions):
-            return Outcome("known", tuple(_settled(question) for question in questions))
-        refusal = simulate(cases, rules, allowance, judged) if rules.simulatable else None
-        if refusal is not None:
-            return refusal
+            return Outcome("known", tuple(map(_settled, cases)))
+        if rules.simulatable:
+            refusal = simulate(cases, rules, allowance, judged)
+            if refusal is not None:
+                return refusal
+            partitions = [_partition(case, known, rules) for case, known in zip(cases, judged, strict=True)]
+            if None in partitions:
+                return Outcome("risk", tuple(_NOTHING for _ in cases))
     if rules.simulatable:
         allowance = Allowance(TRUE_ANSWER_FACTOR * rules.steps)
         allowance.end_in(TRUE_ANSWER_FACTOR * rules.seconds)
     with budget.true_answers():
         parts = [
-            _settled(question) if question.derivable else _true_part(case, rules, allowance, known)
-            for case, question, known in zip(cases, questions, judged, strict=True)
+            _settled(case) if case.question().derivable else _told(case, partition, allowance, known)
+            for case, partition, known in zip(cases, partitions, judged, strict=True)
         ]
-    if all(part.values for part in parts):
+    if all(part.given for part in parts):
         return Outcome("safe", tuple(parts))
-    models = [part.model for part in parts if not part.values and part.model is not None]
+    models = [part.model for part in parts if not part.given and part.model is not None]
     verdict: Literal["risk", "uncounted"] = (
         "uncounted" if models and not all(each.counted for each in models) else "risk"
     )
     # nothing is said of the columns whose answers would have been safe
-    return Outcome(verdict, tuple(Part() if part.values else part for part in parts))
+    return Outcome(verdict, tuple(_NOTHING if part.given else part for part in parts))
 
 
 _Judged = dict[tuple[int, ...], Judgement]
@@ -228,38 +258,104 @@ def at_once(cases: Sequence[Case], rules: Rules) -> Outcome | None:
     """
     if not rules.simulatable or len(cases) != 1 or not cases[0].singled_out:
         return None
-    return Outcome("risk", (Part(judgement=Judgement(False, 0, certain=True)),))
+    return Outcome("risk", (Part(judgement=Judgement(False, 0, certain=True), given=False),))
 
 
-def _settled(question: Question) -> Part:
-    return Part(tuple(value for value in question.settled if value is not None))
+_NOTHING = Part(given=False)
 
 
-def _true_part(case: Case, rules: Rules, allowance: Allowance, judged: _Judged) -> Part:
-    """The true answers, if everybody keeps the standard with them known."""
-    question, values, model = case.question(), tuple(case.truth(case.queries)), case.model_question()
-    judgement, likely = judged.get(values), None
+def _settled(case: Case) -> Part:
+    pairs = zip(case.queries, case.question().settled, strict=True)
+    known = ((query, value) for query, value in pairs if value is not None)
+    return Part(tuple(Recorded(query, value, exactly(value)) for query, value in known))
+
+
+def _partition(case: Case, judged: _Judged, rules: Rules) -> Partition | None:
+    """What is told exactly, and what as an end; None where no hypothetical answer is known to be safe."""
+    question, model, standard = case.question(), case.model_question(), case.standard
+
+    def shown(values: tuple[int, ...]) -> bool:
+        # of its own: how many candidates it takes hangs on the true answer
+        allowance = Allowance(LOOK * rules.steps)
+        allowance.end_in(rules.seconds)
+        judgement = question.judge_true(values, standard, allowance)
+        try:
+            if judgement is None:
+                judgement = question.learn(values, allowance).judge(standard, allowance)
+        except (OutOfTime, InconsistentAnswers):
+            return False
+        return judgement.safe and (model is None or model.judge(values, allowance).safe)
+
+    def end_shown(told: Told[int]) -> bool:
+        # of what is excluded an end leaves more than the exact answer; what it makes likely is another thing
+        if model is None:
+            return True
+        found = recorded(case.system, case.queries[0], told)
+        if found is None:
+            return False
+        likely = replace(case, queries=[found.query]).model_question()
+        assert likely is not None
+        allowance = Allowance(LOOK * rules.steps)
+        allowance.end_in(rules.seconds)
+        return likely.judge((found.value,), allowance).safe
+
+    settled = [value is not None for value in question.settled]
+    kept = [values for values, judgement in judged.items() if judgement.safe]
+    if not kept and not all(settled):
+        return None
+    broken = [values for values, judgement in judged.items() if not judgement.safe]
+    step = 1 + standard.need // 4
+    return Partition(case.queries, settled, int(case.system.grid.top), step, shown, end_shown, kept, broken)
+
+
+def _told(case: Case, partition: Partition | None, allowance: Allowance, judged: _Judged) -> Part:
+    """What is told of the true answers, if everybody keeps the standard with that known."""
+    values = tuple(case.truth(case.queries))
+    if partition is None:  # the true answers alone decide
+        return _recorded(case, [exactly(value) for value in values], allowance, judged, renew=True)
+    part = _recorded(case, partition.told(values), allowance, judged)
+    if part.given:
+        return part
+    around = partition.around(values[0])
+    if around is not None:
+        part = _recorded(case, [around], allowance, judged)
+        if part.given:
+            return replace(part, surprise=True)
+    # no figure that the true answer had a part in may leave with the refusal
+    return Part(surprise=True, given=False)
+
+
+def _recorded(
+    case: Case, told: Sequence[Told[int] | None], allowance: Allowance, judged: _Judged, renew: bool = False
+) -> Part:
+    """What is told as the system is to know it, if everybody keeps the standard then."""
+    found = list[Recorded]()
+    for query, each in zip(case.queries, told, strict=True):
+        after = [one.query for one in found if not one.told.exact]
+        made = None if each is None else recorded(case.system, query, each, after)
+        if made is None:
+            return _NOTHING
+        found.append(made)
+    case = replace(case, queries=[one.query for one in found])
+    question, values, model = case.question(), tuple(one.value for one in found), case.model_question()
+    judgement = judged.get(values) if all(one.told.exact for one in found) else None
     if judgement is None:
-        judgement = question.judge_true(values, case.standard, allowance, renew=not rules.simulatable)
-    safe = judgement is None or judgement.safe
+        judgement = question.judge_true(values, case.standard, allowance, renew=renew)
+    safe, likely = judgement is None or judgement.safe, None
     if safe and model is not None:
-        likely = model.judge(values, allowance, keep=not rules.simulatable)
+        likely = model.judge(values, allowance, keep=renew)
         safe = likely.safe
     try:
         if safe:
             learned = question.learn(values, allowance)
     except (OutOfTime, InconsistentAnswers):
-        # the answer is true, so a table agrees with it: the search was not good enough
-        return Part(leak=rules.simulatable)
+        return _NOTHING  # it is true, so a table agrees with it: the search was not good enough
     if safe and judgement is None:
         judgement = learned.judge(case.standard, allowance)
         safe = judgement.safe
     if safe:
-        return Part(values, learned, judgement, likely)
-    if rules.simulatable:
-        # no figure that the true answer had a part in may leave with the refusal
-        return Part(leak=True)
-    return Part(judgement=judgement, model=likely)
+        return Part(tuple(found), learned, judgement, likely)
+    return Part(judgement=judgement, model=likely, given=False)
 
 
 @dataclass(frozen=True)
@@ -284,8 +380,8 @@ class _Drawn:
         likely: ModelJudgement | None = None,
     ) -> Outcome:
         """A refusal at the answer where the search stopped."""
-        part = Part(judgement=judgement, model=likely)
-        return Outcome(verdict, tuple(part if each is self.case else Part() for each in cases))
+        part = Part(judgement=judgement, model=likely, given=False)
+        return Outcome(verdict, tuple(part if each is self.case else _NOTHING for each in cases))
 
 
 def simulate(
@@ -353,7 +449,7 @@ def _by_what_is_excluded(
         broken |= set() if judgement.safe else set(worlds)
         if allowance.late:
             # how far a search had come when time was over is no figure of the risk
-            return Outcome("time", tuple(Part() for _ in cases))
+            return Outcome("time", tuple(_NOTHING for _ in cases))
         if len(broken) > drawn.allowed:
             return drawn.refuse(cases, "risk", judgement)
         waiting -= set(worlds)
@@ -371,15 +467,16 @@ def _by_what_is_likely(
     for values, worlds in drawn.answers.items():
         if broken.issuperset(worlds):
             continue
-        likely = model.judge(values, allowance)
+        likely, excluded = model.judge(values, allowance), drawn.judged.get(values)
         if not likely.safe:
             broken |= set(worlds)
+            drawn.judged[values] = Judgement(False, -1)
             unknown |= set() if likely.counted else set(worlds)
         if allowance.late:
-            return Outcome("time", tuple(Part() for _ in cases))
+            return Outcome("time", tuple(_NOTHING for _ in cases))
         if len(broken) > drawn.allowed:
             verdict: Literal["risk", "uncounted"] = (
                 "risk" if len(broken - unknown) > drawn.allowed else "uncounted"
             )
-            return drawn.refuse(cases, verdict, drawn.judged.get(values), likely)
+            return drawn.refuse(cases, verdict, excluded, likely)
     return None

@@ -80,14 +80,13 @@ def _figures(party: ColumnKnowledge, codes: NDArray[np.int64]) -> pd.DataFrame:
         frame.loc[code, ["initial_entropy", "entropy_at_epsilon", "area", "risk"]] = [
             figures.initial_entropy, at, figures.area, figures.risk,
         ]  # fmt: skip
-    return _without_the_lost(frame, party, codes)
+    return frame
 
 
 def _learned(party: ColumnKnowledge, codes: NDArray[np.int64], model: Model) -> pd.DataFrame:
     """What a candidate model makes of the answers; intervals are beside it for what is excluded."""
     found = model_risks(party.system, model, codes, party.column.protect.domain, party.column.limits.epsilon)
-    frame = _frame(party, codes, found).assign(worst_risk=found.worst_risk, estimated=found.estimated)
-    return _without_the_lost(frame, party, codes)
+    return _frame(party, codes, found).assign(worst_risk=found.worst_risk, estimated=found.estimated)
 
 
 def _frame(party: ColumnKnowledge, codes: NDArray[np.int64], found: ClassRisks | ModelRisks) -> pd.DataFrame:
@@ -110,26 +109,15 @@ def _frame(party: ColumnKnowledge, codes: NDArray[np.int64], found: ClassRisks |
     )
 
 
-def _without_the_lost(frame: pd.DataFrame, party: ColumnKnowledge, codes: NDArray[np.int64]) -> pd.DataFrame:
-    """What a refusal told is not among the answers: nothing is claimed for the classes it reaches."""
-    lost = np.unique(codes[party.lost])
-    nothing = {"initial_entropy": 0.0, "area": 0.0, "risk": 1.0, "worst_risk": 1.0}
-    if party.column.limits.epsilon is not None:
-        nothing["entropy_at_epsilon"] = 0.0
-    for name in frame.columns.intersection(list(nothing)):
-        frame.loc[lost, name] = nothing[name]
-    return frame
-
-
 def _as_bounds(party: ColumnKnowledge, runs: Runs) -> Bounds:
-    labels = runs.knowledge.atoms.labels
+    labels = runs.knowledge.atoms.labels[: party.system.size]  # without spare records
     low, high = (party.system.in_column_units(ends).astype(float)[labels] for ends in (runs.low, runs.high))
     return Bounds(low, high)
 
 
 def _by_sets(party: ColumnKnowledge, runs: Runs, codes: NDArray[np.int64]) -> list[tuple[int, Risk]]:
     """The classes some of whose records have an exactly known set, with their figures."""
-    known = np.isin(runs.knowledge.atoms.labels, list(runs.exact))
+    known = np.isin(runs.knowledge.atoms.labels[: party.system.size], list(runs.exact))
     return [
         (code, _with_sets(party, runs, np.flatnonzero(codes == code)))
         for code in np.unique(codes[known]).tolist()
@@ -159,14 +147,12 @@ def history(ledger: Ledger) -> pd.DataFrame:
         "verdict",
         "code",
         "check",
-        "leak",
+        "surprise",
         "risk_before",
         "risk_after",
     ]
-    rows = []
-    for entry in ledger.entries():
-        told = sum(answer.kind == "leak" for answer in entry.answers) or int(entry.leak)
-        rows.append([told if column == "leak" else getattr(entry, column) for column in columns])
+    names = {"surprise": "surprises"}
+    rows = [[getattr(entry, names.get(each, each)) for each in columns] for entry in ledger.entries()]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -182,8 +168,8 @@ def verify(ledger: Ledger, knowledge: Knowledge) -> Verification:
                     continue
                 position = knowledge.position(answer)
                 system = systems[position]
-                query: Query = system.query(answer.kind, answer.records, answer.signs)
+                query: Query = system.query(answer.asked, answer.records, answer.signs)
                 true = system.column_value(query, knowledge.truth(position, [query])[0])
-                if true != answer.value:
+                if not answer.ends.holds(true):
                     problems.append(f"entry {entry.number}, answer {place}: the data give another value now")
     return Verification(report.entries, report.answers, tuple(problems))

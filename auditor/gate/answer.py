@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from auditor.decision import Decision
+from auditor.told import Range
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,17 +30,26 @@ PLAIN = (
 class Answer:
     """What was released. Like a DuckDB cursor, `fetchone` goes on where it stopped."""
 
-    def __init__(self, table: pa.Table, types: tuple[str, ...], decision: Decision) -> None:
+    def __init__(
+        self,
+        table: pa.Table,
+        types: tuple[str, ...],
+        decision: Decision,
+        ranges: tuple[Range, ...] = (),
+    ) -> None:
         """Wrap rows.
 
         Args:
             table: The rows.
             types: DuckDB's type of each column, as text.
             decision: The verdict that released them.
+            ranges: What is told of values that are not given exactly.
         """
         self._table, self._types = table, types
         self.decision = decision
         """The verdict."""
+        self.ranges = ranges
+        """Where values lie that are not given exactly: they are NULL in the rows."""
         self._rows: list[tuple[Any, ...]] | None = None
         self._next = 0
 

@@ -32,7 +32,7 @@ from auditor.errors import (
     QueryRefused,
     QueryUnsupported,
 )
-from auditor.gate import hints, verdict
+from auditor.gate import ends, hints, verdict
 from auditor.gate.answer import Answer
 from auditor.gate.suppress import Suppression, units_of, verdict_of
 from auditor.ledger import Binding, Entry, KnownAnswer, Ledger
@@ -40,6 +40,7 @@ from auditor.parties.party import Knowledge, Party, Reads
 from auditor.policy.policy import Dialect, Policy
 from auditor.sql import Schema, Unsupported
 from auditor.sql.sandbox import understand
+from auditor.told import Range
 from cae_sql.warming import Progress, warm
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ class Gate:
         remembered = self._memory.recall(knowledge.party(user), ask, knowledge.learned(user))
         if remembered is not None:
             self._record(replace(ask, plan=remembered.plan), remembered.decision)
-            return Answer(remembered.table, remembered.plan.types, remembered.decision)
+            return Answer(remembered.table, remembered.plan.types, remembered.decision, remembered.ranges)
         ask = self._understood(ask)
         assert ask.plan is not None
         if ask.plan.public:
@@ -164,7 +165,7 @@ class Gate:
             return self._release(ask, Settled(verdict.PUBLIC, []))
         with self._deciding, _files_explained():
             settled = self._known(ask, asked) or self._decide(ask, asked)
-        return self._release(ask, settled)
+        return self._release(ask, settled, asked)
 
     def check(
         self,
@@ -175,7 +176,7 @@ class Gate:
     ) -> Decision:
         """The verdict that `execute` would give, and no answer; simulatable mode only. Recorded as a check.
 
-        The true answer is not looked at: a statement that passes here may still be refused as a leak event.
+        The true answer is not looked at: what passes here may be told an end, or, rarely, be refused.
 
         Raises:
             PolicyError: the mode is answer-dependent, where a verdict alone tells something.
@@ -263,8 +264,6 @@ class Gate:
         refusal = at_once(cases, rules)
         if refusal is None and all(case.question().derivable for case in cases):
             return verdict.KNOWN
-        if self._knowledge.closed(ask.user) or person.spent_on(reads):
-            return verdict.LEAKS
         if refusal is not None:
             return self._verdict(ask, person, reads, refusal, person.risk_at_hand())
         before = person.risk()
@@ -304,8 +303,28 @@ class Gate:
 
     def _known(self, ask: Ask, asked: list[Asked]) -> Settled | None:
         """What past answers settle needs no turn: it teaches nothing."""
-        values = self._knowledge.of(ask.user).settled(asked)
-        return None if values is None else Settled(verdict.KNOWN, values)
+        told = self._knowledge.of(ask.user).settled(asked)
+        return None if told is None else self._settled(ask, asked, told, "known")
+
+    def _settled(
+        self,
+        ask: Ask,
+        asked: list[Asked],
+        told: ends.Fates,
+        code: str,
+        before: float | None = None,
+        after: float | None = None,
+        withheld: int = 0,
+    ) -> Settled:
+        """What is told, in words; a statement that nothing can be shown of is refused in them."""
+        assert ask.plan is not None
+        ranges = ends.ranges_of(ask.plan, asked, told, self._database)
+        rest = None
+        if any(each is None or not each.exact for each in told):
+            rest = ends.rest(ask.plan, asked, told)
+            code = "range" if rest is None else "ends" if code == "answered" else code
+        decision = self._said(ask, code, {each.protected for each in asked}, before, after, withheld, ranges)
+        return Settled(decision, told, ranges=ranges, rest=rest)
 
     def _decide(self, ask: Ask, asked: list[Asked]) -> Settled:
         """Decide and record, one decision at a time; what others recorded meanwhile is learned first."""
@@ -316,24 +335,21 @@ class Gate:
                 return self._decide_groups(ask, asked)
             person = self._knowledge.of(ask.user)
             reads = person.reads(asked)
-            shut = self._knowledge.closed(ask.user) or person.spent_on(reads)
-            if shut and not person.derivable(reads):
-                self._record(ask, verdict.LEAKS)
-                raise QueryRefused(verdict.LEAKS)
             # who asks for a figure that only the administrator sees need not wake what nobody else needs
             before = person.risk_at_hand() if person.refused_at_once(reads) else person.risk()
             outcome = person.decide(reads)
             if outcome.verdict == "known":
-                return Settled(verdict.KNOWN, person.values_of(asked, reads, outcome.parts))
-            decision = self._verdict(ask, person, reads, outcome, before)
-            answers = person.known_answers(reads, outcome)
+                return self._settled(ask, asked, person.told(asked, reads, outcome), "known")
             if outcome.verdict != "safe":
-                self._record(ask, decision, leak=outcome.leak, answers=answers)
+                decision = self._verdict(ask, person, reads, outcome, before)
+                self._record(ask, decision, surprises=int(outcome.surprise))
                 raise QueryRefused(decision)
-            entry = self._record(ask, decision, answers=answers)
+            answers, told = person.known_answers(reads, outcome), person.told(asked, reads, outcome)
+            settled = self._settled(ask, asked, told, "answered", before, person.risk_with(reads, outcome))
+            entry = self._record(ask, settled.decision, int(outcome.surprise), answers)
             person.accept(reads, outcome)
             self._knowledge.seen = entry.number
-            return Settled(decision, person.values_of(asked, reads, outcome.parts), recorded=True)
+            return replace(settled, recorded=True)
 
     def _prepare_for(self, ask: Ask, asked: list[Asked]) -> None:
         """As `_prepare`, unless a refusal needs no kernel."""
@@ -361,10 +377,14 @@ class Gate:
             after = (
                 person.risk() if found.refusal is None or found.given else person.risk_with(*found.refusal)
             )
-            decision = self._said(ask, code, {each.protected for each in asked}, before, after, withheld)
-            if found.refusal is not None and not found.given:
-                decision = replace(decision, risk_at_least=found.refusal[1].certain)
-            entry = self._record(ask, decision, leak=found.leak, answers=found.answers)
+            if found.given and code in ("known", "answered", "partial"):
+                settled = self._settled(ask, asked, found.told, code, before, after, withheld)
+            else:
+                said = self._said(ask, code, {each.protected for each in asked}, before, after, withheld)
+                at_least = found.refusal is not None and not found.given and found.refusal[1].certain
+                settled = Settled(replace(said, risk_at_least=at_least), found.told)
+            decision = settled.decision
+            entry = self._record(ask, decision, surprises=found.surprises, answers=found.answers)
             if found.answers:
                 knowledge.seen = entry.number
         except BaseException:
@@ -374,7 +394,7 @@ class Gate:
             raise QueryRefused(decision)
         late = any(fate == "time" for _, fate in found.fates)
         learned = knowledge.learned(ask.user) if code == "partial" else None
-        return Settled(decision, found.values, recorded=True, keep=not late, learned=learned)
+        return replace(settled, recorded=True, keep=not late, learned=learned)
 
     def _verdict(
         self, ask: Ask, person: Party, reads: Reads, outcome: Outcome, before: float | None
@@ -391,6 +411,7 @@ class Gate:
         before: float | None,
         after: float | None,
         withheld: int = 0,
+        ranges: Sequence[Range] = (),
     ) -> Decision:
         """A verdict in words, which come from the statement and the policy."""
         assert ask.plan is not None
@@ -400,7 +421,7 @@ class Gate:
             said = f"{ask.sql} {ask.written_parameters}"
             whole = self.policy.decision.partial == "refuse"
             hint = hints.hint(code, ask.plan.normalised, columns, said, whole)
-        return verdict.of(code, columns, before, after, withheld, hint)
+        return verdict.of(code, columns, before, after, withheld, hint, ranges)
 
     def _warn_of_earlier_answers(self, insiders: int) -> None:
         """Say so if what was answered with fewer insiders is not shown to keep the limit now."""
@@ -435,12 +456,15 @@ class Gate:
         published = self.policy.intruder.published
         if not published:
             return
-        told = {entry.sql for entry in self._ledger.entries() if entry.verdict == "answered"}
+        whole = ("answered", "known", "public")
+        told = {entry.sql for entry in self._ledger.entries() if entry.code in whole and not entry.check}
         for sql in published:
             if sql in told:
                 continue
             try:
-                self.execute(sql, user=PUBLISHER)
+                answer = self.execute(sql, user=PUBLISHER)
+                if answer.decision.code not in whole or answer.ranges:
+                    raise QueryRefused(answer.decision)
             except (QueryRefused, QueryUnsupported) as error:
                 raise PolicyError(
                     f"intruder.published: {sql!r} cannot be taken as known: {error.decision.message} "
@@ -455,7 +479,7 @@ class Gate:
     # --- recording and releasing
 
     def _record(
-        self, ask: Ask, decision: Decision, leak: bool = False, answers: Sequence[KnownAnswer] = ()
+        self, ask: Ask, decision: Decision, surprises: int = 0, answers: Sequence[KnownAnswer] = ()
     ) -> Entry:
         """Put a statement on record; nothing may be released before this returns."""
         return self._ledger.append(
@@ -468,30 +492,37 @@ class Gate:
             check=ask.check,
             risk_before=decision.risk_before,
             risk_after=decision.risk_after,
-            leak=leak,
+            surprises=surprises,
             answers=answers,
             expected_length=self._knowledge.seen if answers else None,
         )
 
-    def _release(self, ask: Ask, settled: Settled) -> Answer:
+    def _release(self, ask: Ask, settled: Settled, asked: Sequence[Asked] = ()) -> Answer:
         """Run the rest of the statement over what is now on record."""
         assert ask.plan is not None
+        decision, ranges, rest = settled.decision, settled.ranges, settled.rest
+        if decision.verdict != "answered":
+            if not settled.recorded:
+                self._record(ask, decision)
+            raise QueryRefused(decision)
         try:
             if ask.plan.public:
                 table = self._database.run_public(ask.plan)
             else:
-                table = self._database.finish(ask.plan, settled.values)
+                values = [None if each is None else each.value for each in settled.told]
+                table = self._database.finish(ask.plan, values, rest)
         except StatementFailed as error:
             raise self._stopped(ask, error) from None
-        decision = settled.decision
+        if rest is not None:
+            table, ranges = ends.placed(ranges, asked, settled.told, ask.plan, rest, table)
         if not settled.recorded:
             self._record(ask, decision)
         if settled.keep:
             again = replace(decision, risk_before=None, risk_after=None)
-            again = verdict.KNOWN if decision.code == "answered" else again
-            kept = Remembered(ask.plan, table, again, settled.learned)
+            again = verdict.of("known", (), ranges=ranges) if decision.code in ("answered", "ends") else again
+            kept = Remembered(ask.plan, table, again, ranges, settled.learned)
             self._memory.keep(self._knowledge.party(ask.user), ask, kept)
-        return Answer(table, ask.plan.types, decision)
+        return Answer(table, ask.plan.types, decision, ranges)
 
     # --- for the administrator
 

@@ -35,6 +35,7 @@ FIXED = {
     "time": "Ask about fewer groups at once, or about a larger group.",
     "uncounted": "Ask for sums and averages of groups that do not overlap, or that are nested.",
     "partial": "Group more coarsely.",
+    "range": "Select the aggregates themselves, without conditions or totals over them.",
 }
 """By code: the hint where nothing particular can be said."""
 
@@ -58,13 +59,13 @@ def hint(code: str, normalised: str, columns: Sequence[str], said: str, refuses_
     """What would help, in one or two sentences.
 
     Args:
-        code: "risk", "time", "uncounted" or "partial".
+        code: "risk", "range", "time", "uncounted" or "partial".
         normalised: The statement, as `Plan.normalised` has it.
         columns: Names of the protected columns that it reads.
         said: What the analyst wrote, with parameters: nothing else is quoted, such as a view's conditions.
         refuses_whole: Whether one unsafe group refuses all.
     """
-    if code == "uncounted":
+    if code in ("uncounted", "range"):
         return FIXED[code]
     tree, lower = _parsed(normalised), folded(said)
     try:

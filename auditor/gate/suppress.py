@@ -3,12 +3,13 @@
 What is not grouped is judged first and must be safe, or the statement is refused. Then come the groups in
 their public order, the aggregates of each together, judged on all that has been released so far, the earlier
 groups of the same statement included. A group that is not safe is withheld: NULL takes the place of its
-protected aggregates, and nothing else of them goes on.
+protected aggregates, and nothing else of them goes on. Each has its part of the statement's work; those for
+whom that does not suffice come last and have more, so that a doubtful group does not cost the others theirs.
 
 Promise: which groups are withheld follows from the policy, past answers, the statement and the answers given
-in it, except for leak events; each of those is told apart and counted. A group that was withheld once in a
-statement is withheld wherever else in it the same is asked. Nothing here is recorded: whoever fails to
-record what this gives must let the party forget it.
+in it, except for surprises, which are counted. A group that was withheld for good in a statement is withheld
+wherever else in it the same is asked. Nothing here is recorded: whoever fails to record what this gives must
+let the party forget it.
 """
 
 from __future__ import annotations
@@ -24,11 +25,15 @@ from auditor.ledger import KnownAnswer
 from auditor.parties.confidential import GROUP_WORLDS
 from auditor.parties.party import Knowledge, Party, Reads
 from auditor.sql import Plan
+from auditor.told import Told
 
-Fate = Literal["known", "safe", "risk", "time", "uncounted", "leaks"]
+Fate = Literal["known", "safe", "risk", "time", "uncounted"]
 """What becomes of a group: past answers settle it, it may be answered, or why it is withheld."""
 
 GIVEN = ("known", "safe")
+
+SHARES = (1 / 16, 1 / 4)
+"""Parts of a statement's work that one group may take: at first, and of those that it did not suffice for."""
 
 
 @dataclass(frozen=True)
@@ -60,12 +65,14 @@ def units_of(plan: Plan, asked: Sequence[Asked]) -> list[Unit]:
 class Suppressed:
     """What becomes of a statement."""
 
-    values: list[Fraction | None]
+    told: list[Told[Fraction] | None]
     """By asked, in column units; None where it is withheld."""
     fates: list[tuple[Unit, Fate]] = field(default_factory=list)
     """By unit, as far as they were judged."""
     answers: list[KnownAnswer] = field(default_factory=list)
-    """What must be on record before anything is released: new answers, and what leak events were about."""
+    """What must be on record before anything is released."""
+    surprises: int = 0
+    """How many groups were not shown to be safe after their hypothetical answers had passed."""
     refusal: tuple[Reads, Outcome] | None = None
     """The first decision that refused, for the administrator's figures."""
 
@@ -73,11 +80,6 @@ class Suppressed:
     def given(self) -> bool:
         """Whether anything may be released."""
         return any(fate in GIVEN for _, fate in self.fates)
-
-    @property
-    def leak(self) -> bool:
-        """Whether a true answer broke the limit after the hypothetical ones had passed."""
-        return any(answer.kind == "leak" for answer in self.answers)
 
 
 def verdict_of(fates: Sequence[tuple[Unit, Fate]]) -> tuple[str, int]:
@@ -88,7 +90,7 @@ def verdict_of(fates: Sequence[tuple[Unit, Fate]]) -> tuple[str, int]:
     if len(lost) < len(fates) and all(unit.grouped for unit, _ in lost):
         return "partial", len(lost)
     reasons = {fate for unit, fate in lost if not unit.grouped} or {fate for _, fate in lost}
-    return next(fate for fate in ("risk", "time", "uncounted", "leaks") if fate in reasons), len(lost)
+    return next(fate for fate in ("risk", "time", "uncounted") if fate in reasons), len(lost)
 
 
 class Suppression:
@@ -96,23 +98,32 @@ class Suppression:
 
     def __init__(self, knowledge: Knowledge, user: str, units: Sequence[Unit]) -> None:
         """Judge nothing yet."""
-        self._knowledge, self._user, self._units = knowledge, user, units
+        self._knowledge, self._units = knowledge, units
         self._party: Party = knowledge.of(user)
         rules = knowledge.rules
         self._budget = Budget(rules)
         # delta is about a statement, and a statement has many groups
         self._of_groups = replace(rules, delta=0.0, worlds=max(rules.worlds, GROUP_WORLDS))
         self._lost = set[frozenset[tuple[int, object]]]()
-        self._leaked = False
 
     def give(self) -> Suppressed:
         """Judge all units; what is given is known from then on, so it must be recorded or forgotten."""
         found = Suppressed([None] * sum(len(unit.places) for unit in self._units))
-        for unit in self._units:
-            fate = self._judge(unit, found)
+        for unit in (unit for unit in self._units if not unit.grouped):
+            fate, _ = self._judge(unit, found, self._budget)
             found.fates.append((unit, fate))
-            if not unit.grouped and fate not in GIVEN:
-                break
+            if fate not in GIVEN:
+                return found
+        fates = dict[Unit, Fate]()
+        waiting = [unit for unit in self._units if unit.grouped]
+        for share in SHARES:
+            doubtful = []
+            for unit in waiting:
+                with self._budget.part(share) as budget:
+                    fates[unit], undecided = self._judge(unit, found, budget)
+                doubtful += [unit] if undecided else []
+            waiting = doubtful
+        found.fates += fates.items()
         return found
 
     def check(self) -> Iterator[tuple[Unit, Fate]]:
@@ -121,34 +132,35 @@ class Suppression:
             reads = self._party.reads(unit.asked)
             fate = self._before(reads)
             if fate is None:
-                with self._budget as allowance:
+                with self._budget.part(SHARES[-1] if unit.grouped else 1) as budget, budget as allowance:
                     refusal = simulate(self._party.cases(reads), self._rules(unit), allowance)
                 fate = "safe" if refusal is None else refusal.verdict
             yield unit, fate
 
-    def _judge(self, unit: Unit, found: Suppressed) -> Fate:
+    def _judge(self, unit: Unit, found: Suppressed, budget: Budget) -> tuple[Fate, bool]:
+        """What becomes of a unit, and whether more work might have shown that it may be given."""
         reads = self._party.reads(unit.asked)
         name = frozenset((place, query.name) for place, queries in reads.items() for query in queries)
         if name in self._lost:
-            return "risk"
+            return "risk", False
         fate = self._before(reads)
         if fate not in (None, "known"):
-            return fate
-        outcome = decide(self._party.cases(reads), self._rules(unit), self._budget)
-        answers = self._party.known_answers(reads, outcome)
-        found.answers += answers
+            return fate, False
+        outcome = decide(self._party.cases(reads), self._rules(unit), budget)
+        found.answers += self._party.known_answers(reads, outcome)
+        found.surprises += outcome.surprise
         if outcome.verdict in GIVEN:
+            told = self._party.told(unit.asked, reads, outcome)
             self._party.accept(reads, outcome)
-            values = self._party.values_of(unit.asked, reads, outcome.parts)
-            for place, value in zip(unit.places, values, strict=True):
-                found.values[place] = value
-        else:
+            for place, each in zip(unit.places, told, strict=True):
+                found.told[place] = each
+            return outcome.verdict, False
+        found.refusal = found.refusal or (reads, outcome)
+        # after a surprise it would hang on the true answer whether it is looked at again
+        undecided = budget.used_up and not outcome.surprise
+        if not undecided:
             self._lost.add(name)
-            self._party.learn(answers)
-            self._knowledge.count_leaks(self._user, answers)
-            self._leaked = self._leaked or outcome.leak
-            found.refusal = found.refusal or (reads, outcome)
-        return outcome.verdict
+        return outcome.verdict, undecided
 
     def _rules(self, unit: Unit) -> Rules:
         return self._of_groups if unit.grouped else self._knowledge.rules
@@ -159,8 +171,4 @@ class Suppression:
             derivable = all(case.question().derivable for case in self._party.cases(reads))
         if derivable:
             return "known"
-        # one statement of many groups does not close the table by itself
-        enough = self._leaked and self._knowledge.last_leak(self._user)
-        if enough or self._knowledge.closed(self._user) or self._party.spent_on(reads):
-            return "leaks"
         return "time" if self._budget.over else None

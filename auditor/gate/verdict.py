@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from auditor.decision import Decision, Verdict
 from auditor.sql.reasons import REASONS
+from auditor.told import Range
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,12 +16,6 @@ if TYPE_CHECKING:
 
 PUBLIC = Decision("answered", "public", "No protected value is read.")
 KNOWN = Decision("answered", "known", "Earlier answers already settle it.")
-LEAKS = Decision(
-    "refused",
-    "leaks",
-    "An earlier refusal has told something about records that this asks about: nothing new is answered here.",
-    "Ask about other records, or again what was answered before; the administrator can see why.",
-)
 FAILED = Decision(
     "unsupported",
     "failed",
@@ -32,6 +27,8 @@ TEXTS = {
     "answered": "Every record keeps the limit.",
     "partial": "{groups} withheld (NULL): together with the others and earlier answers, more could tell too "
     "much about somebody's {any}.",
+    "ends": "{ends}",
+    "range": "This is worked out from a value that cannot be told exactly. {ends}",
     "time": "It could not be shown in time that every {every} stays uncertain enough.",
     "uncounted": "What this would make likely of somebody's {any} cannot be worked out, and an estimate "
     "shows nothing.",
@@ -53,22 +50,36 @@ def of(
     after: float | None = None,
     withheld: int = 0,
     hint: str = "",
+    ranges: Sequence[Range] = (),
 ) -> Decision:
     """The verdict on a decided statement.
 
     Args:
-        code: "known", "answered", "partial", "risk", "time", "uncounted" or "leaks".
+        code: "known", "answered", "ends", "partial", "risk", "range", "time" or "uncounted".
         columns: The protected columns that the statement reads.
         before: Worst risk before it.
         after: Worst risk as it would leave it.
         withheld: How many of its groups are.
         hint: What would help, read off its text.
+        ranges: What it tells as ends.
     """
+    said = _ends(ranges)
     if code == "known":
-        return KNOWN
-    if code == "leaks":
-        return replace(LEAKS, risk_before=before, risk_after=after)
+        return replace(KNOWN, message=f"{KNOWN.message} {said}", ends=len(ranges)) if ranges else KNOWN
     groups = "1 group is" if withheld == 1 else f"{withheld} groups are"
-    message = TEXTS[code].format(any=" or ".join(columns), every=" and ".join(columns), groups=groups)
-    verdict: Verdict = "answered" if code in ("answered", "partial") else "refused"
-    return Decision(verdict, code, message, hint, before, after)
+    text = TEXTS[code].format(any=" or ".join(columns), every=" and ".join(columns), groups=groups, ends=said)
+    message = f"{text} {said}" if code == "partial" and ranges else text
+    verdict: Verdict = "answered" if code in ("answered", "ends", "partial") else "refused"
+    return Decision(verdict, code, message, hint, before, after, ends=len(ranges))
+
+
+def _ends(ranges: Sequence[Range]) -> str:
+    """What is told as ends: of one the end itself, of several how many they are."""
+    if len(ranges) > 1:
+        return f"{len(ranges)} values are told as ends (at most, at least or both): {NULL.format('they are')}"
+    if not ranges:
+        return f"1 value is told as an end (at most, at least or both): {NULL.format('it is')}"
+    return f"1 value is told as an end, {ranges[0].words}: {NULL.format('it is')}"
+
+
+NULL = "{} NULL in the rows."

@@ -162,7 +162,7 @@ class Ledger:
         check: bool = False,
         risk_before: float | None = None,
         risk_after: float | None = None,
-        leak: bool = False,
+        surprises: int = 0,
         answers: Sequence[KnownAnswer] = (),
         expected_length: int | None = None,
     ) -> Entry:
@@ -177,7 +177,7 @@ class Ledger:
             LedgerError: it could not be recorded or anchored; nothing may be released.
         """
         entry = Entry(0, datetime.now(UTC), user, sql, parameters, normalised, verdict, code, check,
-                      risk_before, risk_after, leak, tuple(answers), "")  # fmt: skip
+                      risk_before, risk_after, surprises, tuple(answers), "")  # fmt: skip
         # An entry that teaches nothing may be lost in a power cut, unless the anchor counts it.
         durable = bool(answers) or self._anchor is not None
         place = self._place

@@ -2,39 +2,82 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-Kind = Literal["sum", "max", "min", "leak"]
+from auditor.told import Told
+
+Aggregate = Literal["sum", "max", "min"]
+Kind = Literal[
+    "sum", "max", "min", "sum at most", "sum at least", "sum between", "max at most", "min at least", "leak"
+]  # fmt: skip
+KINDS: Mapping[str, Kind] = {kind: kind for kind in get_args(Kind)}
+"""By name, those that a ledger may have."""
 
 
 @dataclass(frozen=True, eq=False)
 class KnownAnswer:
-    """One released aggregate that taught something, exactly."""
+    """One released aggregate that taught something: exactly, or an end of where it lies."""
 
     kind: Kind
-    """Sum (averages too, as the sum that they stand for), maximum or minimum; "leak": a refusal told
-    something about these records, and `value` is 0."""
+    """Sum (averages too, as the sum that they stand for), maximum or minimum, or what end of it was told.
+    "leak", of version 0.1 alone: a refusal told something about these records, and `value` is 0."""
     records: NDArray[np.int64]
     """Numbers of the records it covers, ascending, each once."""
     signs: NDArray[np.int8] | None
     """Coefficient of each record in a sum; None where all are 1, and for maximum and minimum."""
     value: Fraction
-    """Σ signs · value, or the extreme, in units of the column."""
+    """Σ signs · value, or the extreme, in units of the column; of "between" the lower end."""
     table: str
     """The table of the protected column that it is about, as `Protect.name` has it."""
     column: str
     """That column."""
+    most: Fraction | None = None
+    """Of "between" the upper end."""
+
+    @classmethod
+    def told(
+        cls,
+        aggregate: Aggregate,
+        records: NDArray[np.int64],
+        signs: NDArray[np.int8] | None,
+        ends: Told[Fraction],
+        name: tuple[str, str],
+    ) -> KnownAnswer:
+        """What was told of an aggregate, in units of the column."""
+        how, value, most = "", ends.least, None
+        if ends.least is None:
+            how, value = " at most", ends.most
+        elif ends.most is None:
+            how = " at least"
+        elif ends.least < ends.most:
+            how, most = " between", ends.most
+        assert value is not None
+        return cls(KINDS[f"{aggregate}{how}"], records, signs, value, *name, most)
+
+    @property
+    def asked(self) -> Aggregate:
+        """The aggregate that it is about."""
+        return cast(Aggregate, self.kind.partition(" ")[0])
+
+    @property
+    def ends(self) -> Told[Fraction]:
+        """Where that lies, in units of the column."""
+        how = self.kind.partition(" ")[2]
+        least = None if how == "at most" else self.value
+        return Told(least, self.most if how == "between" else None if how == "at least" else self.value)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, KnownAnswer):
             return NotImplemented
-        if (self.kind, self.value, self.name) != (other.kind, other.value, other.name):
+        mine, others = ((each.kind, each.value, each.most, each.name) for each in (self, other))
+        if mine != others:
             return False
         if (self.signs is None) != (other.signs is None):
             return False
@@ -96,8 +139,9 @@ class Entry:
     """Worst certified risk before the statement, where it was computed."""
     risk_after: float | None
     """Worst certified risk with its answer released, where it was computed."""
-    leak: bool
-    """The true answer broke the limit after the hypothetical ones had passed: the refusal told something."""
+    surprises: int
+    """Values that were not shown to be safe, or true answers that broke the limit in version 0.1, after the
+    hypothetical ones had passed."""
     answers: tuple[KnownAnswer, ...]
     """New knowledge, in the order it was released."""
     hash: str

@@ -60,13 +60,19 @@ def unpack_signs(packed: bytes | None) -> NDArray[np.int8] | None:
         raise Unreadable("coefficients cannot be read") from error
 
 
-def pack_value(value: Fraction) -> str:
-    """An exact value as "numerator/denominator"."""
-    return f"{value.numerator}/{value.denominator}"
+def pack_value(value: Fraction, most: Fraction | None = None) -> str:
+    """An exact value as "numerator/denominator"; a range as two of them, a space between."""
+    text = f"{value.numerator}/{value.denominator}"
+    return text if most is None else f"{text} {pack_value(most)}"
 
 
-def unpack_value(text: str) -> Fraction:
-    """The value that `pack_value` was given."""
+def unpack_value(text: str) -> tuple[Fraction, Fraction | None]:
+    """What `pack_value` was given."""
+    value, _, most = text.partition(" ")
+    return _unpacked(value), _unpacked(most) if most else None
+
+
+def _unpacked(text: str) -> Fraction:
     numerator, _, denominator = text.partition("/")
     try:
         return Fraction(int(numerator), int(denominator))

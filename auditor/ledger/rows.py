@@ -15,7 +15,7 @@ from typing import Any
 from auditor.errors import DataChanged, LedgerError
 from auditor.ledger.chain import BINDING_FIELDS, FORMAT, next_hash
 from auditor.ledger.connection import ANSWER, STATEMENT, Connection, Row
-from auditor.ledger.entries import Binding, Entry, KnownAnswer
+from auditor.ledger.entries import KINDS, Binding, Entry, KnownAnswer
 from auditor.ledger.packing import (
     Unreadable,
     pack_records,
@@ -219,7 +219,7 @@ def _entry_row(entry: Entry) -> dict[str, object]:
         "is_check": int(entry.check),
         "risk_before": None if entry.risk_before is None else float(entry.risk_before),
         "risk_after": None if entry.risk_after is None else float(entry.risk_after),
-        "leak": int(entry.leak),
+        "leak": entry.surprises,
         "answers": len(entry.answers),
     }
 
@@ -235,22 +235,12 @@ def _answer_row(statement: int, position: int, answer: KnownAnswer) -> dict[str,
         "kind": answer.kind,
         "records": pack_records(answer.records),
         "signs": pack_signs(answer.signs),
-        "value": pack_value(answer.value),
+        "value": pack_value(answer.value, answer.most),
     }
 
 
 def _entry(row: Row, answers: Sequence[Row]) -> Entry:
-    known = tuple(
-        KnownAnswer(
-            answer["kind"],
-            unpack_records(answer["records"]),
-            unpack_signs(answer["signs"]),
-            unpack_value(answer["value"]),
-            answer["table_name"],
-            answer["column_name"],
-        )
-        for answer in answers
-    )
+    known = tuple(map(_known, answers))
     return Entry(
         number=row["number"],
         time=datetime.fromisoformat(row["time"]).astimezone(UTC),
@@ -263,7 +253,16 @@ def _entry(row: Row, answers: Sequence[Row]) -> Entry:
         check=bool(row["is_check"]),
         risk_before=row["risk_before"],
         risk_after=row["risk_after"],
-        leak=bool(row["leak"]),
+        surprises=max(int(row["leak"]), sum(answer.kind == "leak" for answer in known)),
         answers=known,
         hash=bytes(row["hash"]).hex(),
     )
+
+
+def _known(answer: Row) -> KnownAnswer:
+    value, most = unpack_value(answer["value"])
+    kind = KINDS.get(answer["kind"])
+    if kind is None:
+        raise Unreadable(f"an answer of kind {answer['kind']!r} is of a later version")
+    records, signs = unpack_records(answer["records"]), unpack_signs(answer["signs"])
+    return KnownAnswer(kind, records, signs, value, answer["table_name"], answer["column_name"], most)

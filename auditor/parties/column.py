@@ -1,25 +1,28 @@
-"""What one party knows about one protected column: an answered system, and what refusals told.
+"""What one party knows about one protected column: an answered system, and what was told of each query.
 
-Promise: what past answers settle is recalled or tried, never decided; records that a leak event was about,
-and all that answers tie to them, are known as lost.
+Promise: what past answers settle is recalled or tried, never decided; a query that an end was told of is told
+the same end again, however much is known by then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from auditor.data.database import Asked
-from auditor.deciding.cache import Figures
-from auditor.deciding.decide import Case, Part, Rules
+from auditor.deciding.cache import Figures, digest
+from auditor.deciding.decide import Case, Part
+from auditor.deciding.recorded import Recorded, recorded
+from auditor.errors import LedgerError
 from auditor.ledger import KnownAnswer
 from auditor.parties.confidential import Confidential
+from auditor.told import Told, exactly
 from cae_sql.inference.allowance import REPORT, Allowance
-from cae_sql.inference.facts.query import Query
+from cae_sql.inference.facts.query import Answer, Query
 from cae_sql.inference.facts.repeated import repeated
 from cae_sql.inference.search.judging import Judgement
 from cae_sql.inference.search.programs_for_one import search
@@ -29,35 +32,26 @@ from cae_sql.inference.system import SMALL
 if TYPE_CHECKING:
     from cae_sql.inference.posterior.judging import ModelJudgement, ModelKnowledge
 
+Name = tuple[str, bytes, bytes]
+"""Of a query, as `Query.name`."""
+
 
 class ColumnKnowledge:
     """What one party knows about one protected column: an answered system."""
 
-    def __init__(
-        self,
-        column: Confidential,
-        rules: Rules,
-        truth: Callable[[Sequence[Query]], Sequence[int]],
-        spare_lost: bool,
-    ) -> None:
+    def __init__(self, column: Confidential, truth: Callable[[Sequence[Query]], Sequence[int]]) -> None:
         """Know nothing yet.
 
         Args:
             column: The column.
-            rules: By which is decided.
             truth: The true answers in units.
-            spare_lost: Whether nothing new is answered about records that a leak event was about.
         """
-        self.column = column
-        self._rules, self._truth, self._spare_lost = rules, truth, spare_lost
+        self.column, self._truth = column, truth
         self.system = self.column.new_system()
         self.effort = Effort()
         """Integer programs that decisions may still use before the next answer."""
-        self.spent: NDArray[np.bool_] = np.zeros(self.column.size, dtype=np.bool_)
-        """(n,) records that a leak event was about."""
-        self.told = 0
-        """How many leak events it knows of."""
-        self._lost: tuple[int, int, NDArray[np.bool_]] = (0, 0, self.spent)
+        self._ends: dict[bytes, Told[int]] = {}
+        """What was told of queries that were not answered exactly, by name."""
         self._judgement: Judgement | None = None
         self._model: ModelKnowledge | None = None
         self._likely: ModelJudgement | None = None
@@ -71,8 +65,12 @@ class ColumnKnowledge:
         return self.system.query(each.kind, each.records, signs)
 
     def case(self, queries: Sequence[Query]) -> Case:
-        """The queries, to be decided."""
+        """Those of the queries that no end was told of, to be decided."""
+        queries = self._open(queries)
         return Case(self.system, queries, self.column.standard, self._truth, self.effort, self.model)
+
+    def _open(self, queries: Sequence[Query]) -> list[Query]:
+        return [query for query in queries if not self._ends or digest([query]) not in self._ends]
 
     @property
     def model(self) -> ModelKnowledge | None:
@@ -88,93 +86,94 @@ class ColumnKnowledge:
         """Whether past answers settle all of them."""
         return self.settled(queries) is not None
 
-    def settled(self, queries: Sequence[Query]) -> tuple[int, ...] | None:
-        """The values in units where past answers settle all of them, else None."""
-        known = [self._figures.recall(query) for query in queries]
+    def settled(self, queries: Sequence[Query]) -> dict[Name, Told[Fraction]] | None:
+        """What is told of the queries, by name, where past answers settle all of them; else None."""
+        asked = self._open(queries)
+        known: Sequence[int | None] = [self._figures.recall(query) for query in asked]
         if any(value is None for value in known):
             if not self.system.answers:
                 return None
-            known = repeated(self.system.answers, queries, self.system.size)
+            known = repeated(self.system.answers, asked, self.system.size)
         if any(value is None for value in known):
             insiders = self.column.standard.insiders
-            if self.system.singled_out(queries, insiders):
+            if self.system.singled_out(asked, insiders):
                 return None  # not all of them are, and no table need be made to see it
-            known = self.system.question(queries).settled
-        found = tuple(value for value in known if value is not None)
-        if len(found) < len(queries):
+            known = self.system.question(asked).settled
+        found = [value for value in known if value is not None]
+        if len(found) < len(asked):
             return None
-        self._figures.keep(queries, found)
+        self._figures.keep(asked, found)
+        return self._in_column_units(queries, asked, [exactly(value) for value in found])
+
+    def told(self, queries: Sequence[Query], part: Part) -> dict[Name, Told[Fraction]]:
+        """What a decision tells of the queries, and what was told of them before, by name."""
+        return self._in_column_units(queries, self._open(queries), [each.told for each in part.recorded])
+
+    def _in_column_units(
+        self, queries: Sequence[Query], asked: Sequence[Query], told: Sequence[Told[int]]
+    ) -> dict[Name, Told[Fraction]]:
+        new = {query.name: each for query, each in zip(asked, told, strict=True)}
+        found = {}
+        for query in queries:
+            each = new.get(query.name) or self._ends[digest([query])]
+            found[query.name] = each.under(partial(self.system.column_value, query))
         return found
 
-    def _new(self, queries: Sequence[Query]) -> list[int]:
-        """Places of those that past answers do not settle: the others teach nothing."""
-        return [place for place, value in enumerate(self.system.question(queries).settled) if value is None]
+    def _new(self, part: Part) -> list[tuple[int, Recorded]]:
+        """What past answers do not settle, with its places: the rest teaches nothing."""
+        settled = self.system.question([each.query for each in part.recorded]).settled
+        return [(place, part.recorded[place]) for place, value in enumerate(settled) if value is None]
 
-    def values(
-        self, queries: Sequence[Query], units: Sequence[int]
-    ) -> dict[tuple[str, bytes, bytes], Fraction]:
-        """Answers in column units, by the queries' names."""
-        return {
-            query.name: self.system.column_value(query, value)
-            for query, value in zip(queries, units, strict=True)
-        }
-
-    def known_answers(self, queries: Sequence[Query], values: Sequence[int]) -> list[KnownAnswer]:
-        """Those that teach something, as the ledger keeps them."""
-        return [
-            KnownAnswer(
-                query.kind,
-                query.members,
-                None if query.coefficients is None else query.coefficients.astype(np.int8),
-                self.system.column_value(query, value),
-                *self.column.name,
-            )
-            for query, value in ((queries[place], values[place]) for place in self._new(queries))
-        ]
-
-    def told_by_refusal(self, queries: Sequence[Query]) -> KnownAnswer:
-        """A leak event, as the ledger keeps it: the records it was about."""
-        records = np.unique(np.concatenate([query.members for query in queries]))
-        return KnownAnswer("leak", records, None, Fraction(0), *self.column.name)
+    def known_answers(self, queries: Sequence[Query], part: Part) -> list[KnownAnswer]:
+        """What teaches something, as the ledger keeps it."""
+        asked, found = self._open(queries), list[KnownAnswer]()
+        for place, each in self._new(part):
+            query = asked[place]
+            ends = each.told.under(partial(self.system.column_value, query))
+            signs = None if query.coefficients is None else query.coefficients.astype(np.int8)
+            found.append(KnownAnswer.told(query.kind, query.members, signs, ends, self.column.name))
+        return found
 
     def accept(self, queries: Sequence[Query], part: Part) -> None:
         """From now on the answers are known."""
-        answers = [queries[place].answered(part.values[place]) for place in self._new(queries)]
-        self._figures.keep(queries, part.values)
+        answers = [each.query.answered(each.value) for _, each in self._new(part)]
+        asked = self._open(queries)
+        for query, each in zip(asked, part.recorded, strict=True):
+            self._keep(query, each.told)
         self.system.accept(answers, part.learned)
         self._judgement, self._likely, self.effort = part.judgement, part.model, Effort()
 
+    def _keep(self, query: Query, told: Told[int]) -> None:
+        if told.value is None:
+            self._ends[digest([query])] = told
+        else:
+            self._figures.keep([query], [told.value])
+
     def learn(self, answers: Sequence[KnownAnswer]) -> None:
-        """Take in answers from the ledger."""
-        found = []
+        """Take in answers from the ledger, in its order: spare records are taken as they were then.
+
+        Raises:
+            LedgerError: an end that was told cannot be taken in.
+        """
+        new, extended = list[Answer](), list[Query]()
         for answer in answers:
             if answer.kind == "leak":
-                self.spent[answer.records] = True
-                self.told += 1
-                continue
-            query = self.system.query(answer.kind, answer.records, answer.signs)
-            found.append(query.answered(self.system.units(query, answer.value)))
-        if found:
-            self.system.accept(found)
+                continue  # version 0.1 refused there; what that told was never an answer
+            query = self.system.query(answer.asked, answer.records, answer.signs)
+            told = answer.ends.under(partial(self._units, query))
+            found = recorded(self.system, query, told, extended)
+            if found is None:
+                raise LedgerError(f'the ledger has an answer "{answer.kind}" that cannot be taken in')
+            if not told.exact:
+                self._keep(query, found.told)
+                extended.append(found.query)
+            new.append(found.query.answered(found.value))
+        if new:
+            self.system.accept(new)
             self._judgement, self._likely, self.effort = None, None, Effort()
 
-    @property
-    def lost(self) -> NDArray[np.bool_]:
-        """(n,) records that a leak event was about, and all that answers tie to them.
-
-        What the event told is not among the answers. With a total that is known, what is asked about the
-        others would be an answer about those that it was about, and what it told may say who the others are.
-        """
-        known = (len(self.system.answers), self.told)
-        if self._lost[:2] != known:
-            self._lost = (*known, _tied(self.spent, [each.members for each in self.system.answers]))
-        return self._lost[2]
-
-    def spent_on(self, queries: Sequence[Query]) -> bool:
-        """Whether a record is asked about of which, after a leak event, nothing can be claimed."""
-        if not self._spare_lost or not self.told:
-            return False
-        return any(self.lost[query.members].any() for query in queries)
+    def _units(self, query: Query, value: Fraction) -> int:
+        return self.system.units(query, value)
 
     @property
     def judged(self) -> bool:
@@ -224,19 +223,3 @@ class ColumnKnowledge:
         for atom in runs.short.tolist():
             search(runs, atom, self.column.standard.accepts)
         return runs
-
-
-def _tied(spent: NDArray[np.bool_], members: Sequence[NDArray[np.int64]]) -> NDArray[np.bool_]:
-    """The records that a chain of answers leads to from others."""
-    if not spent.any():
-        return spent
-    tied, waiting, grown = spent.copy(), list(members), True
-    while grown:
-        grown, apart = False, []
-        for each in waiting:
-            if tied[each].any():
-                tied[each], grown = True, True
-            else:
-                apart.append(each)
-        waiting = apart
-    return tied

@@ -7,19 +7,21 @@ asked last are held; what the others know is read from the ledger when they ask 
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from operator import neg
 
 from auditor.data.database import Asked, Database
 from auditor.deciding.cache import Refusals, digest
-from auditor.deciding.decide import Case, Outcome, Part, Rules, at_once, decide
+from auditor.deciding.decide import Case, Outcome, Rules, at_once, decide
 from auditor.ledger import Entry, KnownAnswer
-from auditor.parties.column import ColumnKnowledge
+from auditor.parties.column import ColumnKnowledge, Name
 from auditor.parties.confidential import Confidential
 from auditor.parties.intruder import known_columns
 from auditor.policy.policy import Policy
 from auditor.sql.schema import folded
+from auditor.told import Told
 from cae_sql.inference.allowance import for_decision
 from cae_sql.inference.facts.query import Query
 
@@ -69,7 +71,6 @@ class Knowledge:
         self._held: OrderedDict[str, Party] = OrderedDict()
         self._let_go: dict[str, int] = {}
         """Parties that have asked and are not held, with how much they know."""
-        self._leaks: Counter[str] = Counter()
 
     def read_from(self, entries: Callable[[], Iterable[Entry]]) -> None:
         """Say where to read again what a party knows whose systems are no longer held: the ledger."""
@@ -110,7 +111,6 @@ class Knowledge:
         if entry.number <= self.seen:
             return
         if entry.answers:
-            self.count_leaks(entry.user, entry.answers)
             name = self.party(entry.user)
             if name in self._held or (name not in self._let_go and len(self._held) < PARTIES):
                 self.of(entry.user).learn_entry(entry)
@@ -118,23 +118,8 @@ class Knowledge:
                 self._let_go[name] = self._let_go.get(name, 0) + len(entry.answers)
         self.seen = entry.number
 
-    def count_leaks(self, user: str, answers: Sequence[KnownAnswer]) -> None:
-        """Each leak event counts, wherever in a statement it happened."""
-        self._leaks[self.party(user)] += sum(answer.kind == "leak" for answer in answers)
-
-    def closed(self, user: str) -> bool:
-        """Whether so many refusals have told this user's party something that nothing new is answered.
-
-        One leak event is a residue; many add up, and nothing else counts them.
-        """
-        return self._leaks[self.party(user)] > self.policy.decision.leaks
-
-    def last_leak(self, user: str) -> bool:
-        """Whether one more leak event would close the table to this user's party."""
-        return self._leaks[self.party(user)] >= self.policy.decision.leaks
-
     def learned(self, user: str) -> int:
-        """How many answers and records told by refusals this user's party knows of."""
+        """How many answers this user's party knows of."""
         name = self.party(user)
         return self._held[name].learned if name in self._held else self._let_go.get(name, 0)
 
@@ -153,9 +138,8 @@ class Party:
     def __init__(self, knowledge: Knowledge) -> None:
         """Know nothing yet."""
         self._knowledge = knowledge
-        spare_lost = knowledge.policy.decision.after_leak == "refuse"
         self.columns = tuple(
-            ColumnKnowledge(column, knowledge.rules, _truth_of(knowledge, place), spare_lost)
+            ColumnKnowledge(column, _truth_of(knowledge, place))
             for place, column in enumerate(knowledge.columns)
         )
         self._refusals = Refusals()
@@ -163,12 +147,12 @@ class Party:
 
     @property
     def learned(self) -> int:
-        """How many answers and leak events it knows of."""
-        return sum(len(each.system.answers) + each.told for each in self.columns)
+        """How many answers it knows of."""
+        return sum(len(each.system.answers) for each in self.columns)
 
     def reads(self, asked: Sequence[Asked]) -> Reads:
         """What is asked, each query once, in the order of first mention, by protected column."""
-        found: dict[int, dict[tuple[str, bytes, bytes], Query]] = {}
+        found: dict[int, dict[Name, Query]] = {}
         for each in asked:
             query = self.columns[each.protected].query(each)
             found.setdefault(each.protected, {}).setdefault(query.name, query)
@@ -188,7 +172,7 @@ class Party:
         outcome = self._refusals.recall(name, learned)
         if outcome is None:
             outcome = decide(self.cases(reads), rules)
-            if outcome.verdict in ("risk", "uncounted") and rules.simulatable and not outcome.leak:
+            if outcome.verdict in ("risk", "uncounted") and rules.simulatable and not outcome.surprise:
                 self._refusals.keep(name, learned, outcome)
         return outcome
 
@@ -200,36 +184,41 @@ class Party:
         """Whether past answers settle everything that is asked."""
         return all(self.columns[place].derivable(queries) for place, queries in reads.items())
 
-    def settled(self, asked: Sequence[Asked]) -> list[Fraction] | None:
-        """The values in column units where past answers settle all of them, else None."""
-        reads = self.reads(asked)
-        found = [self.columns[place].settled(queries) for place, queries in reads.items()]
-        parts = [Part(values) for values in found if values is not None]
-        return self.values_of(asked, reads, parts) if len(parts) == len(found) else None
+    def settled(self, asked: Sequence[Asked]) -> list[Told[Fraction]] | None:
+        """What is told, in column units, where past answers settle all of it, else None."""
+        told: dict[int, dict[Name, Told[Fraction]]] = {}
+        for place, queries in self.reads(asked).items():
+            found = self.columns[place].settled(queries)
+            if found is None:
+                return None
+            told[place] = found
+        return self._by_asked(asked, told)
 
-    def values_of(self, asked: Sequence[Asked], reads: Reads, parts: Sequence[Part]) -> list[Fraction]:
-        """Σ signs · value, or the extreme, in column units, for each asked aggregate."""
-        known = {
-            place: self.columns[place].values(queries, part.values)
-            for (place, queries), part in zip(reads.items(), parts, strict=True)
-        }
+    def told(self, asked: Sequence[Asked], reads: Reads, outcome: Outcome) -> list[Told[Fraction]]:
+        """What a decision tells of each asked aggregate's X, in column units."""
+        parts = zip(reads.items(), outcome.parts, strict=True)
+        return self._by_asked(
+            asked, {place: self.columns[place].told(queries, part) for (place, queries), part in parts}
+        )
+
+    def _by_asked(
+        self, asked: Sequence[Asked], told: Mapping[int, Mapping[Name, Told[Fraction]]]
+    ) -> list[Told[Fraction]]:
         found = []
         for each in asked:
-            value = known[each.protected][self.columns[each.protected].query(each).name]
-            found.append(-value if each.signs is not None and (each.signs == -1).all() else value)
+            ends = told[each.protected][self.columns[each.protected].query(each).name]
+            negated = each.signs is not None and (each.signs == -1).all()
+            found.append(ends.under(neg, rising=False) if negated else ends)
         return found
 
     def known_answers(self, reads: Reads, outcome: Outcome) -> list[KnownAnswer]:
-        """What a decision tells, as the ledger keeps it: new answers, or what a refusal was about."""
-        found: list[KnownAnswer] = []
-        for (place, queries), part in zip(reads.items(), outcome.parts, strict=True):
-            column = self.columns[place]
-            if part.learned is not None:
-                found += column.known_answers(queries, part.values)
-            # that one column broke the limit tells of the others that they may have kept it
-            if part.leak or (outcome.leak and not column.derivable(queries)):
-                found.append(column.told_by_refusal(queries))
-        return found
+        """What a decision tells, as the ledger keeps it."""
+        return [
+            answer
+            for (place, queries), part in zip(reads.items(), outcome.parts, strict=True)
+            if part.learned is not None
+            for answer in self.columns[place].known_answers(queries, part)
+        ]
 
     def accept(self, reads: Reads, outcome: Outcome) -> None:
         """The answers are on record: from now on they are known."""
@@ -251,13 +240,6 @@ class Party:
         for place, told in about.items():
             self.columns[place].learn(told)
 
-    def spent_on(self, reads: Reads) -> bool:
-        """Whether anything new is asked about a record that a leak event has told something about."""
-        return any(
-            self.columns[place].spent_on(queries) and not self.columns[place].derivable(queries)
-            for place, queries in reads.items()
-        )
-
     def risk(self) -> float | None:
         """Worst certified risk over all columns as things stand; None where a figure is not known."""
         return _worst([column.risk() for column in self.columns])
@@ -274,7 +256,7 @@ class Party:
             if part.judgement is not None or part.model is not None
         }
         if not judged and outcome.verdict != "known":
-            return None  # a leak event: what the true answer would do is told to nobody
+            return None  # a surprise: what the true answer would do is told to nobody
         return _worst(
             [
                 column.risk_of(judged[place].judgement, judged[place].model)

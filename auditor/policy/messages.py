@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 
 LONGEST = 100
 """Characters of a value that a message quotes."""
+_NO_LEAKS = (
+    'is gone; leave it out. Where an answer would tell too much, an end of where it lies is told ("at most", '
+    '"at least"), which is an answer like any other: no refusal closes anything'
+)
+GONE = {"decision.leaks": _NO_LEAKS, "decision.after_leak": _NO_LEAKS}
+"""Keys of earlier versions, with why they are gone."""
 
 
 def prepared(document: dict[str, Any]) -> dict[str, Any]:
@@ -95,6 +101,8 @@ def _reason(finding: ErrorDetails) -> str:
 
 
 def _unknown(path: Sequence[str], value: object, model: type[BaseModel]) -> str:
+    if ".".join(path) in GONE:
+        return f"{'.'.join(path)} = {_shown(value)}: {GONE['.'.join(path)]}"
     *sections, key = path
     known = _names(_section(sections, model))
     shown = f"{'.'.join(path)} = {_shown(value)}" if not isinstance(value, dict) else f"[{'.'.join(path)}]"

@@ -212,14 +212,10 @@ class DecisionRules(Section):
     """how many hypothetical answers are judged per decision, 1 or more: worlds = 20"""
     delta: Real = Field(default=0.05, ge=0, lt=1)
     """the fraction of them that may break the limit, from 0 to below 1: delta = 0.05"""
-    leaks: Whole = Field(default=3, ge=0)
-    """how many leak events may happen; after one more nothing new is answered, 0 or more: leaks = 3"""
-    after_leak: Literal["refuse", "continue"] = "refuse"
-    """records that a leak event was about: after_leak = "refuse" (nothing new), or "continue\""""
     timeout: Real = Field(default=60.0, gt=0, allow_inf_nan=False)
     """seconds after which a query is refused, as a last resort, above 0: timeout = 60"""
-    partial: Literal["refuse", "suppress"] = "refuse"
-    """what a GROUP BY with an unsafe group gets: partial = "refuse", or "suppress" (the other groups)"""
+    partial: Literal["suppress", "refuse"] = "suppress"
+    """what a GROUP BY with an unsafe group gets: partial = "suppress" (the other groups), or "refuse\""""
 
 
 class LedgerPlace(Section):

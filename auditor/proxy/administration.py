@@ -38,7 +38,7 @@ _HISTORY = tuple(
     Column(*each)
     for each in (
         ("number", "BIGINT"), ("time", "TIMESTAMP WITH TIME ZONE"), ("user", "VARCHAR"), ("sql", "VARCHAR"),
-        ("verdict", "VARCHAR"), ("code", "VARCHAR"), ("check", "BOOLEAN"), ("leak", "BIGINT"),
+        ("verdict", "VARCHAR"), ("code", "VARCHAR"), ("check", "BOOLEAN"), ("surprise", "BIGINT"),
         ("risk_before", "DOUBLE"), ("risk_after", "DOUBLE"),
     )
 )  # fmt: skip

@@ -222,7 +222,7 @@ class _Opened:
             return Result(names, tuple(map(result_type, kinds)), rows, code="administration")
         answer = self.gate.execute(self._respelled(sql), list(values) or None, context.user, self._dialect)
         kinds_found = tuple(map(result_type, answer.types))
-        notice = notice_of_decision(answer.decision)
+        notice = notice_of_decision(answer.decision, answer.ranges)
         return Result(tuple(answer.columns), kinds_found, answer.arrow(), notice, code=answer.decision.code)
 
     def describe(self, sql: str, given: Sequence[int], context: Context) -> Described:

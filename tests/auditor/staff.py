@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import optimize, sparse
 
 from auditor import Decision, Gate, Policy, QueryRefused, QueryUnsupported
-from auditor.ledger import Entry
+from auditor.ledger import Entry, KnownAnswer
 
 Person = tuple[object, ...]
 """id, age, sex, dept, salary."""
@@ -127,8 +127,18 @@ class Intruder:
             for answer in entry.answers:
                 if answer.kind == "leak":
                     continue
-                signs = None if answer.signs is None else answer.signs.astype(int).tolist()
-                self.hears(answer.kind, answer.records.tolist(), answer.value, signs)
+                self.reads_answer(answer)
+
+    def reads_answer(self, answer: KnownAnswer) -> None:
+        """One of them: an end is another inequality."""
+        signs = None if answer.signs is None else answer.signs.astype(int).tolist()
+        ends = answer.ends
+        how = [(answer.asked, ends.value)] if ends.exact else []
+        if not ends.exact:
+            how = [(f"{answer.asked} at most", ends.most), (f"{answer.asked} at least", ends.least)]
+        for kind, value in how:
+            if value is not None:
+                self.hears(kind, answer.records.tolist(), value, signs)
 
     def range_of(self, record: int) -> tuple[int, int]:
         """Least and greatest value that the record has in any table that agrees with everything told."""
@@ -158,18 +168,18 @@ class Intruder:
         """An integer program over units: one variable per record, one switch per record and MAX or MIN."""
         top, n = (self.high - self.low) // self.step, self.size
         upper, lower = np.full(n, top), np.zeros(n, dtype=np.int64)
-        extremes = [told for told in self.told if told[0] != "sum"]
+        extremes = [told for told in self.told if told[0] in ("max", "min")]
         switches = sum(len(records) for _, records, _, _ in extremes)
         rows: list[dict[int, int]] = []
         least: list[float] = []
         most: list[float] = []
         for kind, records, signs, value in self.told:
-            if kind == "sum":
+            if kind.startswith("sum"):
                 rows.append(dict(zip(records.tolist(), signs.tolist(), strict=True)))
                 units = (value - self.low * int(signs.sum())) // self.step
-                least.append(units)
-                most.append(units)
-            elif kind == "max":
+                least.append(-np.inf if kind == "sum at most" else units)
+                most.append(np.inf if kind == "sum at least" else units)
+            elif kind.startswith("max"):
                 upper[records] = np.minimum(upper[records], (value - self.low) // self.step)
             else:
                 lower[records] = np.maximum(lower[records], (value - self.low) // self.step)

@@ -7,13 +7,17 @@ code itself stands in DETAIL, for programs that go by it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal
 
 from auditor.decision import Decision
 from auditor.errors import AuditorError, QueryRefused, QueryUnsupported, StatementError
+from auditor.told import Range
+
+MOST_ENDS = 100
+"""Ends that one warning lists."""
 
 Severity = Literal["ERROR", "FATAL", "WARNING", "NOTICE"]
 
@@ -108,10 +112,11 @@ ANSWERED: Mapping[str, SqlState] = {
     "known": SqlState.SUCCESSFUL_COMPLETION,
     "public": SqlState.SUCCESSFUL_COMPLETION,
     "partial": SqlState.WARNING,
+    "ends": SqlState.WARNING,
 }
 """Codes of answers; a warning goes beside the rows."""
 
-REFUSED = frozenset({"risk", "time", "uncounted", "leaks"})
+REFUSED = frozenset({"risk", "range", "time", "uncounted"})
 """Codes of refusals: 42501 each. An answer that could not be judged in time is refused, not cancelled."""
 
 OWN: Mapping[str, SqlState] = {
@@ -152,6 +157,8 @@ NOT_SUPPORTED = frozenset(
 def sqlstate(decision: Decision) -> SqlState:
     """The SQLSTATE of a decision, of an answer too."""
     if decision.verdict == "answered":
+        if decision.ends:
+            return SqlState.WARNING
         return ANSWERED.get(decision.code, SqlState.SUCCESSFUL_COMPLETION)
     if decision.verdict == "unsupported" and decision.code in OWN:
         return OWN[decision.code]
@@ -169,17 +176,19 @@ def of_decision(decision: Decision) -> ErrorFields:
     return ErrorFields(sqlstate(decision), decision.message, _detail(decision), decision.hint)
 
 
-def notice_of_decision(decision: Decision) -> ErrorFields | None:
+def notice_of_decision(decision: Decision, ranges: Sequence[Range] = ()) -> ErrorFields | None:
     """What to say beside the rows of an answer; None where there is nothing to say."""
     if decision.verdict != "answered" or sqlstate(decision) == SqlState.SUCCESSFUL_COMPLETION:
         return None
     return ErrorFields(
-        sqlstate(decision), decision.message, _detail(decision), decision.hint, severity="WARNING"
+        sqlstate(decision), decision.message, _detail(decision, ranges), decision.hint, severity="WARNING"
     )
 
 
-def _detail(decision: Decision) -> str:
-    return f"Verdict: {decision.verdict}, code: {decision.code}."
+def _detail(decision: Decision, ranges: Sequence[Range] = ()) -> str:
+    lines = [f"Verdict: {decision.verdict}, code: {decision.code}."]
+    lines += [f"{each.name}: {each.words}" for each in ranges[:MOST_ENDS]]
+    return "\n".join([*lines, *(["…"] if len(ranges) > MOST_ENDS else [])])
 
 
 UNAVAILABLE = ErrorFields(

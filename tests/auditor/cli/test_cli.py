@@ -26,6 +26,7 @@ from auditor.errors import DatabaseError, DataChanged, LedgerError, QueryRefused
 from auditor.policy.giveaways import giveaway
 from auditor.policy.policy import Policy
 from auditor.policy.suggest import grid_of, suggest
+from auditor.told import Range
 from cae_sql.domain import exact
 from cae_sql.errors import OutOfTime
 
@@ -45,6 +46,11 @@ risk = 0.5
 """
 
 ANSWERED = Decision("answered", "answered", "answered exactly")
+ENDS = Decision("answered", "ends", "2 values are told as ends", ends=2)
+RANGES = (
+    Range("sum(salary)", {"dept": "b"}, None, Fraction(100, 3), "s", 1),
+    Range("max(salary)", {"dept": "a"}, Fraction(9), None),
+)
 PARTIAL = Decision("answered", "partial", "2 groups are withheld (NULL)", "ask more coarsely")
 REFUSAL = Decision(
     "refused", "risk", "an answer would pass the limit", "ask about a larger group", 0.123, 0.987
@@ -59,6 +65,7 @@ class Answer:
     columns: list[str]
     rows: list[tuple[object, ...]]
     decision: Decision = ANSWERED
+    ranges: tuple[Range, ...] = ()
 
     def fetchall(self) -> list[tuple[object, ...]]:
         return self.rows
@@ -110,6 +117,9 @@ class FakeGate:
         rows: list[tuple[object, ...]] = [
             (2**70, Decimal("12345678901234567890.10"), 0.1, None, "[red]é\x1b[31m", date(2026, 1, 2), True)
         ]
+        if sql == "ends":
+            rows = [("a", 100, None), ("b", None, None)]
+            return Answer(["dept", "s", "twice"], rows, ENDS, RANGES)
         decision = PARTIAL if sql == "partial" else ANSWERED
         return Answer(["big", "decimal", "float", "nothing", "text", "day", "yes"], rows, decision)
 
@@ -202,6 +212,27 @@ def test_withheld_groups_are_said_beside_the_rows(run: Run, form: str) -> None:
     assert "2 groups" not in (err if form == "json" else out)
 
 
+def test_an_end_stands_in_its_cell_or_below_the_rows(run: Run) -> None:
+    status, out, err = asked(run, "ends")
+    assert status == 0
+    assert [line.split() for line in out.splitlines() if line.strip().startswith("b ")] == [
+        ["b", "≤", "33.333334", "NULL"]
+    ]
+    assert "max(salary) of dept a: at least 9" in out
+    assert "2 values are told as ends" in err
+
+
+def test_json_has_the_ends_beside_the_rows(run: Run) -> None:
+    _, out, err = asked(run, "ends", "--format", "json")
+    found = json.loads(out)
+    assert found["rows"] == [["a", 100, None], ["b", None, None]]
+    assert found["ranges"][0] == {
+        "aggregate": "sum(salary)", "group": {"dept": "b"}, "at_least": None, "at_most": 33.333334,
+        "row": 1, "column": "s",
+    }  # fmt: skip
+    assert (found["ranges"][1]["at_least"], found["ranges"][1]["row"], err) == (9, None, "")
+
+
 def test_a_refusal_is_3_with_message_and_hint_and_no_risk(run: Run) -> None:
     status, out, err = asked(run, "refuse")
     assert (status, out) == (3, "")
@@ -291,7 +322,7 @@ def test_check_has_the_status_that_query_would(run: Run, sql: str, status: int) 
 def test_json_is_one_object_with_exact_numbers(run: Run) -> None:
     _, out, _ = asked(run, "SELECT 1", "--format", "json")
     shown = json.loads(out, parse_float=Decimal)
-    assert list(shown) == ["verdict", "columns", "rows", "code", "message", "hint"]
+    assert list(shown) == ["verdict", "columns", "rows", "code", "message", "hint", "ranges"]
     assert shown["verdict"] == "answered"
     assert shown["columns"][:2] == ["big", "decimal"]
     text = "[red]é\x1b[31m"

@@ -14,7 +14,18 @@ import pytest
 
 from auditor import DataChanged, Decision, Gate, PolicyError, QueryRefused, QueryUnsupported
 from auditor.gate.admin import Candidates
-from tests.auditor.staff import Person, build, entries, people, policy, truth, verdict
+from tests.auditor.staff import (
+    NEEDED,
+    OUTSIDERS,
+    Intruder,
+    Person,
+    build,
+    entries,
+    people,
+    policy,
+    truth,
+    verdict,
+)
 from tests.quick import some
 
 PERSONS = people(100)
@@ -276,7 +287,7 @@ def test_every_statement_is_on_record_as_asked(gate: Gate) -> None:
     assert history["sql"].tolist() == [sql for sql, _, _ in ON_RECORD]
     assert history["verdict"].tolist() == [outcome for _, outcome, _ in ON_RECORD]
     assert history["user"].tolist() == [f"user {n}" for n in range(len(ON_RECORD))]
-    assert not history["leak"].any()
+    assert not history["surprise"].any()
 
 
 def test_parameters_are_on_record(gate: Gate) -> None:
@@ -328,35 +339,75 @@ def surprising(folder: Path) -> Path:
     return build(folder / "odd.duckdb", [(*p[:-1], 10) for p in PERSONS])
 
 
-def test_a_leak_event_is_refused_like_any_other_query_and_flagged_for_the_administrator(
-    tmp_path: Path,
+HIGHEST = "SELECT max(salary) FROM staff"
+
+
+def test_a_true_answer_beyond_those_that_were_shown_is_told_as_an_end(tmp_path: Path) -> None:
+    with Gate.open(surprising(tmp_path), policy()) as gate:
+        assert gate.check(HIGHEST).verdict == "answered"
+        answer = gate.execute(HIGHEST)
+        (end,) = answer.ranges
+        assert answer.fetchall() == [(None,)]
+        assert (end.aggregate, end.group, end.least) == ("max(salary)", {}, None)
+        assert (end.column, end.row) == ("max(salary)", 0)
+        assert end.most is not None
+        assert end.most >= 10 + NEEDED, "everybody keeps enough values up to it"
+        assert (answer.decision.code, answer.decision.ends) == ("ends", 1)
+        assert f"at most {end.most}" in answer.decision.message
+        assert [each.kind for entry in entries(gate) for each in entry.answers] == ["max at most"]
+        assert not gate.history()["surprise"].any()
+        assert gate.verify().problems == ()
+        again = gate.execute(HIGHEST.replace("max", "MAX"))
+        assert (again.decision.code, again.ranges) == ("known", answer.ranges)
+    with Gate.open(tmp_path / "odd.duckdb", policy()) as gate:
+        again = gate.execute(HIGHEST)
+        assert (again.decision.code, again.ranges, again.fetchall()) == ("known", answer.ranges, [(None,)])
+        assert again.decision.message.endswith(answer.decision.message)
+
+
+def test_an_end_tells_nothing_of_where_beyond_it_the_true_answer_lies(tmp_path: Path) -> None:
+    """Tables on the same side of every end get the same words, verdicts and ends, checks included."""
+    asked = [HIGHEST, "SELECT sum(salary) FROM staff WHERE age < 40", "SELECT min(salary) FROM staff"]
+    found = []
+    for every in (200, 7):
+        rows = [(*p[:-1], 10 if int(str(p[0])) % every else 20) for p in PERSONS]
+        database = build(tmp_path / f"{every}.duckdb", rows)
+        with Gate.open(database, policy(OUTSIDERS)) as gate:
+            said: list[object] = []
+            for sql in asked[:2]:
+                said.append(gate.check(sql))
+                answer = gate.execute(sql)
+                said += [answer.decision, answer.ranges, answer.fetchall()]
+            said += [gate.check(sql) for sql in asked]
+            found.append(said)
+    assert found[0] == found[1]
+    assert len(found[0][2]) == 1  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("sql", "shown"),
+    [
+        ("SELECT max(salary) + 1 AS m, count(*) AS n FROM staff", [(None, 100)]),
+        ("SELECT coalesce(max(salary), 0) AS m FROM staff", [(None,)]),
+        ("SELECT CASE WHEN max(salary) > 100 THEN 'much' ELSE 'little' END AS m FROM staff", [(None,)]),
+        ("SELECT 7 AS a, (SELECT max(salary) FROM staff) IS NULL AS m", [(7, None)]),
+        ("SELECT max(salary) AS m FROM staff HAVING max(salary) > 100", None),
+        ("SELECT sum(m) FROM (SELECT max(salary) AS m FROM staff)", None),
+        ("SELECT 1 AS a WHERE (SELECT max(salary) FROM staff) > 100", None),
+    ],
+)
+def test_nothing_is_worked_out_from_a_value_that_is_not_given(
+    sql: str, shown: list[tuple[object, ...]] | None, tmp_path: Path
 ) -> None:
     with Gate.open(surprising(tmp_path), policy()) as gate:
-        assert gate.check("SELECT max(salary) FROM staff").verdict == "answered"
-        leaked = refusals(gate, "SELECT max(salary) FROM staff")
-        history = gate.history()
-        assert history["leak"].tolist() == [False, True]
-        told = [answer for entry in entries(gate) for answer in entry.answers]
-        assert [answer.kind for answer in told] == ["leak"]
-    with Gate.open(tmp_path / "odd.duckdb", policy(), tmp_path / "other.ledger") as gate:
-        other = refusals(gate, "SELECT max(salary) FROM staff WHERE id = 17")
-        assert leaked[:3] == other[:3]
-        average = "sk for AVG(salary) instead of MAX(salary)."
-        assert (leaked[3], other[3]) == (f"A{average}", f"Drop the condition id = 17, or a{average}")
-        assert not gate.history()["leak"].any()
-
-
-def test_a_leak_event_leaves_no_trace_in_verdicts_about_others(tmp_path: Path) -> None:
-    """Over records that it was about nothing new is answered; elsewhere it might never have been asked."""
-    later = ["SELECT sum(salary) FROM staff WHERE age < 40", "SELECT max(salary) FROM staff WHERE age < 30",
-             "SELECT min(salary) FROM staff WHERE age < 40 AND dept = 'a'"]  # fmt: skip
-    database, found = surprising(tmp_path), []
-    for number, before in enumerate(([], ["SELECT max(salary) FROM staff WHERE age >= 40"] * 3)):
-        with Gate.open(database, policy(), tmp_path / f"{number}.ledger") as gate:
-            for sql in before:
-                assert verdict(gate, sql).verdict == "refused"
-            found.append([gate.check(sql) for sql in later])
-    assert found[0] == found[1]
+        if shown is None:
+            for code in ("range", "range"):
+                refused = verdict(gate, sql)
+                assert (refused.verdict, refused.code, refused.ends) == ("refused", code, 1)
+                assert "at most" in refused.message
+        else:
+            answer = gate.execute(sql)
+            assert (answer.fetchall(), answer.decision.code, len(answer.ranges)) == (shown, "ends", 1)
 
 
 def test_no_verdict_text_carries_a_value(gate: Gate) -> None:
@@ -490,19 +541,6 @@ def test_risk_by_a_model_is_what_is_learned_beyond_the_mean_of_everybody(
     assert (learned["entropy_at_epsilon"] < learned["initial_entropy"]).all()
 
 
-def test_by_a_model_nothing_is_claimed_for_those_that_a_leak_event_reaches(database: Path) -> None:
-    with Gate.open(database, policy('[intruder]\nknows = ["dept"]')) as gate:
-        gate.execute("SELECT dept, avg(salary) FROM staff GROUP BY dept")
-        column = gate._knowledge.parties()
-        _, party = next(iter(column))
-        known = party.columns[0]
-        known.spent[0] = True
-        known.told += 1
-        learned = gate.risk("tilted")
-    assert (learned["worst_risk"] == 1).sum() >= 1
-    assert (learned.loc[learned["worst_risk"] == 1, "risk"] == 1).all()
-
-
 def test_entropy_at_epsilon_is_shown_where_the_policy_asks_for_it(database: Path) -> None:
     with Gate.open(database, policy(limit="epsilon = 20\nmin_entropy = 0.5")) as gate:
         gate.execute("SELECT sum(salary) FROM staff")
@@ -596,48 +634,19 @@ def test_the_truth_is_looked_at_only_when_the_hypothetical_answers_have_passed(
     assert len(looked) == 1
 
 
-def test_after_more_leak_events_than_the_policy_allows_nothing_new_is_answered(tmp_path: Path) -> None:
-    """Everybody at 130: the worlds expect other extremes, so each refused one says something."""
-    persons: list[Person] = [(i, 30 + i % 20, "fm"[i % 2], "abc"[i % 3], 130) for i in range(60)]
-    database = build(tmp_path / "same.duckdb", persons)
-    with Gate.open(database, policy("[decision]\nleaks = 0")) as gate:
-        assert gate.execute("SELECT sum(salary) FROM staff WHERE age < 40").decision.code == "answered"
-        assert verdict(gate, "SELECT max(salary) FROM staff").code == "risk"
-        assert gate.history()["leak"].sum() == 1
-        assert verdict(gate, "SELECT min(salary) FROM staff").code == "leaks"
-        assert gate.check("SELECT min(salary) FROM staff").code == "leaks"
-        assert gate.execute("SELECT avg(salary) FROM staff WHERE age < 40").decision.code == "known"
-    with Gate.open(database, policy("[decision]\nleaks = 0"), ledger=None) as gate:
-        assert verdict(gate, "SELECT min(salary) FROM staff").code == "leaks", "a restart forgets nothing"
-
-
-def test_nothing_new_is_answered_over_records_that_a_leak_event_was_about(tmp_path: Path) -> None:
+def test_ends_close_nothing_and_add_up_to_nobody(tmp_path: Path) -> None:
     """Two refused maxima and one sum once gave four exact values away (all at 130, sum 520)."""
     persons: list[Person] = [(i, 30 + i % 20, "fm"[i % 2], "abc"[i % 3], 130) for i in range(60)]
     database = build(tmp_path / "pairs.duckdb", persons)
-    groups = ("id < 20", "id BETWEEN 20 AND 39")
-    together = "SELECT sum(salary) FROM staff WHERE id < 40"
-    with Gate.open(database, policy()) as gate:
-        for group in groups:
+    intruder = Intruder(60)
+    with Gate.open(database, policy(OUTSIDERS)) as gate:
+        for group in ("id < 20", "id BETWEEN 20 AND 39"):
             assert gate.check(f"SELECT max(salary) FROM staff WHERE {group}").verdict == "answered"
-            assert verdict(gate, f"SELECT max(salary) FROM staff WHERE {group}").code == "risk"
-        assert gate.history()["leak"].sum() == 2
-        assert verdict(gate, together).code == "leaks"
-        assert gate.check(together).code == "leaks"
+            assert verdict(gate, f"SELECT max(salary) FROM staff WHERE {group}").verdict == "answered"
+        verdict(gate, "SELECT sum(salary) FROM staff WHERE id < 40")
         assert verdict(gate, "SELECT sum(salary) FROM staff WHERE id >= 40").verdict == "answered"
-        risks = gate.risk()
-        assert (risks.loc[risks["id"] < 40, "risk"] == 1).all()
-        assert (risks.loc[risks["id"] >= 40, "risk"] < 0.5).all()
-        assert gate.verify().problems == ()
-    with Gate.open(database, policy()) as gate:
-        assert verdict(gate, together).code == "leaks", "a restart forgets nothing"
-
-
-def test_an_administrator_may_go_on_after_a_leak_event(tmp_path: Path) -> None:
-    persons: list[Person] = [(i, 30 + i % 20, "fm"[i % 2], "abc"[i % 3], 130) for i in range(60)]
-    database = build(tmp_path / "on.duckdb", persons)
-    with Gate.open(database, policy()) as gate:
-        assert verdict(gate, "SELECT max(salary) FROM staff").code == "risk"
-        assert verdict(gate, "SELECT sum(salary) FROM staff").code == "leaks"
-    with Gate.open(database, policy('[decision]\nafter_leak = "continue"')) as gate:
-        assert verdict(gate, "SELECT sum(salary) FROM staff").verdict == "answered"
+        intruder.reads(gate)
+        risk = gate.risk()["risk"]
+    assert len(intruder.told) >= 3
+    assert intruder.narrowest() >= NEEDED
+    assert (risk <= 0.5).all()

@@ -30,7 +30,7 @@ UNSAFE_TOGETHER = [
         "SELECT sum(salary) FROM staff WHERE dept <> 'a'",
         "SELECT sum(salary) FROM staff WHERE dept <> 'a' OR id = 8",
     ),
-    ("SELECT sex, sum(salary) FROM staff GROUP BY sex", "SELECT sum(salary) FROM staff WHERE id <> 17"),
+    ("SELECT sum(salary) FROM staff WHERE age >= 0", "SELECT sum(salary) FROM staff WHERE id <> 17"),
 ]
 
 

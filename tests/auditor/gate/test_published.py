@@ -32,18 +32,20 @@ def test_it_is_recorded_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_refused_extremes_tell_nothing_more_once_the_mean_is_known(tmp_path: Path) -> None:
-    """Without the mean worlds are uniform: a MAX over many seems harmless until the truth is looked at."""
+def test_extremes_are_told_the_more_narrowly_once_the_mean_is_known(tmp_path: Path) -> None:
+    """Without the mean worlds are uniform, and true maxima far below theirs are told as ends."""
     path = build(tmp_path / "t.duckdb", SKEWED)
-    more = '[decision]\nleaks = 100\nafter_leak = "continue"\n'
-    found = {}
-    for name, text in (("alone", more), ("published", more + PUBLISHED)):
+    found, surprises = {}, 0
+    for name, text in (("alone", ""), ("published", PUBLISHED)):
         with Gate.open(path, policy(text), tmp_path / f"{name}.ledger") as gate:
-            for age in range(20, 60, 2):
+            said = [
                 verdict(gate, f"SELECT MAX(salary) FROM staff WHERE age BETWEEN {age} AND {age + 1}")
-            found[name] = sum(entry.leak for entry in entries(gate))
+                for age in range(20, 60, 2)
+            ]
+            found[name] = sum(each.ends for each in said)
+            surprises += sum(entry.surprises for entry in entries(gate))
     assert found["alone"] >= 5
-    assert found["published"] == 0
+    assert surprises == 0
 
 
 @pytest.mark.parametrize(

@@ -142,7 +142,7 @@ def test_after_the_queries_of_the_real_attack_everybody_may_still_have_either_va
     sums = np.array([value for _, value in members], dtype=float)
     print(
         f"{answered} of {len(queries)} answered, {len(members)} new sums of rank "
-        f"{np.linalg.matrix_rank(matrix)}, {int(history['leak'].sum())} leak events"
+        f"{np.linalg.matrix_rank(matrix)}, {int(history['surprise'].sum())} surprises"
     )
     assert answered >= at_least, "a gate that answers nothing protects, but serves nobody"
     assert (matrix @ values == sums).all(), "what was released is exact"

@@ -14,7 +14,17 @@ import pytest
 
 from auditor import Gate, Policy
 from auditor.errors import DatabaseError
-from tests.auditor.staff import OUTSIDERS, build, entries, people, policy, rows_or_none, truth, verdict
+from tests.auditor.staff import (
+    NEEDED,
+    OUTSIDERS,
+    Intruder,
+    build,
+    people,
+    policy,
+    rows_or_none,
+    truth,
+    verdict,
+)
 from tests.quick import some
 
 
@@ -25,54 +35,57 @@ def _no_warnings() -> Iterator[None]:
         yield
 
 
-# What a leak event told
+# What a true answer that is not given tells
 
 
-def test_after_a_leak_event_the_others_tell_nothing_of_those_it_was_about(tmp_path: Path) -> None:
-    """The refused MAX says that six persons have at most 130; total less the others says 780 together."""
+def located(gate: Gate, size: int) -> list[int]:
+    """Who has fewer possible values than the limit allows, by all that is on record."""
+    intruder = Intruder(size)
+    intruder.reads(gate)
+    return [record for record, (low, high) in enumerate(intruder.ranges()) if high - low < NEEDED]
+
+
+def test_an_end_and_the_sum_of_all_others_locate_nobody(tmp_path: Path) -> None:
+    """A refused MAX once said that six persons have at most 130; total less the others says 780 together."""
     rows = [list(person) for person in people(40, 3)]
     for row in rows[:6]:
         row[4] = 130
-    with Gate.open(build(tmp_path / "staff.duckdb", [tuple(row) for row in rows]), policy()) as gate:
+    with Gate.open(build(tmp_path / "staff.duckdb", [tuple(row) for row in rows]), policy(OUTSIDERS)) as gate:
         assert verdict(gate, "SELECT sum(salary) FROM staff").code == "answered"
         extreme = "SELECT max(salary) FROM staff WHERE id < 6"
         assert gate.check(extreme).code == "answered"
-        assert verdict(gate, extreme).code == "risk"
-        assert gate.history()["leak"].sum() == 1
-        assert verdict(gate, "SELECT sum(salary) FROM staff WHERE id < 6").code == "leaks"
-        assert verdict(gate, "SELECT sum(salary) FROM staff WHERE id >= 6").code == "leaks"
-        assert rows_or_none(gate, "SELECT sum(salary) FROM staff WHERE id < 6") is None  # [(780,)]
+        assert verdict(gate, extreme).verdict == "answered"
+        for sql in (
+            "SELECT sum(salary) FROM staff WHERE id < 6",
+            "SELECT sum(salary) FROM staff WHERE id >= 6",
+        ):
+            verdict(gate, sql)
+        assert located(gate, 40) == []
 
 
-def test_the_groups_given_do_not_settle_one_withheld_by_a_leak_event(tmp_path: Path) -> None:
-    """One statement: the NULL says that ten persons have at most 130, the others say 1250 together."""
+def test_the_groups_given_do_not_settle_one_that_is_told_as_an_end(tmp_path: Path) -> None:
+    """One statement: a NULL once said that ten persons have at most 130, the others say 1250 together."""
     rows = [list(person) for person in people(40, 3)]
     for row in rows:
         row[3] = "wxyz"[int(str(row[0])) // 10]
     for i, row in enumerate(rows[:10]):
         row[4] = 120 + 10 * (i % 2)
     database = build(tmp_path / "staff.duckdb", [tuple(row) for row in rows])
-    with Gate.open(database, policy(OUTSIDERS + '[decision]\npartial = "suppress"')) as gate:
+    with Gate.open(database, policy(OUTSIDERS)) as gate:
         assert verdict(gate, "SELECT sum(salary) FROM staff").code == "answered"
-        told = rows_or_none(
-            gate, "SELECT dept, sum(salary), max(salary) FROM staff GROUP BY dept ORDER BY dept"
-        )
-        assert told is None or all(row[1:] == (None, None) for row in told)
-        assert gate.history()["leak"].sum() == 1
-        assert rows_or_none(gate, "SELECT sum(salary) FROM staff WHERE dept = 'w'") is None
+        rows_or_none(gate, "SELECT dept, sum(salary), max(salary) FROM staff GROUP BY dept ORDER BY dept")
+        rows_or_none(gate, "SELECT sum(salary) FROM staff WHERE dept = 'w'")
+        assert located(gate, 40) == []
 
 
-def test_who_is_located_by_a_leak_event_is_not_reported_as_safe(tmp_path: Path) -> None:
-    """1400 in all, and five of the eight have at most 130: the other three have 250 each."""
+def test_the_ends_of_some_do_not_locate_the_others(tmp_path: Path) -> None:
+    """1400 in all; were five of the eight known to have at most 130, the other three would have 250 each."""
     rows = [(i, 20 + i, "mf"[i % 2], "abcd"[i % 4], 130 if i < 5 else 250) for i in range(8)]
     with Gate.open(build(tmp_path / "staff.duckdb", rows), policy(OUTSIDERS + 'knows = ["id"]')) as gate:
-        assert verdict(gate, "SELECT sum(salary) FROM staff").code == "answered"
-        extreme = "SELECT max(salary) FROM staff WHERE id < 5"
-        assert gate.check(extreme).code == "answered"
-        assert verdict(gate, extreme).code == "risk"
-        assert gate.history()["leak"].sum() == 1
-        risk = gate.risk()
-        assert (risk[risk["id"] >= 5]["risk"] == 1).all()  # is 0 for each of the three
+        verdict(gate, "SELECT sum(salary) FROM staff")
+        verdict(gate, "SELECT max(salary) FROM staff WHERE id < 5")
+        assert located(gate, 8) == []
+        assert (gate.risk()["risk"] <= 0.5).all()
 
 
 TWO = """
@@ -98,12 +111,12 @@ risk = 0.5
 """
 
 
-def test_a_leak_event_about_one_column_tells_nothing_of_the_other(tmp_path: Path) -> None:
+def test_an_end_about_one_column_tells_nothing_of_the_other(tmp_path: Path) -> None:
     """Persons 0 and 1 have 0 and 11 in b; a run of 12 values is wanted.
 
-    The statement that is refused asks for the maximum of both columns. b is asked about afterwards, so it
-    was a that broke the limit, and the maximum of b kept it: it is at least 11. With a sum of 11, person 0
-    has 0 or 11, and nothing between.
+    A statement asks for the maximum of both columns, and a's would break the limit. Were it refused, and b
+    asked about afterwards, it would be known that the maximum of b kept it: it is at least 11. With a sum of
+    11, person 0 has 0 or 11, and nothing between.
     """
     path = tmp_path / "two.duckdb"
     with duckdb.connect(str(path)) as connection:
@@ -115,8 +128,7 @@ def test_a_leak_event_about_one_column_tells_nothing_of_the_other(tmp_path: Path
         assert gate._knowledge.columns[1].standard.need == 11
         both = "SELECT max(a) FILTER (WHERE id < 10), max(b) FILTER (WHERE id < 2) FROM staff"
         assert gate.check(both).code == "answered"
-        assert verdict(gate, both).code == "risk"
-        assert [answer.column for answer in entries(gate)[-1].answers] == ["a", "b"]
+        verdict(gate, both)
         assert rows_or_none(gate, "SELECT sum(b) FROM staff WHERE id < 2") is None  # [(11,)]
 
 

@@ -136,29 +136,24 @@ def test_known_parts_of_a_statement_are_not_recorded_again(gate: Gate) -> None:
     assert told == [[("staff", "salary")], [("firms", "profit")]]
 
 
-def test_a_leak_event_is_about_every_column_of_the_statement(tmp_path: Path) -> None:
-    """All bonuses are 0, so their maximum gives everybody away; that it was they acquits the salaries."""
+def test_an_end_about_one_column_stands_beside_an_exact_value_of_another(tmp_path: Path) -> None:
+    """All bonuses are 0, so their maximum would give everybody away."""
     path = tmp_path / "odd.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute("""
             CREATE TABLE staff AS SELECT i AS id, 20 + i % 40 AS age, 'a' AS dept,
             10 + (i * 37) % 25 * 10 AS salary, 0 AS bonus FROM range(60) t(i)""")
+    both = "SELECT sum(salary), max(bonus) FROM staff"
     with Gate.open(path, Policy.parse(STAFF + BONUS + REST)) as gate:
-        both = "SELECT sum(salary), max(bonus) FROM staff"
         assert gate.check(both).code == "answered"
-        refused = verdict(gate, both)
-        assert (refused.code, refused.risk_after) == ("risk", None)
-        told = entries(gate)[-1].answers
-        assert [(leak.kind, leak.name, len(leak.records)) for leak in told] == [
-            ("leak", ("staff", "bonus"), 60),
-            ("leak", ("staff", "salary"), 60),
-        ]
-        assert verdict(gate, "SELECT sum(bonus) FROM staff WHERE age < 40").code == "leaks"
-        assert verdict(gate, "SELECT sum(salary) FROM staff WHERE age < 40").code == "leaks"
-        assert verdict(gate, "SELECT sum(salary), sum(bonus) FROM staff WHERE age < 40").code == "leaks"
+        answer = gate.execute(both)
+        assert (answer.decision.code, answer.fetchall()[0][1]) == ("ends", None)
+        assert [each.aggregate for each in answer.ranges] == ["max(bonus)"]
+        told = [(each.kind, each.name) for each in entries(gate)[-1].answers]
+        assert told == [("max at most", ("staff", "bonus")), ("sum", ("staff", "salary"))]
     with Gate.open(path, Policy.parse(STAFF + BONUS + REST)) as gate:
-        assert verdict(gate, "SELECT sum(bonus) FROM staff WHERE age < 40").code == "leaks"
-        assert verdict(gate, "SELECT avg(salary) FROM staff WHERE age < 40").code == "leaks"
+        assert verdict(gate, both).code == "known"
+        assert verdict(gate, "SELECT sum(salary) FROM staff").ends == 0
 
 
 def test_delta_is_of_the_statement_and_not_of_each_column(tmp_path: Path) -> None:
@@ -278,12 +273,12 @@ def test_nobody_is_located_by_random_statements_about_two_columns(database: Path
             one, two = rng.choice(["sum", "max", "min", "avg"], 2)
             where = f"age BETWEEN {low} AND {low + width}"
             rows_or_none(gate, f"SELECT {one}(salary), {two}(bonus) FROM staff WHERE {where}")
-        told = [answer for entry in entries(gate) for answer in entry.answers if answer.kind != "leak"]
+        told = [answer for entry in entries(gate) for answer in entry.answers]
     salary = Intruder(60)
     bonus = Intruder(54, low=0, high=60, step=5)
     for answer in told:
         intruder = salary if answer.column == "salary" else bonus
-        intruder.hears(answer.kind, answer.records.tolist(), answer.value)
+        intruder.reads_answer(answer)
     assert min(len(salary.told), len(bonus.told)) >= 3
     assert salary.narrowest() >= 130
     assert bonus.narrowest() >= 30

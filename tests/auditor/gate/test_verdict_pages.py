@@ -17,6 +17,7 @@ import pytest
 from auditor.data.database import StatementFailed
 from auditor.decision import Decision
 from auditor.gate import verdict
+from auditor.gate.hints import FIXED
 from auditor.sql import Column, Dialect, Plan, Protected, Schema, Table, Unsupported, understand
 from auditor.sql.understood import REASONS
 
@@ -59,7 +60,8 @@ AT_RUN_TIME = {"uneven", "too-slow", "too-much"}
 def gate_verdicts() -> dict[str, Decision]:
     """The verdicts that the gate gives itself, by code, on the protected column salary."""
     fixed = [value for value in vars(verdict).values() if isinstance(value, Decision)]
-    decided = [verdict.of(code, ["salary"], withheld=1) for code in verdict.TEXTS]
+    hints = {"range": FIXED["range"]}  # of the others the page says what the hint is about
+    decided = [verdict.of(code, ["salary"], withheld=1, hint=hints.get(code, "")) for code in verdict.TEXTS]
     stopped, kinds = [], [StatementFailed]
     while kinds:
         kind = kinds.pop()

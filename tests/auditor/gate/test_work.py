@@ -72,7 +72,8 @@ def story(rules: Rules, insiders: int) -> list[tuple[str, object]]:
         outcome = decide([case], rules)
         found.append((outcome.verdict, outcome.parts[0].judgement))
         if outcome.verdict == "safe":
-            system.accept([query.answered(outcome.parts[0].values[0])], outcome.parts[0].learned)
+            (told,) = outcome.parts[0].recorded
+            system.accept([told.query.answered(told.value)], outcome.parts[0].learned)
     return found
 
 

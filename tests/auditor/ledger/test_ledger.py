@@ -36,6 +36,7 @@ from auditor.ledger.packing import (
     unpack_value,
 )
 from auditor.ledger.places import File
+from auditor.told import Told
 
 CANONICAL = '[{"column":"salary","maximum":"250","step":"10"}]'
 SIZES = (("staff", "salary", 1000),)
@@ -93,7 +94,7 @@ def test_what_was_appended_is_read_back(place: Path) -> None:
             risk_after=1 / 3,
             answers=[DIFFERENCE, EXTREME, TOTAL],
         )
-        second = ledger.append(user="bob", sql="x", verdict="refused", code="risk", leak=True, check=True)
+        second = ledger.append(user="bob", sql="x", verdict="refused", code="risk", surprises=2, check=True)
         assert (ledger.length, ledger.head) == (2, second.hash)
     with Ledger.open(place, BINDING) as ledger:
         assert list(ledger.entries()) == [first, second]
@@ -106,6 +107,39 @@ def test_what_was_appended_is_read_back(place: Path) -> None:
         assert abs((datetime.now(UTC) - read.time).total_seconds()) < 60
         report = ledger.verify()
         assert (report.entries, report.answers, report.head, report.problems) == (2, 3, second.hash, ())
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "kind"),
+    [(None, 34, "sum at most"), (34, None, "sum at least"), (34, 68, "sum between"), (34, 34, "sum")],
+)
+def test_an_end_that_was_told_is_read_back_as_one(
+    place: Path, least: int | None, most: int | None, kind: str
+) -> None:
+    ends = Told(None if least is None else Fraction(least), None if most is None else Fraction(most))
+    answer = KnownAnswer.told("sum", np.arange(3), None, ends, STAFF)
+    assert (answer.kind, answer.asked) == (kind, "sum")
+    with Ledger.open(place, BINDING) as ledger:
+        ask(ledger, answer)
+    with Ledger.open(place, BINDING) as ledger:
+        (read,) = next(ledger.entries()).answers
+        assert (read, read.ends) == (answer, ends)
+        assert ledger.verify().problems == ()
+
+
+def test_a_leak_event_of_version_0_1_counts_as_a_surprise(place: Path) -> None:
+    told = KnownAnswer("leak", np.arange(3), None, Fraction(0), *STAFF)
+    with Ledger.open(place, BINDING) as ledger:
+        ask(ledger, told, told)
+    with Ledger.open(place, BINDING) as ledger:
+        assert next(ledger.entries()).surprises == 2
+
+
+def test_an_answer_of_a_kind_that_is_not_known_is_one_clear_error(place: Path) -> None:
+    with Ledger.open(place, BINDING) as ledger:
+        ask(ledger, replace(TOTAL, kind="median"))  # type: ignore[arg-type]
+        with pytest.raises(LedgerError, match="'median' is of a later version"):
+            list(ledger.entries())
 
 
 def test_entries_come_in_order_across_batches(place: Path) -> None:
@@ -690,7 +724,9 @@ def test_packing_loses_nothing(numbers: set[int], numerator: int, denominator: i
     read = unpack_signs(pack_signs(signs))
     assert read is not None
     assert read.tolist() == signs.tolist()
-    assert unpack_value(pack_value(Fraction(numerator, denominator))) == Fraction(numerator, denominator)
+    value = Fraction(numerator, denominator)
+    assert unpack_value(pack_value(value)) == (value, None)
+    assert unpack_value(pack_value(value, 2 * value)) == (value, 2 * value)
 
 
 def test_consecutive_records_take_little_room() -> None:

@@ -55,7 +55,7 @@ mode = "answer-dependent"
 worlds = 40
 delta = 0
 timeout = 2.5
-partial = "suppress"
+partial = "refuse"
 
 [ledger]
 path = "staff.ledger"
@@ -71,7 +71,7 @@ def test_a_full_policy_is_read_with_numbers_as_written() -> None:
     assert protect.domain.step == Fraction(1, 10)
     assert protect.domain.count == 2401
     assert protect.grid == Fraction(1, 20)
-    assert (policy.dialect, policy.decision.partial) == ("postgres", "suppress")
+    assert (policy.dialect, policy.decision.partial) == ("postgres", "refuse")
     assert policy.tables.public == ("regions",)
     assert policy.decision.timeout == 2.5
     assert policy.ledger.scope == "user"
@@ -85,7 +85,7 @@ def test_what_is_left_out_has_the_documented_default() -> None:
     assert policy.intruder.insiders == DEFAULT_INSIDERS
     assert policy.intruder.knows == "all"
     assert (policy.decision.mode, policy.decision.worlds, policy.decision.delta) == ("simulatable", 20, 0.05)
-    assert (policy.decision.timeout, policy.decision.partial) == (60, "refuse")
+    assert (policy.decision.timeout, policy.decision.partial) == (60, "suppress")
     assert policy.ledger.scope == "everyone"
     assert policy.anchor_path is None
 
@@ -158,7 +158,7 @@ BROKEN = [
         ["tables.views", '"A"', "one of the two"],
     ),
     ("[limit]", '[intruder]\nknows = ["salary"]\n[limit]', ["intruder.knows", "is a protected column"]),
-    ("[limit]", '[decision]\npartial = "some"\n[limit]', ["decision.partial", "'refuse' or 'suppress'"]),
+    ("[limit]", '[decision]\npartial = "some"\n[limit]', ["decision.partial", "'suppress' or 'refuse'"]),
     ("[limit]", '[decision]\ndialect = "postgres"\n[limit]', ["decision.dialect", "above the first section"]),
     ("[protect]", 'dialect = "mysql"\n[protect]', ["dialect", '"mysql"', "'duckdb' or 'postgres'"]),
     ("[limit]\nrisk = 0.5", "", ["limit: missing", "[limit] with risk = 0.5"]),
@@ -390,3 +390,11 @@ def test_a_file_that_cannot_be_read_is_a_policy_error(tmp_path: Path) -> None:
 )
 def test_numbers_are_shown_as_people_write_them(number: str, text: str) -> None:
     assert written(Fraction(number)) == text
+
+
+@pytest.mark.parametrize("key", ["leaks = 3", 'after_leak = "continue"'])
+def test_keys_of_leak_events_are_one_error_that_says_what_took_their_place(key: str) -> None:
+    with pytest.raises(PolicyError) as error:
+        Policy.parse(f"{TEXT}\n[decision]\n{key}")
+    assert str(error.value).startswith(f"decision.{key}: is gone; leave it out.")
+    assert "an end of where it lies is told" in str(error.value)

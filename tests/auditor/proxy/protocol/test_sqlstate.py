@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
 from auditor import errors
@@ -11,6 +13,7 @@ from auditor.gate import verdict
 from auditor.proxy.protocol import sqlstate
 from auditor.proxy.protocol.sqlstate import SqlState, of_decision, of_error
 from auditor.sql.reasons import REASONS
+from auditor.told import Range
 
 
 def own_decisions() -> dict[str, Decision]:
@@ -57,7 +60,7 @@ def test_a_decision_becomes_an_error_with_its_message_hint_and_code(code: str) -
     [
         ("risk", "42501"),
         ("time", "42501"),
-        ("leaks", "42501"),
+        ("range", "42501"),
         ("row-level", "0A000"),
         ("function", "0A000"),
         ("syntax", "42601"),
@@ -106,6 +109,17 @@ def test_withheld_groups_are_told_beside_the_rows() -> None:
     assert (notice.severity, notice.sqlstate, notice.message) == ("WARNING", "01000", OWN["partial"].message)
     assert sqlstate.notice_of_decision(OWN["known"]) is None
     assert sqlstate.notice_of_decision(OWN["risk"]) is None
+
+
+def test_an_answer_of_ends_says_so_in_a_warning_that_lists_them() -> None:
+    ends = (Range("sum(salary)", {"dept": "b"}, Fraction(3), Fraction(9)),)
+    for code in ("ends", "known", "partial"):
+        decision = verdict.of(code, ["salary"], withheld=1, ranges=ends)
+        notice = sqlstate.notice_of_decision(decision, ends)
+        assert notice is not None
+        assert (notice.severity, notice.sqlstate, notice.message) == ("WARNING", "01000", decision.message)
+        assert "from 3 to 9" in notice.message
+        assert notice.detail.endswith("\nsum(salary) of dept b: from 3 to 9")
 
 
 def test_errors_of_the_gate_carry_their_decision() -> None:

@@ -1,0 +1,149 @@
+"""Which answers are told exactly, and which as an end: fixed by past answers and the question alone.
+
+Hypothetical answers have shown that something exact may be told. True answers lie outside of them more often
+than not, since groups differ more than tables that are drawn. So from the least and the greatest of them that
+keep the limit one goes on outwards, by longer and longer steps and then by halving, each candidate judged as
+if it were the answer, until one fails or nothing beyond is possible. What lies beyond the last one that was
+shown is told as "at most" or "at least" that one: each table that gives it agrees with this end too. It is
+itself told so, or whoever knows the partition would read "less than" where "at most" is written. Of a sum
+over many, whose end would need more spare records than there are, it is a range as wide as these make it.
+
+Promise: a partition follows from the question, past answers and hypothetical ones. Candidates are judged each
+with an allowance of its own, and only those that it takes to tell where a true answer lies: the others would
+change nothing, and nothing that judging them finds is kept.
+
+Source: `mathematics.md`, 8.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from auditor.told import Told, exactly
+from cae_sql.inference.facts.query import Query
+from cae_sql.inference.facts.spares import MOST
+
+LOOKS, LONGER = 6, 3
+"""Candidates on each side of each value, and how many times as far out each next one is."""
+HALVED = 4
+"""How often it is halved between the last one that was shown and the first that was not."""
+
+Values = tuple[int, ...]
+Shows = Callable[[Values], bool]
+"""Whether everybody keeps the limit with these answers told."""
+
+
+@dataclass
+class Partition:
+    """The partition of all answers to one question."""
+
+    queries: Sequence[Query]
+    settled: Sequence[bool]
+    """Of which queries past answers leave one answer: those have no end."""
+    top: int
+    """The greatest value of a record, in units."""
+    step: int
+    """The least first step outwards, in units."""
+    judge: Shows
+    judge_end: Callable[[Told[int]], bool]
+    """Whether everybody keeps the limit with an end of a single query told, if its being exact does."""
+    kept: list[Values]
+    """Hypothetical answers that keep the limit, at least one."""
+    broken: list[Values] = field(default_factory=list)
+    """Hypothetical answers that break it."""
+    _judged: dict[Values, bool] = field(default_factory=dict)
+
+    def told(self, values: Sequence[int]) -> list[Told[int] | None]:
+        """What is told of answers; None where nothing can be."""
+        return [
+            exactly(value) if self.settled[place] else self._told(place, value)
+            for place, value in enumerate(values)
+        ]
+
+    def around(self, value: int) -> Told[int] | None:
+        """Of a single query, the range between the nearest answers that were shown, if there are two."""
+        if len(self.queries) > 1:
+            return None
+        shown = {values[0] for values in self.kept}
+        shown |= {values[0] for values, safe in self._judged.items() if safe}
+        known = sorted(shown)
+        place = bisect_left(known, value)
+        return Told(known[place - 1], known[place]) if 0 < place < len(known) else None
+
+    def _told(self, place: int, value: int) -> Told[int] | None:
+        query, drawn = self.queries[place], [values[place] for values in self.kept]
+        least, most = possible(query, self.top)
+        found = exactly(value)
+        # a greatest value can be told as "at most" alone, a least one as "at least"
+        low = high = None
+        if value <= min(drawn) and query.kind != "min":
+            low = self._end(place, -1, least, value)
+        if low is not None and least < low >= value:
+            found = self._at_most(place, low)
+        elif value >= max(drawn) and query.kind != "max":
+            high = self._end(place, 1, most, value)
+            if most > high <= value:
+                # where one answer alone was shown, it is told as the other end
+                alone = query.kind != "min" and high == min(drawn) == self._end(place, -1, least, high)
+                found = self._at_least(place, high + (alone and least < high))
+        return found if found.holds(value) else None
+
+    def _at_most(self, place: int, end: int) -> Told[int]:
+        least, far = possible(self.queries[place], self.top)[0], MOST * self.top
+        return Told(None if end - least <= far else end - far, end)
+
+    def _at_least(self, place: int, end: int) -> Told[int]:
+        most, far = possible(self.queries[place], self.top)[1], MOST * self.top
+        return Told(end, None if most - end <= far else end + far)
+
+    def _end(self, place: int, way: int, last: int, value: int) -> int:
+        """The last answer shown one way, 1 or -1, or one beyond a value: what lies before is told exactly."""
+        drawn = [values[place] for values in self.kept]
+        good = way * max(way * each for each in drawn)
+        bad: int | None = None
+        if len(self.queries) == 1:
+            failed = [way * values[0] for values in self.broken if way * values[0] > way * good]
+            bad = way * min(failed) if failed else None
+        step, looks = max(max(drawn) - min(drawn), self.step), LOOKS
+        while bad is None and looks and good != last and way * good <= way * value:
+            candidate, step, looks = way * min(way * last, way * good + step), LONGER * step, looks - 1
+            if self._shown(place, way, candidate):
+                good = candidate
+            else:
+                bad = candidate
+        for _ in range(HALVED):
+            if bad is None:
+                break
+            candidate = good + way * (abs(bad - good) // 2)
+            if candidate == good or way * good > way * value:
+                break
+            if self._shown(place, way, candidate):
+                good = candidate
+            else:
+                bad = candidate
+        return good
+
+    def _shown(self, place: int, way: int, candidate: int) -> bool:
+        """Whether a value is, the others of the question being those of an answer in the middle."""
+        places = range(len(self.queries))
+        middles = [sorted(values[each] for values in self.kept)[len(self.kept) // 2] for each in places]
+        middle = min(self.kept, key=lambda each: sum(abs(a - b) for a, b in zip(each, middles, strict=True)))
+        values = (*middle[:place], candidate, *middle[place + 1 :])
+        if values not in self._judged:
+            safe = self.judge(values)
+            if safe and len(self.queries) == 1:
+                safe = self.judge_end((self._at_most if way < 0 else self._at_least)(place, candidate))
+            self._judged[values] = safe
+        return self._judged[values]
+
+
+def possible(query: Query, top: int) -> tuple[int, int]:
+    """The least and the greatest answer that the domain allows, in units."""
+    if query.kind != "sum":
+        return 0, top
+    if query.coefficients is None:
+        return 0, top * len(query.members)
+    signs = query.coefficients
+    return top * int(signs[signs < 0].sum()), top * int(signs[signs > 0].sum())

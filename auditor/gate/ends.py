@@ -1,0 +1,90 @@
+"""What a statement tells as ends instead of values: for people, and for the rest of the statement.
+
+Promise: every value that is not given exactly and of which an end was told has one `Range`; its group is
+named by public keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import pyarrow as pa
+import sqlglot
+from sqlglot import exp
+
+from auditor.data.database import Asked, Database
+from auditor.sql import Plan
+from auditor.sql.withheld import Rest, rest_of
+from auditor.told import Range, Told
+
+Fates = Sequence[Told[Fraction] | None]
+"""By asked, in column units; None where it is withheld."""
+
+
+def ranges_of(plan: Plan, asked: Sequence[Asked], told: Fates, database: Database) -> tuple[Range, ...]:
+    """What is told as ends, in the order in which it is asked."""
+    found = []
+    for each, ends in zip(asked, told, strict=True):
+        if ends is None or ends.exact:
+            continue
+        value = ends.under(each.value, rising=each.coefficient >= 0)
+        block = plan.blocks[each.block]
+        aggregate = block.aggregates[each.column]
+        column = database.schema.protected[aggregate.protected].column
+        name = f"{aggregate.function}({column})"
+        keys = database.keys(plan, each.block, each.group)
+        group = dict(zip(_names(block.groups_sql), keys, strict=False))
+        found.append(Range(name, group, value.least, value.most))
+    return tuple(found)
+
+
+def _names(groups_sql: str) -> list[str]:
+    """What a block is grouped by, as SQL."""
+    tree = sqlglot.parse_one(groups_sql, dialect="duckdb")
+    select = tree.find(exp.Select)
+    names = []
+    for projection in () if select is None else select.expressions:
+        if projection.alias_or_name.startswith("_k"):
+            value = projection.unalias()
+            bare = value.transform(lambda node: exp.column(node.name) if _is_column(node) else node)
+            names.append(value.name if _is_column(value) else bare.sql(dialect="duckdb"))
+    return names
+
+
+def _is_column(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Column)
+
+
+def rest(plan: Plan, asked: Sequence[Asked], told: Fates) -> Rest | None:
+    """What is left to run of a statement that lacks values; None where more hangs on these."""
+    lacking: dict[int, set[int]] = {}
+    for each, ends in zip(asked, told, strict=True):
+        if ends is None or not ends.exact:
+            lacking.setdefault(each.block, set()).add(each.column)
+    return rest_of(plan, {block: sorted(found) for block, found in lacking.items()})
+
+
+def placed(
+    ranges: Sequence[Range],
+    asked: Sequence[Asked],
+    told: Fates,
+    plan: Plan,
+    rest: Rest,
+    table: pa.Table,
+) -> tuple[pa.Table, tuple[Range, ...]]:
+    """The answer without its further column, and the ranges with their cells."""
+    rows: Mapping[int, int] = {}
+    if rest.numbered is not None:
+        last = table.num_columns - 1
+        rows = {group: row for row, group in enumerate(table.column(last).to_pylist())}
+        table = table.select(range(last))
+    ends = [each for each, fate in zip(asked, told, strict=True) if fate is not None and not fate.exact]
+    found = []
+    for one, each in zip(ranges, ends, strict=True):
+        column = rest.cells.get((each.block, each.column))
+        row = rows.get(each.group) if each.block == rest.numbered else None
+        name = None if column is None else plan.columns[column]
+        found.append(replace(one, column=name, row=row if column is not None else None))
+    return table, tuple(found)

@@ -1,0 +1,127 @@
+"""The final statement where some aggregates are not given exactly: NULL, and so is all that is made of them.
+
+Promise: nothing that is worked out from an aggregate that is not given looks like a value. An expression of
+it is NULL in the rows of its group; where something else than a cell of the answer would hang on it (a
+condition, a total, a derived table), there is no such statement, and nothing of it is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+import sqlglot
+from sqlglot import exp
+
+from auditor.sql.statement import Block, Plan, aggregate_name
+from auditor.sql.writing import bracketed
+
+GROUP = "_group"
+"""Of a block's relation: the group's position."""
+
+
+def mark_name(position: int) -> str:
+    """Of a block's relation: whether the aggregate is withheld in a group."""
+    return f"_w{position}"
+
+
+@dataclass(frozen=True)
+class Rest:
+    """What is left to run, over relations with `GROUP` and marks."""
+
+    sql: str
+    cells: Mapping[tuple[int, int], int]
+    """By block and aggregate, the column of the answer that is just that."""
+    numbered: int | None
+    """The block whose group stands in a further column, the last one, where there is one."""
+
+
+def rest_of(plan: Plan, withheld: Mapping[int, Collection[int]]) -> Rest | None:
+    """The rest of a statement; None where more would be worked out from what is not given.
+
+    Args:
+        plan: The statement.
+        withheld: By position of the block, positions of the aggregates that some group lacks.
+    """
+    tree = sqlglot.parse_one(plan.final_sql, dialect="duckdb")
+    shown = list(_shown(tree))
+    cells: dict[tuple[int, int], int] = {}
+    for place, lacking in withheld.items():
+        block = plan.blocks[place]
+        homes = [select for select in shown if _source(select) == block.name]
+        if not block.grouped and not _harmless(tree, block, homes, shown):
+            return None
+        for select in shown:
+            for column, projection in enumerate(select.expressions):
+                value = projection.unalias()
+                marks = [i for i in lacking if _reads(value, block, i)]
+                if select not in homes:
+                    if _inside(value, block):
+                        _put(projection, exp.cast(exp.null(), plan.types[column], dialect="duckdb"))
+                elif len(marks) == 1 and _is(value, block, marks[0]):
+                    cells.setdefault((place, marks[0]), column)
+                elif marks:
+                    _put(projection, _guarded(value, block, marks))
+    numbered = None
+    if shown == [tree] and not tree.args.get("distinct"):
+        found = [place for place in withheld if plan.blocks[place].name == _source(shown[0])]
+        if found:
+            numbered = found[0]
+            shown[0].select(exp.column(GROUP, table=_source(shown[0]), quoted=True), copy=False)
+    return Rest(bracketed(tree), cells, numbered)
+
+
+def _shown(tree: exp.Expr) -> Iterator[exp.Select]:
+    """The SELECTs whose rows are rows of the answer."""
+    if isinstance(tree, exp.Subquery):
+        tree = tree.this
+    if isinstance(tree, exp.SetOperation):
+        yield from _shown(tree.this)
+        yield from _shown(tree.expression)
+    elif isinstance(tree, exp.Select):
+        yield tree
+
+
+def _source(select: exp.Select) -> str:
+    source = select.args.get("from_")
+    return source.this.name if source is not None and isinstance(source.this, exp.Table) else ""
+
+
+def _harmless(tree: exp.Expr, block: Block, homes: list[exp.Select], shown: list[exp.Select]) -> bool:
+    """Whether a block that is no list of groups is read by cells of the answer alone."""
+    cells = {id(node) for select in shown for cell in select.expressions for node in cell.walk()}
+    sources = {id(select.args["from_"].this) for select in homes}
+    read = [node for node in tree.find_all(exp.Table) if node.name == block.name]
+    if not all(id(node) in cells or id(node) in sources for node in read):
+        return False
+    for select in homes:
+        if any(select.args.get(clause) for clause in ("where", "qualify", "distinct", "windows", "joins")):
+            return False
+        if any(cell.find(exp.Window, exp.AggFunc) for cell in select.expressions):
+            return False
+    return not any(isinstance(node, exp.SetOperation) and node.args.get("distinct") for node in tree.walk())
+
+
+def _reads(node: exp.Expr, block: Block, aggregate: int) -> bool:
+    return any(_is(column, block, aggregate) for column in node.find_all(exp.Column))
+
+
+def _is(node: exp.Expr, block: Block, aggregate: int) -> bool:
+    return isinstance(node, exp.Column) and (node.table, node.name) == (block.name, aggregate_name(aggregate))
+
+
+def _inside(node: exp.Expr, block: Block) -> bool:
+    return any(table.name == block.name for table in node.find_all(exp.Table))
+
+
+def _guarded(value: exp.Expr, block: Block, marks: list[int]) -> exp.Expr:
+    lacks = exp.or_(*(exp.column(mark_name(i), table=block.name, quoted=True) for i in marks))
+    return exp.Case().when(lacks, exp.null()).else_(value.copy())
+
+
+def _put(projection: exp.Expr, value: exp.Expr) -> None:
+    """Let a column of the answer be something else, under its name."""
+    if isinstance(projection, exp.Alias):
+        projection.set("this", value)
+    else:
+        projection.replace(exp.alias_(value, projection.alias_or_name, quoted=True))

@@ -1,0 +1,118 @@
+"""What is told of a value: the value itself, or an end of where it lies. Value objects; no I/O.
+
+Source: `mathematics.md`, 8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Generic, TypeVar
+
+Number = TypeVar("Number", int, Fraction)
+Other = TypeVar("Other", int, Fraction)
+
+
+@dataclass(frozen=True)
+class Told(Generic[Number]):
+    """Where a value lies. In units while it is decided on, in units of the column afterwards."""
+
+    least: Number | None
+    """It is not less; None: nothing is told of that."""
+    most: Number | None
+    """It is not greater."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether the value itself is told."""
+        return self.least is not None and self.least == self.most
+
+    @property
+    def value(self) -> Number | None:
+        """The value, where it is told."""
+        return self.least if self.exact else None
+
+    def holds(self, value: Number) -> bool:
+        """Whether it is true of a value."""
+        return (self.least is None or self.least <= value) and (self.most is None or value <= self.most)
+
+    def under(self, of: Callable[[Number], Other], rising: bool = True) -> Told[Other]:
+        """What it says of a value that grows, or falls, with this one."""
+        least = None if self.least is None else of(self.least)
+        most = None if self.most is None else of(self.most)
+        return Told(least, most) if rising else Told(most, least)
+
+
+def exactly(value: Number) -> Told[Number]:
+    """The value itself is told."""
+    return Told(value, value)
+
+
+@dataclass(frozen=True)
+class Range:
+    """A value of an answer that is not given exactly: where it lies, in units of the column."""
+
+    aggregate: str
+    """Which, as SQL: "sum(salary)"."""
+    group: Mapping[str, object]
+    """Of which group: its keys with their values; empty without GROUP BY."""
+    least: Fraction | None
+    """It is at least this; None: nothing is told of that."""
+    most: Fraction | None
+    """It is at most this."""
+    column: str | None = None
+    """The column of the answer that is just this aggregate, if there is one; the value is NULL there."""
+    row: int | None = None
+    """The row where it is NULL, from 0, if that is known."""
+
+    @property
+    def at_least(self) -> Fraction | None:
+        """`least`, as the SQL function is called."""
+        return self.least
+
+    @property
+    def at_most(self) -> Fraction | None:
+        """`most`, as the SQL function is called."""
+        return self.most
+
+    @property
+    def words(self) -> str:
+        """In words: "at most 34"."""
+        return self._said("at most {}", "at least {}", "from {} to {}")
+
+    @property
+    def name(self) -> str:
+        """The aggregate and its group: "sum(salary) of dept b"."""
+        group = ", ".join(f"{key} {'NULL' if value is None else value}" for key, value in self.group.items())
+        return f"{self.aggregate} of {group}" if group else self.aggregate
+
+    @property
+    def sign(self) -> str:
+        """As a cell of a table: "≤ 34"."""
+        return self._said("≤ {}", "≥ {}", "{} … {}")
+
+    def _said(self, most: str, least: str, both: str) -> str:
+        if self.least is None:
+            return most.format(rounded(self.most, up=True))
+        if self.most is None:
+            return least.format(rounded(self.least, up=False))
+        return both.format(rounded(self.least, up=False), rounded(self.most, up=True))
+
+
+PLACES = 6
+"""Decimals that are shown of an end; it is rounded so that it stays true."""
+
+
+def rounded(value: Fraction | None, up: bool) -> str:
+    """An end as people write it, with few decimals.
+
+    >>> rounded(Fraction(100, 3), up=True), rounded(Fraction(100, 3), up=False)
+    ('33.333334', '33.333333')
+    """
+    assert value is not None
+    scaled = value * 10**PLACES
+    whole = -(-scaled.numerator // scaled.denominator) if up else scaled.numerator // scaled.denominator
+    text = f"{Decimal(whole).scaleb(-PLACES):f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -1,0 +1,116 @@
+"""What is told of an answer follows from the question alone, is true, and says no more than it says."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from auditor.deciding.partition import Partition, possible
+from auditor.told import Told
+from cae_sql.inference.facts.query import Query
+
+TOP, SIZE = 9, 12
+LAST = TOP * SIZE
+
+
+def partition(
+    kind: str, safe: tuple[int, int], kept: list[int], broken: list[int], asked: list[int] | None = None
+) -> Partition:
+    """Of one question whose answers keep the limit between two values; `asked` takes what is judged."""
+
+    def judge(values: tuple[int, ...]) -> bool:
+        if asked is not None:
+            asked.append(values[0])
+        return safe[0] <= values[0] <= safe[1]
+
+    query = Query(kind=kind, members=np.arange(SIZE))  # type: ignore[arg-type]
+    return Partition(
+        [query],
+        [False],
+        TOP,
+        2,
+        judge,
+        lambda _: True,
+        [(each,) for each in kept],
+        [(each,) for each in broken],
+    )
+
+
+@st.composite
+def partitions(draw: st.DrawFn) -> tuple[str, tuple[int, int], list[int], list[int]]:
+    """Kinds, which answers keep the limit, and hypothetical ones that do and do not."""
+    kind = draw(st.sampled_from(["sum", "max", "min"]))
+    last = LAST if kind == "sum" else TOP
+    low = draw(st.integers(0, last))
+    high = draw(st.integers(low, last))
+    drawn = draw(st.lists(st.integers(0, last), max_size=8))
+    kept = [each for each in drawn if low <= each <= high] or [draw(st.integers(low, high))]
+    return kind, (low, high), kept, [each for each in drawn if not low <= each <= high]
+
+
+@given(partitions())
+def test_every_answer_is_told_truly_and_all_that_are_told_as_an_end_by_one(asked) -> None:
+    kind, safe, kept, broken = asked
+    last = possible(Query(kind=kind, members=np.arange(SIZE)), TOP)[1]
+    ends = {1: set[Told[int]](), -1: set[Told[int]]()}
+    exact = []
+    for value in range(last + 1):
+        (told,) = partition(kind, safe, kept, broken).told([value])
+        assert told is not None
+        assert told.holds(value)
+        if told.exact:
+            exact.append(value)
+            # a value is told if it was shown, or lies between two that were
+            assert safe[0] <= value <= safe[1] or kind != "sum"
+        else:
+            ends[1 if told.most is None else -1].add(told)
+    assert exact == list(range(exact[0], exact[-1] + 1)) if exact else True
+    for way, found in ends.items():
+        assert len(found) <= 1
+        for told in found:
+            # whoever can work out the partition learns no more from an end than it says: its own value has it
+            end = told.least if way > 0 else told.most
+            # where one answer alone was shown, it is told as one end, and the other begins beyond it
+            assert safe[0] <= end <= safe[1] or (way > 0 and end - 1 in {each.most for each in ends[-1]})
+            assert end not in exact
+
+
+@given(partitions(), st.lists(st.integers(0, TOP), min_size=1, max_size=6))
+def test_what_is_told_does_not_hang_on_what_was_looked_for_before(asked, values) -> None:
+    kind, safe, kept, broken = asked
+    one = partition(kind, safe, kept, broken)
+    for value in values:
+        assert one.told([value]) == partition(kind, safe, kept, broken).told([value])
+
+
+def test_an_answer_inside_of_those_drawn_has_no_candidate_judged() -> None:
+    judged = list[int]()
+    assert partition("sum", (10, 90), [40, 60], [], judged).told([50]) == [Told(50, 50)]
+    assert not judged
+    assert partition("sum", (10, 90), [40, 60], [], judged).told([30]) == [Told(30, 30)]
+    assert judged
+    assert max(judged) < 40
+
+
+def test_a_greatest_value_has_no_end_at_least_and_a_least_one_none_at_most() -> None:
+    assert partition("max", (4, 6), [5], []).told([8]) == [Told(8, 8)]
+    assert partition("max", (4, 6), [5], []).told([1]) == [Told(None, 4)]
+    assert partition("min", (4, 6), [5], []).told([1]) == [Told(1, 1)]
+    assert partition("min", (4, 6), [5], []).told([8]) == [Told(6, None)]
+
+
+def test_what_past_answers_settle_is_told_as_it_is() -> None:
+    found = partition("sum", (40, 60), [50], [])
+    found.settled = [True]
+    assert found.told([3]) == [Told(3, 3)]
+
+
+def test_of_a_single_query_an_end_is_judged_as_an_end_too() -> None:
+    found = partition("sum", (10, 90), [40, 60], [])
+    found.judge_end = lambda told: told.most is None or told.most >= 25
+    (told,) = found.told([5])
+    assert told is not None
+    assert told.most is not None
+    assert 25 <= told.most <= 40
+    assert found.told([told.most + 1]) == [Told(told.most + 1, told.most + 1)]
