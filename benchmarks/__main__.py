@@ -65,6 +65,8 @@ def _each(name: str, module: str, *options: str) -> Iterator[Run]:
         yield Run(f"{name}-{values}", module, (*options, "--values", values))
 
 
+HONEST = ("acs", "adult", "nls", "meps")
+"""The days of `benchmarks.honest`; the last two need a package each, and say which."""
 LISTED: tuple[Run, ...] = (
     Run("curve", "curve"),
     Run("query-restriction-acs", "query_restriction", ("--sample", "20")),
@@ -77,7 +79,7 @@ LISTED: tuple[Run, ...] = (
     *_each("scale-1m", "scale", "--records", "1000000", "--answers", "300"),
     *_each("scale-hardest", "scale", "--records", "100000", "--public", "uniform"),
     *_each("growth", "growth"),
-    *(Run(f"honest-{study}", "honest", ("--studies", study, "--risks", "0.5")) for study in ("acs", "adult")),
+    *(Run(f"honest-{study}", "honest", ("--studies", study, "--risks", "0.5")) for study in HONEST),
     *(Run(f"coverage-{study}", "coverage", ("--studies", study)) for study in ("acs", "adult")),
     Run("reconstruction", "reconstruction"),
     Run("start", "start"),

@@ -46,21 +46,27 @@ PATIENCE = 600.0
 
 
 def narrowest(ledger: Path, size: int) -> int:
-    """The smallest spread of any person's possible values, given every sum on record."""
+    """The smallest spread of any person's possible values, given each sum on record and each end of one."""
     with closing(sqlite3.connect(ledger)) as connection:
         query = "SELECT kind, records, signs, value FROM ledger_answer WHERE kind <> 'leak'"
         told = connection.execute(query).fetchall()
     top = (HIGH - LOW) // STEP
     upper = np.full(size, float(top))
-    matrix, totals = np.zeros((0, size)), []
+    matrix, least_told, most_told = np.zeros((0, size)), [], []
     for kind, records, signs, value in told:
-        if kind != "sum":
-            raise ValueError(f"only sums are asked here, not {kind}")
+        asked, _, end = kind.partition(" ")
+        if asked != "sum":
+            raise ValueError(f"only sums are told here, not {kind}")
         row = np.zeros(size)
         weights = unpack_signs(signs)
         row[unpack_records(records)] = 1 if weights is None else weights
         matrix = np.vstack([matrix, row])
-        totals.append(float((unpack_value(value) - LOW * int(row.sum())) / STEP))
+        low, high = (
+            np.inf if each is None else float((each - LOW * int(row.sum())) / STEP)
+            for each in unpack_value(value)
+        )
+        least_told.append(-np.inf if end == "at most" else low)
+        most_told.append({"at most": low, "between": high, "at least": np.inf}.get(end, low))
     least = top
     for person in np.unique(matrix, axis=1, return_index=True)[1]:  # persons told apart by nothing count once
         ends = []
@@ -70,7 +76,9 @@ def narrowest(ledger: Path, size: int) -> int:
             cost[person] = sign
             rows = matrix[near]
             some = np.flatnonzero(rows.any(axis=0) | (np.arange(size) == person))
-            limits = optimize.LinearConstraint(rows[:, some], np.array(totals)[near], np.array(totals)[near])
+            limits = optimize.LinearConstraint(
+                rows[:, some], np.array(least_told)[near], np.array(most_told)[near]
+            )
             found = optimize.milp(
                 cost[some],
                 constraints=[limits] if len(near) else [],

@@ -144,15 +144,20 @@ class Outside:
         units = [self._units(answer) for answer in self.answers]
         inside = [np.flatnonzero((marks[:, place] != 0) & (sizes > 0)) for place in range(len(units))]
         for answer, unit, mine in zip(self.answers, units, inside, strict=True):
-            if answer.kind == "max":
+            if answer.asked == "max":
                 high[mine] = np.minimum(high[mine], unit)
-            elif answer.kind == "min":
+            elif answer.asked == "min":
                 low[mine] = np.maximum(low[mine], unit)
         rows, count = [], len(sizes)
         for place, (answer, unit, mine) in enumerate(zip(self.answers, units, inside, strict=True)):
-            if answer.kind == "sum":
-                rows.append(Row(mine, marks[mine, place].astype(float), unit, unit))
+            if answer.asked == "sum":
+                most = unit if answer.most is None else self._units(answer, answer.most)
+                least = -np.inf if answer.ends.least is None else float(unit)
+                ends = least, np.inf if answer.ends.most is None else float(most)
+                rows.append(Row(mine, marks[mine, place].astype(float), *ends))
                 continue
+            if not answer.ends.exact:
+                continue  # an end of an extreme bounds each record by itself
             able = mine[(high if answer.kind == "max" else low)[mine] == unit]
             switches = np.arange(count, count + len(able))
             count += len(able)
@@ -165,13 +170,13 @@ class Outside:
                     rows.append(Row(both, np.array([1.0, span]), -np.inf, sizes[one] * high[one]))
         return _stated(rows, sizes * low, sizes * high, count)
 
-    def _units(self, answer: KnownAnswer) -> int:
-        weight = 1
-        if answer.kind == "sum":
+    def _units(self, answer: KnownAnswer, value: Fraction | None = None) -> int:
+        value, weight = answer.value if value is None else value, 1
+        if answer.asked == "sum":
             weight = len(answer.records) if answer.signs is None else int(answer.signs.astype(int).sum())
-        units = (answer.value - weight * Fraction(self.domain.minimum)) / Fraction(self.domain.step)
+        units = (value - weight * Fraction(self.domain.minimum)) / Fraction(self.domain.step)
         if units.denominator != 1:
-            raise AssertionError(f"an answer off the grid: {answer.value}")
+            raise AssertionError(f"an answer off the grid: {value}")
         return int(units)
 
 

@@ -45,8 +45,6 @@ public = "all"
 [limit]
 risk = 0.5
 [decision]
-leaks = 1000
-after_leak = "continue"
 """
 
 

@@ -1,4 +1,4 @@
-"""How often the true answer is none of the hypothetical ones, on real data, and how often that leaks.
+"""How often the true answer is none of the hypothetical ones, on real data, and how often that is a surprise.
 
 Run as `python -m benchmarks.coverage`. A simulatable decision judges the answers of hypothetical tables; it
 is only as good as those are like the true one. SUM and MAX over random range queries on the public columns of
@@ -34,7 +34,8 @@ from benchmarks._data import peak_megabytes, shown, timed
 from benchmarks._inside import Offer, offer
 from benchmarks._people import RangeQueries
 from benchmarks._results import Line, options, write
-from benchmarks.honest import STUDIES, Study
+from benchmarks.honest import STUDIES as HONEST
+from benchmarks.honest import Study
 
 ASKED_ALIKE = ("SUM", "MAX")
 NOTHING, MEAN, PRIOR, BOTH = "nothing", "published mean", "prior", "prior and mean"
@@ -42,9 +43,10 @@ PRIORS = {
     "acs": '{ shape = "lognormal", median = 30, sigma = 0.8 }',
     "adult": "[[1, 1], [10, 4], [20, 7], [30, 11], [40, 45], [41, 12], [50, 12], [60, 6], [70, 2]]",
 }
+STUDIES = tuple(study for study in HONEST if study.name in PRIORS)
 COLUMNS = (
     *("data", "asked for", "known beforehand", "decisions", "outside", "below", "above", "ideal", "spread"),
-    *("answered", "refused", "leaks", "per 1,000", "median"),
+    *("answered", "refused", "surprises", "per 1,000", "median"),
 )
 
 
@@ -62,7 +64,7 @@ class Run:
     above: int = 0
     spreads: list[float] = field(default_factory=list)
     codes: Counter[str] = field(default_factory=Counter)
-    leaks: int = 0
+    surprises: int = 0
     seconds: list[float] = field(default_factory=list)
     peak_megabytes: float = 0.0
 
@@ -77,9 +79,9 @@ class Run:
         return 2 / (self.worlds + 1)
 
     @property
-    def leaks_per_thousand(self) -> float:
+    def surprises_per_thousand(self) -> float:
         """Decisions."""
-        return 1_000 * self.leaks / self.decisions if self.decisions else float("nan")
+        return 1_000 * self.surprises / self.decisions if self.decisions else float("nan")
 
     @property
     def spread(self) -> float:
@@ -112,7 +114,7 @@ def policy(study: Study, beforehand: str, worlds: int, insiders: int, timeout: f
         f'[protect]\ntable = "{study.table}"\ncolumn = "{study.column}"\nminimum = {low}\nmaximum = {high}\n'
         f"step = {step}\npublic = {list(study.public)}\n[intruder]\ninsiders = {insiders}\n"
         f"{known[beforehand]}[limit]\nrisk = 0.5\n[decision]\nworlds = {worlds}\ntimeout = {timeout}\n"
-        'leaks = 1000000\nafter_leak = "continue"\n'
+        ""
     )
 
 
@@ -144,7 +146,7 @@ def asked(run: Run, study: Study, database: Path, rules: Policy, count: int, mos
                     code = error.decision.code
             run.codes[code] += 1
             run.seconds.append(before.seconds + watch.seconds)
-        run.leaks = int(gate.history()["leak"].sum())
+        run.surprises = int(gate.history()["surprise"].sum())
     run.peak_megabytes = peak_megabytes()
 
 
@@ -156,7 +158,7 @@ def cells(run: Run) -> list[str]:
     return [
         *(run.study, run.aggregate, run.beforehand, str(run.decisions), f"{run.outside:.0%}"),
         *(str(run.below), str(run.above), f"{run.ideal:.0%}", spread, str(run.codes["answered"])),
-        *(refused or "–", str(run.leaks), f"{run.leaks_per_thousand:.0f}", median),
+        *(refused or "–", str(run.surprises), f"{run.surprises_per_thousand:.0f}", median),
     ]
 
 
@@ -171,10 +173,8 @@ def lines(runs: Sequence[Run]) -> list[Line]:
                 *("exchangeable tables", run.ideal, "share"),
             )
         )
-        leaks = run.leaks_per_thousand
-        told.append(
-            Line("leak events per 1,000 decisions", run.study.upper(), size, leaks, unit="leak events")
-        )
+        rate = run.surprises_per_thousand
+        told.append(Line("surprises per 1,000 decisions", run.study.upper(), size, rate, unit="surprises"))
     return told
 
 
@@ -199,8 +199,8 @@ def main(arguments: list[str] | None = None) -> None:
         for study in STUDIES:
             if given.studies and study.name not in given.studies:
                 continue
-            if not study.source.is_file():
-                console.print(f"{study.name}: the data are not beside the project (../shared/data)")
+            if study.absent:
+                console.print(f"{study.name}: {study.absent}")
                 continue
             database = Path(folder) / f"{study.name}.duckdb"
             study.build(database, 300 if given.quick else None)

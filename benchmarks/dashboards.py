@@ -125,7 +125,13 @@ def ask(sql: str, part: Part, gate: Gate, plain: duckdb.DuckDBPyConnection) -> N
     part.gate.append(watch.seconds)
     part.codes[code] += 1
     part.megabytes = resident_megabytes()
-    if found != expected:
+    # what is withheld, or told as an end, is NULL
+    cells = [
+        (mine, theirs)
+        for row, other in zip(found, expected, strict=True)
+        for mine, theirs in zip(row, other, strict=True)
+    ]
+    if any(mine != theirs for mine, theirs in cells if mine is not None):
         raise AssertionError(f"the gate's answer is not DuckDB's: {sql}")
 
 
@@ -159,7 +165,7 @@ def main(arguments: list[str] | None = None) -> None:
         table.add_column(name, justify="left" if not number else "right")
     for number, part in enumerate(parts):
         gate, plain = part.medians
-        refused = sum(part.codes[code] for code in ("risk", "time", "leaks"))
+        refused = sum(part.codes[code] for code in ("risk", "range", "time"))
         table.add_row(
             *(f"to {(number + 1) * count // PARTS:,}", shown(gate), shown(max(part.gate)), shown(plain)),
             *(f"{gate / plain:.1f}", f"{part.megabytes:,.0f} MB"),

@@ -26,7 +26,18 @@ from benchmarks._results import Line, options, write
 
 ROOT = Path(__file__).resolve().parents[1]
 PLOTS = ROOT / "docs" / "images"
-COLUMNS = ("records", "answers", "median", "worst", "SQL", "answered", "leaks", "peak MB", "rival", "ratio")
+COLUMNS = (
+    "records",
+    "answers",
+    "median",
+    "worst",
+    "SQL",
+    "answered",
+    "surprises",
+    "peak MB",
+    "rival",
+    "ratio",
+)
 COLOURS = ("#1b6ca8", "#c8553d", "#3a7d44", "#7d4e9e")
 
 
@@ -86,7 +97,7 @@ def rows(found: dict[str, Any]) -> list[list[str]]:
         times = [
             shown(each) for each in (stage["median"], stage["worst"], sql[len(sql) // 2] if sql else 0.0)
         ]
-        counts = f"{stage['share_answered']:.0%}", str(stage["leaks"]), f"{stage['peak_megabytes']:,.0f}"
+        counts = f"{stage['share_answered']:.0%}", str(stage["surprises"]), f"{stage['peak_megabytes']:,.0f}"
         told.append([f"{found['records']:,}", str(stage["answers"]), *times, *counts, naive, ratio])
     return told
 

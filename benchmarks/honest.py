@@ -1,7 +1,8 @@
 """A day of honest analysis through the gate: how much is answered, how long it takes, whether it holds.
 
 Run as `python -m benchmarks.honest`. The statements in `benchmarks/statements/` are what an analyst of each
-data set would write; they were written before any was tried. Each data set is asked under three limits and
+data set would write; they were written before any was tried. Two of the tables come inside of packages, see
+`benchmarks/_packaged.py`; without these they are left out. Each data set is asked under three limits and
 in both modes of decision, every run with a gate and an empty ledger of its own, in the order of the file.
 The rival is a connection without a gate, which answers every statement: what is lost to protection stands
 in the columns *risk*, *time* and *unsupported*.
@@ -15,10 +16,11 @@ how many refusals would unlimited integer programs not have demanded? See `bench
 
 With `--partial suppress` a GROUP BY gives the groups that are safe; `--grouped` asks those statements only,
 `--alone` each with an empty ledger, so that what one uses up is not missed by the next.
-The column *groups* has how many groups were given and withheld, all statements together.
+The column *groups* has how many groups were given exactly, told as ends in part, and withheld, all statements
+together.
 
-With `--candidates tilted` what is learned decides too; `--prior`, `--after-leak` and `--leaks` are keys of
-the policy. The column *leaks* has leak events, *after* the refusals that follow from them.
+With `--candidates tilted` what is learned decides too; `--prior` is a key of the policy. The column
+*surprises* has values that were not shown to be safe once the true answer was looked at.
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ from auditor import Answer, Gate, Policy, QueryRefused, QueryUnsupported
 from benchmarks._data import ACS, ADULT, peak_megabytes, shown, timed
 from benchmarks._needless import Judged, Refusal, counted, judge, refusal
 from benchmarks._outside import Checked, check
+from benchmarks._packaged import MEPS, NLS, Packaged
 from benchmarks._results import Line, options, write
 from cae_sql import Domain
 
@@ -47,8 +50,8 @@ RISKS = (0.25, 0.5, 0.75)
 MODES = ("simulatable", "answer-dependent")
 STATEMENTS = Path(__file__).parent / "statements"
 COLUMNS = (
-    *("data", "mode", "limit", "asked", "answered", "partial", "risk", "time", "unsupported", "leaks"),
-    *("after", "groups"),
+    *("data", "mode", "limit", "asked", "answered", "partial", "risk", "time", "unsupported", "surprises"),
+    *("groups",),
     *("median", "worst", "opening", "peak MB"),
 )
 
@@ -61,11 +64,11 @@ class Study:
     """One data set and what is asked of it."""
 
     name: str
-    source: Path
+    source: Path | Packaged
     table: str
     column: str
     public: tuple[str, ...]
-    domain: tuple[int, int, int]
+    domain: tuple[float, float, float]
     """Minimum, maximum, step."""
     check: bool
     """Small enough to be checked by integer programs."""
@@ -85,13 +88,22 @@ class Study:
             f"maximum = {high}\nstep = {step}\npublic = {json.dumps(self.public)}\n"
             f'[intruder]\ninsiders = {how.insiders}\ncandidates = "{how.candidates}"\n{prior}'
             f'[limit]\nrisk = {risk}\n[decision]\nmode = "{mode}"\npartial = "{how.partial}"\n'
-            f'after_leak = "{how.after_leak}"\nleaks = {how.leaks}\n'
         )
+
+    @property
+    def absent(self) -> str:
+        """What to do where the data are not there; empty where they are."""
+        if isinstance(self.source, Packaged):
+            return self.source.absent
+        return "" if self.source.is_file() else "the data are not beside the project (../shared/data)"
 
     def build(self, path: Path, rows: int | None) -> None:
         """A DuckDB file with the table; `rows`: only so many."""
         order = f"LIMIT {rows}" if rows is not None else ""
         with duckdb.connect(str(path)) as connection:
+            if isinstance(self.source, Packaged):
+                self.source.create(connection, self.table, rows)
+                return
             connection.execute(
                 f"CREATE TABLE {self.table} AS SELECT * FROM read_csv('{self.source}') {order}"
             )
@@ -113,6 +125,21 @@ STUDIES = (
         (1, 99, 1),
         check=False,
     ),
+    Study(
+        *("nls", NLS, "worker", "wage"),
+        ("sex", "race", "region", "town", "school_rank", "degree", "college", "experience"),
+        (2, 30, 0.5),
+        check=False,
+    ),
+    Study(
+        *("meps", MEPS, "patient", "spending"),
+        (
+            *("age", "sex", "race", "education", "married", "health", "income", "metropolitan", "chronic"),
+            *("private", "employer"),
+        ),
+        (0, 7000, 100),
+        check=False,
+    ),
 )
 
 
@@ -127,8 +154,6 @@ class How:
     candidates: str = "interval"
     prior: str = ""
     """As the policy has it."""
-    after_leak: str = "refuse"
-    leaks: int = 3
 
 
 @dataclass(frozen=True)
@@ -145,6 +170,8 @@ class Asked:
     """Groups of the answer that have a value in every column."""
     withheld: int = 0
     """Groups that have NULL where plain DuckDB has a value."""
+    ended: int = 0
+    """Groups of which an aggregate is told as an end."""
 
 
 @dataclass
@@ -156,7 +183,7 @@ class Run:
     limit: float
     opening: float = 0.0
     asked: list[Asked] = field(default_factory=list)
-    leaks: int = 0
+    surprises: int = 0
     answers: int = 0
     """Aggregates released that taught something."""
     peak_megabytes: float = 0.0
@@ -174,11 +201,12 @@ class Run:
         return [each.seconds for each in self.asked]
 
 
-def counted_groups(answer: Answer) -> tuple[int, int]:
-    """Groups given and withheld; the verdict's message says how many are withheld."""
+def counted_groups(answer: Answer) -> tuple[int, int, int]:
+    """Groups given, withheld and told as ends; the verdict's message says how many are withheld."""
     words = answer.decision.message.split()
     withheld = int(words[0]) if answer.decision.code == "partial" else 0
-    return max(0, len(answer.fetchall()) - withheld), withheld
+    ended = len({tuple(each.group.items()) for each in answer.ranges})
+    return max(0, len(answer.fetchall()) - withheld - ended), withheld, ended
 
 
 def day(study: Study, database: Path, how: How, risk: float, mode: str, statements: Sequence[str]) -> Run:
@@ -193,7 +221,7 @@ def day(study: Study, database: Path, how: How, risk: float, mode: str, statemen
     run.opening = opening.seconds
     with gate:
         for sql in statements:
-            groups = 0, 0
+            groups = 0, 0, 0
             with timed() as watch:
                 try:
                     answer = gate.execute(sql)
@@ -206,11 +234,11 @@ def day(study: Study, database: Path, how: How, risk: float, mode: str, statemen
             run.asked.append(
                 Asked(
                     *(sql, decision.verdict, decision.code, message, watch.seconds, decision.risk_after),
-                    *(groups if is_grouped(sql) else (0, 0)),
+                    *(groups if is_grouped(sql) else (0, 0, 0)),
                 )
             )
         history = gate.history()
-        run.leaks = int(history["leak"].sum())
+        run.surprises = int(history["surprise"].sum())
         run.peak_megabytes = peak_megabytes()
         released = [answer for entry in gate._ledger.entries() for answer in entry.answers]
         run.answers = len(released)
@@ -228,7 +256,8 @@ def merged(runs: Sequence[Run]) -> Run:
         return runs[0]
     whole = Run(runs[0].study, runs[0].mode, runs[0].limit, max(run.opening for run in runs))
     whole.asked = [each for run in runs for each in run.asked]
-    whole.leaks, whole.answers = sum(run.leaks for run in runs), sum(run.answers for run in runs)
+    whole.surprises = sum(run.surprises for run in runs)
+    whole.answers = sum(run.answers for run in runs)
     whole.peak_megabytes = max(run.peak_megabytes for run in runs)
     whole.judged = [each for run in runs for each in run.judged]
     return whole
@@ -243,9 +272,10 @@ def add(table: Table, run: Run) -> None:
     counts = (
         *(len(run.asked), run.counted("answered"), run.counted("answered", "partial")),
         run.counted("refused", "risk"),
-        *(run.counted("refused", "time"), run.counted("unsupported"), run.leaks),
-        run.counted("refused", "leaks"),
-        f"{sum(each.given for each in run.asked)}+{sum(each.withheld for each in run.asked)}",
+        *(run.counted("refused", "time"), run.counted("unsupported"), run.surprises),
+        "+".join(
+            str(sum(getattr(each, kind) for each in run.asked)) for kind in ("given", "ended", "withheld")
+        ),
     )
     times = shown(float(np.median(seconds))), shown(float(seconds.max())), shown(run.opening)
     name = f"{run.limit:g}"
@@ -306,23 +336,19 @@ def lines(runs: Sequence[Run]) -> list[Line]:
 
 def main(arguments: list[str] | None = None) -> None:
     parser = options("honest", __doc__)
-    parser.add_argument("--studies", nargs="+", choices=[study.name for study in STUDIES])
+    parser.add_argument("--studies", "--study", nargs="+", choices=[study.name for study in STUDIES])
     parser.add_argument("--risks", type=float, nargs="+", default=list(RISKS))
     parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
-    parser.add_argument("--partial", choices=("refuse", "suppress"), default="refuse")
+    parser.add_argument("--partial", choices=("refuse", "suppress"), default="suppress")
     parser.add_argument("--grouped", action="store_true", help="statements with GROUP BY only")
     parser.add_argument("--alone", action="store_true", help="each statement with an empty ledger")
     parser.add_argument("--insiders", type=int, choices=(0, 1), default=1)
     parser.add_argument("--judged", type=int, default=6, help="refusals to look at from outside, of each run")
     parser.add_argument("--candidates", choices=("interval", "tilted", "exact"), default="interval")
     parser.add_argument("--prior", default="", help="intruder.prior, as TOML")
-    parser.add_argument("--after-leak", choices=("refuse", "continue"), default="refuse")
-    parser.add_argument("--leaks", type=int, default=3, help="leak events that may happen")
     given = parser.parse_args(arguments)
     judged = 1 if given.quick else given.judged
-    how = How(
-        given.partial, given.insiders, judged, given.candidates, given.prior, given.after_leak, given.leaks
-    )
+    how = How(given.partial, given.insiders, judged, given.candidates, given.prior)
     console = Console(width=140)
     table = Table(title="A day of honest analysis")
     for name in COLUMNS:
@@ -332,8 +358,8 @@ def main(arguments: list[str] | None = None) -> None:
         for study in STUDIES:
             if given.studies and study.name not in given.studies:
                 continue
-            if not study.source.is_file():
-                console.print(f"{study.name}: the data are not beside the project (../shared/data)")
+            if study.absent:
+                console.print(f"{study.name}: {study.absent}")
                 continue
             database = Path(folder) / f"{study.name}.duckdb"
             study.build(database, 300 if given.quick else None)

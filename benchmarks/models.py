@@ -9,7 +9,7 @@ answer a system is built anew and `model_risks` called. Both find the same risks
 
 Surprise: the overall mean is known, and then the mean of one group is asked, each time of a gate with an
 empty ledger, with `candidates = "interval"` and `"tilted"`, in both modes, without and with a public prior.
-What share is answered, and what share is a leak event: hypothetical answers passed and the true one broke the
+What share is answered, and what share is a surprise: hypothetical answers passed and the true one broke the
 limit?
 """
 
@@ -120,7 +120,7 @@ class Surprise:
     asked: int
     answered: int
     refused: int
-    leaks: int
+    surprises: int
     """Leak events among the refused."""
     median: float
     """Seconds."""
@@ -157,7 +157,7 @@ def literal(value: object) -> str:
 
 def surprise(database: Path, rules: Policy, asked: list[str], insiders: int) -> Surprise:
     """Each question to a gate that has answered nothing but the overall mean."""
-    codes, leaks, seconds = Counter[str](), 0, []
+    codes, surprises, seconds = Counter[str](), 0, []
     for number, sql in enumerate(asked):
         ledger = database.parent / f"{time.monotonic_ns()}.{number}.ledger"
         with Gate.open(database, rules, ledger) as gate:
@@ -166,11 +166,13 @@ def surprise(database: Path, rules: Policy, asked: list[str], insiders: int) -> 
                     codes[gate.execute(sql).decision.verdict] += 1
                 except QueryRefused:
                     codes["refused"] += 1
-            leaks += int(gate.history()["leak"].sum())
+            surprises += int(gate.history()["surprise"].sum())
             seconds.append(watch.seconds)
     prior = "" if rules.intruder.prior is None else PRIOR
     given = rules.intruder.candidates, rules.decision.mode, prior, insiders
-    return Surprise(*given, len(asked), codes["answered"], codes["refused"], leaks, float(np.median(seconds)))
+    return Surprise(
+        *given, len(asked), codes["answered"], codes["refused"], surprises, float(np.median(seconds))
+    )
 
 
 def surprises(database: Path, quick: bool, insiders: int) -> list[Surprise]:
@@ -229,12 +231,12 @@ def main(arguments: list[str] | None = None) -> None:
         "asked",
         "answered",
         "refused",
-        "leak events",
+        "surprises",
         "median",
     ):
         table.add_column(name, justify="right")
     for one in found:
-        counts = one.asked, one.answered, one.refused, one.leaks
+        counts = one.asked, one.answered, one.refused, one.surprises
         prior = "lognormal" if one.prior else "none"
         table.add_row(
             one.mode, one.candidates, prior, str(one.insiders), *map(str, counts), shown(one.median)
@@ -256,7 +258,7 @@ def lines(costs: list[Cost], found: list[Surprise]) -> list[Line]:
     for one in found:
         way = f"{one.candidates}, {one.mode}, {'lognormal prior' if one.prior else 'no prior'}"
         size = f"{one.asked} means of groups, {way}"
-        told.append(Line("leak events", "ACS", size, one.leaks / one.asked, unit="share"))
+        told.append(Line("surprises", "ACS", size, one.surprises / one.asked, unit="share"))
         told.append(Line("means of groups answered", "ACS", size, one.answered / one.asked, unit="share"))
     return told
 

@@ -57,7 +57,7 @@ COLUMNS = (
         "rank",
         "risk",
         "time",
-        "leaks",
+        "surprises",
         "determined",
         "by an insider",
     ),
@@ -78,8 +78,6 @@ risk = 0.5
 [decision]
 mode = "{mode}"
 timeout = {timeout}
-leaks = 1000000
-after_leak = "continue"
 """
 
 Matrix = NDArray[np.float64]
@@ -95,7 +93,7 @@ class Outcome:
     sums: int = 0
     """New answers on record."""
     rank: int = 0
-    leaks: int = 0
+    surprises: int = 0
     determined: int = 0
     """Records that have one possible value."""
     pairs: int = 0
@@ -244,7 +242,7 @@ def asked(
             outcome.codes[code] += 1
             outcome.seconds.append(watch.seconds)
         outcome.peak_megabytes = peak_megabytes()
-        outcome.leaks = int(gate.history()["leak"].sum())
+        outcome.surprises = int(gate.history()["surprise"].sum())
         known = [each for entry in gate._ledger.entries() for each in entry.answers if each.kind == "sum"]
         values = gate._database.vaults[0].integers
         pool = gate._knowledge.of("analyst").columns[0].system.pool()
@@ -334,7 +332,7 @@ def cells(outcome: Outcome) -> list[str]:
             str(outcome.sums),
             str(outcome.rank),
         ),
-        *(str(codes["risk"]), str(codes["time"]), str(outcome.leaks)),
+        *(str(codes["risk"]), str(codes["time"]), str(outcome.surprises)),
         *(["–"] * 4 if noisy else map(str, judged_counts)),
         f"{outcome.harmless} : {outcome.harmful}" if outcome.codes["risk"] + outcome.codes["time"] else "–",
         *(str(outcome.guessed), *times, shown(outcome.checking)),

