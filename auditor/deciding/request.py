@@ -35,6 +35,8 @@ class Ask:
     """Whether only the verdict is asked for."""
     dialect: Dialect = "duckdb"
     """Whose SQL it is written in."""
+    public: bool = False
+    """Whether everybody knows the answer anyway, so that it may decide itself."""
 
     @property
     def written_parameters(self) -> str:

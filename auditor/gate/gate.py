@@ -150,8 +150,10 @@ class Gate:
             QueryUnsupported: the statement is not understood, or failed while it ran.
             LedgerError: the ledger cannot be trusted or written; nothing was released.
         """
-        ask = checked(Ask(sql, parameters, user, dialect=dialect or self.policy.dialect))
-        knowledge = self._knowledge
+        return self._execute(Ask(sql, parameters, user, dialect=dialect or self.policy.dialect))
+
+    def _execute(self, ask: Ask) -> Answer:
+        ask, knowledge, user = checked(ask), self._knowledge, ask.user
         remembered = self._memory.recall(knowledge.party(user), ask, knowledge.learned(user))
         if remembered is not None:
             self._record(replace(ask, plan=remembered.plan), remembered.decision)
@@ -337,7 +339,7 @@ class Gate:
             reads = person.reads(asked)
             # who asks for a figure that only the administrator sees need not wake what nobody else needs
             before = person.risk_at_hand() if person.refused_at_once(reads) else person.risk()
-            outcome = person.decide(reads)
+            outcome = person.decide(reads, ask.public)
             if outcome.verdict == "known":
                 return self._settled(ask, asked, person.told(asked, reads, outcome), "known")
             if outcome.verdict != "safe":
@@ -363,7 +365,8 @@ class Gate:
 
     def _by_group(self, ask: Ask) -> bool:
         assert ask.plan is not None
-        return self.policy.decision.partial == "suppress" and any(block.grouped for block in ask.plan.blocks)
+        suppressed = self.policy.decision.partial == "suppress" and not ask.public
+        return suppressed and any(block.grouped for block in ask.plan.blocks)
 
     def _decide_groups(self, ask: Ask, asked: list[Asked]) -> Settled:
         """Decide group by group, and record all of it at once: what is not on record is known to nobody."""
@@ -462,7 +465,8 @@ class Gate:
             if sql in told:
                 continue
             try:
-                answer = self.execute(sql, user=PUBLISHER)
+                ask = Ask(sql, None, PUBLISHER, dialect=self.policy.dialect, public=True)
+                answer = self._execute(ask)
                 if answer.decision.code not in whole or answer.ranges:
                     raise QueryRefused(answer.decision)
             except (QueryRefused, QueryUnsupported) as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from operator import neg
 
@@ -162,12 +163,15 @@ class Party:
         """To be decided together."""
         return [self.columns[place].case(queries) for place, queries in reads.items()]
 
-    def decide(self, reads: Reads) -> Outcome:
+    def decide(self, reads: Reads, public: bool = False) -> Outcome:
         """Decide on what would be answered together; a refusal holds until something is learned.
 
         One that hangs on the clock does not, nor one that the true answer had a part in: it is on record.
+        What everybody knows anyway decides itself: hypothetical ones hide nothing there, and may be far off.
         """
         rules, learned = self._knowledge.rules, self.learned
+        if public:
+            return decide(self.cases(reads), replace(rules, simulatable=False))
         name = b"".join(b"%d " % place + digest(queries) for place, queries in reads.items())
         outcome = self._refusals.recall(name, learned)
         if outcome is None:

@@ -57,6 +57,31 @@ def test_what_cannot_be_taken_as_known_is_an_error(sql: str, tmp_path: Path) -> 
         Gate.open(path, policy(f'[intruder]\npublished = ["{sql}"]'))
 
 
+@pytest.mark.parametrize("candidates", ["interval", "tilted"])
+def test_it_is_taken_as_known_however_far_it_lies_from_what_the_gate_thinks_up(
+    candidates: str, tmp_path: Path
+) -> None:
+    """Everybody knows it: hypothetical answers would hide nothing, and here they are all far too high."""
+    path = build(tmp_path / "t.duckdb", SKEWED)
+    models = f'{PUBLISHED}\ncandidates = "{candidates}"'
+    with Gate.open(path, policy(models), tmp_path / "t.ledger") as gate:
+        (entry,) = entries(gate)
+        assert (entry.code, entry.surprises) == ("answered", 0)
+        assert gate.execute("SELECT AVG(salary) FROM staff").decision.code == "known"
+
+
+def test_somebody_called_published_is_judged_like_anybody(tmp_path: Path) -> None:
+    path = build(tmp_path / "t.duckdb", SKEWED)
+    models = '[intruder]\ncandidates = "tilted"'
+    asked = "SELECT AVG(salary) FROM staff"
+    with Gate.open(path, policy(models), tmp_path / "one.ledger") as gate:
+        theirs = gate.execute(asked, user="published")
+    with Gate.open(path, policy(models), tmp_path / "two.ledger") as gate:
+        ours = gate.execute(asked)
+    assert (theirs.decision.code, theirs.ranges) == (ours.decision.code, ours.ranges)
+    assert ours.decision.code == "ends"
+
+
 def test_it_counts_for_everyone() -> None:
     with pytest.raises(PolicyError, match=r'intruder\.published.*scope = "everyone"'):
         Policy.parse(policy_text(PUBLISHED + '\n[ledger]\nscope = "user"'))
