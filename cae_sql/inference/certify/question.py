@@ -301,20 +301,14 @@ class Question:
             keep: Whether later judgements may build on this one: not where the answers are the true ones.
         """
         boxes = self.boxes_with(group[0])
-        first = self._show_reading(boxes, group, standard, allowance, keep)
-        if first is None or not first.safe or not boxes.extremes:
-            return first
-        try:
-            readings = without_ties(boxes)
-        except OutOfTime:
-            return None
-        for reading in readings[:1]:
-            # the strictest reading is the one an intruder takes, if any table agrees with it
-            second = self._show_reading(reading, group, standard, allowance, keep)
-            if second is None or not second.safe:
+        if boxes.extremes:
+            try:
+                # the strictest reading is the one an intruder takes, if any table agrees with it; its tables
+                # are tables of all readings, so what it leaves to everybody they leave too
+                boxes = next(iter(without_ties(boxes)), boxes)
+            except OutOfTime:
                 return None
-            first = Judgement(True, min(first.width, second.width))
-        return first
+        return self._show_reading(boxes, group, standard, allowance, keep)
 
     def boxes_with(self, values: Sequence[int]) -> Knowledge:
         """The parts, with the boxes and extremes that answers leave."""

@@ -187,12 +187,8 @@ def judge_pairs(
     listed: Gathered | None = None,
 ) -> Judgement:
     """As `judge`, with an insider, of worlds (w, n) of a small system, and a list of more of them."""
-    first = keeps_with_insider(known, values, standard.need, allowance, effort, sieve, listed)
-    if not first.safe or not known.extremes:
-        return Judgement(first.safe, first.width)
-    lost = Judgement(False, -1)
     try:
-        for reading in without_ties(known):
+        for reading in without_ties(known) if known.extremes else ():
             found = _worlds_of(reading, known.totals(values), allowance)
             if found is None:
                 continue
@@ -200,12 +196,14 @@ def judge_pairs(
             # a reading's boxes are narrower than those that the world was drawn in
             pool = Pool(reading, np.clip(values[:1], reading.low[labels], reading.high[labels]), seed=0)
             if not pool.give(0, found[0]):
-                return lost
-            second = keeps_with_insider(reading, pool.values, standard.need, allowance, effort, sieve)
-            return Judgement(second.safe, second.width)
+                return Judgement(False, -1)
+            # its worlds are worlds of all readings: who keeps a run in these keeps it in those
+            known, values, listed = reading, pool.values, None
+            break
     except OutOfTime:
-        return lost
-    return Judgement(True, standard.need)
+        return Judgement(False, -1)
+    kept = keeps_with_insider(known, values, standard.need, allowance, effort, sieve, listed)
+    return Judgement(kept.safe, kept.width)
 
 
 def judge(
