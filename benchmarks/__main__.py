@@ -80,6 +80,10 @@ LISTED: tuple[Run, ...] = (
     *_each("scale-hardest", "scale", "--records", "100000", "--public", "uniform"),
     *_each("growth", "growth"),
     *(Run(f"honest-{study}", "honest", ("--studies", study, "--risks", "0.5")) for study in HONEST),
+    *(
+        Run(f"ablation-{name}", "ablation", ("--workloads", name))
+        for name in ("attack", "crowd", "acs", "adult", "large", "vast")
+    ),
     *(Run(f"coverage-{study}", "coverage", ("--studies", study)) for study in ("acs", "adult")),
     Run("reconstruction", "reconstruction"),
     Run("start", "start"),

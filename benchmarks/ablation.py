@@ -11,6 +11,7 @@ together, so that other work on the machine weighs little. What wins nothing at 
 
 from __future__ import annotations
 
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -162,7 +163,7 @@ def workloads(names: Sequence[str], folder: Path, quick: bool) -> Iterator[Workl
     there = {study.name for study in STUDIES if not study.absent}
     if "attack" in names and LOANS.is_file():
         for insiders in (0, 1):
-            yield attacked(folder, 10 if quick else 300, insiders)
+            yield attacked(folder, 10 if quick else 100, insiders)
     if "crowd" in names:
         yield crowd(folder, 300, 3 if quick else 60)
     for name, count in (("acs", None), ("adult", 12)):
@@ -196,6 +197,7 @@ def main(arguments: list[str] | None = None) -> None:
             asked(workload, "nothing")  # what is compiled is not counted
             for without in switched:
                 one = asked(workload, without)
+                print(f"{one.workload}, without {without}: {one.given}, {one.seconds:.0f} s", file=sys.stderr)
                 found.append(one)
                 whole = next(each for each in found if each.workload == one.workload)
                 figures = str(one.given), str(one.whole), str(one.surprises), f"{one.seconds:.1f} s"
