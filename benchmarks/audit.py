@@ -1,4 +1,4 @@
-"""Audits of logs: a real reconstruction attack, and a million statements over Adult, 99 % of them repeats.
+"""Audits of logs: a real reconstruction attack, a server's log, and a million statements, 99 % of them repeats.
 
 Run as `python -m benchmarks.audit`. The attack (Cohen & Nissim 2020, `sum_sql`, exact answers) is audited in
 the order in which it was asked: after how many statements the first and the last of the 73 were located, by
@@ -7,7 +7,8 @@ answers so far (SciPy's HiGHS); its time is extrapolated from a sample of record
 
 The synthetic log asks of Adult's hours per week: 200 dashboard statements by groups, repeated by a program,
 and 1 % analysts' statements, all different, by six people. There is no rival: the time of all of it, and the
-peak of memory. Seconds are those of the processor.
+peak of memory. The server's log is PostgreSQL's, with pgaudit, of ACS: two analysts, a dashboard, a
+differencing attack. Seconds are those of the processor.
 """
 
 from __future__ import annotations
@@ -25,12 +26,14 @@ from scipy.optimize import linprog
 
 from auditor import Policy, audit
 from auditor.history.findings import Findings
+from auditor.history.readers import read
 from auditor.history.statement import Logged
-from benchmarks._data import ADULT, peak_megabytes, shown, timed
+from benchmarks._data import ACS, ADULT, peak_megabytes, shown, timed
 from benchmarks._results import Line, options, write
 
 ATTACK = Path(__file__).resolve().parents[2] / "shared" / "data" / "attack"
 LOANS, QUERIES = ATTACK / "loans_2000_3000.csv.gz", ATTACK / "queries_2000_3000.csv.gz"
+LOG = ATTACK.parent / "logs" / "log_statement_all_pgaudit.log"
 POLICY = """
 [protect]
 table = "{table}"
@@ -139,6 +142,32 @@ def _answers(database: Path, asked: list[str]) -> tuple[np.ndarray, np.ndarray]:
     return np.array(rows), np.array(sums)
 
 
+# --- a server's log
+
+
+def server(folder: Path, figures: Figures) -> Line:
+    """Audit what a PostgreSQL server has logged."""
+    database = folder / "acs.duckdb"
+    with duckdb.connect(str(database)) as connection:
+        connection.execute("CREATE TABLE person AS SELECT * FROM read_csv(?)", [str(ACS)])
+    rules = POLICY.format(table="person", column="salary", low=10, high=250, key="id", knows='["id"]')
+    rules = rules.replace("step = 1\n", "step = 10\n")
+    log = list(read([LOG]))
+    with timed() as wall, timed(time.process_time) as watch:
+        found = audit(database, Policy.parse(rules), log)
+    figures.seconds["server's log"], figures.seconds["server's log, by the clock"] = (
+        watch.seconds,
+        wall.seconds,
+    )
+    figures.found["server's log"] = {
+        "parties": [(each.party, each.statements, each.answers, each.located) for each in found.parties],
+        "kinds": dict(found.kinds),
+        "partial": found.partial,
+    }
+    size = f"{len(log)} statements, 2,435 records"
+    return Line("audit of a server's log", "ACS", size, watch.seconds, peak_megabytes=peak_megabytes())
+
+
 # --- a million statements
 
 
@@ -220,7 +249,7 @@ def repeats(folder: Path, count: int, figures: Figures) -> Line:
 def main(arguments: list[str] | None = None) -> None:
     """Run both, print the lines."""
     parser = options("audit", __doc__)
-    parser.add_argument("--studies", default="attack,repeats", help="which, with commas between")
+    parser.add_argument("--studies", default="attack,repeats,server", help="which, with commas between")
     parser.add_argument("--statements", type=int, default=1_000_000, help="of the synthetic log")
     given = parser.parse_args(arguments)
     console = Console(width=140)
@@ -228,6 +257,8 @@ def main(arguments: list[str] | None = None) -> None:
     with tempfile.TemporaryDirectory() as name:
         if "repeats" in given.studies and ADULT.is_file():
             lines.append(repeats(Path(name), 2_000 if given.quick else given.statements, figures))
+        if "server" in given.studies and LOG.is_file():
+            lines.append(server(Path(name), figures))
         if "attack" in given.studies and QUERIES.is_file():
             lines.append(attack(Path(name), 12 if given.quick else 10**6, figures))
     for line in lines:

@@ -39,7 +39,7 @@ from rich.console import Console
 from rich.table import Table
 
 from auditor import Answer, Gate, Policy, QueryRefused, QueryUnsupported
-from benchmarks._data import ACS, ADULT, peak_megabytes, shown, timed
+from benchmarks._data import ACS, ADULT, MICRODATA, peak_megabytes, shown, timed
 from benchmarks._needless import Judged, Refusal, counted, judge, refusal
 from benchmarks._outside import Checked, check
 from benchmarks._packaged import MEPS, NLS, Packaged
@@ -72,19 +72,23 @@ class Study:
     """Minimum, maximum, step."""
     check: bool
     """Small enough to be checked by integer programs."""
+    told: str = ""
+    """Further lines at the top of the policy."""
+    tables: Path | None = None
+    """A script that makes the table, and others beside it, with ACS where the path of the data belongs."""
+    texts: tuple[Path, ...] = ()
+    """Statements, where they are not in a file of the study's name."""
 
     def statements(self) -> list[str]:
-        """In the order of the file."""
-        lines = (STATEMENTS / f"{self.name}.sql").read_text(encoding="utf-8").splitlines()
-        text = "\n".join(line for line in lines if not line.startswith("--"))
-        return [statement.strip() for statement in text.split(";") if statement.strip()]
+        """In the order of the files."""
+        return [each for path in self.texts or (STATEMENTS / f"{self.name}.sql",) for each in _split(path)]
 
     def policy(self, risk: float, mode: str, how: How) -> Policy:
         """The policy of a run."""
         low, high, step = self.domain
         prior = f"prior = {how.prior}\n" if how.prior else ""
         return Policy.parse(
-            f'[protect]\ntable = "{self.table}"\ncolumn = "{self.column}"\nminimum = {low}\n'
+            f'{self.told}[protect]\ntable = "{self.table}"\ncolumn = "{self.column}"\nminimum = {low}\n'
             f"maximum = {high}\nstep = {step}\npublic = {json.dumps(self.public)}\n"
             f'[intruder]\ninsiders = {how.insiders}\ncandidates = "{how.candidates}"\n{prior}'
             f'[limit]\nrisk = {risk}\n[decision]\nmode = "{mode}"\npartial = "{how.partial}"\n'
@@ -104,11 +108,23 @@ class Study:
             if isinstance(self.source, Packaged):
                 self.source.create(connection, self.table, rows)
                 return
+            if self.tables is not None:
+                connection.execute(";".join(_split(self.tables)).replace("ACS", f"'{self.source}'"))
+                return
             connection.execute(
                 f"CREATE TABLE {self.table} AS SELECT * FROM read_csv('{self.source}') {order}"
             )
 
 
+def _split(script: Path) -> list[str]:
+    """Statements of a file, without lines that are comments."""
+    lines = script.read_text(encoding="utf-8").splitlines()
+    text = "\n".join(line for line in lines if not line.startswith("--"))
+    return [statement.strip() for statement in text.split(";") if statement.strip()]
+
+
+BI = MICRODATA.parent / "sql" / "bi"
+TOOLS = ("tableau", "power_bi", "superset", "metabase", "grafana")
 STUDIES = (
     Study(
         *("acs", ACS, "person", "salary"),
@@ -139,6 +155,18 @@ STUDIES = (
         ),
         (0, 7000, 100),
         check=False,
+    ),
+    Study(  # what dashboards send, one session for all of them
+        *("bi", ACS, "persons", "salary"),
+        (
+            *("age", "sex", "education", "industry", "occupation", "travel_time", "hired", "created_at"),
+            *("fulltime", "score"),
+        ),
+        (10, 250, 10),
+        check=True,
+        told='dialect = "postgres"\n',
+        tables=BI / "persons.sql",
+        texts=tuple(BI / f"{tool}.sql" for tool in TOOLS),
     ),
 )
 
