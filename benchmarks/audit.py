@@ -1,4 +1,4 @@
-"""Audits of logs: a real reconstruction attack, a server's log, and a million statements, 99 % of them repeats.
+"""Audits of logs: a real reconstruction attack, a server's log, a million statements, 99 % of them repeats.
 
 Run as `python -m benchmarks.audit`. The attack (Cohen & Nissim 2020, `sum_sql`, exact answers) is audited in
 the order in which it was asked: after how many statements the first and the last of the 73 were located, by
