@@ -66,6 +66,7 @@ WITHOUT: dict[str, tuple[Switch, ...]] = {
     "new bases": (_off(Question, "_renewable", lambda *_: False),),
     "reserves": (_off(coverage, "RESERVES", 0),),
     "directions": (_off(Further, "show"),),
+    "reserves and directions": (_off(coverage, "RESERVES", 0), _off(Further, "show")),
     "shared rooms": (_off(Pooled, "show"),),
     "searches": (_off(Question, "_searchable", lambda *_: False),),
     "lists": (_off(Pool, "gathered"),),

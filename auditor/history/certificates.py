@@ -44,6 +44,8 @@ class Prover:
         self._answers: Sequence[Answer] = part.so_far.answers
         self._used = set(range(len(self._answers)))
         self._claims = Claims(len(part.so_far.truth), part.so_far.top, self._answers)
+        self._alike: dict[tuple[int, int, int, bool], Proved | None] = {}
+        """By atom, state and time: what locates one record locates all that no answer tells from it."""
 
     def proved(self, record: int) -> tuple[Proved, Sequence[Source]] | None:
         """What locates a record, and where its answers come from; None where no proof was found in time."""
@@ -61,9 +63,9 @@ class Prover:
         if pair is not None:
             return pair
         found = self._added_up(record, since) if state == EXACT and reals else None
-        found = found or self._searched(record, state, since, reals)
+        found = found or self._alike_searched(record, state, since, reals)
         if found is None and since < len(so_far.answers) and state != EXACT:
-            found = self._searched(record, state, len(so_far.answers), reals)
+            found = self._alike_searched(record, state, len(so_far.answers), reals)
         return None if found is None else self._named(found)
 
     def _added_up(self, record: int, since: int) -> Proved | None:
@@ -74,6 +76,17 @@ class Prover:
             return None
         self._without(so_far.fixed)
         return self._claims.by_equation(record, int(so_far.truth[record]), terms, so_far.truth)
+
+    def _alike_searched(self, record: int, state: int, since: int, reals: bool) -> Proved | None:
+        """As `_searched`, once for all records of an atom: answers say the same of each of them."""
+        so_far = self._standing
+        if so_far.fixed[record] or record in so_far.alone:
+            return self._searched(record, state, since, reals)
+        name = int(so_far.known.atoms.labels[record]), state, since, reals
+        if name not in self._alike:
+            self._alike[name] = self._searched(record, state, since, reals)
+        found = self._alike[name]
+        return None if found is None else replace(found, record=record)
 
     def _searched(self, record: int, state: int, since: int, reals: bool) -> Proved | None:
         """Among the answers known at a time, those about rows that were read put in for their values."""
