@@ -82,7 +82,7 @@ LISTED: tuple[Run, ...] = (
     *(Run(f"honest-{study}", "honest", ("--studies", study, "--risks", "0.5")) for study in HONEST),
     *(
         Run(f"ablation-{name}", "ablation", ("--workloads", name))
-        for name in ("attack", "crowd", "acs", "adult", "large", "vast")
+        for name in ("attack", "crowd", "acs", "adult", "large", "hardest", "vast")
     ),
     *(Run(f"coverage-{study}", "coverage", ("--studies", study)) for study in ("acs", "adult")),
     Run("reconstruction", "reconstruction"),

@@ -114,14 +114,15 @@ def attacked(folder: Path, count: int, insiders: int) -> Workload:
     return Workload(f"attack, insiders = {insiders}", 73, database, policy, members)
 
 
-def crowd(folder: Path, records: int, count: int) -> Workload:
+def crowd(folder: Path, records: int, count: int, public: str = "census") -> Workload:
     """Random ranges over people."""
-    people, database = People.draw(records), folder / f"{records}.duckdb"
+    people, database = People.draw(records, public), folder / f"{records}-{public}.duckdb"
     people.build(database)
     policy = Policy.parse(CROWD.format(mode="simulatable", insiders=1, risk=0.5, timeout=60))
     draws = RangeQueries(people.columns)
     statements = [draws.draw().sql("SUM(income)", "people") for _ in range(count)]
-    return Workload(f"ranges over {records:,}", records, database, policy, statements)
+    name = f"ranges over {records:,}" + ("" if public == "census" else f", {public} columns")
+    return Workload(name, records, database, policy, statements)
 
 
 def honest(folder: Path, name: str, count: int | None) -> Workload:
@@ -156,7 +157,7 @@ def asked(workload: Workload, without: str) -> Outcome:
     return Outcome(*told, watch.seconds)
 
 
-WORKLOADS = ("attack", "crowd", "acs", "adult", "large", "vast")
+WORKLOADS = ("attack", "crowd", "acs", "adult", "large", "hardest", "vast")
 
 
 def workloads(names: Sequence[str], folder: Path, quick: bool) -> Iterator[Workload]:
@@ -170,9 +171,13 @@ def workloads(names: Sequence[str], folder: Path, quick: bool) -> Iterator[Workl
     for name, count in (("acs", None), ("adult", 12)):
         if name in names and name in there and not quick:
             yield honest(folder, name, count)
-    for name, records, count in (("large", 100_000, 100), ("vast", 1_000_000, 40)):
+    for name, records, count, public in (
+        ("large", 100_000, 100, "census"),
+        ("hardest", 100_000, 120, "uniform"),
+        ("vast", 1_000_000, 40, "census"),
+    ):
         if name in names and not quick:
-            yield crowd(folder, records, count)
+            yield crowd(folder, records, count, public)
 
 
 def main(arguments: list[str] | None = None) -> None:
