@@ -158,6 +158,14 @@ REASONS: dict[str, tuple[str, str]] = {
         "{name} of the protected column {column} is not answered.",
         "SUM, AVG, MIN, MAX and COUNT of {column} are understood.",
     ),
+    "range-argument": (
+        "{name} stands around one SUM, AVG, MIN or MAX of a protected column, here around {what}.",
+        "For example {name}(AVG({column})), or {name}(AVG({column}) FILTER (WHERE …)); arithmetic goes outside.",
+    ),
+    "ranges-never": (
+        "AT_LEAST and AT_MOST are not answered here: the policy says so.",
+        "Ask for the aggregate itself.",
+    ),
     "count-distinct": (
         "Counting different values of {column} would compare them.",
         "How many there are is not answered; COUNT({column}) counts the records.",
