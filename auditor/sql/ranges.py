@@ -1,7 +1,7 @@
 """AT_LEAST and AT_MOST: what they may stand around.
 
-To the engine each is a macro that gives its argument as DOUBLE, so names and types are the engine's word. What
-runs has none: lowering puts the ends of what is told in their place.
+To the engine each is a macro that gives its argument as DOUBLE, so names and types are the engine's word.
+What runs has none: lowering puts the ends of what is told in their place.
 
 Promise: what passes stands around one SUM, AVG, MIN or MAX of a protected column, with its FILTER; everything
 else has one code.

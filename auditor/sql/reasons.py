@@ -160,7 +160,8 @@ REASONS: dict[str, tuple[str, str]] = {
     ),
     "range-argument": (
         "{name} stands around one SUM, AVG, MIN or MAX of a protected column, here around {what}.",
-        "For example {name}(AVG({column})), or {name}(AVG({column}) FILTER (WHERE …)); arithmetic goes outside.",
+        "For example {name}(AVG({column})), or {name}(AVG({column}) FILTER (WHERE …)); arithmetic and other "
+        "functions go outside.",
     ),
     "ranges-never": (
         "AT_LEAST and AT_MOST are not answered here: the policy says so.",

@@ -106,6 +106,19 @@ class Plan:
         """Whether no protected value is read."""
         return not self.blocks
 
+    def shows(self, block: int, aggregate: int) -> bool:
+        """Whether the rest of it reads an aggregate itself, and not only its AT_LEAST and AT_MOST."""
+        return f'"{self.blocks[block].name}"."{aggregate_name(aggregate)}"' in self.final_sql
+
+    @property
+    def shows_any(self) -> bool:
+        """Whether the rest of it reads some aggregate itself."""
+        return any(
+            self.shows(place, i)
+            for place, block in enumerate(self.blocks)
+            for i in range(len(block.aggregates))
+        )
+
     @property
     def asks_ranges(self) -> bool:
         """Whether AT_LEAST or AT_MOST stands in it."""
