@@ -39,7 +39,6 @@ from auditor.ledger import Binding, Entry, KnownAnswer, Ledger
 from auditor.parties.party import Knowledge, Party, Reads
 from auditor.policy.policy import Dialect, Policy
 from auditor.sql import Plan, Schema, Unsupported
-from auditor.sql.reasons import REASONS
 from auditor.sql.sandbox import understand
 from auditor.told import Range
 from cae_sql.warming import Progress, warm
@@ -295,7 +294,8 @@ class Gate:
         found = understand(ask.sql, ask.parameters, self._database.schema, dialect=ask.dialect)
         never = self.policy.decision.ranges == "never"
         if never and isinstance(found, Plan) and found.asks_ranges:
-            return Unsupported("ranges-never", *REASONS["ranges-never"])
+            said = verdict.NO_RANGES
+            return Unsupported(said.code, said.message, said.hint)
         return found
 
     def _asked(self, ask: Ask) -> list[Asked]:

@@ -125,15 +125,19 @@ def _ends_instead(select: exp.Select, wanted: set[str]) -> None:
     projections: list[exp.Expr] = []
     places: dict[int, int] = {}
     named: dict[str, exp.Expr] = {}
+    seen: list[exp.Expr] = []
     for number, projection in enumerate(select.expressions, 1):
         places[number] = len(projections) + 1
         found = list(dict.fromkeys(_holders(projection, wanted)))
         if not found:
             projections.append(projection)
         for holder in found:
-            name = projection.alias if projection.unalias() is holder or projection is holder else ""
+            name = projection.alias if len(found) == 1 else ""
             if name:
                 named[folded(name)] = holder
+            if holder in seen:
+                continue
+            seen.append(holder)
             for word in END_NAMES:
                 end: exp.Expr = _end(word, holder)
                 quoted = projection.args["alias"].args.get("quoted") if name else False

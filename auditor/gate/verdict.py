@@ -23,6 +23,13 @@ FAILED = Decision(
     "Look for a cast, a date or an overflow that some row does not allow.",
 )
 
+NO_RANGES = Decision(
+    "unsupported",
+    "ranges-never",
+    "AT_LEAST and AT_MOST are not answered here: the policy says so.",
+    "Ask for the aggregate itself.",
+)
+
 TEXTS = {
     "answered": "Every record keeps the limit.",
     "partial": "{groups} withheld (NULL): together with the others and earlier answers, more could tell too "

@@ -62,7 +62,7 @@ class _Lowering:
         self._name = name
         self._outer = outer
         self._describe = describe
-        self._grouping = grouping(self._select, _groups_all)
+        self._grouping = grouping(self._select, groups_all)
         self._keys = self._grouping.keys
         self._public: list[exp.Expr] = []
         self._protected: list[tuple[exp.Expr, exp.AggFunc, Argument]] = []
@@ -258,7 +258,8 @@ def _has_windows(select: exp.Select) -> bool:
     return any(isinstance(node, exp.Window | exp.Qualify) for node in own_nodes(select))
 
 
-def _groups_all(node: exp.Expr) -> bool:
+def groups_all(node: exp.Expr) -> bool:
+    """Whether GROUP BY ALL groups by a projection."""
     return not _own(node, exp.AggFunc) and _own(node, exp.Column)
 
 

@@ -163,10 +163,6 @@ REASONS: dict[str, tuple[str, str]] = {
         "For example {name}(AVG({column})), or {name}(AVG({column}) FILTER (WHERE …)); arithmetic and other "
         "functions go outside.",
     ),
-    "ranges-never": (
-        "AT_LEAST and AT_MOST are not answered here: the policy says so.",
-        "Ask for the aggregate itself.",
-    ),
     "count-distinct": (
         "Counting different values of {column} would compare them.",
         "How many there are is not answered; COUNT({column}) counts the records.",
