@@ -119,7 +119,8 @@ def test_a_name_keeps_its_meaning_where_a_query_moves(database: Database, path: 
         "g AS (SELECT dept, sum(salary) AS s FROM t GROUP BY dept) "
         "SELECT * FROM (WITH t AS (SELECT * FROM staff WHERE age >= 40) SELECT dept, s FROM g) ORDER BY dept",
         "WITH t AS (SELECT * FROM staff WHERE age < 40) SELECT * FROM "
-        "(WITH g AS (SELECT dept, sum(salary) AS s FROM t GROUP BY dept), t AS (SELECT 1 AS x) SELECT dept, s FROM g) ORDER BY dept",
+        "(WITH g AS (SELECT dept, sum(salary) AS s FROM t GROUP BY dept), t AS (SELECT 1 AS x) "
+        "SELECT dept, s FROM g) ORDER BY dept",
         "SELECT dept AS sex, s FROM (SELECT dept, sex, sum(salary) AS s FROM staff GROUP BY dept, sex) "
         "ORDER BY sex, s",
     ):
