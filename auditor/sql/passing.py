@@ -300,12 +300,14 @@ def _keys(select: exp.Select, groups_all: GroupsAll) -> list[exp.Expr] | None:
         found = grouping(select, groups_all)
     except NotUnderstood:
         return None
+    seen: list[exp.Column] = []
     for key in found.keys:
         columns = list(key.find_all(exp.Column))
         if not columns or not all(column.table for column in columns):
             return None  # a constant, or a name that may be an alias
-        if found.sets and not isinstance(key, exp.Column):
-            return None  # an expression that is worked out from a key is not itself a key
+        if found.sets and any(column in seen for column in columns):
+            return None  # what is worked out from one key could be taken for another
+        seen += columns
     return list(found.keys)
 
 

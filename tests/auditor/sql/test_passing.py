@@ -16,7 +16,7 @@ INNER = (
     "(SELECT dept AS d, sex, sum(salary) AS s, count(*) AS n, max(salary) AS m, age // 30 AS band, "
     "7 AS seven FROM staff GROUP BY dept, sex, age // 30)"
 )
-ROLLED = "(SELECT dept AS d, sex, avg(salary) AS s FROM staff GROUP BY ROLLUP (dept, sex))"
+ROLLED = "(SELECT dept AS d, sex, sum(salary) AS s FROM staff GROUP BY ROLLUP (dept, sex))"
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,9 @@ ROWS = [
     f"SELECT d, sex, s FROM {INNER} WHERE n > 3 ORDER BY d, sex, s LIMIT 3 OFFSET 1",
     f"SELECT sex FROM {INNER} WHERE s > 300 ORDER BY s",
     f"SELECT seven, d, s FROM {INNER} ORDER BY d, s",
-    f"SELECT coalesce(d, 'every') AS e, sex, s FROM {ROLLED} WHERE sex IS NULL ORDER BY e LIMIT 3",
+    f"SELECT coalesce(d, 'every') AS e, sex, s FROM {ROLLED} WHERE sex IS NULL ORDER BY e, s LIMIT 3",
+    "SELECT d, old, s FROM (SELECT dept AS d, age > 40 AS old, sum(salary) AS s FROM staff "
+    "GROUP BY ROLLUP (dept, age > 40)) WHERE old ORDER BY d, s",
     f"WITH g AS {INNER} SELECT d, m FROM g WHERE band = 1 ORDER BY d, m",
     f"WITH g AS {INNER}, h AS (SELECT d, s, n FROM g WHERE n > 2) SELECT d, s / n AS a FROM h ORDER BY a, d",
     f"WITH g AS {INNER} SELECT d, s FROM g WHERE sex = 'f' UNION ALL SELECT d, s FROM g WHERE sex = 'm' "
@@ -94,6 +96,7 @@ LEFT = [
     f"SELECT sum(s) FROM {INNER} WHERE n > 2",
     f"SELECT sum(s) FROM {INNER} WHERE m > 2",
     f"SELECT sum(s) FROM {ROLLED}",
+    "SELECT a + 1, s FROM (SELECT age AS a, sum(salary) AS s FROM staff GROUP BY CUBE (age, age + 1))",
     f"SELECT count(*) FROM {INNER} WHERE s > 100",
     f"SELECT DISTINCT d, s FROM {INNER}",
     f"SELECT d, rank() OVER (ORDER BY s) FROM {INNER}",
