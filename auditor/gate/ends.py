@@ -6,7 +6,7 @@ named by public keys.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -61,11 +61,19 @@ def around(
 
 def lacking(plan: Plan, asked: Sequence[Asked], told: Fates) -> bool:
     """Whether some value that was told as an end is read itself: it is NULL then."""
-    return any(
-        plan.shows(each.block, each.column)
-        for each, ends in zip(asked, told, strict=True)
-        if ends is not None and not ends.exact
-    )
+    return any(plan.shows(each.block, each.column) for each in _ended(asked, told))
+
+
+def unseen(plan: Plan, asked: Sequence[Asked], told: Fates) -> bool:
+    """Whether the statement reads of some such value neither AT_LEAST nor AT_MOST."""
+    return not all(plan.blocks[each.block].aggregates[each.column].ranged for each in _ended(asked, told))
+
+
+def _ended(asked: Sequence[Asked], told: Fates) -> Iterator[Asked]:
+    """What is told as an end."""
+    for each, ends in zip(asked, told, strict=True):
+        if ends is not None and not ends.exact:
+            yield each
 
 
 def _names(groups_sql: str) -> list[str]:

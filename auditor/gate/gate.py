@@ -337,6 +337,8 @@ class Gate:
             code = "range" if rest is None else "ends" if code == "answered" else code
         read = {each.protected for each in asked}
         decision = self._said(ask, code, read, before, after, withheld, ranges, lacking)
+        if ends.unseen(ask.plan, asked, told) or code == "range":
+            decision = replace(decision, hint=self._with_ends(ask, read, decision.hint))
         return Settled(decision, told, ranges=ranges, rest=rest)
 
     def _decide(self, ask: Ask, asked: list[Asked]) -> Settled:
@@ -426,7 +428,7 @@ class Gate:
         after: float | None,
         withheld: int = 0,
         ranges: Sequence[Range] = (),
-        lacking: bool = False,
+        lacking: bool = True,
     ) -> Decision:
         """A verdict in words, which come from the statement and the policy."""
         assert ask.plan is not None
@@ -436,17 +438,17 @@ class Gate:
             said = f"{ask.sql} {ask.written_parameters}"
             whole = self.policy.decision.partial == "refuse"
             hint = hints.hint(code, ask.plan.normalised, columns, said, whole)
-        if lacking and self.policy.decision.ranges == "asked":
-            hint = f"{hint} {self._with_ends(ask, columns)}".lstrip()
         return verdict.of(code, columns, before, after, withheld, hint, ranges, lacking)
 
-    def _with_ends(self, ask: Ask, columns: Sequence[str]) -> str:
-        """The statement with AT_LEAST and AT_MOST, if it is one that is understood."""
+    def _with_ends(self, ask: Ask, positions: Iterable[int], hint: str) -> str:
+        """A hint, and the statement with AT_LEAST and AT_MOST, if it is one that is understood."""
+        if self.policy.decision.ranges == "never":
+            return hint
+        columns = [self._knowledge.columns[place].protect.column for place in sorted(positions)]
         sql = hints.with_ends(ask.sql, ask.dialect, columns)
         found = None if sql is None else self._read(replace(ask, sql=sql))
-        if not isinstance(found, Plan) or found.shows_any:
-            return hints.ENDS
-        return f"{hints.ENDS[:-1]}: {sql}"
+        shown = isinstance(found, Plan) and not found.shows_any
+        return f"{hint} {f'{hints.ENDS[:-1]}: {sql}' if shown else hints.ENDS}".lstrip()
 
     def _warn_of_earlier_answers(self, insiders: int) -> None:
         """Say so if what was answered with fewer insiders is not shown to keep the limit now."""

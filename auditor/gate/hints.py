@@ -129,8 +129,10 @@ def _ends_instead(select: exp.Select, wanted: set[str]) -> None:
     for number, projection in enumerate(select.expressions, 1):
         places[number] = len(projections) + 1
         found = list(dict.fromkeys(_holders(projection, wanted)))
-        if not found:
+        asked = [each for each in projection.walk() if ranges.end_of(each) is not None]
+        if not found or asked:
             projections.append(projection)
+            continue
         for holder in found:
             name = projection.alias if len(found) == 1 else ""
             if name:
