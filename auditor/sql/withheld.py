@@ -56,6 +56,9 @@ def rest_of(plan: Plan, withheld: Mapping[int, Collection[int]]) -> Rest | None:
         homes = [select for select in shown if _source(select) == block.name]
         if not block.grouped and not _harmless(tree, block, lacking, homes, shown):
             return None
+        for select in homes:
+            if select.args.get("where"):
+                _put_conditions(select.args["where"].this, block, lacking)
         for select in shown:
             for column, projection in enumerate(select.expressions):
                 value = projection.unalias()
@@ -141,6 +144,17 @@ def _marks(value: exp.Expr, block: Block, lacking: Collection[int]) -> list[str]
     columns = {column.name for column in value.find_all(exp.Column) if column.table == block.name}
     exact = [mark_name(i) for i in lacking if aggregate_name(i) in columns]
     return exact + [lost_name(i) for i in lacking if columns & {end_name(word, i) for word in ENDS}]
+
+
+def _put_conditions(condition: exp.Expr, block: Block, lacking: Collection[int]) -> None:
+    """Let what is said of a value that is withheld be unknown, and so neither true nor false."""
+    if isinstance(condition, exp.And | exp.Or | exp.Not | exp.Paren):
+        for part in list(condition.iter_expressions()):
+            _put_conditions(part, block, lacking)
+        return
+    marks = _marks(condition, block, lacking)
+    if marks:
+        condition.replace(exp.paren(_guarded(condition, block, marks)))
 
 
 def _guarded(value: exp.Expr, block: Block, marks: list[str]) -> exp.Expr:
