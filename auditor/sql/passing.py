@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from sqlglot import exp
+from sqlglot.optimizer.scope import traverse_scope
 
 from auditor.sql.grouping import SETS, grouping
 from auditor.sql.names import cte_of, drop_unread
@@ -30,6 +31,8 @@ _Outputs = dict[str, exp.Expr]
 
 _SAME = {exp.Sum: exp.Sum, exp.Max: exp.Max, exp.Min: exp.Min}
 """Aggregates of which the same aggregate over groups is that over all of them."""
+LARGEST = 1_000
+"""Nodes of a query that is written as one: an expression of the inner one stands wherever it is read."""
 
 
 def pass_on(tree: exp.Query, groups_all: GroupsAll) -> exp.Query | None:
@@ -39,21 +42,25 @@ def pass_on(tree: exp.Query, groups_all: GroupsAll) -> exp.Query | None:
         tree: A qualified tree; left as it is.
         groups_all: Whether GROUP BY ALL groups by a projection.
     """
-    copy = tree.copy()
-    changed, again = False, True
-    while again:
-        again = False
-        for select in reversed(list(copy.find_all(exp.Select))):
-            found = _Passing(select, groups_all).written() if _is_plain(select) else None
-            if found is not None:
-                if select is copy:
-                    copy = found
-                else:
-                    select.replace(found)
-                drop_unread(copy)
-                changed = again = True
-                break
-    return copy if changed else None
+    if sum(1 for _ in tree.find_all(exp.Select)) < 2:
+        return None
+    copy, changed = tree.copy(), False
+    # those that are read come before those that read them
+    for select in [scope.expression for scope in traverse_scope(copy)]:
+        if not isinstance(select, exp.Select) or not _is_plain(select):
+            continue
+        found = _Passing(select, groups_all).written()
+        if found is None or sum(1 for _ in found.walk()) > LARGEST:
+            continue
+        changed = True
+        if select is copy:
+            copy = found
+        else:
+            select.replace(found)
+    if not changed:
+        return None
+    drop_unread(copy)
+    return copy
 
 
 def _is_plain(select: exp.Select) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from auditor import Gate, Policy, QueryRefused, QueryUnsupported
+from auditor import Gate, QueryRefused, QueryUnsupported
 from tests.auditor.staff import HIGH, LOW, OUTSIDERS, Person, build, entries, people, policy, truth, verdict
 from tests.quick import rounds
 
@@ -251,11 +251,6 @@ def test_ends_are_rounded_so_that_they_stay_true(tmp_path: Path) -> None:
         [(lo, hi)] = answer.fetchall()
         (end,) = answer.ranges
         assert Fraction(lo) <= (end.least or LOW) <= LOW <= (end.most or HIGH) <= Fraction(hi)
-
-
-def test_a_default_policy_answers_them() -> None:
-    text = '[protect]\ntable = "t"\ncolumn = "x"\nminimum = 0\nmaximum = 9\nstep = 1\npublic = "all"\n'
-    assert Policy.parse(text + "[limit]\nrisk = 0.5\n").decision.ranges == "asked"
 
 
 SHAPES = [

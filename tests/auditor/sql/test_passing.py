@@ -175,3 +175,13 @@ def test_whatever_is_passed_on_the_answer_is_that_of_plain_duckdb(
 def _rounded(value: object) -> object:
     """The gate's sums are exact to the last digit."""
     return float(f"{value:.12g}") if isinstance(value, float) else value
+
+
+def test_what_would_grow_without_end_is_left_as_it_is(database: Database) -> None:
+    """Each level doubles what stands below it."""
+    query = "WITH q0 AS (SELECT dept AS d, sum(salary) AS s FROM staff GROUP BY dept)"
+    for level in range(6):
+        query += f", q{level + 1} AS (SELECT d, s - s + s AS s FROM q{level})"
+    plan = understood(database, f"{query} SELECT d, s FROM q6 ORDER BY d")
+    assert len(plan.final_sql) < 20_000
+    assert answer(database, plan).num_rows == 5
