@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from sqlglot import exp
 from sqlglot.optimizer.scope import traverse_scope
 
-from auditor.sql.grouping import SETS, grouping
+from auditor.sql.grouping import SETS, Grouping, grouping
 from auditor.sql.names import cte_of, drop_unread
 from auditor.sql.ranges import end_of
 from auditor.sql.scopes import own_nodes
@@ -110,17 +110,17 @@ class _Passing:
         if self._inner is None:
             return None
         outputs = _outputs(self._inner)
-        keys = _keys(self._inner, self._groups_all)
-        if outputs is None or keys is None:
+        grouped = _grouped(self._inner, self._groups_all)
+        if outputs is None or grouped is None:
             return None
         try:
             if any(isinstance(node, exp.AggFunc) for node in own_nodes(self._outer)):
                 return self._total(self._inner, outputs)
-            return self._rows(self._inner, outputs, keys)
+            return self._rows(self._inner, outputs, grouped)
         except _Left:
             return None
 
-    def _rows(self, inner: exp.Select, outputs: _Outputs, keys: list[exp.Expr]) -> exp.Select:
+    def _rows(self, inner: exp.Select, outputs: _Outputs, grouped: Grouping) -> exp.Select:
         """Rows of the outer query are groups of the inner one."""
         outer = self._outer
         if outer.args.get("group") or outer.args.get("having"):
@@ -130,12 +130,13 @@ class _Passing:
             raise _Left
         merged = outer.copy()
         merged.set("expressions", [self._named(each, outputs) for each in outer.expressions])
-        if inner.args.get("group") is None and not any(each.find(exp.AggFunc) for each in merged.expressions):
+        group = _group(grouped)
+        if group is None and not any(each.find(exp.AggFunc) for each in merged.expressions):
             raise _Left  # without an aggregate there would be as many rows as in the table
         merged.set("from_", inner.args["from_"])
         merged.set("joins", inner.args.get("joins"))
         merged.set("where", inner.args.get("where"))
-        merged.set("group", _group(inner, keys))
+        merged.set("group", group)
         conditions = [inner.args["having"].this] if inner.args.get("having") else []
         if outer.args.get("where"):
             conditions.append(self._put(outer.args["where"].this, outputs))
@@ -167,12 +168,12 @@ class _Passing:
         merged.set("joins", inner.args.get("joins"))
         merged.set("where", exp.Where(this=exp.and_(*conditions)) if conditions else None)
         if outer.args.get("group"):
-            outer_keys = _keys(outer, self._groups_all)
-            if outer_keys is None:
+            grouped = _grouped(outer, self._groups_all)
+            if grouped is None:
                 raise _Left
             if any(True for _ in outer.args["group"].find_all(*SETS)):
                 raise _Left
-            written = [self._put(key, own) for key in outer_keys]
+            written = [self._put(key, own) for key in grouped.keys]
             if not all(key.find(exp.Column) for key in written):
                 raise _Left  # a constant would be taken for a position
             merged.set("group", exp.Group(expressions=written))
@@ -298,11 +299,8 @@ def _outputs(select: exp.Select) -> _Outputs | None:
     return found
 
 
-def _keys(select: exp.Select, groups_all: GroupsAll) -> list[exp.Expr] | None:
+def _grouped(select: exp.Select, groups_all: GroupsAll) -> Grouping | None:
     """What a SELECT groups by; None where that is not plain."""
-    group = select.args.get("group")
-    if group is None:
-        return []
     try:
         found = grouping(select, groups_all)
     except NotUnderstood:
@@ -315,20 +313,13 @@ def _keys(select: exp.Select, groups_all: GroupsAll) -> list[exp.Expr] | None:
         if found.sets and any(column in seen for column in columns):
             return None  # what is worked out from one key could be taken for another
         seen += columns
-    return list(found.keys)
+    return found
 
 
-def _group(select: exp.Select, keys: list[exp.Expr]) -> exp.Group | None:
+def _group(grouped: Grouping) -> exp.Group | None:
     """GROUP BY in words that do not hang on what is selected."""
-    group = select.args.get("group")
-    if group is None:
-        return None
-    if any(True for _ in group.find_all(*SETS)):
-        if any(isinstance(node, exp.Literal) for node in group.walk()):
-            raise _Left
-        written: exp.Group = group.copy()
-        return written
-    return exp.Group(expressions=[key.copy() for key in keys])
+    elements = grouped.sets or grouped.keys
+    return exp.Group(expressions=[element.copy() for element in elements]) if elements else None
 
 
 def _inner_order(select: exp.Select, outputs: _Outputs) -> exp.Order:

@@ -55,6 +55,8 @@ ROWS = [
     "SELECT * FROM (SELECT dept, sum(salary) AS s FROM staff GROUP BY dept ORDER BY s DESC) LIMIT 2",
     "SELECT s FROM (SELECT dept, sum(salary) AS s FROM staff GROUP BY ALL ORDER BY dept LIMIT 2) ORDER BY s",
     "SELECT m FROM (SELECT max(salary) AS m FROM staff) WHERE m > 5",
+    "SELECT m FROM (SELECT max(salary) AS m FROM staff) WHERE m > 5 ORDER BY m LIMIT 1",
+    "SELECT s + m AS t FROM (SELECT sum(salary) AS s, max(salary) AS m FROM staff GROUP BY ALL)",
     "SELECT x AS s FROM (SELECT sum(salary) AS x, min(age) AS s FROM staff GROUP BY dept) ORDER BY s + 1, x",
 ]
 
@@ -62,7 +64,7 @@ ROWS = [
 @pytest.mark.parametrize("sql", ROWS)
 def test_groups_that_are_passed_on_are_rows_of_the_answer(sql: str, database: Database, path: Path) -> None:
     shown, _ = compared(database, path, sql)
-    assert all(shown) or "FROM staff)" in sql or "LIMIT 2) ORDER" in sql
+    assert all(shown) or "FROM staff)" in sql or "LIMIT 2) ORDER" in sql or "staff GROUP BY ALL)" in sql
 
 
 @pytest.mark.parametrize(
@@ -102,6 +104,7 @@ LEFT = [
     f"SELECT d, rank() OVER (ORDER BY s) FROM {INNER}",
     f"SELECT d, s, seven + 1 FROM {INNER}",
     "SELECT 1 FROM (SELECT max(salary) AS m FROM staff)",
+    "SELECT 1 FROM (SELECT max(salary) AS m, sum(salary) AS s FROM staff GROUP BY ALL)",
     "SELECT s FROM (SELECT sum(salary) AS s FROM staff GROUP BY dept ORDER BY dept LIMIT 2) WHERE s > 5",
     "SELECT sum(s) FROM (SELECT sum(salary) AS s FROM staff GROUP BY dept HAVING count(*) > 20)",
     "SELECT q.s FROM regions r JOIN (SELECT dept, sum(salary) AS s FROM staff GROUP BY dept) q USING (dept)",
