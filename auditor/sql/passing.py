@@ -230,15 +230,18 @@ class _Passing:
             raise _Left
         inner = outputs.get(column.name)
         conditions = [] if condition is None else [condition]
+        within = None
         if isinstance(inner, exp.Filter):
-            conditions.append(inner.expression.this.copy())
-            inner = inner.this
+            within, inner = inner.expression.this.copy(), inner.this
         if isinstance(call, exp.Sum) and isinstance(inner, exp.Count) and not inner.find(exp.Distinct):
-            found: exp.Expr = exp.Sum(this=_counted(inner))
+            # where FILTER leaves nothing COUNT is 0, and SUM would be NULL
+            found: exp.Expr = exp.Sum(this=_counted(inner, within))
+            within = None
         elif type(inner) is type(call) and not inner.find(exp.Distinct):
             found = inner.copy()
         else:
             raise _Left
+        conditions += [] if within is None else [within]
         if conditions:
             found = exp.Filter(this=found, expression=exp.Where(this=exp.and_(*conditions)))
         return found
@@ -339,14 +342,15 @@ def _inner_order(select: exp.Select, outputs: _Outputs) -> exp.Order:
     return copy
 
 
-def _counted(call: exp.Count) -> exp.Expr:
-    """What COUNT adds up."""
-    one, none = exp.Literal.number(1), exp.Literal.number(0)
-    if isinstance(call.this, exp.Star) or call.this is None:
-        return one
+def _counted(call: exp.Count, within: exp.Expr | None) -> exp.Expr:
+    """What COUNT adds up, with the condition of its FILTER."""
     if call.expressions:
         raise _Left
-    return exp.Case(ifs=[exp.If(this=exp.paren(call.this.copy()).is_(exp.null()), true=none)], default=one)
+    conditions = [] if within is None else [within]
+    if not isinstance(call.this, exp.Star) and call.this is not None:
+        conditions.append(exp.paren(call.this.copy()).is_(exp.null()).not_())
+    one, none = exp.Literal.number(1), exp.Literal.number(0)
+    return exp.Case(ifs=[exp.If(this=exp.and_(*conditions), true=one)], default=none) if conditions else one
 
 
 def _cte_from(outer: exp.Select, name: str, inner: exp.Expr, table: exp.Table) -> exp.CTE | None:
