@@ -91,7 +91,6 @@ class _Passing:
         inner = cte.this if cte is not None else source.this if isinstance(source, exp.Subquery) else None
         while isinstance(inner, exp.Subquery) and not inner.args.get("with_"):
             inner = inner.this
-        self._original = inner
         self._inner: exp.Select | None = None
         if isinstance(inner, exp.Select) and _is_grouped(inner) and self._sees_the_same(inner):
             self._inner = inner.copy()

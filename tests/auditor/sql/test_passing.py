@@ -80,8 +80,8 @@ def test_groups_that_are_passed_on_are_rows_of_the_answer(sql: str, database: Da
          "h AS (SELECT dept, sum(s) AS s FROM g GROUP BY dept) SELECT sum(s) FROM h", 1),
         ("SELECT region, sum(s) FROM (SELECT region, r.dept, sum(salary) AS s FROM staff JOIN regions r "
          "USING (dept) GROUP BY ALL) GROUP BY region ORDER BY region", 2),
-        ("SELECT sum(n), sum(o), sum(s) FROM (SELECT count(*) FILTER (WHERE age > 99) AS n, sum(salary) AS s, "
-         "count(hired) FILTER (WHERE sex = 'f') AS o FROM staff GROUP BY dept)", 1),
+        ("SELECT sum(n), sum(o), sum(s) FROM (SELECT count(*) FILTER (WHERE age > 99) AS n, "
+         "sum(salary) AS s, count(hired) FILTER (WHERE sex = 'f') AS o FROM staff GROUP BY dept)", 1),
         ("SELECT min(m) FROM (SELECT min(salary) AS m FROM staff GROUP BY dept)", 1),
     ],
 )  # fmt: skip
