@@ -168,7 +168,7 @@ def test_the_statement_with_ends_is_understood_and_reads_nothing_but_ends(
     for text in (
         f"SELECT MAX({quoted}) FROM staff",
         f"SELECT id % 3 AS k, AVG({quoted}) AS {quoted}, COUNT(*) FROM staff GROUP BY 1 ORDER BY 3, 2 DESC",
-        f"SELECT SUM({quoted}) FILTER (WHERE id > 7) - MIN({quoted}) AS x FROM staff HAVING MAX({quoted}) < 3",
+        f"SELECT SUM({quoted}) FILTER (WHERE id > 7) - MIN({quoted}) FROM staff HAVING MAX({quoted}) < 3",
     ):
         written = with_ends(text, dialect, [name])
         assert written is not None
