@@ -26,6 +26,7 @@ from auditor.data.coarser import on_cells
 from auditor.data.loading import Loaded, Protection, Vault, load
 from auditor.data.relations import (
     Asked,
+    Ends,
     Groups,
     Uneven,
     Unrepresentable,
@@ -205,23 +206,33 @@ class Database:
         names = [name for name in table.column_names if name.startswith("_k")]
         return tuple(table.column(name)[group].as_py() for name in names)
 
-    def finish(self, plan: Plan, values: Sequence[Fraction | None], rest: Rest | None = None) -> pa.Table:
+    def finish(
+        self,
+        plan: Plan,
+        values: Sequence[Fraction | None],
+        rest: Rest | None = None,
+        ends: Sequence[Ends | None] | None = None,
+    ) -> pa.Table:
         """Run the rest of a statement over the computed aggregates.
 
         Args:
             plan: The plan.
             values: X for each of `ask(plan)`, in column units; None: SQL NULL.
             rest: What is left to run where values are withheld; by default as the plan says.
+            ends: For each of `ask(plan)`, between which SQL values it is told to lie, None: nothing is told;
+                by default the exact ones.
 
         Raises:
             StatementFailed: if it fails.
         """
         blocks, asked = self._evaluated(plan)
         exact = [None if x is None else each.value(x) for each, x in zip(asked, values, strict=True)]
+        told = [None if x is None else (x, x) for x in exact] if ends is None else ends
 
         def run(cursor: duckdb.DuckDBPyConnection) -> pa.Table:
             for block, groups in zip(plan.blocks, blocks, strict=True):
-                cursor.register(block.name + "_values", relation(block, groups, exact, rest is not None))
+                rows = relation(block, groups, exact, told, rest is not None)
+                cursor.register(block.name + "_values", rows)
                 source = typed(block, block.name + "_values", rest is not None)
                 cursor.execute(f"CREATE TEMP VIEW {quoted(block.name)} AS {source}")
             return fetch(cursor, plan.final_sql if rest is None else rest.sql, self.limits)

@@ -7,6 +7,7 @@ its SQL type.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,8 +21,8 @@ from numpy.typing import NDArray
 from auditor.data.arrow import numbers_of, texts, whole
 from auditor.data.cells import Cells
 from auditor.sql.schema import quoted
-from auditor.sql.statement import Aggregate, Block, Leaf, aggregate_name
-from auditor.sql.withheld import GROUP, mark_name
+from auditor.sql.statement import AT_LEAST, AT_MOST, ENDS, Aggregate, Block, Leaf, aggregate_name, end_name
+from auditor.sql.withheld import GROUP, lost_name, mark_name
 
 # A bitmap beats sorting when a query set holds at least this share of all records.
 _DENSE = 1 / 500
@@ -288,8 +289,16 @@ def _times(members: _Members) -> NDArray[np.int64]:
     return np.ones(len(members.numbers), np.int64) if members.times is None else members.times
 
 
+Ends = tuple[Fraction, Fraction]
+"""Between which a value lies, both included."""
+
+
 def relation(
-    block: Block, groups: Groups, values: Sequence[Fraction | None], marked: bool = False
+    block: Block,
+    groups: Groups,
+    values: Sequence[Fraction | None],
+    ends: Sequence[Ends | None],
+    marked: bool = False,
 ) -> pa.Table:
     """The block's relation, protected aggregates as text.
 
@@ -297,7 +306,9 @@ def relation(
         block: The block.
         groups: Its groups.
         values: The SQL values of everything asked, None for NULL.
-        marked: Whether to add each group's position, and which of its aggregates are withheld.
+        ends: Between which values everything asked is told to lie, None for NULL.
+        marked: Whether to add each group's position, and which of its aggregates, and of their ends, are
+            withheld.
 
     Raises:
         Unrepresentable: if a value does not fit its type.
@@ -312,11 +323,15 @@ def relation(
             written.append(None if value is None else text_of(value, aggregate.type))
         arrays.append(texts(written))
         names.append(aggregate_name(number))
+        entries = [row[number] for row in groups.entries]
+        if aggregate.ranged:
+            arrays += _ends_as_texts(aggregate, entries, ends)
+            names += [end_name(word, number) for word in ENDS]
         if marked:
-            entries = [row[number] for row in groups.entries]
-            lacks = [isinstance(entry, int) and values[entry] is None for entry in entries]
-            arrays.append(pa.array(lacks, pa.bool_()))
-            names.append(mark_name(number))
+            for name, told in ((mark_name(number), values), (lost_name(number), ends)):
+                lacks = [isinstance(entry, int) and told[entry] is None for entry in entries]
+                arrays.append(pa.array(lacks, pa.bool_()))
+                names.append(name)
     if marked:
         arrays.append(whole(list(range(len(groups.entries)))))
         names.append(GROUP)
@@ -325,12 +340,53 @@ def relation(
     return pa.Table.from_arrays(arrays, names=names)
 
 
+def _ends_as_texts(
+    aggregate: Aggregate, entries: Sequence[int | Fraction | None], ends: Sequence[Ends | None]
+) -> list[pa.Array]:
+    """AT_LEAST and AT_MOST of an aggregate by group, as texts of DOUBLEs."""
+    written: dict[str, list[str | None]] = {word: [] for word in ENDS}
+    for entry in entries:
+        told = ends[entry] if isinstance(entry, int) else None if entry is None else (entry, entry)
+        for word, up in ((AT_LEAST, False), (AT_MOST, True)):
+            if told is None:
+                written[word].append(None)
+            elif told[0] == told[1]:
+                written[word].append(_as_double(told[0], aggregate.type))
+            else:
+                written[word].append(repr(outward(told[up], up, aggregate.type == "FLOAT")))
+    return [texts(written[word]) for word in ENDS]
+
+
+def _as_double(value: Fraction, type_: str) -> str:
+    """What the exact value is as a DOUBLE, once it has its own type."""
+    return text_of(value, "DOUBLE") if type_ != "FLOAT" else repr(float(np.float32(float(value))))
+
+
+def outward(value: Fraction, up: bool, single: bool = False) -> float:
+    """The nearest DOUBLE, or FLOAT, that is not less, or not greater.
+
+    >>> outward(Fraction(1, 3), up=True) > Fraction(1, 3) > outward(Fraction(1, 3), up=False)
+    True
+    """
+    try:
+        near = np.float32(float(value)) if single else np.float64(float(value))
+    except OverflowError:
+        raise Unrepresentable("DOUBLE") from None
+    found = float(near)
+    if math.isfinite(found) and (found < value if up else found > value):
+        found = float(np.nextafter(near, near.dtype.type(math.inf if up else -math.inf)))
+    return found
+
+
 def typed(block: Block, source: str, marked: bool = False) -> str:
     """SQL that gives a registered relation its columns' own types; Arrow's are coarser."""
     columns = list(block.public_columns)
     columns += [(aggregate_name(i), aggregate.type) for i, aggregate in enumerate(block.aggregates)]
+    ranged = [i for i, aggregate in enumerate(block.aggregates) if aggregate.ranged]
+    columns += [(end_name(word, i), "DOUBLE") for i in ranged for word in ENDS]
     if marked:
-        columns += [(mark_name(i), "BOOLEAN") for i in range(len(block.aggregates))]
+        marks = [name(i) for i in range(len(block.aggregates)) for name in (mark_name, lost_name)]
+        columns += [(name, "BOOLEAN") for name in marks]
         columns.append((GROUP, "BIGINT"))
     casts = ", ".join(f"CAST({quoted(name)} AS {type_}) AS {quoted(name)}" for name, type_ in columns)
     return f"SELECT {casts} FROM {quoted(source)}"

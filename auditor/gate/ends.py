@@ -6,7 +6,7 @@ named by public keys.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -15,6 +15,7 @@ import sqlglot
 from sqlglot import exp
 
 from auditor.data.database import Asked, Database
+from auditor.parties.party import Knowledge
 from auditor.sql import Plan
 from auditor.sql.withheld import Rest, rest_of
 from auditor.told import Range, Told
@@ -38,6 +39,41 @@ def ranges_of(plan: Plan, asked: Sequence[Asked], told: Fates, database: Databas
         group = dict(zip(_names(block.groups_sql), keys, strict=False))
         found.append(Range(name, group, value.least, value.most))
     return tuple(found)
+
+
+def around(
+    asked: Sequence[Asked], told: Fates, knowledge: Knowledge
+) -> list[tuple[Fraction, Fraction] | None]:
+    """Between which SQL values each asked one is told to lie; what is not told is known from the domain."""
+    found = list[tuple[Fraction, Fraction] | None]()
+    for each, ends in zip(asked, told, strict=True):
+        if ends is None:
+            found.append(None)
+            continue
+        least, most = knowledge.columns[each.protected].possible(each)
+        known = Told(least if ends.least is None else ends.least, most if ends.most is None else ends.most)
+        value = known.under(each.value, rising=each.coefficient >= 0)
+        assert value.least is not None
+        assert value.most is not None
+        found.append((value.least, value.most))
+    return found
+
+
+def lacking(plan: Plan, asked: Sequence[Asked], told: Fates) -> bool:
+    """Whether some value that was told as an end is read itself: it is NULL then."""
+    return any(plan.shows(each.block, each.column) for each in _ended(asked, told))
+
+
+def unseen(plan: Plan, asked: Sequence[Asked], told: Fates) -> bool:
+    """Whether the statement reads of some such value neither AT_LEAST nor AT_MOST."""
+    return not all(plan.blocks[each.block].aggregates[each.column].ranged for each in _ended(asked, told))
+
+
+def _ended(asked: Sequence[Asked], told: Fates) -> Iterator[Asked]:
+    """What is told as an end."""
+    for each, ends in zip(asked, told, strict=True):
+        if ends is not None and not ends.exact:
+            yield each
 
 
 def _names(groups_sql: str) -> list[str]:

@@ -38,7 +38,7 @@ from auditor.gate.suppress import Suppression, units_of, verdict_of
 from auditor.ledger import Binding, Entry, KnownAnswer, Ledger
 from auditor.parties.party import Knowledge, Party, Reads
 from auditor.policy.policy import Dialect, Policy
-from auditor.sql import Schema, Unsupported
+from auditor.sql import Plan, Schema, Unsupported
 from auditor.sql.sandbox import understand
 from auditor.told import Range
 from cae_sql.warming import Progress, warm
@@ -228,7 +228,7 @@ class Gate:
             QueryUnsupported: the statement is not understood.
         """
         ask = checked(Ask(sql, parameters, user or PUBLISHER, dialect=dialect or self.policy.dialect))
-        found = understand(ask.sql, ask.parameters, self._database.schema, dialect=ask.dialect)
+        found = self._read(ask)
         if isinstance(found, Unsupported):
             decision = Decision("unsupported", found.code, found.message, found.hint)
             if user is not None:
@@ -282,12 +282,21 @@ class Gate:
         return self._said(ask, code, {each.protected for each in asked}, before, None, withheld)
 
     def _understood(self, ask: Ask) -> Ask:
-        found = understand(ask.sql, ask.parameters, self._database.schema, dialect=ask.dialect)
+        found = self._read(ask)
         if isinstance(found, Unsupported):
             decision = Decision("unsupported", found.code, found.message, found.hint)
             self._record(ask, decision)
             raise QueryUnsupported(decision)
         return replace(ask, plan=found)
+
+    def _read(self, ask: Ask) -> Plan | Unsupported:
+        """The statement as it is understood, within what the policy allows."""
+        found = understand(ask.sql, ask.parameters, self._database.schema, dialect=ask.dialect)
+        never = self.policy.decision.ranges == "never"
+        if never and isinstance(found, Plan) and found.asks_ranges:
+            said = verdict.NO_RANGES
+            return Unsupported(said.code, said.message, said.hint)
+        return found
 
     def _asked(self, ask: Ask) -> list[Asked]:
         assert ask.plan is not None
@@ -321,11 +330,15 @@ class Gate:
         """What is told, in words; a statement that nothing can be shown of is refused in them."""
         assert ask.plan is not None
         ranges = ends.ranges_of(ask.plan, asked, told, self._database)
+        lacking = ends.lacking(ask.plan, asked, told)
         rest = None
         if any(each is None or not each.exact for each in told):
             rest = ends.rest(ask.plan, asked, told)
             code = "range" if rest is None else "ends" if code == "answered" else code
-        decision = self._said(ask, code, {each.protected for each in asked}, before, after, withheld, ranges)
+        read = {each.protected for each in asked}
+        decision = self._said(ask, code, read, before, after, withheld, ranges, lacking)
+        if ends.unseen(ask.plan, asked, told) or code == "range":
+            decision = replace(decision, hint=self._with_ends(ask, read, decision.hint))
         return Settled(decision, told, ranges=ranges, rest=rest)
 
     def _decide(self, ask: Ask, asked: list[Asked]) -> Settled:
@@ -415,6 +428,7 @@ class Gate:
         after: float | None,
         withheld: int = 0,
         ranges: Sequence[Range] = (),
+        lacking: bool = True,
     ) -> Decision:
         """A verdict in words, which come from the statement and the policy."""
         assert ask.plan is not None
@@ -424,7 +438,17 @@ class Gate:
             said = f"{ask.sql} {ask.written_parameters}"
             whole = self.policy.decision.partial == "refuse"
             hint = hints.hint(code, ask.plan.normalised, columns, said, whole)
-        return verdict.of(code, columns, before, after, withheld, hint, ranges)
+        return verdict.of(code, columns, before, after, withheld, hint, ranges, lacking)
+
+    def _with_ends(self, ask: Ask, positions: Iterable[int], hint: str) -> str:
+        """A hint, and the statement with AT_LEAST and AT_MOST, if it is one that is understood."""
+        if self.policy.decision.ranges == "never":
+            return hint
+        columns = [self._knowledge.columns[place].protect.column for place in sorted(positions)]
+        sql = hints.with_ends(ask.sql, ask.dialect, columns)
+        found = None if sql is None else self._read(replace(ask, sql=sql))
+        shown = isinstance(found, Plan) and not found.shows_any
+        return f"{hint} {f'{hints.ENDS[:-1]}: {sql}' if shown else hints.ENDS}".lstrip()
 
     def _warn_of_earlier_answers(self, insiders: int) -> None:
         """Say so if what was answered with fewer insiders is not shown to keep the limit now."""
@@ -514,7 +538,8 @@ class Gate:
                 table = self._database.run_public(ask.plan)
             else:
                 values = [None if each is None else each.value for each in settled.told]
-                table = self._database.finish(ask.plan, values, rest)
+                around = ends.around(asked, settled.told, self._knowledge) if ask.plan.asks_ranges else None
+                table = self._database.finish(ask.plan, values, rest, around)
         except StatementFailed as error:
             raise self._stopped(ask, error) from None
         if rest is not None:
@@ -523,7 +548,9 @@ class Gate:
             self._record(ask, decision)
         if settled.keep:
             again = replace(decision, risk_before=None, risk_after=None)
-            again = verdict.of("known", (), ranges=ranges) if decision.code in ("answered", "ends") else again
+            if decision.code in ("answered", "ends"):
+                lacking = ends.lacking(ask.plan, asked, settled.told)
+                again = verdict.of("known", (), hint=decision.hint, ranges=ranges, lacking=lacking)
             kept = Remembered(ask.plan, table, again, ranges, settled.learned)
             self._memory.keep(self._knowledge.party(ask.user), ask, kept)
         return Answer(table, ask.plan.types, decision, ranges)

@@ -19,9 +19,13 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from auditor.sql import ranges
+from auditor.sql.dialects import Dialect
 from auditor.sql.schema import folded
 from auditor.sql.shape import DATA
 from auditor.sql.spelling import written
+from auditor.sql.statement import AT_LEAST, AT_MOST
+from auditor.sql.statement import ENDS as END_NAMES
 
 FEWEST = 10
 """Groups of fewer records than this are the ones that HAVING is suggested against."""
@@ -38,6 +42,11 @@ FIXED = {
     "range": "Select the aggregates themselves, without conditions or totals over them.",
 }
 """By code: the hint where nothing particular can be said."""
+
+ENDS = "AT_LEAST and AT_MOST give the ends as columns."
+"""What is said of a value that is told as an end."""
+LONGEST_STATEMENT = 1_000
+"""Letters of a statement that a hint writes out."""
 
 _EXTREMES = (exp.Max, exp.Min)
 _AGGREGATES = (exp.Sum, exp.Avg, *_EXTREMES)
@@ -88,6 +97,90 @@ def suggestions(normalised: str, columns: Sequence[str]) -> list[Suggestion]:
     """Every change that is suggested, the least painful first."""
     tree = _parsed(normalised)
     return [Suggestion(text, _plain(change())) for text, _, change in _changes(tree, columns)]
+
+
+def with_ends(sql: str, dialect: Dialect, columns: Sequence[str]) -> str | None:
+    """A statement with AT_LEAST and AT_MOST in place of each aggregate that it selects; None if that is long.
+
+    Where an aggregate is compared, what holds for certain is asked: AT_LEAST(x) > 1, AT_MOST(x) < 1.
+
+    Args:
+        sql: The statement as it was written.
+        dialect: Its dialect.
+        columns: Names of the protected columns that it reads.
+    """
+    try:
+        tree = sqlglot.parse_one(sql, dialect=dialect)
+        if not isinstance(tree, exp.Select):
+            return None
+        _ends_instead(tree, {folded(column) for column in columns})
+        text = tree.sql(dialect=dialect, comments=False)
+    except (SqlglotError, RecursionError):
+        return None
+    return text if len(text) <= LONGEST_STATEMENT else None
+
+
+def _ends_instead(select: exp.Select, wanted: set[str]) -> None:
+    """Select the ends of aggregates, in place."""
+    projections: list[exp.Expr] = []
+    places: dict[int, int] = {}
+    named: dict[str, exp.Expr] = {}
+    seen: list[exp.Expr] = []
+    for number, projection in enumerate(select.expressions, 1):
+        places[number] = len(projections) + 1
+        found = list(dict.fromkeys(_holders(projection, wanted)))
+        asked = [each for each in projection.walk() if ranges.end_of(each) is not None]
+        if not found or asked:
+            projections.append(projection)
+            continue
+        for holder in found:
+            name = projection.alias if len(found) == 1 else ""
+            if name:
+                named[folded(name)] = holder
+            if holder in seen:
+                continue
+            seen.append(holder)
+            for word in END_NAMES:
+                end: exp.Expr = _end(word, holder)
+                quoted = projection.args["alias"].args.get("quoted") if name else False
+                projections.append(exp.alias_(end, f"{name}_{word.lower()}", quoted=quoted) if name else end)
+    select.set("expressions", projections)
+    clauses = {
+        name: select.args[name] for name in ("group", "having", "order", "qualify") if select.args.get(name)
+    }
+    for name in clauses.keys() & {"group", "order"}:
+        for node in list(clauses[name].find_all(exp.Literal)):
+            direct = node.parent.parent if isinstance(node.parent, exp.Ordered) else node.parent
+            if node.is_int and direct is clauses[name]:
+                node.replace(exp.Literal.number(places.get(int(node.name), int(node.name))))
+    for name in clauses.keys() - {"group"}:
+        for node in list(clauses[name].find_all(exp.Column)):
+            if not node.table and folded(node.name) in named:
+                node.replace(_end(_certain(node), named[folded(node.name)]))
+        for holder in list(_holders(clauses[name], wanted)):
+            if holder.parent is None or ranges.end_of(holder.parent) is None:
+                holder.replace(_end(_certain(holder), holder))
+
+
+def _holders(root: exp.Expr, wanted: set[str]) -> Iterator[exp.Expr]:
+    """Aggregates of protected columns with their FILTER, those of subqueries and windows left out."""
+    for node in _aggregates(root, wanted):
+        holder = node.parent if isinstance(node.parent, exp.Filter) else node
+        inside = holder.find_ancestor(exp.Query)
+        if (inside is None or inside is root.parent_select) and not isinstance(holder.parent, exp.Window):
+            yield holder
+
+
+def _end(word: str, holder: exp.Expr) -> exp.Expr:
+    return exp.Anonymous(this=word, expressions=[holder.copy()])
+
+
+def _certain(node: exp.Expr) -> str:
+    """Which end of an aggregate has to be compared so that what is said holds for certain."""
+    parent = node.parent
+    smaller = isinstance(parent, exp.LT | exp.LTE) and node.arg_key == "this"
+    smaller = smaller or (isinstance(parent, exp.GT | exp.GTE) and node.arg_key == "expression")
+    return AT_MOST if smaller else AT_LEAST
 
 
 def _changes(tree: exp.Expr | None, columns: Sequence[str]) -> Iterator[_Change]:

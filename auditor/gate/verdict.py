@@ -23,6 +23,13 @@ FAILED = Decision(
     "Look for a cast, a date or an overflow that some row does not allow.",
 )
 
+NO_RANGES = Decision(
+    "unsupported",
+    "ranges-never",
+    "AT_LEAST and AT_MOST are not answered here: the policy says so.",
+    "Ask for the aggregate itself.",
+)
+
 TEXTS = {
     "answered": "Every record keeps the limit.",
     "partial": "{groups} withheld (NULL): together with the others and earlier answers, more could tell too "
@@ -51,6 +58,7 @@ def of(
     withheld: int = 0,
     hint: str = "",
     ranges: Sequence[Range] = (),
+    lacking: bool = True,
 ) -> Decision:
     """The verdict on a decided statement.
 
@@ -62,10 +70,12 @@ def of(
         withheld: How many of its groups are.
         hint: What would help, read off its text.
         ranges: What it tells as ends.
+        lacking: Whether it reads some of these values themselves, or only AT_LEAST and AT_MOST of them.
     """
-    said = _ends(ranges)
+    said = _ends(ranges, lacking)
     if code == "known":
-        return replace(KNOWN, message=f"{KNOWN.message} {said}", ends=len(ranges)) if ranges else KNOWN
+        message = f"{KNOWN.message} {said}"
+        return replace(KNOWN, message=message, hint=hint, ends=len(ranges)) if ranges else KNOWN
     groups = "1 group is" if withheld == 1 else f"{withheld} groups are"
     text = TEXTS[code].format(any=" or ".join(columns), every=" and ".join(columns), groups=groups, ends=said)
     message = f"{text} {said}" if code == "partial" and ranges else text
@@ -73,13 +83,13 @@ def of(
     return Decision(verdict, code, message, hint, before, after, ends=len(ranges))
 
 
-def _ends(ranges: Sequence[Range]) -> str:
+def _ends(ranges: Sequence[Range], lacking: bool) -> str:
     """What is told as ends: of one the end itself, of several how many they are."""
-    if len(ranges) > 1:
-        return f"{len(ranges)} values are told as ends (at most, at least or both): {NULL.format('they are')}"
+    several = len(ranges) > 1
+    null = "they are NULL in the rows." if several else "it is NULL in the rows."
+    where = null if lacking else f"AT_LEAST and AT_MOST give {'them' if several else 'it'}."
+    if several:
+        return f"{len(ranges)} values are told as ends (at most, at least or both): {where}"
     if not ranges:
-        return f"1 value is told as an end (at most, at least or both): {NULL.format('it is')}"
-    return f"1 value is told as an end, {ranges[0].words}: {NULL.format('it is')}"
-
-
-NULL = "{} NULL in the rows."
+        return f"1 value is told as an end (at most, at least or both): {where}"
+    return f"1 value is told as an end, {ranges[0].words}: {where}"

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auditor.data.loading import Vault
+from auditor.data.relations import Asked
 from auditor.errors import CoarserGridWarning, DatabaseError, PolicyError
 from auditor.policy.policy import Policy, Protect, written
 from cae_sql.candidates import grid_candidates
@@ -85,6 +86,17 @@ class Confidential:
     def truth(self, queries: Sequence[Query]) -> list[int]:
         """The true answers in units."""
         return [int(query.of(self._values)) for query in queries]
+
+    def possible(self, asked: Asked) -> tuple[Fraction, Fraction]:
+        """Between which values the X of what is asked lies whatever the records have, in column units."""
+        protect = self.protect
+        least, steps = protect.minimum, (protect.maximum - protect.minimum) // protect.grid
+        most = least + steps * protect.grid
+        if asked.kind != "sum":
+            return least, most
+        negative = 0 if asked.signs is None else int((asked.signs < 0).sum())
+        positive = len(asked.records) - negative
+        return positive * least - negative * most, positive * most - negative * least
 
     def new_system(self) -> AnsweredSystem:
         """A system without answers."""

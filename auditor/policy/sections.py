@@ -216,6 +216,8 @@ class DecisionRules(Section):
     """seconds after which a query is refused, as a last resort, above 0: timeout = 60"""
     partial: Literal["suppress", "refuse"] = "suppress"
     """what a GROUP BY with an unsafe group gets: partial = "suppress" (the other groups), or "refuse\""""
+    ranges: Literal["asked", "never"] = "asked"
+    """whether AT_LEAST(…) and AT_MOST(…) are answered: ranges = "asked" (who writes them) or "never\""""
 
 
 class LedgerPlace(Section):

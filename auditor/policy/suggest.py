@@ -300,6 +300,8 @@ delta = 0.05
 timeout = 60
 # What a GROUP BY with an unsafe group gets: "suppress" the other groups, "refuse" nothing.
 partial = "suppress"
+# Whether AT_LEAST(...) and AT_MOST(...) say where a value lies that is not exact: "asked", or "never".
+ranges = "asked"
 
 [ledger]
 # Where answers are remembered (default: beside the database), and, kept elsewhere, a proof that none is lost.

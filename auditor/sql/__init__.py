@@ -1,8 +1,9 @@
 """From a statement's text to lowered SQL, or to the reason why it is not understood.
 
     text --dialects--> DuckDB's SQL --limits--> tree --parameters, plainer, classify--> allowed tree
-      --columns, names--> qualified tree --shape--> names and types --kinds, linear--> what reads a protected
-      column, and how --lower--> SQL --guard--> Plan
+      --columns, names--> qualified tree --passing--> the same with groups that are passed on as one query
+      --shape--> names and types --kinds, linear--> what reads a protected column, and how --lower--> SQL
+      --guard--> Plan
 
 Promises that a statement becomes a `Plan` only if every node of it is understood, that DuckDB reads the text
 as the tree that was understood, and that nothing but text generated from the classified tree is in the plan,
@@ -12,6 +13,7 @@ with brackets that leave nothing to the rank of operators. Nothing here touches 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from sqlglot import exp
 
@@ -23,9 +25,10 @@ from auditor.sql.columns import write_out
 from auditor.sql.dialects import Dialect, translate
 from auditor.sql.kinds import Kinds
 from auditor.sql.limits import parse
-from auditor.sql.lower import lower
+from auditor.sql.lower import groups_all, lower
 from auditor.sql.names import qualify, readable
 from auditor.sql.parameters import bind
+from auditor.sql.passing import pass_on
 from auditor.sql.schema import Column, Protected, Schema, Table, View
 from auditor.sql.shape import Shape, shape_of
 from auditor.sql.sizes import bound
@@ -99,6 +102,18 @@ def _plan(text: str, parameters: Parameters, schema: Schema) -> Plan:
         raise
     # Resolving names makes new nodes: a table's name in place of a column is a whole row, for one.
     classify(tree, readable(schema))
+    passed = pass_on(tree, groups_all)
+    if passed is not None:
+        with suppress(NotUnderstood):
+            plan = _lowered(passed, text, parameters, schema)
+            if not plan.public:
+                return plan
+    return _lowered(tree, text, parameters, schema)
+
+
+def _lowered(tree: exp.Query, text: str, parameters: Parameters, schema: Schema) -> Plan:
+    """The plan of a qualified tree, which is used up."""
+    shape = shape_of(schema)
     kinds = Kinds(tree, schema)
     normalised = generate(tree)
     columns = _described(shape, text, parameters)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from auditor.sql import ranges
 from auditor.sql.understood import NAMED_AGGREGATES
 
 
@@ -18,6 +19,7 @@ def rewrite(tree: exp.Query) -> None:
     """Write a tree the plain way, in place."""
     for call in list(tree.find_all(exp.Anonymous)):
         _aggregate(call)
+    ranges.plainer(tree)
     for select in tree.find_all(exp.Select):
         _joins_after(select)
     for exists in tree.find_all(exp.Exists):

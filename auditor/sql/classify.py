@@ -11,6 +11,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from auditor.sql.guard import LONGEST_PADDING
+from auditor.sql.ranges import end_of
 from auditor.sql.understood import (
     AGGREGATE_NAMES,
     CODED_NODES,
@@ -136,6 +137,8 @@ def _reject(node: exp.Expr, name: str, tables: str) -> None:
 
 def _named_function(node: exp.Anonymous) -> None:
     name = node.name.lower()
+    if end_of(node) is not None:
+        return  # what it may stand around is for `kinds` to say
     if name in VOLATILE_NAMES or (name == "age" and len(node.expressions) == 1):
         # the age of a date is counted until today
         raise NotUnderstood("volatile", name=name)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
+from auditor.sql import ranges
 from auditor.sql.grouping import grouping
 from auditor.sql.linear import Argument, tests_null
 from auditor.sql.names import nearest
@@ -197,6 +198,10 @@ class _Reader:
         self._passes = False
 
     def read(self) -> None:
+        calls = [node for node in own_nodes(self._select) if ranges.end_of(node) is not None]
+        example = self._kinds.name(0)
+        for call in calls:
+            ranges.require_aggregate(call, example)
         for node in own_nodes(self._select):
             if isinstance(node, exp.Column):
                 self._resolve(node)
@@ -208,6 +213,8 @@ class _Reader:
                 kind = self._kind(node)
                 if kind is not None:
                     self._check(node, kind)
+        for call in calls:
+            ranges.require_protected(call, example, self._reading.aggregates)
         if self._select.args.get("group"):
             grouping(self._select, lambda _: False)
         self._outputs()

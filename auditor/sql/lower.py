@@ -16,8 +16,9 @@ from auditor.sql.grouping import CALLS, grouping
 from auditor.sql.kinds import Kinds, Reading
 from auditor.sql.linear import Argument
 from auditor.sql.names import cte_of
+from auditor.sql.ranges import end_of
 from auditor.sql.scopes import own_nodes, sources_of
-from auditor.sql.statement import Aggregate, Block, Function, aggregate_name
+from auditor.sql.statement import ENDS, Aggregate, Block, Function, aggregate_name, end_name
 from auditor.sql.understood import NotUnderstood
 from auditor.sql.windows import is_windowed
 from auditor.sql.writing import bracketed, generate
@@ -61,10 +62,11 @@ class _Lowering:
         self._name = name
         self._outer = outer
         self._describe = describe
-        self._grouping = grouping(self._select, _groups_all)
+        self._grouping = grouping(self._select, groups_all)
         self._keys = self._grouping.keys
         self._public: list[exp.Expr] = []
         self._protected: list[tuple[exp.Expr, exp.AggFunc, Argument]] = []
+        self._ranged = [node for node in own_nodes(self._select) if end_of(node) is not None]
         self._collect()
 
     def _collect(self) -> None:
@@ -103,7 +105,8 @@ class _Lowering:
             if start == len(columns):
                 columns += [(f"_m{i}_{j}", leaf) for j, leaf in enumerate(leaves)]
             function = _FUNCTIONS[type(node)]
-            aggregates.append(Aggregate(argument.kind, function, type_, argument.leaves, start))
+            ranged = any(call in self._ranged for call in _ends_of(holder).values())
+            aggregates.append(Aggregate(argument.kind, function, type_, argument.leaves, start, ranged))
         groups = self._query(columns)
         self._restrict(groups)
         grouped = self._select.args.get("group") is not None and self._is_shown()
@@ -190,7 +193,9 @@ class _Lowering:
         select = self._select
         # constants are left as they are: not every number that equals one stands for the key
         names = [(node.copy(), name) for name, node in plain if node.find(exp.Column, exp.AggFunc, *CALLS)]
-        names += [(holder.copy(), aggregate_name(i)) for i, (holder, _, _) in enumerate(self._protected)]
+        for i, (holder, _, _) in enumerate(self._protected):
+            names += [(call, end_name(word, i)) for word, call in _ends_of(holder).items()]
+            names.append((holder.copy(), aggregate_name(i)))
         having = select.args.get("having")
         for clause in ("where", "group", "from_", "joins"):
             select.set(clause, None)
@@ -226,6 +231,11 @@ class _Lowering:
                 column.replace(exp.column(found[0], table=self._name, quoted=True))
 
 
+def _ends_of(holder: exp.Expr) -> dict[str, exp.Expr]:
+    """AT_LEAST and AT_MOST of an aggregate, as `ranges.plainer` writes them."""
+    return {word: exp.Anonymous(this=word, expressions=[holder.copy()]) for word in ENDS}
+
+
 def _leaf_columns(holder: exp.Expr, argument: Argument) -> Iterator[exp.Expr]:
     for leaf in argument.leaves:
         condition = argument.condition(leaf)
@@ -248,7 +258,8 @@ def _has_windows(select: exp.Select) -> bool:
     return any(isinstance(node, exp.Window | exp.Qualify) for node in own_nodes(select))
 
 
-def _groups_all(node: exp.Expr) -> bool:
+def groups_all(node: exp.Expr) -> bool:
+    """Whether GROUP BY ALL groups by a projection."""
     return not _own(node, exp.AggFunc) and _own(node, exp.Column)
 
 

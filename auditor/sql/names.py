@@ -46,7 +46,7 @@ def qualify(tree: exp.Query, schema: Schema) -> exp.Query:
     """
     _fold(tree)
     _resolve_tables(tree, schema, schema.views)
-    _drop_unread(tree)
+    drop_unread(tree)
     for column in tree.find_all(exp.Column):
         column.set("db", None)
         if column.name == "rowid":
@@ -108,7 +108,7 @@ def _resolve_tables(tree: exp.Query, schema: Schema, views: Sequence[View]) -> N
         node.set("db", exp.to_identifier(DATA, quoted=True))
 
 
-def _drop_unread(tree: exp.Query) -> None:
+def drop_unread(tree: exp.Query) -> None:
     """Leave out WITH queries that nothing reads: DuckDB does not look at them either."""
     dropped = True
     while dropped:

@@ -158,6 +158,11 @@ REASONS: dict[str, tuple[str, str]] = {
         "{name} of the protected column {column} is not answered.",
         "SUM, AVG, MIN, MAX and COUNT of {column} are understood.",
     ),
+    "range-argument": (
+        "{name} stands around one SUM, AVG, MIN or MAX of a protected column, here around {what}.",
+        "For example {name}(AVG({column})), or {name}(AVG({column}) FILTER (WHERE …)); arithmetic and other "
+        "functions go outside.",
+    ),
     "count-distinct": (
         "Counting different values of {column} would compare them.",
         "How many there are is not answered; COUNT({column}) counts the records.",

@@ -11,6 +11,10 @@ from typing import Literal
 
 Function = Literal["sum", "avg", "max", "min"]
 
+AT_LEAST, AT_MOST = "AT_LEAST", "AT_MOST"
+ENDS = (AT_LEAST, AT_MOST)
+"""What may stand around an aggregate: the ends of the range in which its value is told to lie."""
+
 
 @dataclass(frozen=True)
 class Unsupported:
@@ -52,6 +56,8 @@ class Aggregate:
     """The outcomes of its argument; one column each in the groups query, from `column` on."""
     column: int
     """Position of the first leaf's column in the groups query."""
+    ranged: bool = False
+    """Whether AT_LEAST or AT_MOST of it is read: its relation then has `end_name` for both."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,11 @@ def aggregate_name(position: int) -> str:
     return f"_a{position}"
 
 
+def end_name(word: str, position: int) -> str:
+    """The name of AT_LEAST or AT_MOST of a block's protected aggregate in the block's relation."""
+    return f"_{'least' if word == AT_LEAST else 'most'}{position}"
+
+
 @dataclass(frozen=True)
 class Plan:
     """A statement that is understood, lowered."""
@@ -94,3 +105,21 @@ class Plan:
     def public(self) -> bool:
         """Whether no protected value is read."""
         return not self.blocks
+
+    def shows(self, block: int, aggregate: int) -> bool:
+        """Whether the rest of it reads an aggregate itself, and not only its AT_LEAST and AT_MOST."""
+        return f'"{self.blocks[block].name}"."{aggregate_name(aggregate)}"' in self.final_sql
+
+    @property
+    def shows_any(self) -> bool:
+        """Whether the rest of it reads some aggregate itself."""
+        return any(
+            self.shows(place, i)
+            for place, block in enumerate(self.blocks)
+            for i in range(len(block.aggregates))
+        )
+
+    @property
+    def asks_ranges(self) -> bool:
+        """Whether AT_LEAST or AT_MOST stands in it."""
+        return any(aggregate.ranged for block in self.blocks for aggregate in block.aggregates)

@@ -141,6 +141,10 @@ CONSTRUCTS: tuple[Construct, ...] = (
         "CASE inside an aggregate", "SELECT SUM(CASE WHEN sex = 'f' THEN salary ELSE 0 END) FROM staff"
     ),
     Construct("constant multiples and offsets", "SELECT SUM(12 * salary + 100), MAX(-salary) FROM staff"),
+    Construct(
+        "AT_LEAST, AT_MOST: the ends of what is told of an aggregate",
+        "SELECT dept, AT_LEAST(AVG(salary)), AT_MOST(AVG(salary)) FROM staff GROUP BY dept",
+    ),
     Construct("GROUP BY, also ALL and positions", "SELECT dept, sex, AVG(salary) FROM staff GROUP BY ALL"),
     Construct("HAVING", "SELECT dept, AVG(salary) FROM staff GROUP BY dept HAVING COUNT(*) >= 10"),
     Construct(
@@ -153,6 +157,10 @@ CONSTRUCTS: tuple[Construct, ...] = (
     Construct(
         "derived tables",
         "SELECT MAX(s) FROM (SELECT dept, SUM(salary) AS s FROM staff GROUP BY dept) WHERE dept <> 'IT'",
+    ),
+    Construct(
+        "totals of grouped totals, asked as the one total that they are",
+        "SELECT SUM(s) FROM (SELECT dept, SUM(salary) AS s FROM staff GROUP BY dept)",
     ),
     Construct(
         "aggregates in scalar subqueries", "SELECT id FROM staff WHERE age > (SELECT AVG(salary) FROM staff)"
@@ -246,6 +254,11 @@ CONSTRUCTS: tuple[Construct, ...] = (
     ),
     Construct(
         "lists, quantiles, ARG_MAX and other aggregates", "SELECT ARG_MAX(id, salary) FROM staff", "aggregate"
+    ),
+    Construct(
+        "AT_LEAST, AT_MOST of anything but one such aggregate",
+        "SELECT AT_LEAST(2 * AVG(salary)) FROM staff",
+        "range-argument",
     ),
     Construct(
         "several arguments, ORDER BY inside", "SELECT MAX(salary, 3) FROM staff", "aggregate-arguments"

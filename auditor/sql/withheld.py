@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import sqlglot
 from sqlglot import exp
 
-from auditor.sql.statement import Block, Plan, aggregate_name
+from auditor.sql.statement import ENDS, Block, Plan, aggregate_name, end_name
 from auditor.sql.writing import bracketed
 
 GROUP = "_group"
@@ -21,8 +21,13 @@ GROUP = "_group"
 
 
 def mark_name(position: int) -> str:
-    """Of a block's relation: whether the aggregate is withheld in a group."""
+    """Of a block's relation: whether the aggregate is not given exactly in a group."""
     return f"_w{position}"
+
+
+def lost_name(position: int) -> str:
+    """Of a block's relation: whether nothing at all is told of the aggregate in a group."""
+    return f"_n{position}"
 
 
 @dataclass(frozen=True)
@@ -49,17 +54,20 @@ def rest_of(plan: Plan, withheld: Mapping[int, Collection[int]]) -> Rest | None:
     for place, lacking in withheld.items():
         block = plan.blocks[place]
         homes = [select for select in shown if _source(select) == block.name]
-        if not block.grouped and not _harmless(tree, block, homes, shown):
+        if not block.grouped and not _harmless(tree, block, lacking, homes, shown):
             return None
+        for select in homes:
+            if select.args.get("where"):
+                _put_conditions(select.args["where"].this, block, lacking)
         for select in shown:
             for column, projection in enumerate(select.expressions):
                 value = projection.unalias()
-                marks = [i for i in lacking if _reads(value, block, i)]
+                marks = _marks(value, block, lacking)
                 if select not in homes:
-                    if _inside(value, block):
+                    if _reads_any(value, block, lacking):
                         _put(projection, exp.cast(exp.null(), plan.types[column], dialect="duckdb"))
-                elif len(marks) == 1 and _is(value, block, marks[0]):
-                    cells.setdefault((place, marks[0]), column)
+                elif (exact := next((i for i in lacking if _is(value, block, i)), None)) is not None:
+                    cells.setdefault((place, exact), column)
                 elif marks:
                     _put(projection, _guarded(value, block, marks))
     numbered = None
@@ -87,16 +95,29 @@ def _source(select: exp.Select) -> str:
     return source.this.name if source is not None and isinstance(source.this, exp.Table) else ""
 
 
-def _harmless(tree: exp.Expr, block: Block, homes: list[exp.Select], shown: list[exp.Select]) -> bool:
-    """Whether a block that is no list of groups is read by cells of the answer alone."""
+def _harmless(
+    tree: exp.Expr,
+    block: Block,
+    lacking: Collection[int],
+    homes: list[exp.Select],
+    shown: list[exp.Select],
+) -> bool:
+    """Whether what a block that is no list of groups lacks is read by cells of the answer alone.
+
+    Of such a block something is told of each aggregate, so what AT_LEAST and AT_MOST give is a value.
+    """
+    if not _reads_any(tree, block, lacking):
+        return True
     cells = {id(node) for select in shown for cell in select.expressions for node in cell.walk()}
     sources = {id(select.args["from_"].this) for select in homes}
     read = [node for node in tree.find_all(exp.Table) if node.name == block.name]
     if not all(id(node) in cells or id(node) in sources for node in read):
         return False
     for select in homes:
-        if any(select.args.get(clause) for clause in ("where", "qualify", "distinct", "windows", "joins")):
-            return False
+        for clause in ("where", "qualify", "distinct", "windows", "joins"):
+            part = select.args.get(clause)
+            if part and (clause != "where" or _reads_any(part, block, lacking)):
+                return False
         if any(cell.find(exp.Window, exp.AggFunc) for cell in select.expressions):
             return False
     return not any(isinstance(node, exp.SetOperation) and node.args.get("distinct") for node in tree.walk())
@@ -114,8 +135,30 @@ def _inside(node: exp.Expr, block: Block) -> bool:
     return any(table.name == block.name for table in node.find_all(exp.Table))
 
 
-def _guarded(value: exp.Expr, block: Block, marks: list[int]) -> exp.Expr:
-    lacks = exp.or_(*(exp.column(mark_name(i), table=block.name, quoted=True) for i in marks))
+def _reads_any(node: exp.Expr, block: Block, aggregates: Collection[int]) -> bool:
+    return any(_reads(node, block, i) for i in aggregates)
+
+
+def _marks(value: exp.Expr, block: Block, lacking: Collection[int]) -> list[str]:
+    """The marks of what an expression reads that may be withheld."""
+    columns = {column.name for column in value.find_all(exp.Column) if column.table == block.name}
+    exact = [mark_name(i) for i in lacking if aggregate_name(i) in columns]
+    return exact + [lost_name(i) for i in lacking if columns & {end_name(word, i) for word in ENDS}]
+
+
+def _put_conditions(condition: exp.Expr, block: Block, lacking: Collection[int]) -> None:
+    """Let what is said of a value that is withheld be unknown, and so neither true nor false."""
+    if isinstance(condition, exp.And | exp.Or | exp.Not | exp.Paren):
+        for part in list(condition.iter_expressions()):
+            _put_conditions(part, block, lacking)
+        return
+    marks = _marks(condition, block, lacking)
+    if marks:
+        condition.replace(exp.paren(_guarded(condition, block, marks)))
+
+
+def _guarded(value: exp.Expr, block: Block, marks: list[str]) -> exp.Expr:
+    lacks = exp.or_(*(exp.column(mark, table=block.name, quoted=True) for mark in marks))
     return exp.Case().when(lacks, exp.null()).else_(value.copy())
 
 

@@ -50,7 +50,7 @@ _RETURNS = {
     **dict.fromkeys(("length", "char_length", "character_length", "octet_length", "strpos", "position",
                      "ascii"), types.INT4),
     **dict.fromkeys(("sqrt", "exp", "ln", "date_part", "random", "cbrt", "sin", "cos", "tan", "median",
-                     "percent_rank", "cume_dist", "corr"), types.FLOAT8),
+                     "percent_rank", "cume_dist", "corr", "at_least", "at_most"), types.FLOAT8),
     **dict.fromkeys(("bool_and", "bool_or", "every", "starts_with"), types.BOOL),
     "now": types.TIMESTAMPTZ, "current_timestamp": types.TIMESTAMPTZ, "current_date": types.DATE,
     "to_date": types.DATE, "make_date": types.DATE, "age": types.INTERVAL, "extract": types.NUMERIC,

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from auditor.sql.postgres import casts, functions, numbers
 from auditor.sql.postgres.values import FLOATS, Value, no_operator, refuse
+from auditor.sql.statement import ENDS
 from auditor.sql.understood import NotUnderstood
 
 
@@ -161,6 +162,31 @@ def aggregate(
     translator: Translator, name: str, arguments: list[exp.Expr], condition: exp.Expr | None, over: str = ""
 ) -> Value:
     """An aggregate, with its FILTER and, as a window function, its OVER."""
+    return _aggregated(translator, name, arguments, condition, over)[1]
+
+
+def end(translator: Translator, word: str, arguments: list[exp.Expr]) -> Value:
+    """AT_LEAST or AT_MOST, whatever they stand around: what that may be is said of DuckDB's text."""
+    texts = []
+    for node in arguments:
+        bare = node.unnest()
+        call, condition = bare, None
+        if isinstance(bare, exp.Filter):
+            call, condition = bare.this, bare.args["expression"].this
+        if isinstance(call, exp.Anonymous) and is_aggregate(name := str(call.name).lower()):
+            # as it stands: what PostgreSQL makes of its type is nothing to an end
+            texts.append(_aggregated(translator, name, call.expressions, condition)[0])
+        else:
+            texts.append(translator.value(node).text)
+    return Value(f"{word}({', '.join(texts)})", "float8")
+
+
+def _aggregated(
+    translator: Translator, name: str, arguments: list[exp.Expr], condition: exp.Expr | None, over: str = ""
+) -> tuple[str, Value]:
+    """DuckDB's aggregate, and what has the value that it has in PostgreSQL."""
+    if name.upper() in ENDS:
+        raise refuse(f"{name} with FILTER or OVER after it", "Write FILTER inside, after the aggregate.")
     if name in OTHER_AGGREGATES:
         raise NotUnderstood("aggregate", name=name)
     if name not in ("count", "avg") and name not in _AGGREGATES:
@@ -169,7 +195,7 @@ def aggregate(
     if condition is not None:
         tail = f" FILTER (WHERE {translator.condition(condition).text}){over}"
     if name == "count" and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
-        return Value(f"COUNT(*){tail}", "int8")
+        return f"COUNT(*){tail}", Value(f"COUNT(*){tail}", "int8")
     distinct = ""
     if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
         distinct, arguments = "DISTINCT ", arguments[0].expressions
@@ -190,11 +216,11 @@ def aggregate(
     else:
         inner = f"({distinct}{value.text}){tail}"
     if name == "count":
-        return Value(f"COUNT{inner}", "int8")
+        return f"COUNT{inner}", Value(f"COUNT{inner}", "int8")
     if name == "avg":
-        return _average(value, f"AVG{inner}", f"SUM{inner}", f"COUNT{inner}")
+        return f"AVG{inner}", _average(value, f"AVG{inner}", f"SUM{inner}", f"COUNT{inner}")
     word, result = _AGGREGATES[name]
-    return result(value, f"{word}{inner}")
+    return f"{word}{inner}", result(value, f"{word}{inner}")
 
 
 def over(translator: Translator, node: exp.Expr) -> Value:

@@ -25,6 +25,7 @@ from auditor.sql.postgres.values import (
     quoted_text,
     refuse,
 )
+from auditor.sql.statement import ENDS
 from auditor.sql.understood import NotUnderstood
 
 _OPERATORS: dict[type[exp.Expr], str] = {
@@ -111,6 +112,8 @@ class Expressions:
         name = name_of(node.this) if isinstance(node.this, exp.Identifier) else str(node.this).lower()
         if aggregates.is_aggregate(name):
             return aggregates.aggregate(self, name, node.expressions, None)
+        if name.upper() in ENDS:
+            return aggregates.end(self, name.upper(), node.expressions)
         if name in aggregates.WINDOWS:
             raise refuse(f"{name} without OVER")
         if name in ("array", "row"):

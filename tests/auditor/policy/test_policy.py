@@ -86,6 +86,7 @@ def test_what_is_left_out_has_the_documented_default() -> None:
     assert policy.intruder.knows == "all"
     assert (policy.decision.mode, policy.decision.worlds, policy.decision.delta) == ("simulatable", 20, 0.05)
     assert (policy.decision.timeout, policy.decision.partial) == (60, "suppress")
+    assert policy.decision.ranges == "asked"
     assert policy.ledger.scope == "everyone"
     assert policy.anchor_path is None
 
@@ -159,6 +160,7 @@ BROKEN = [
     ),
     ("[limit]", '[intruder]\nknows = ["salary"]\n[limit]', ["intruder.knows", "is a protected column"]),
     ("[limit]", '[decision]\npartial = "some"\n[limit]', ["decision.partial", "'suppress' or 'refuse'"]),
+    ("[limit]", '[decision]\nranges = "always"\n[limit]', ["decision.ranges", "'asked' or 'never'"]),
     ("[limit]", '[decision]\ndialect = "postgres"\n[limit]', ["decision.dialect", "above the first section"]),
     ("[protect]", 'dialect = "mysql"\n[protect]', ["dialect", '"mysql"', "'duckdb' or 'postgres'"]),
     ("[limit]\nrisk = 0.5", "", ["limit: missing", "[limit] with risk = 0.5"]),

@@ -70,6 +70,17 @@ def test_psycopg_sends_parameters_and_nulls(server: Running, binary: bool) -> No
         assert isinstance(found[0], int | Decimal)
 
 
+@pytest.mark.parametrize("binary", [False, True])
+def test_psycopg_reads_ends_as_floats(server: Running, binary: bool) -> None:
+    with connect(server) as connection:
+        sql = "SELECT AT_LEAST(SUM(salary)), AT_MOST(SUM(salary)) FROM staff HAVING AT_MOST(SUM(salary)) > %s"
+        cursor = connection.cursor(binary=binary).execute(sql, (0,))
+        assert [column.type_code for column in cursor.description] == [701, 701]
+        [(least, most)] = cursor.fetchall()
+        assert isinstance(least, float)
+        assert least == most == float(connection.execute("SELECT SUM(salary) FROM staff").fetchone()[0])
+
+
 def test_psycopg_sees_a_refusal_with_code_detail_and_hint(server: Running) -> None:
     with connect(server) as connection:
         with pytest.raises(psycopg.errors.InsufficientPrivilege) as caught:

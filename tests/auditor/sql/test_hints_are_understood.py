@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from auditor.errors import DatabaseError
-from auditor.gate.hints import hint, suggestions
+from auditor.gate.hints import hint, suggestions, with_ends
 from auditor.policy.suggest import suggest
 from auditor.sql import Column, Dialect, Plan, Protected, Schema, Table, Unsupported, understand
 from auditor.sql.reasons import IN_POSTGRES, REASONS
@@ -156,3 +156,33 @@ def test_a_table_that_cannot_be_named_is_said_to_be_one(path: Path, table: str) 
     ):
         with pytest.raises(DatabaseError, match="a quotation mark or a dot in its name"):
             attempt()
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("name", NAMES)
+def test_the_statement_with_ends_is_understood_and_reads_nothing_but_ends(
+    name: str, dialect: Dialect
+) -> None:
+    known = schema(name)
+    quoted = '"' + name.replace('"', '""') + '"'
+    for text in (
+        f"SELECT MAX({quoted}) FROM staff",
+        f"SELECT id % 3 AS k, AVG({quoted}) AS {quoted}, COUNT(*) FROM staff GROUP BY 1 ORDER BY 3, 2 DESC",
+        f"SELECT SUM({quoted}) FILTER (WHERE id > 7) - MIN({quoted}) FROM staff HAVING MAX({quoted}) < 3",
+    ):
+        written = with_ends(text, dialect, [name])
+        assert written is not None
+        plan = understand(written, None, known, dialect)
+        assert isinstance(plan, Plan), (written, plan)
+        assert plan.asks_ranges
+        assert not plan.shows_any
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("name", NAMES)
+def test_what_may_stand_in_ends_can_be_written_as_the_hint_writes_it(name: str, dialect: Dialect) -> None:
+    known = schema(name)
+    found = refused("SELECT AT_LEAST(COUNT(*)) FROM staff", known, dialect)
+    assert found.code == "range-argument"
+    example = found.hint.removeprefix("For example ").partition(", or")[0]
+    assert isinstance(understand(f"SELECT {example} FROM staff", None, known, dialect), Plan), found.hint

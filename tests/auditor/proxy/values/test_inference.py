@@ -131,6 +131,7 @@ def test_types_are_those_of_postgresql(sql: str, tables: Any) -> None:
     [
         ("SELECT count(*) FROM staff WHERE id = $1 AND day = $2 LIMIT $3", ["int4", "date", "int8"]),
         ("SELECT sum(id) FROM staff HAVING sum(id) > $1 AND avg(id) > $2", ["numeric", "float8"]),
+        ("SELECT sum(id) FROM staff HAVING AT_LEAST(sum(id)) > $1 AND at_most(max(id)) = $2", ["float8"] * 2),
         ("SELECT id FROM staff WHERE id IN ($1,$2) AND name = $3", ["int4", "int4", "text"]),
         ("FROM staff SELECT id WHERE rate > $1", ["float8"]),
         ("SELECT id FROM main.staff WHERE CAST($1 AS HUGEINT) = id AND id / 2 > $2", ["numeric", "float8"]),
