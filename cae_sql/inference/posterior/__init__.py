@@ -7,6 +7,7 @@ greatest entropy, which `exact` comes to in large systems.
 
     marginals.py        AnsweredSystem to marginals, under either model
     figures.py          their risk; baseline.py: what answers say of everybody, which counts against nobody
+    components.py       exact marginals by component, extremes by inclusion and exclusion
     counting.py         exact marginals of records under sums: components, and who may be counted how
     given_sum.py        one sum: convolution by Fourier transform near a tilted mean
     layers.py           several sums that overlap: partial sums, atom by atom
