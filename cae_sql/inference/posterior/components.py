@@ -60,7 +60,7 @@ def counted_exactly(
         if allowance.over:
             raise OutOfTime("not all components were counted in time")
         atoms = np.flatnonzero(known.components == label)
-        name = b"" if kept is None else _name(known, sums, atoms)
+        name = b"" if kept is None else name_of(known, sums, atoms)
         found = None if kept is None else kept.get(name)
         try:
             found = of_component(known, sums, atoms, allowance) if found is None else found
@@ -76,7 +76,7 @@ def counted_exactly(
     return rows, missing
 
 
-def _name(known: Knowledge, sums: Ints, atoms: Ints) -> bytes:
+def name_of(known: Knowledge, sums: Ints, atoms: Ints) -> bytes:
     """One name for components that are counted alike."""
     rows = np.flatnonzero(known.matrix[:, atoms].any(axis=1))
     parts = [known.low[atoms], known.high[atoms], known.sizes[atoms], spares_of(known)[atoms], sums[rows]]
@@ -93,18 +93,18 @@ def of_component(
 ) -> list[Floats]:
     """By atom, probabilities over the units of its box.
 
+    Tables in which all extremes are attained are those inside the boxes, less those in which one is not, plus
+    those in which two are not …: where nobody attains an extreme, boxes end one unit before it.
+
+    Spare records say how far an answer is known, and no more: each of their totals is as likely as any other,
+    in however many ways they may share it, since each table of the others counts once.
+
     Args:
         known: Boxes, extremes, and the matrix of the independent sums.
         sums: (k,) their right-hand sides.
         atoms: Those of the component.
         allowance: What may be spent; nothing more is tried beyond it.
         odds: (top + 1,) how likely each unit is before any answer, up to a factor; None where all are alike.
-
-    Tables in which all extremes are attained are those inside the boxes, less those in which one is not, plus
-    those in which two are not …: where nobody attains an extreme, boxes end one unit before it.
-
-    Spare records say how far an answer is known, and no more: each of their totals is as likely as any other,
-    in however many ways they may share it, since each table of the others counts once.
 
     Raises:
         OutOfTime: too much to be counted, or differences that lose their digits.
