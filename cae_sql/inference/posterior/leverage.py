@@ -26,7 +26,7 @@ import scipy
 from cae_sql.compiled import compiled
 from cae_sql.inference.intervals.interior import add_squares, gram, inverse_root
 from cae_sql.inference.posterior.weights import Floats, Ints
-from cae_sql.threads import in_two
+from cae_sql.threads import alone, in_two
 
 NEARLY = 0.9
 """Leverage from which it is worked out anew as a sum of squares: of 1 − h, what is left decides."""
@@ -50,12 +50,14 @@ class Factor:
     @classmethod
     def of(cls, matrix: scipy.sparse.csc_array, weights: Floats) -> Factor:
         """Of H = A diag(weights) Aᵀ; weights are records times variance, (q,)."""
-        return cls(_inverse_root(_covariance(matrix, weights)))
+        with alone():
+            return cls(_inverse_root(_covariance(matrix, weights)))
 
     @cached_property
     def inverse(self) -> Floats:
         """(k, k) H⁻¹."""
-        found: Floats = np.ascontiguousarray(self.root.T @ self.root)
+        with alone():
+            found: Floats = np.ascontiguousarray(self.root.T @ self.root)
         return found
 
     def leverages(self, matrix: scipy.sparse.csc_array, variances: Floats) -> Floats:
@@ -134,9 +136,10 @@ def squares(matrix: scipy.sparse.csc_array, factor: Factor) -> Floats:
         return found
     if matrix.nnz > DENSE * rows * columns:
         width = max(1, BLOCK // rows)
-        for first in range(0, columns, width):
-            image = factor.root @ matrix[:, first : first + width].toarray()
-            found[first : first + width] = np.einsum("ij,ij->j", image, image)
+        with alone():
+            for first in range(0, columns, width):
+                image = factor.root @ matrix[:, first : first + width].toarray()
+                found[first : first + width] = np.einsum("ij,ij->j", image, image)
         return found
     each = (matrix.nnz // max(columns, 1)) ** 2
     inverse = factor.inverse
