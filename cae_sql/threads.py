@@ -53,8 +53,8 @@ def _shared(work: Callable[[int, int], Found], first: int, last: int) -> Found:
 def alone() -> Iterator[None]:
     """The linear algebra library in one thread.
 
-    Where the machine has other work its threads wait for each other: 190 equations took a third of a second in
-    place of 5 ms.
+    Where the machine has other work its threads wait for each other: 190 equations took a third of a second
+    in place of 5 ms.
     """
     if not _libraries:
         import scipy.linalg  # noqa: F401 -- it brings a library of its own, which must be there to be found

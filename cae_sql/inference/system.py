@@ -495,7 +495,10 @@ class AnsweredSystem:
                     raise InvalidInput(f"the insider's value {value} is not on the grid")
                 answers.append(Answer(kind="sum", members=members, value=units))
             found = solved(self.size, self.grid, answers, range(len(answers)), 1)
-            self._likely_now = name, Likely(found.known, found.sums, Tilt(windows, self.prior))
+            self._likely_now = (
+                name,
+                Likely(found.known, found.sums, Tilt(windows, self.prior), int(self.grid.top)),
+            )
         return self._likely_now[1]
 
     # --- decisions

@@ -33,9 +33,10 @@ from cae_sql.inference.facts.query import Answer, Query
 from cae_sql.inference.facts.rank import coefficients_of, independent_sums
 from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.intervals.fixed_point import solved
+from cae_sql.inference.posterior.areas import areas_of_rows, entropies_of_rows
 from cae_sql.inference.posterior.baseline import extremes_of_everybody, total_weights
 from cae_sql.inference.posterior.components import counted_exactly
-from cae_sql.inference.posterior.figures import areas_of_rows, entropies_of_rows, risks
+from cae_sql.inference.posterior.figures import risks
 from cae_sql.inference.posterior.marginals import Model, marginals
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt, Windows

@@ -65,6 +65,8 @@ class Fit:
     variances: Floats
     """(q,) σ²."""
     factor: Factor
+    worked_out: Floats | None = None
+    """(q,) leverage, where it is known."""
 
     @classmethod
     def of(
@@ -96,6 +98,8 @@ class Fit:
     @cached_property
     def leverage(self) -> Floats:
         """(q,) h of one record of each column."""
+        if self.worked_out is not None:
+            return self.worked_out
         return self.factor.leverages(self.observed.matrix, self.variances)
 
 
@@ -140,6 +144,7 @@ class Likely:
         known: Knowledge,
         sums: Ints,
         tilt: Tilt,
+        top: int,
         fit: Fit | None = None,
         allowance: Allowance = UNLIMITED,
         kept: dict[bytes, list[Floats] | None] | None = None,
@@ -150,11 +155,12 @@ class Likely:
             known: Boxes, extremes, and the matrix of the independent sums.
             sums: (k,) their right-hand sides.
             tilt: Prior, and windows in which values are gathered.
+            top: Greatest value of a record, in units.
             fit: Of the same sums, where it is known.
             allowance: What the fit may spend.
             kept: What was counted of components before, None where it could not be; what is now is added.
         """
-        self.known, self.sums, self.tilt = known, sums, tilt
+        self.known, self.sums, self.tilt, self.top = known, sums, tilt, top
         self._fit, self._allowance, self._kept = fit, allowance, kept
 
     @cached_property

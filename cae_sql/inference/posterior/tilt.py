@@ -189,18 +189,16 @@ def _step(
     Rows are scaled to a diagonal of 1: sums that boxes have all but settled must not be damped because others
     are over a million records.
     """
-    if len(off) <= SMALL:
-        hessian = gram(by_atom, weights)
-        diagonal = hessian.diagonal()
-    else:
+    dense: Floats | None = gram(by_atom, weights) if len(off) <= SMALL else None
+    if dense is None:
         hessian = ((matrix * weights) @ matrix.T).tocsc()
-        diagonal = hessian.diagonal()
+        if hessian.nnz > DENSE * len(off) ** 2 and len(off) <= LARGE:
+            dense = hessian.toarray()
+    diagonal = hessian.diagonal() if dense is None else dense.diagonal()
     scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     right = scale * off
-    if len(off) > SMALL and hessian.nnz > DENSE * len(off) ** 2 and len(off) <= LARGE:
-        hessian = hessian.toarray()
-    if isinstance(hessian, np.ndarray):
-        scaled = hessian * np.outer(scale, scale)
+    if dense is not None:
+        scaled = dense * np.outer(scale, scale)
         scaled[np.diag_indices_from(scaled)] += RIDGE
         with alone():
             found = scipy.linalg.solve(scaled, right, assume_a="sym", check_finite=False)
