@@ -26,7 +26,7 @@ import numpy as np
 from cae_sql.domain import Domain
 from cae_sql.inference.facts.rank import join, roots
 from cae_sql.inference.posterior.areas import areas_of_rows
-from cae_sql.inference.posterior.bell import SURE, rows_of
+from cae_sql.inference.posterior.bell import STILL, rows_of, stiffness
 from cae_sql.inference.posterior.likely import Fit, Likely
 from cae_sql.inference.posterior.members import against
 from cae_sql.inference.posterior.weights import Floats, Ints
@@ -76,7 +76,7 @@ def given(fit: Fit, column: int, values: Floats) -> Given:
     """
     between = covariances(fit, column)
     left = 1.0 - fit.leverage
-    telling = (left > SAME) & (fit.variances > 0)
+    telling = (left > SAME) & (fit.variances > STILL)
     ratio = np.where(telling, between / np.where(telling, left, 1.0), 0.0)
     gain = np.clip(ratio * between, 0.0, left[column])
     deviation = np.sqrt(np.where(telling, fit.variances[column] / np.where(telling, fit.variances, 1.0), 0.0))
@@ -87,33 +87,33 @@ def given(fit: Fit, column: int, values: Floats) -> Given:
 def bounds_of(fit: Fit, values: Floats) -> Given:
     """(a,) each of somebody: bounds of h' and of |δ| over all insiders and values (q, m)."""
     people = fit.observed.people
-    h, left = fit.leverage, 1.0 - fit.leverage
+    h, left = fit.leverage, np.maximum(1.0 - fit.leverage, SAME)
     sizes, variances = fit.observed.sizes[:people], fit.variances[:people]
     away = np.abs(values[:people] - fit.means[:people, None]).max(axis=1)
-    apart = np.where(variances > 0, away / np.sqrt(np.where(variances > 0, variances, 1.0)), 0.0)
+    moving = variances > STILL
+    apart = np.where(moving, away / np.sqrt(np.where(moving, variances, 1.0)), 0.0)
+    h, left = np.where(fit.variances > STILL, h, 0.0), np.where(fit.variances > STILL, left, 1.0)
     labels = _components(fit)[:people]
-    gain, shift = np.zeros(people), np.zeros(people)
     # both bounds rise with h_j, and the shift's with how far off j's value is: the greatest of each component
     top, second, place = _two_greatest(labels, h[:people], sizes)
     furthest = np.zeros(int(labels.max(initial=-1)) + 1)
     np.maximum.at(furthest, labels, apart)
     other = np.where(place[labels] == np.arange(people), second[labels], top[labels])
-    rest = np.maximum(1.0 - other, SURE)
+    rest = np.maximum(1.0 - other, SAME)
     mine = h[:people] * left[:people]
     gain = np.minimum(np.minimum(np.maximum(other, 0.0), mine / rest), left[:people])
     # |V_ij| / V_jj = √(gain / V_jj), and V_ij² ≤ h_j (1 − h_j) besides
     steep = np.minimum(np.sqrt(mine) / rest, np.sqrt(np.maximum(other, 0.0) / rest))
     shift = np.sqrt(variances) * steep * furthest[labels]
-    return Given(h[:people] + gain, shift)
+    return Given(fit.leverage[:people] + gain, shift)
 
 
 def narrowed(likely: Likely, columns: Ints, told: Given) -> Floats:
     """(r, w) distributions of records of some columns (r,), each with what an insider makes of it (r,)."""
     fit, seen = likely.fit, likely.fit.observed
     h = np.clip(told.leverage, 0.0, 1.0)
-    variances = fit.variances[columns]
-    moving = (variances > 0) & (h > 0)
-    kappa = np.where(moving, h / (np.maximum(1.0 - h, SURE) * np.where(moving, variances, 1.0)), 0.0)
+    kappa = stiffness(h, fit.variances[columns])
+    moving = kappa > 0
     middle = fit.means[columns] + np.where(moving, told.shift / np.where(moving, h, 1.0), 0.0)
     return rows_of(likely.tilt, seen.low[columns], seen.high[columns], fit.theta[columns], middle, kappa)
 
