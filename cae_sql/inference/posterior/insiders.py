@@ -35,6 +35,9 @@ SAME = 1e-9
 """V_jj below which j's value was known before he said it: it tells nothing."""
 AT_ONCE = 20_000
 """Distributions that are measured at once."""
+FEW = 32
+"""Insiders of greatest leverage who are looked at before a bound is taken over the others: who is in many
+sums has most, and there is mostly one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,19 +96,47 @@ def bounds_of(fit: Fit, values: Floats) -> Given:
     moving = variances > STILL
     apart = np.where(moving, away / np.sqrt(np.where(moving, variances, 1.0)), 0.0)
     h, left = np.where(fit.variances > STILL, h, 0.0), np.where(fit.variances > STILL, left, 1.0)
+    gain, shift, h = _of_the_greatest(fit, apart, h)
     labels = _components(fit)[:people]
     # both bounds rise with h_j, and the shift's with how far off j's value is: the greatest of each component
     top, second, place = _two_greatest(labels, h[:people], sizes)
     furthest = np.zeros(int(labels.max(initial=-1)) + 1)
     np.maximum.at(furthest, labels, apart)
-    other = np.where(place[labels] == np.arange(people), second[labels], top[labels])
-    rest = np.maximum(1.0 - other, SAME)
-    mine = h[:people] * left[:people]
-    gain = np.minimum(np.minimum(np.maximum(other, 0.0), mine / rest), left[:people])
+    other = np.maximum(np.where(place[labels] == np.arange(people), second[labels], top[labels]), 0.0)
+    rest, own = np.maximum(1.0 - other, SAME), np.where(moving, fit.leverage[:people], 0.0)
+    fewest = np.full(len(furthest), np.iinfo(np.int64).max)
+    np.minimum.at(fewest, labels[h[:people] > 0], sizes[h[:people] > 0])
+    mine = own * left[:people] / np.maximum(fewest[labels], 1)
+    gain = np.maximum(gain, np.minimum(other, mine / rest))
     # |V_ij| / V_jj = √(gain / V_jj), and V_ij² ≤ h_j (1 − h_j) besides
-    steep = np.minimum(np.sqrt(mine) / rest, np.sqrt(np.maximum(other, 0.0) / rest))
-    shift = np.sqrt(variances) * steep * furthest[labels]
-    return Given(fit.leverage[:people] + gain, shift)
+    steep = np.minimum(np.sqrt(mine) / rest, np.sqrt(other / rest))
+    shift = np.maximum(shift, steep * furthest[labels])
+    # of others alike V_ij = −h_i
+    alike = np.where(moving & (sizes > 1), own, 0.0)
+    gain = np.maximum(gain, alike**2 / left[:people])
+    shift = np.sqrt(variances) * np.maximum(shift, alike / left[:people] * apart)
+    return Given(fit.leverage[:people] + np.minimum(gain, left[:people]), shift)
+
+
+def _of_the_greatest(fit: Fit, apart: Floats, h: Floats) -> tuple[Floats, Floats, Floats]:
+    """What the few insiders of greatest leverage add, exactly: they would spoil a bound for everybody.
+
+    Returns:
+        The greatest gain, and shift in terms of σ, of each of somebody, (a,), and h (q,) without these.
+    """
+    people, rest = fit.observed.people, h.copy()
+    gain, shift = np.zeros((2, people))
+    for column in np.argsort(-h[:people], kind="stable")[:FEW].tolist():
+        left = 1.0 - fit.leverage[column]
+        rest[column] = 0.0
+        if left <= SAME or h[column] <= 0:
+            continue
+        between = covariances(fit, column)[:people]
+        if fit.observed.sizes[column] == 1:
+            between[column] = 0.0
+        gain = np.maximum(gain, between**2 / left)
+        shift = np.maximum(shift, np.abs(between) / left * apart[column])
+    return gain, shift, rest
 
 
 def narrowed(likely: Likely, columns: Ints, told: Given) -> Floats:
@@ -145,6 +176,13 @@ def risks_with_insider(
         others = np.arange(len(seen.sizes)) < seen.people
         others[column] = seen.sizes[column] > 1
         some = np.flatnonzero(others)
+        # all of its pairs at once, as if one insider had the greatest gain and the greatest shift
+        h, furthest = told.leverage[some].max(initial=0.0), np.abs(told.shift[some]).max(initial=0.0)
+        corners = Given(np.full(2, max(h, fit.leverage[column])), np.array([-furthest, furthest]))
+        areas = areas_of_rows(narrowed(likely, np.full(2, column), corners), domain)
+        worst[column] = against(areas, base[[column, column]], domain).max()
+        if worst[column] <= enough:
+            continue
         pairs += len(some)
         worst[column] = _greatest(likely, column, told, some, float(base[column]), domain)
     risk[seen.atoms] = worst

@@ -164,3 +164,13 @@ def test_large_groups_need_no_pairs() -> None:
     values = np.tile([0.0, 24.0], (len(found.fit.observed.sizes), 1))
     base = baseline_areas(found, Sets(found.known, system.answers), domain, "members")
     assert insiders.risks_with_insider(found, values, base, domain, 0.3).pairs == 0
+
+
+def test_one_of_great_leverage_does_not_spoil_the_bound_for_everybody() -> None:
+    one = star(25, 60, 12, 1, centre=12)
+    found, domain = likely(one.system), Domain(0, 24, 1)
+    values = np.tile([0.0, 24.0], (len(found.fit.observed.sizes), 1))
+    base = baseline_areas(found, Sets(found.known, one.system.answers), domain, "members")
+    judged = insiders.risks_with_insider(found, values, base, domain, 0.4)
+    assert judged.pairs < 10 * len(values)
+    assert judged.risk[found.known.atoms.labels[0]] > 0.3
