@@ -146,7 +146,7 @@ def _integrated(tilt: Tilt, low: Ints, high: Ints, theta: Floats, middle: Floats
     start = np.where(turned, -above, below)
     end = np.where(turned, -below, above)
     ends = scipy.special.log_ndtr(end)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # where a box has no part in a window
         logs = ends + np.log1p(-np.exp(scipy.special.log_ndtr(start) - ends))
     logs = np.where(last >= first, logs, -np.inf)
     if tilt.logs is not None:
