@@ -3,8 +3,8 @@
 Run as `python -m benchmarks.posterior`. Three parts, in one run:
 
 - stars (one record in many sums, each with others of its own): CAE risk by the formula beside the exact one,
-  by convolution, and by `tilted`; total variation, and how far the formula was ever below. The rival's time is
-  that of the convolution for one record; the formula's is for everybody.
+  by convolution, and by `tilted`; total variation, and how far the formula was ever below. Its time is for
+  everybody, that of the convolution for one record.
 - dense systems of a few records: the same beside every table listed.
 - tables grouped by several columns, 2,435 to a million records: leverage and posteriors from nothing; then
   one more sum with hypothetical answers, from the kept factor (`asked`) and, as rival, worked out anew each
