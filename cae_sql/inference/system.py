@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil, floor, lcm
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,8 +29,6 @@ from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.intervals.bounds import Bounds, ByPrograms, Exact, Progress, Solved, intervals
 from cae_sql.inference.intervals.certificates import Certificate, Side, certify
 from cae_sql.inference.intervals.fixed_point import scale_of, solved
-from cae_sql.inference.posterior.likely import Likelihood, Likely
-from cae_sql.inference.posterior.windows import Tilt, Windows
 from cae_sql.inference.search.judging import Judgement, Standard, judge
 from cae_sql.inference.search.programs_for_one import grow
 from cae_sql.inference.search.runs import Effort, Runs
@@ -39,6 +38,9 @@ from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.priors import Prior
 from cae_sql.inference.tables.programs import any_world
 from cae_sql.inference.tables.roomy_table import RoomyTable
+
+if TYPE_CHECKING:
+    from cae_sql.inference.posterior.likely import Likelihood, Likely
 
 CERTIFYING = 3 * 10**9
 """Steps for certified runs: about half a minute."""
@@ -485,6 +487,10 @@ class AnsweredSystem:
         """Worked out once for the same answers, domain and insider."""
         name = len(self.answers), domain, insider
         if self._likely_now is None or self._likely_now[0] != name:
+            # late: an eighth of a second that a question which is known need not pay
+            from cae_sql.inference.posterior.likely import Likely
+            from cae_sql.inference.posterior.windows import Tilt, Windows
+
             windows = Windows.of(self.grid, domain)
             answers = list(self.answers)
             if insider is not None:
