@@ -24,7 +24,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from cae_sql.domain import Domain
-from cae_sql.inference.facts.rank import join, roots
 from cae_sql.inference.posterior.areas import areas_of_rows
 from cae_sql.inference.posterior.bell import STILL, rows_of, stiffness
 from cae_sql.inference.posterior.likely import Fit, Likely
@@ -97,7 +96,7 @@ def bounds_of(fit: Fit, values: Floats) -> Given:
     apart = np.where(moving, away / np.sqrt(np.where(moving, variances, 1.0)), 0.0)
     h, left = np.where(fit.variances > STILL, h, 0.0), np.where(fit.variances > STILL, left, 1.0)
     gain, shift, h = _of_the_greatest(fit, apart, h)
-    labels = _components(fit)[:people]
+    labels = fit.observed.components[:people]
     # both bounds rise with h_j, and the shift's with how far off j's value is: the greatest of each component
     top, second, place = _two_greatest(labels, h[:people], sizes)
     furthest = np.zeros(int(labels.max(initial=-1)) + 1)
@@ -202,15 +201,6 @@ def _greatest(likely: Likely, column: int, told: Given, some: Ints, base: float,
         areas = areas_of_rows(rows, domain)
         worst = max(worst, float(against(areas, np.full(len(areas), base), domain).max()))
     return worst
-
-
-def _components(fit: Fit) -> Ints:
-    """(q,) which columns hang together."""
-    root, rows = np.arange(len(fit.observed.sizes)), fit.observed.rows
-    for row in range(rows.shape[0]):
-        join(root, rows.indices[rows.indptr[row] : rows.indptr[row + 1]].astype(np.int64))
-    found: Ints = np.unique(roots(root), return_inverse=True)[1].astype(np.int64)
-    return found
 
 
 def _two_greatest(labels: Ints, values: Floats, sizes: Ints) -> tuple[Floats, Floats, Ints]:

@@ -51,7 +51,7 @@ class Factor:
     def of(cls, matrix: scipy.sparse.csc_array, weights: Floats) -> Factor:
         """Of H = A diag(weights) Aᵀ; weights are records times variance, (q,)."""
         with alone():
-            return cls(_inverse_root(_covariance(matrix, weights)))
+            return cls(_inverse_root(covariance(matrix, weights)))
 
     @cached_property
     def inverse(self) -> Floats:
@@ -173,7 +173,8 @@ def add_forms(
         out[j] += total
 
 
-def _covariance(matrix: scipy.sparse.csc_array, weights: Floats) -> Floats:
+def covariance(matrix: scipy.sparse.csc_array, weights: Floats) -> Floats:
+    """(k, k) A diag(weights) Aᵀ."""
     if matrix.nnz > DENSE * matrix.shape[0] * matrix.shape[1]:
         rows, columns = matrix.shape
         total, width = np.zeros((rows, rows)), max(1, BLOCK // max(rows, 1))

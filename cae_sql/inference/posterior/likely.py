@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from cae_sql.errors import OutOfTime
@@ -29,11 +30,12 @@ from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.posterior.attained import Ends, mixed
 from cae_sql.inference.posterior.bell import rows_of, stiffness
 from cae_sql.inference.posterior.components import MOST_COUNTED, name_of, of_component
-from cae_sql.inference.posterior.leverage import Factor
+from cae_sql.inference.posterior.leverage import Factor, covariance
 from cae_sql.inference.posterior.observations import Observations, observations
 from cae_sql.inference.posterior.tilt import Moments, fitted, of_boxes
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt
+from cae_sql.threads import alone
 
 Flags = NDArray[np.bool_]
 
@@ -134,6 +136,10 @@ class Likelihood:
     """(p,) the share of a record's variance that the sums explain; 0 where nothing is left to explain."""
     counted: Flags
     """(p,) whether a row is exact; else it is the formula's."""
+    bits: Floats
+    """(p,) log2 of about how many tables are left to those who hang together by sums; ∞ for whom no sum is
+    about. Below some ten bits the formula cannot be relied upon: values may be impossible that it gives
+    something to."""
 
 
 class Likely:
@@ -194,6 +200,36 @@ class Likely:
         found[seen.atoms] = rows_of(
             self.tilt, seen.low[some], seen.high[some], fit.theta[some], fit.means[some], kappa
         )
+        return found
+
+    @cached_property
+    def bits(self) -> Floats:
+        """(p,) log2 of about how many tables the atoms that hang together have; ∞ where no sum is about them.
+
+        By the saddle point: Σ H(p⁰) − ½ log2 det(1 + 2π H), over a component's records, slacks and sums; the
+        1 is there because a whole number without variance is one number. With a prior it is how many tables
+        that are alike it amounts to.
+        """
+        fit, seen, windows = self.fit, self.fit.observed, self.tilt.windows
+        rows, count = self.tilted[seen.atoms], seen.people
+        entropies = np.empty(len(seen.sizes))
+        entropies[:count] = -scipy.special.xlogy(rows, rows).sum(axis=1) + np.log(windows.width)
+        if count < len(seen.sizes):
+            slack = of_boxes(seen.low[count:], seen.high[count:])(fit.theta[count:])
+            entropies[count:] = slack.logs - fit.theta[count:] * slack.means
+        labels = seen.components
+        total = np.bincount(labels, seen.sizes * entropies)
+        first = seen.rows.indices[np.minimum(seen.rows.indptr[:-1], max(seen.rows.nnz - 1, 0))]
+        of_row, held = labels[first], np.zeros(len(total), dtype=np.bool_)
+        spread = covariance(seen.matrix, seen.sizes * fit.variances)
+        for label in np.unique(of_row).tolist():
+            some = np.flatnonzero(of_row == label)
+            part = np.eye(len(some)) + 2 * np.pi * spread[np.ix_(some, some)]
+            with alone():
+                total[label] -= np.linalg.slogdet(part)[1] / 2
+            held[label] = True
+        found = np.full(self.known.count, np.inf)
+        found[seen.atoms] = np.where(held, total / np.log(2), np.inf)[labels[:count]]
         return found
 
     @cached_property
@@ -295,4 +331,5 @@ class Likely:
             self.tilted,
             self.leverage,
             self.exact[1],
+            self.bits,
         )

@@ -48,6 +48,19 @@ def dense(
     return Dense(system, tables, top)
 
 
+def coins(seed: int, size: int, sums: int) -> Dense:
+    """0/1, and sums over about half of the records."""
+    chance = np.random.default_rng(seed)
+    true, tables = chance.integers(0, 2, size), all_tables(size, 1)
+    system = AnsweredSystem(size, 0, 1, 1)
+    for _ in range(sums):
+        query = system.query("sum", np.flatnonzero(chance.random(size) < 0.5))
+        told = int(query.of(true))
+        system.accept([query.answered(told)])
+        tables = tables[query.of(tables) == told]
+    return Dense(system, tables, 1)
+
+
 @dataclass
 class Star:
     """Record 0 in many sums, each with others of its own."""

@@ -15,6 +15,7 @@ from cae_sql.inference.tables.priors import Prior
 from tests.cae_sql.inference.posterior.oracles import (
     bits,
     by_formula,
+    coins,
     dense,
     likely,
     risk,
@@ -147,6 +148,47 @@ def test_values_near_an_end_of_the_domain_keep_their_skew() -> None:
         exact, found = system.posterior([0])[1][0], by_formula(system)[0]
         assert variation(exact, found) < 0.03
         assert risk(found) > risk(exact) - 0.01
+
+
+# How many tables are left
+
+
+@pytest.mark.parametrize("sums", [3, 5, 7, 9, 11])
+def test_about_so_many_tables_are_left_as_it_says(sums: int) -> None:
+    for seed in range(3):
+        small = coins(seed, 16, sums)
+        found = small.system.likelihood().bits[small.system.likelihood().labels]
+        alone = int(np.isinf(found).sum())  # each of these has two values whatever the others have
+        assert found.min() + alone == pytest.approx(np.log2(len(small.tables)), abs=2.5)
+
+
+def test_of_whom_no_sum_is_about_tables_are_not_counted_and_settled_sums_leave_one() -> None:
+    system = AnsweredSystem(30, 0, 9, 1)
+    system.add_sum(range(10), 0)
+    bits_left = system.likelihood().bits
+    assert sorted(bits_left.round(6).tolist()) == pytest.approx([0, np.inf], abs=1e-3)
+
+
+def test_while_enough_tables_are_left_the_formula_is_hardly_ever_too_low() -> None:
+    for seed in range(6):
+        small = coins(seed, 16, 4)
+        found, rows = small.system.likelihood(), by_formula(small.system)
+        for record, atom in enumerate(found.labels.tolist()):
+            if found.bits[atom] >= 7:
+                assert risk(rows[record]) > risk(small.posterior(record)) - 0.02
+
+
+def test_where_few_are_left_it_may_be_far_too_low_and_they_are_counted() -> None:
+    worst = 0.0
+    for seed in range(6):
+        small = coins(seed, 14, 7)
+        assert small.system.likelihood().counted.all()
+        rows, counted = by_formula(small.system), small.system.posterior()[1]
+        for record in range(14):
+            exact = small.posterior(record)
+            worst = max(worst, risk(exact) - risk(rows[record]))
+            assert counted[record] == pytest.approx(exact, abs=1e-9)
+    assert worst > 0.05
 
 
 # Grids of any fineness
