@@ -72,6 +72,11 @@ class Asked:
             fit = Fit.of(observations(known, sums), self._past.tilt, None, allowance)
         return Likely(known, sums, self._past.tilt, self._past.top, fit, allowance, self._kept)
 
+    @property
+    def known(self) -> Knowledge:
+        """The parts that past answers and these queries make, before anything of the answers is known."""
+        return self._refined.known
+
     @cached_property
     def _refined(self) -> _Refined:
         return _Refined.of(self._past.known, self.queries, self._past.top)

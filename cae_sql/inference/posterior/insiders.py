@@ -19,6 +19,7 @@ Source: `mathematics.md`, 7 (insiders).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -148,8 +149,17 @@ def narrowed(likely: Likely, columns: Ints, told: Given) -> Floats:
     return rows_of(likely.tilt, seen.low[columns], seen.high[columns], fit.theta[columns], middle, kappa)
 
 
+Measure = Callable[[Floats, Floats], Floats]
+"""How bad distributions (r, w) are, each beside an area (r,) of its baseline: the greater the worse, (r,)."""
+
+
 def risks_with_insider(
-    likely: Likely, values: Floats, base: Floats, domain: Domain, enough: float
+    likely: Likely,
+    values: Floats,
+    base: Floats,
+    domain: Domain,
+    enough: float,
+    measure: Measure | None = None,
 ) -> WithInsider:
     """The greatest risk of everybody's posterior by the formula, whoever the insider is.
 
@@ -160,7 +170,13 @@ def risks_with_insider(
         base: (p,) A_baseline, by atom.
         domain: At whose step values are judged.
         enough: A risk up to which a bound will do.
+        measure: What is taken in place of the risk.
     """
+
+    def risk_of(rows: Floats, base: Floats) -> Floats:
+        return against(areas_of_rows(rows, domain), base, domain)
+
+    bad = risk_of if measure is None else measure
     fit, seen = likely.fit, likely.fit.observed
     base, risk = base[seen.atoms], np.full(likely.known.count, -np.inf)
     outer, everybody = bounds_of(fit, values), np.arange(seen.people)
@@ -168,7 +184,7 @@ def risks_with_insider(
     for sign in (-1.0, 0.0, 1.0):
         for leverage in (fit.leverage[: seen.people], outer.leverage) if sign == 0 else (outer.leverage,):
             rows = narrowed(likely, everybody, Given(leverage, sign * outer.shift))
-            worst = np.maximum(worst, against(areas_of_rows(rows, domain), base, domain))
+            worst = np.maximum(worst, bad(rows, base))
     pairs = 0
     for column in np.flatnonzero(worst > enough).tolist():
         told = given(fit, column, values)
@@ -178,17 +194,16 @@ def risks_with_insider(
         # all of its pairs at once, as if one insider had the greatest gain and the greatest shift
         h, furthest = told.leverage[some].max(initial=0.0), np.abs(told.shift[some]).max(initial=0.0)
         corners = Given(np.full(2, max(h, fit.leverage[column])), np.array([-furthest, furthest]))
-        areas = areas_of_rows(narrowed(likely, np.full(2, column), corners), domain)
-        worst[column] = against(areas, base[[column, column]], domain).max()
+        worst[column] = bad(narrowed(likely, np.full(2, column), corners), base[[column, column]]).max()
         if worst[column] <= enough:
             continue
         pairs += len(some)
-        worst[column] = _greatest(likely, column, told, some, float(base[column]), domain)
+        worst[column] = _greatest(likely, column, told, some, float(base[column]), bad)
     risk[seen.atoms] = worst
     return WithInsider(risk, pairs)
 
 
-def _greatest(likely: Likely, column: int, told: Given, some: Ints, base: float, domain: Domain) -> float:
+def _greatest(likely: Likely, column: int, told: Given, some: Ints, base: float, bad: Measure) -> float:
     """Of one record, with each insider and value."""
     leverage = np.append(told.leverage[some].ravel(), likely.fit.leverage[column])
     shift = np.append(told.shift[some].ravel(), 0.0)
@@ -198,8 +213,7 @@ def _greatest(likely: Likely, column: int, told: Given, some: Ints, base: float,
     for first in range(0, kept.shape[1], AT_ONCE):
         part = Given(*kept[:, first : first + AT_ONCE])
         rows = narrowed(likely, np.full(len(part.shift), column), part)
-        areas = areas_of_rows(rows, domain)
-        worst = max(worst, float(against(areas, np.full(len(areas), base), domain).max()))
+        worst = max(worst, float(bad(rows, np.full(len(rows), base)).max()))
     return worst
 
 

@@ -129,6 +129,9 @@ class ModelKnowledge:
 class ModelQuestion:
     """Some queries, asked together, and what their answers would make likely."""
 
+    smooth = False
+    """What is counted may hang on each answer: parity decides."""
+
     def __init__(self, past: ModelKnowledge, queries: Sequence[Query]) -> None:
         """Work out nothing yet.
 

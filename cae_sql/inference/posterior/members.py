@@ -27,7 +27,7 @@ import scipy
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
 from cae_sql.inference.facts.knowledge import Knowledge
-from cae_sql.inference.facts.query import Query
+from cae_sql.inference.facts.query import Answer, Query
 from cae_sql.inference.posterior.areas import NOTHING, areas_of_rows, entropies_of_rows
 from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.posterior.weights import Floats
@@ -40,7 +40,7 @@ BASELINES: tuple[Baseline, ...] = get_args(Baseline)
 class Sets:
     """The answered sets of two records or more, over atoms, as weights for averages: rows of sum 1."""
 
-    def __init__(self, known: Knowledge, queries: Sequence[Query]) -> None:
+    def __init__(self, known: Knowledge, queries: Sequence[Query | Answer]) -> None:
         """Look at each set once.
 
         Args:
@@ -60,6 +60,23 @@ class Sets:
         nothing = scipy.sparse.csr_array((0, known.count))
         self.shares = scipy.sparse.vstack(rows).tocsr() if rows else nothing
         """(s, p)"""
+
+    def joined(self, before: Knowledge, known: Knowledge, queries: Sequence[Query]) -> Sets:
+        """With the sets of some queries, over the parts that these make of the atoms.
+
+        Args:
+            before: The atoms.
+            known: Their parts.
+            queries: What made them.
+        """
+        found = Sets(known, queries)
+        labels = known.atoms.labels[: before.atoms.real]
+        parent, sizes = np.zeros(known.count, dtype=np.int64), np.bincount(labels, minlength=known.count)
+        parent[labels] = before.atoms.labels[: before.atoms.real]
+        of = np.bincount(before.atoms.labels[: before.atoms.real], minlength=before.count)
+        each = self.shares[:, parent] @ scipy.sparse.diags_array(sizes / np.maximum(of[parent], 1))
+        found.shares = scipy.sparse.vstack([each, found.shares]).tocsr()
+        return found
 
     def least(self, areas: Floats, otherwise: float, count: int) -> Floats:
         """(p,) the least area (s,) of the sets that each atom is in; `otherwise` where it is in none."""
