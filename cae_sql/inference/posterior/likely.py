@@ -28,7 +28,7 @@ from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import UNLIMITED, Allowance
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.posterior.attained import Ends, mixed
-from cae_sql.inference.posterior.bell import rows_of, stiffness
+from cae_sql.inference.posterior.bell import STILL, rows_of, stiffness
 from cae_sql.inference.posterior.components import MOST_COUNTED, name_of, of_component
 from cae_sql.inference.posterior.leverage import Factor, covariance
 from cae_sql.inference.posterior.observations import Observations, observations
@@ -183,9 +183,11 @@ class Likely:
 
     @cached_property
     def leverage(self) -> Floats:
-        """(p,) of one record of each atom; 0 of nobody's."""
+        """(p,) of one record of each atom; 0 of nobody's, and where sums at their ends leave one value."""
         found = np.zeros(self.known.count)
-        found[self.fit.observed.atoms] = self.fit.leverage[: self.fit.observed.people]
+        count = self.fit.observed.people
+        moving = self.fit.variances[:count] > STILL
+        found[self.fit.observed.atoms] = np.where(moving, self.fit.leverage[:count], 0.0)
         return found
 
     @cached_property
@@ -300,7 +302,8 @@ class Likely:
         labels = known.components
         count = int(labels.max()) + 1
         telling = np.zeros(count, dtype=np.bool_)
-        telling[labels[self.leverage > LITTLE]] = True
+        seen = self.fit.observed
+        telling[labels[seen.atoms[self.fit.leverage[: seen.people] > LITTLE]]] = True
         for each in known.extremes:
             telling[labels[each.atoms]] = True
         room = np.bincount(labels, known.sizes * (known.high - known.low + 1), count)
