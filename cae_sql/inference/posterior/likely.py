@@ -51,7 +51,7 @@ FEW_BITS, MORE = 16.0, 3
 """Where so few bits of tables are left, so many times the steps may be spent: the formula fails there first.
 Of 30 records of 0/1 under 8 to 12 sums all were counted so, of 40 none with ten times the steps, in 4 s."""
 RELIABLE = 10.0
-"""Bits of tables from which the formula is relied upon. With 20 records of 0/1 its risk was too low by at most
+"""Bits of tables from which the formula is relied upon. Of 20 records of 0/1 its risk was too low by at most
 0.005 in systems of 37 to 1,272 tables, by up to 0.23 in such of 14 to 180; others have other lattices."""
 FOR_EACH = 1_000
 """Steps that a component costs at least."""
