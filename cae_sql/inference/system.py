@@ -419,8 +419,9 @@ class AnsweredSystem:
     def leverage(self, records: ArrayLike | None = None) -> NDArray[np.float64]:
         """The share of each record's variance that the answered sums explain, (k,), 0 to 1.
 
-        0 for whom no sum is about, and for whom a box leaves one value; 1 for whom the sums determine. Of
-        extremes only the boxes count that they leave (`cae_sql.inference.posterior.leverage`).
+        0 for whom no sum is about, and where boxes, or sums at their ends, leave one value and no variance to
+        explain; 1 for whom the sums determine. Of extremes only the boxes count that they leave
+        (`cae_sql.inference.posterior.leverage`).
 
         Args:
             records: Which records; None for all.

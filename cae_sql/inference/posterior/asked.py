@@ -36,9 +36,10 @@ CHORDS = 8
 """Steps with a kept factor, at most; each needs every column's moments, as one of Newton's does."""
 CLOSE = 1e-6
 """Standard deviations of the sums by which expected ones may be off."""
-CHANGED = 1.25
-"""Factor by which variances may have changed before leverage is worked out anew. h/(1 − h) then changes by no
-more than this factor and, since answers move few records' variances, by far less."""
+CHANGED = 1.1
+"""Factor by which variances may have changed before leverage is worked out anew: h/(1 − h) is then off by
+less than its square. An answer moves few records' variances by so much in a large system; in a small one a
+new factor costs nothing."""
 
 
 class Asked:

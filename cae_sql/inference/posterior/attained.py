@@ -99,11 +99,9 @@ def _at_the_ends(known: Knowledge, atoms: Ints, rows: Floats, width: int, slopes
     low, high = known.low[atoms], known.high[atoms]
     last = np.minimum(low // width * width + width - 1, high)
     first = np.maximum(high // width * width, low)
-    return Ends(
-        rows[atoms, low // width] / np.exp(log_geometric(slopes.low[atoms], (last - low + 1).astype(float))),
-        rows[atoms, high // width]
-        / np.exp(log_geometric(-slopes.high[atoms], (high - first + 1).astype(float))),
-    )
+    below = log_geometric(slopes.low[atoms], (last - low + 1).astype(np.float64))
+    above = log_geometric(-slopes.high[atoms], (high - first + 1).astype(np.float64))
+    return Ends(rows[atoms, low // width] * np.exp(-below), rows[atoms, high // width] * np.exp(-above))
 
 
 def _together(known: Knowledge, extremes: list[Extreme]) -> list[list[Extreme]]:

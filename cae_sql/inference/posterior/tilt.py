@@ -35,6 +35,8 @@ SMALL = 300
 DENSE, LARGE = 0.1, 3_000
 """Of up to so many sums with this share of pairs that have records in common they are dense too: all sums
 about one person have."""
+NONE = 1e-200
+"""A sum of less variance has none: what it is divided by would leave the floats' range."""
 RIDGE = 1e-12
 """Added to a diagonal of 1, so that equations have one solution."""
 STEEPEST = 300.0
@@ -195,10 +197,10 @@ def _step(
         if hessian.nnz > DENSE * len(off) ** 2 and len(off) <= LARGE:
             dense = hessian.toarray()
     diagonal = hessian.diagonal() if dense is None else dense.diagonal()
-    scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    scale = 1 / np.sqrt(np.where(diagonal > NONE, diagonal, 1.0))
     right = scale * off
     if dense is not None:
-        scaled = dense * np.outer(scale, scale)
+        scaled = dense * scale * scale[:, None]
         scaled[np.diag_indices_from(scaled)] += RIDGE
         with alone():
             found = scipy.linalg.solve(scaled, right, assume_a="sym", check_finite=False)
