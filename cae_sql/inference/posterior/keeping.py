@@ -8,7 +8,8 @@ record's value would make of it, up to the ends of what the sums leave the insid
 Records alone are judged: H(ε) and A are concave in the probabilities, so the average over a class, of
 whatever records, has at least those of the record with least.
 
-Promise: fail closed. Where λ is not found, or costs too much, nothing is shown.
+Promise: fail closed. Where λ is not found, costs too much, or so few tables are left that the formula cannot
+be relied upon, nothing is shown.
 
 Source: `mathematics.md`, 4 and 7.
 """
@@ -145,6 +146,8 @@ class LikelyQuestion:
         if likely.fit.off > FOUND:
             return UNKNOWN
         mine = np.flatnonzero(likely.known.protected)
+        if not likely.reliable[mine].all():
+            return UNKNOWN
         rows = likely.rows[mine]
         base = baseline_areas(likely, self._sets, domain, self._standard.baseline)
         worst = float(against(areas_of_rows(rows, domain), base[mine], domain).max())

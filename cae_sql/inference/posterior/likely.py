@@ -249,6 +249,12 @@ class Likely:
         return found
 
     @cached_property
+    def reliable(self) -> Flags:
+        """(p,) as `Likelihood.reliable`."""
+        counted = self.exact[1]
+        return counted if counted.all() else counted | (self.bits >= RELIABLE)
+
+    @cached_property
     def formula(self) -> Floats:
         """(p, w) by leverage, extremes mixed in."""
         fit, seen, known = self.fit, self.fit.observed, self.known
