@@ -95,6 +95,7 @@ LISTED: tuple[Run, ...] = (
     Run("evaluate", "evaluate"),
     Run("udfs", "udfs"),
     Run("randomised", "randomised"),
+    Run("posterior", "posterior"),
 )
 RUNS = (
     *LISTED,

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import TypeVar
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 Found = TypeVar("Found")
 
@@ -43,3 +47,23 @@ def _shared(work: Callable[[int, int], Found], first: int, last: int) -> Found:
         return work(first, last)
     finally:
         _here.sharing = False
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """The linear algebra library in one thread.
+
+    Where the machine has other work its threads wait for each other: 190 equations took a third of a second
+    in place of 5 ms.
+    """
+    if not _libraries:
+        import scipy.linalg  # noqa: F401 -- it brings a library of its own, which must be there to be found
+        import threadpoolctl
+
+        _libraries.append(threadpoolctl.ThreadpoolController())
+    with _libraries[0].limit(limits=1, user_api="blas"):
+        yield
+
+
+_libraries: list[ThreadpoolController] = []
+"""Looked for once: that takes longer than few equations do."""

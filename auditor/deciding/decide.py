@@ -38,6 +38,7 @@ from cae_sql.inference.system import AnsweredSystem
 
 if TYPE_CHECKING:
     from cae_sql.inference.posterior.judging import ModelJudgement, ModelKnowledge, ModelQuestion
+    from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyQuestion
 
 TRUE_ANSWER_FACTOR = 2.0
 """The true answer is judged with this many times what was allowed for hypothetical ones: its effort must not
@@ -146,7 +147,7 @@ class Case:
     effort: Effort
     """Integer programs that hypothetical answers may still use. What the true answer uses is not taken from
     it: later verdicts would depend on it."""
-    model: ModelKnowledge | None = None
+    model: ModelKnowledge | LikelyKnowledge | None = None
     """What past answers make likely, where the policy decides by a candidate model too."""
 
     def question(self) -> Question:
@@ -159,7 +160,7 @@ class Case:
         standard = self.standard
         return standard.least > 0 and self.system.singled_out(self.queries, standard.insiders)
 
-    def model_question(self) -> ModelQuestion | None:
+    def model_question(self) -> ModelQuestion | LikelyQuestion | None:
         """What would they make likely? Prepared once; None without a model."""
         return None if self.model is None else self.model.question(self.queries)
 
@@ -464,19 +465,31 @@ def _by_what_is_likely(
     model, unknown = drawn.case.model_question(), set[int]()
     if model is None:
         return None
-    for values, worlds in drawn.answers.items():
-        if broken.issuperset(worlds):
-            continue
-        likely, excluded = model.judge(values, allowance), drawn.judged.get(values)
-        if not likely.safe:
+    passed = sorted(values for values, worlds in drawn.answers.items() if not broken.issuperset(worlds))
+    for side in _sides(model, passed, allowance):
+        for values in side:
+            likely, excluded = model.judge(values, allowance), drawn.judged.get(values)
+            if allowance.late:
+                return Outcome("time", tuple(_NOTHING for _ in cases))
+            if likely.safe:
+                break  # and with it those that are nearer to the middle
+            worlds = drawn.answers[values]
             broken |= set(worlds)
             drawn.judged[values] = Judgement(False, -1)
             unknown |= set() if likely.counted else set(worlds)
-        if allowance.late:
-            return Outcome("time", tuple(_NOTHING for _ in cases))
-        if len(broken) > drawn.allowed:
-            verdict: Literal["risk", "uncounted"] = (
-                "risk" if len(broken - unknown) > drawn.allowed else "uncounted"
-            )
-            return drawn.refuse(cases, verdict, excluded, likely)
+            if len(broken) > drawn.allowed:
+                verdict: Literal["risk", "uncounted"] = (
+                    "risk" if len(broken - unknown) > drawn.allowed else "uncounted"
+                )
+                return drawn.refuse(cases, verdict, excluded, likely)
     return None
+
+
+def _sides(
+    model: ModelQuestion | LikelyQuestion, answers: Sequence[tuple[int, ...]], allowance: Allowance
+) -> Sequence[Sequence[tuple[int, ...]]]:
+    """In which order answers are looked at: of each of these lists no further than the first that is safe."""
+    order, half = sorted(answers, key=sum), len(answers) // 2
+    if not model.smooth or not order or not model.judge(order[half], allowance).safe:
+        return [[each] for each in answers]
+    return [order[:half], order[:half:-1]]

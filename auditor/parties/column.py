@@ -31,6 +31,7 @@ from cae_sql.inference.system import SMALL
 
 if TYPE_CHECKING:
     from cae_sql.inference.posterior.judging import ModelJudgement, ModelKnowledge
+    from cae_sql.inference.posterior.keeping import LikelyKnowledge
 
 Name = tuple[str, bytes, bytes]
 """Of a query, as `Query.name`."""
@@ -53,7 +54,7 @@ class ColumnKnowledge:
         self._ends: dict[bytes, Told[int]] = {}
         """What was told of queries that were not answered exactly, by name."""
         self._judgement: Judgement | None = None
-        self._model: ModelKnowledge | None = None
+        self._model: ModelKnowledge | LikelyKnowledge | None = None
         self._likely: ModelJudgement | None = None
         self._figures = Figures()
 
@@ -73,13 +74,15 @@ class ColumnKnowledge:
         return [query for query in queries if not self._ends or digest([query]) not in self._ends]
 
     @property
-    def model(self) -> ModelKnowledge | None:
-        """What the answers make likely; None where no candidate model decides."""
+    def model(self) -> ModelKnowledge | LikelyKnowledge | None:
+        """What the answers make likely; None where only what they exclude decides."""
         standard = self.column.model_standard
         if standard is not None and (self._model is None or not self._model.current):
-            from cae_sql.inference.posterior.judging import ModelKnowledge
+            from cae_sql.inference.posterior.judging import ModelKnowledge, ModelStandard
+            from cae_sql.inference.posterior.keeping import LikelyKnowledge
 
-            self._model = ModelKnowledge(self.system, standard)
+            made = ModelKnowledge if isinstance(standard, ModelStandard) else LikelyKnowledge
+            self._model = made(self.system, standard)  # type: ignore[arg-type]
         return self._model
 
     def derivable(self, queries: Sequence[Query]) -> bool:

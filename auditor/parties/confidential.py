@@ -28,6 +28,7 @@ from cae_sql.risk import Limit, risk_of, risk_of_run
 
 if TYPE_CHECKING:
     from cae_sql.inference.posterior.judging import ModelStandard
+    from cae_sql.inference.posterior.keeping import LikelyStandard
 
 SEED = 20130527
 """Worlds are drawn with this seed in every gate: a verdict may depend on past answers, not on luck."""
@@ -192,10 +193,15 @@ def _standard(protect: Protect, limit: Limit, insiders: int) -> Standard:
     return Standard(int((least - 1) * protect.step / protect.grid), accepts, insiders, floor)
 
 
-def _model_standard(policy: Policy, protect: Protect) -> ModelStandard | None:
-    model = policy.intruder.candidates
+def _model_standard(policy: Policy, protect: Protect) -> ModelStandard | LikelyStandard | None:
+    intruder, limit = policy.intruder, policy.limits_of(protect).limit
+    model = intruder.candidates
     if model == "interval":
         return None
+    if model == "posterior":
+        from cae_sql.inference.posterior.keeping import LikelyStandard
+
+        return LikelyStandard(limit, protect.domain, intruder.baseline, intruder.insiders)
     from cae_sql.inference.posterior.judging import ModelStandard
 
-    return ModelStandard(model, policy.limits_of(protect).limit, protect.domain)
+    return ModelStandard(model, limit, protect.domain)

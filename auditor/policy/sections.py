@@ -195,8 +195,10 @@ class Intruder(Section):
     """the public columns the intruder knows of a person, or "all": knows = ["age", "sex"]"""
     insiders: Annotated[int, BeforeValidator(_insiders)] = DEFAULT_INSIDERS
     """how many individuals may pool their own values with the answers, 0 or 1: insiders = 1"""
-    candidates: Literal["interval", "exact", "tilted"] = "interval"
-    """what decides: candidates = "interval" (what is excluded), "tilted" or "exact" (also what is learned)"""
+    candidates: Literal["interval", "posterior", "exact", "tilted"] = "interval"
+    """what decides: candidates = "interval" (what is excluded), "posterior", "exact" (also what is likely)"""
+    baseline: Literal["members", "prior"] = "members"
+    """against what likelihood is judged: baseline = "members" (of the answered sets) or "prior\""""
     published: tuple[Name, ...] = ()
     """statements whose answers everybody knows anyway: published = ["SELECT AVG(salary) FROM staff"]"""
     prior: Stated | None = None

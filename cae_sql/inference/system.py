@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil, floor, lcm
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cae_sql.domain import Number, exact
+from cae_sql.domain import Domain, Number, exact
 from cae_sql.errors import InconsistentAnswers, InvalidInput, OutOfTime
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify.coverage import certified_runs
@@ -38,6 +39,9 @@ from cae_sql.inference.tables.priors import Prior
 from cae_sql.inference.tables.programs import any_world
 from cae_sql.inference.tables.roomy_table import RoomyTable
 
+if TYPE_CHECKING:
+    from cae_sql.inference.posterior.likely import Likelihood, Likely
+
 CERTIFYING = 3 * 10**9
 """Steps for certified runs: about half a minute."""
 CHECKING = 5 * 10**8
@@ -48,6 +52,8 @@ POOL = 24
 """Worlds kept in the pool."""
 SMALL = 5_000
 """Up to so many records worlds are kept with a tableau of their own, and searched record by record."""
+FINE = 4_096
+"""Units from which leverage reads a prior by windows."""
 LARGEST_TOTAL = 2**61
 """Sums in units must stay below this, so that they and their differences fit 64 bits."""
 
@@ -115,6 +121,7 @@ class AnsweredSystem:
         self._kept: SystemState | None = None
         self._trials: dict[int, Question] = {}
         """The last question about so many records, and the last one about more."""
+        self._likely_now: tuple[object, Likely] | None = None
         self._singled_out: tuple[tuple[int, int, list[tuple[str, bytes, bytes]]], bool] | None = None
 
     # --- answers
@@ -406,6 +413,100 @@ class AnsweredSystem:
     def roomy_table(self) -> RoomyTable:
         """The table kept roomy, brought to all answers; of no use where it could not be."""
         return self._tables().roomy_table(self.answers, self._system)
+
+    # --- what is likely
+
+    def leverage(self, records: ArrayLike | None = None) -> NDArray[np.float64]:
+        """The share of each record's variance that the answered sums explain, (k,), 0 to 1.
+
+        0 for whom no sum is about, and where boxes, or sums at their ends, leave one value and no variance to
+        explain; 1 for whom the sums determine. Of extremes only the boxes count that they leave
+        (`cae_sql.inference.posterior.leverage`).
+
+        Args:
+            records: Which records; None for all.
+
+        Raises:
+            InvalidInput: no resolution, so no grid; no such record.
+            InconsistentAnswers: a sum contradicts others, or boxes are empty.
+        """
+        chosen = np.arange(self.size) if records is None else records_of(records, self.size)
+        likely = self._likely(self._coarse, None)
+        found: NDArray[np.float64] = likely.leverage[likely.known.atoms.labels[chosen]]
+        return found
+
+    def posterior(
+        self,
+        records: ArrayLike | None = None,
+        insider: tuple[int, Number] | None = None,
+        domain: Domain | None = None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """How likely each value is of each record, all tables that agree with the answers alike.
+
+        Weighed by the system's prior if it has one. Of small components it is counted, elsewhere it is a
+        formula (`cae_sql.inference.posterior.bell`); `likelihood` says which, by groups of records.
+
+        Args:
+            records: Which records; None for all.
+            insider: A record and its value in units of the column, which somebody knows besides.
+            domain: Its minimum is the system's and its step a multiple of the resolution: values are gathered
+                in windows of one step. None: every value of the grid by itself.
+
+        Returns:
+            Values in units of the column, (m,), and probabilities (k, m), rows of sum 1.
+
+        Raises:
+            InvalidInput: no resolution, so no grid; no such record; a value or a domain that does not fit the
+                grid; more probabilities than can be held.
+            InconsistentAnswers: a sum contradicts others or the insider's value, or boxes are empty.
+        """
+        chosen = np.arange(self.size) if records is None else records_of(records, self.size)
+        likely = self._held(domain, insider)
+        rows: NDArray[np.float64] = likely.rows[likely.known.atoms.labels[chosen]]
+        return likely.tilt.windows.values, rows
+
+    def likelihood(
+        self, domain: Domain | None = None, insider: tuple[int, Number] | None = None
+    ) -> Likelihood:
+        """`posterior` and `leverage` by groups of records that no answer tells apart. As `posterior`."""
+        return self._held(domain, insider).all(self.size)
+
+    @property
+    def _coarse(self) -> Domain | None:
+        """Windows in which a prior is read where there are too many units to list."""
+        if not self.grid.whole or self.grid.top < FINE:
+            return None
+        step = self.grid.unit * ceil(self.grid.top / FINE)
+        return Domain(self.grid.minimum, self.grid.to_value(self.grid.top), step)
+
+    def _held(self, domain: Domain | None, insider: tuple[int, Number] | None) -> Likely:
+        likely = self._likely(domain, insider)
+        likely.tilt.windows.check_rows(likely.known.count)
+        return likely
+
+    def _likely(self, domain: Domain | None, insider: tuple[int, Number] | None) -> Likely:
+        """Worked out once for the same answers, domain and insider."""
+        name = len(self.answers), domain, insider
+        if self._likely_now is None or self._likely_now[0] != name:
+            # late: an eighth of a second that a question which is known need not pay
+            from cae_sql.inference.posterior.likely import Likely
+            from cae_sql.inference.posterior.windows import Tilt, Windows
+
+            windows = Windows.of(self.grid, domain)
+            answers = list(self.answers)
+            if insider is not None:
+                record, value = insider
+                members = records_of([record], self.size)
+                units = self.grid.to_units(exact(value, "the insider's value"))
+                if units.denominator != 1 or not 0 <= units <= self.grid.top:
+                    raise InvalidInput(f"the insider's value {value} is not on the grid")
+                answers.append(Answer(kind="sum", members=members, value=units))
+            found = solved(self.size, self.grid, answers, range(len(answers)), 1)
+            self._likely_now = (
+                name,
+                Likely(found.known, found.sums, Tilt(windows, self.prior), int(self.grid.top)),
+            )
+        return self._likely_now[1]
 
     # --- decisions
 

@@ -12,25 +12,19 @@ risk is 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
+from cae_sql.inference.posterior.areas import NOTHING, areas_of_rows, entropies_of_rows
 from cae_sql.inference.posterior.baseline import about_everybody
 from cae_sql.inference.posterior.marginals import Marginals, Model, marginals
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.measure.distribution import is_number
 from cae_sql.risk import TOLERANCE, Epsilon
-
-if TYPE_CHECKING:
-    from cae_sql.measure.rows import Lists
-
-NOTHING = 1e-9
-"""Part of the domain's area that is none: λ is not found to more digits where it has no finite value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,28 +117,3 @@ def risks(area: Floats, base: float, domain: Domain) -> Floats:
     risk = 1.0 - area / base
     found: Floats = np.where(np.abs(risk) <= TOLERANCE, 0.0, risk)
     return found
-
-
-def areas_of_rows(rows: Floats, domain: Domain) -> Floats:
-    """(r,) bits × units of distributions (r, w) over the domain's values."""
-    values, weights = _lists(rows, domain)
-    from cae_sql.measure.batch import areas  # late: a question that is known measures nothing
-
-    return areas(values, weights, np.ones(len(rows), dtype=np.bool_))
-
-
-def entropies_of_rows(rows: Floats, domain: Domain, epsilon: float) -> Floats:
-    """(r,) H(ε) in bits of distributions (r, w) over the domain's values."""
-    values, weights = _lists(rows, domain)
-    from cae_sql.measure.batch import entropies
-
-    return entropies(values, weights, np.full(len(rows), epsilon), np.ones(len(rows), dtype=np.bool_))
-
-
-def _lists(rows: Floats, domain: Domain) -> tuple[Lists, Lists]:
-    """One list of values, shared by all rows, and each row's weights."""
-    count, size = rows.shape
-    first, zero = np.arange(count, dtype=np.int64) * size, np.zeros(count, dtype=np.int64)
-    from cae_sql.measure.rows import Lists
-
-    return Lists(domain.values[:size], zero, zero + size), Lists(rows.ravel(), first, first + size)

@@ -33,9 +33,11 @@ from cae_sql.inference.facts.query import Answer, Query
 from cae_sql.inference.facts.rank import coefficients_of, independent_sums
 from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.intervals.fixed_point import solved
+from cae_sql.inference.posterior.areas import areas_of_rows, entropies_of_rows
 from cae_sql.inference.posterior.baseline import extremes_of_everybody, total_weights
-from cae_sql.inference.posterior.figures import areas_of_rows, entropies_of_rows, risks
-from cae_sql.inference.posterior.marginals import Model, counted_exactly, marginals
+from cae_sql.inference.posterior.components import counted_exactly
+from cae_sql.inference.posterior.figures import risks
+from cae_sql.inference.posterior.marginals import Model, marginals
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt, Windows
 from cae_sql.inference.system import AnsweredSystem
@@ -126,6 +128,9 @@ class ModelKnowledge:
 
 class ModelQuestion:
     """Some queries, asked together, and what their answers would make likely."""
+
+    smooth = False
+    """What is counted may hang on each answer: parity decides."""
 
     def __init__(self, past: ModelKnowledge, queries: Sequence[Query]) -> None:
         """Work out nothing yet.

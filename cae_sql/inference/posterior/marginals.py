@@ -16,11 +16,8 @@ Source: `mathematics.md`, 3; paper 003, Section 3.3 (`exact`).
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Literal
 
 import numpy as np
@@ -28,13 +25,12 @@ import scipy
 from numpy.typing import NDArray
 
 from cae_sql.domain import Domain
-from cae_sql.errors import InvalidInput, OutOfTime
-from cae_sql.inference.allowance import UNLIMITED, Allowance
-from cae_sql.inference.facts.knowledge import Extreme, Knowledge
+from cae_sql.errors import InvalidInput
+from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Answer
 from cae_sql.inference.intervals.fixed_point import solved
-from cae_sql.inference.posterior.counting import counted
-from cae_sql.inference.posterior.weights import Floats, Ints, Weighted
+from cae_sql.inference.posterior.components import counted_exactly
+from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt, Windows
 from cae_sql.inference.system import AnsweredSystem
 
@@ -42,12 +38,6 @@ Model = Literal["exact", "tilted"]
 MODELS: tuple[Model, ...] = ("exact", "tilted")
 ESTIMATE = 200
 """Random tables that an estimate rests on."""
-MOST_EXTREMES = 6
-"""Extremes of one component that are counted by inclusion and exclusion."""
-MOST_COUNTED = 200_000
-"""Values of a box that are counted one by one."""
-_CERTAIN = 1e-7
-"""Least share of tables that must attain all extremes, so that differences keep their digits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,147 +114,6 @@ def marginals(
 def _tilted(known: Knowledge, sums: Ints, tilt: Tilt) -> Floats:
     point, _ = tilt.multipliers(known, sums)
     return tilt.rows(known.low, known.high, scipy.sparse.csr_array(known.matrix).astype(np.float64).T @ point)
-
-
-def counted_exactly(
-    known: Knowledge,
-    sums: Ints,
-    windows: Windows,
-    kept: dict[bytes, list[Floats]] | None = None,
-    allowance: Allowance = UNLIMITED,
-    strict: bool = False,
-) -> tuple[Floats, NDArray[np.bool_]]:
-    """(p, w) the model `exact` as far as it can be counted, and (p,) where it cannot: rows of no meaning.
-
-    Args:
-        known: Boxes, extremes, and the matrix of the independent sums.
-        sums: (k,) their right-hand sides.
-        windows: In which values are gathered.
-        kept: What was counted of components before; what is counted now is added.
-        allowance: What may be spent; nothing more is tried beyond it.
-        strict: Whether one that cannot be counted is the end.
-
-    Raises:
-        OutOfTime: more than may be spent; strict, and something cannot be counted.
-    """
-    rows = Tilt(windows).rows(known.low, known.high, np.zeros(known.count))  # of those tied to nobody
-    missing = np.zeros(known.count, dtype=np.bool_)
-    tied = np.array(known.matrix.any(axis=0), dtype=np.bool_)
-    for extreme in _attained(known):
-        tied[extreme.atoms] = True
-    for label in np.unique(known.components[tied]).tolist():
-        if allowance.over:
-            raise OutOfTime("not all components were counted in time")
-        atoms = np.flatnonzero(known.components == label)
-        name = b"" if kept is None else _name(known, sums, atoms)
-        found = None if kept is None else kept.get(name)
-        try:
-            found = _component(known, sums, atoms, allowance) if found is None else found
-        except OutOfTime:
-            if strict:
-                raise
-            missing[atoms] = True
-            continue
-        if kept is not None:
-            kept[name] = found
-        for atom, p in zip(atoms.tolist(), found, strict=True):
-            rows[atom] = windows.gathered(np.arange(known.low[atom], known.high[atom] + 1), p)
-    return rows, missing
-
-
-def _name(known: Knowledge, sums: Ints, atoms: Ints) -> bytes:
-    """One name for components that are counted alike."""
-    rows = np.flatnonzero(known.matrix[:, atoms].any(axis=1))
-    parts = [known.low[atoms], known.high[atoms], known.sizes[atoms], _spares(known)[atoms], sums[rows]]
-    parts.append(known.matrix[np.ix_(rows, atoms)].astype(np.int64).ravel())
-    for each in _attained(known):
-        inside = np.flatnonzero(np.isin(atoms, each.atoms))
-        if len(inside):
-            parts.append(np.array([len(inside), each.top, each.value, *inside], dtype=np.int64))
-    return blake2b(b"".join(b"%d " % len(part) + part.tobytes() for part in parts), digest_size=20).digest()
-
-
-def _component(known: Knowledge, sums: Ints, atoms: Ints, allowance: Allowance) -> list[Floats]:
-    """By atom, probabilities over the units of its box.
-
-    Tables in which all extremes are attained are those inside the boxes, less those in which one is not, plus
-    those in which two are not …: where nobody attains an extreme, boxes end one unit before it.
-
-    Spare records say how far an answer is known, and no more: each of their totals is as likely as any other,
-    in however many ways they may share it, since each table of the others counts once.
-
-    Raises:
-        OutOfTime: too much to be counted, or differences that lose their digits.
-    """
-    rows = np.flatnonzero(known.matrix[:, atoms].any(axis=1))
-    extremes = [each for each in _attained(known) if np.isin(each.atoms, atoms).any()]
-    low, high, matrix = known.low[atoms], known.high[atoms], known.matrix[np.ix_(rows, atoms)]
-    spares = _spares(known)[atoms]
-    sizes, extended = known.sizes[atoms] - spares, np.flatnonzero((spares > 0) & matrix.any(axis=0))
-    real = np.flatnonzero(sizes)
-    boxes_of_spares = zip(spares[extended], low[extended], high[extended], strict=True)
-    slack = [np.arange(count * a, count * b + 1) for count, a, b in boxes_of_spares]
-    matrix = np.hstack([matrix[:, real], matrix[:, extended]])
-    sizes = np.append(sizes[real], np.ones(len(extended), dtype=np.int64))
-    if len(extremes) > MOST_EXTREMES or int((high - low).max()) >= MOST_COUNTED:
-        raise OutOfTime("too much to be counted")
-    logs, signs, parts = list[float](), list[int](), list[tuple[Ints, list[Floats]]]()
-    for count in range(len(extremes) + 1):
-        for missing in itertools.combinations(extremes, count):
-            under, over = _without(known, atoms, missing)
-            if (under > over).any():
-                continue
-            ranges = [np.arange(under[a], over[a] + 1) for a in real.tolist()] + slack
-            boxes = [Weighted(each, np.ones(len(each))) for each in ranges]
-            part = counted(boxes, sizes, matrix, sums[rows], allowance)
-            if part.log_weight > -math.inf:
-                logs.append(part.log_weight)
-                signs.append(-1 if count % 2 else 1)
-                parts.append((under, part.probabilities))
-    if not logs:
-        raise OutOfTime("no table was counted")
-    weights = np.array(signs) * np.exp(np.array(logs) - max(logs))
-    if weights.sum() < _CERTAIN:
-        raise OutOfTime("the extremes are attained too seldom to be counted by differences")
-    found = [np.zeros(b - a + 1) for a, b in zip(low, high, strict=True)]
-    for weight, (under, probabilities) in zip(weights.tolist(), parts, strict=True):
-        for place, p in zip(real.tolist(), probabilities, strict=False):
-            start = int(under[place] - low[place])
-            found[place][start : start + len(p)] += weight * p
-    for place in np.setdiff1d(np.arange(len(atoms)), real):
-        found[place][0] = weights.sum()  # of nobody
-    total = float(weights.sum())
-    return [_cleaned(each / total) for each in found]
-
-
-def _spares(known: Knowledge) -> Ints:
-    """(p,) spare records in each atom: an atom may hold somebody's too."""
-    return np.bincount(known.atoms.labels[known.atoms.real :], minlength=known.count)
-
-
-def _attained(known: Knowledge) -> list[Extreme]:
-    """Extremes that somebody must have: one that a spare record may have is said by boxes."""
-    spares = _spares(known)
-    return [each for each in known.extremes if not spares[each.atoms].any()]
-
-
-def _cleaned(p: Floats) -> Floats:
-    """Differences leave crumbs where nothing is."""
-    kept = np.where(p > 1e-12, p, 0.0)
-    found: Floats = kept / kept.sum()
-    return found
-
-
-def _without(known: Knowledge, atoms: Ints, missing: Sequence[Extreme]) -> tuple[Ints, Ints]:
-    """Boxes in which nobody attains any of these extremes."""
-    low, high = known.low.copy(), known.high.copy()
-    for extreme in missing:
-        able = known.able_atoms[extreme]
-        if extreme.top:
-            high[able] = np.minimum(high[able], extreme.value - 1)
-        else:
-            low[able] = np.maximum(low[able], extreme.value + 1)
-    return low[atoms], high[atoms]
 
 
 def _estimate(system: AnsweredSystem, answers: list[Answer], known: Knowledge, windows: Windows) -> Floats:

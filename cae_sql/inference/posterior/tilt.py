@@ -22,6 +22,7 @@ from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import UNLIMITED, Allowance
 from cae_sql.inference.intervals.interior import gram
 from cae_sql.inference.posterior.weights import Floats, Ints, Weighted
+from cae_sql.threads import alone
 
 STEPS = 200
 """Newton steps, at most."""
@@ -31,6 +32,11 @@ FIGURED = 30
 """Steps for the moments of an atom, of which each of Newton's steps needs all."""
 SMALL = 300
 """Up to so many sums equations are dense; of more most pairs have no record in common, or it takes long."""
+DENSE, LARGE = 0.1, 3_000
+"""Of up to so many sums with this share of pairs that have records in common they are dense too: all sums
+about one person have."""
+NONE = 1e-200
+"""A sum of less variance has none: what it is divided by would leave the floats' range."""
 RIDGE = 1e-12
 """Added to a diagonal of 1, so that equations have one solution."""
 STEEPEST = 300.0
@@ -185,18 +191,19 @@ def _step(
     Rows are scaled to a diagonal of 1: sums that boxes have all but settled must not be damped because others
     are over a million records.
     """
-    if len(off) <= SMALL:
-        hessian = gram(by_atom, weights)
-        diagonal = hessian.diagonal()
-    else:
+    dense: Floats | None = gram(by_atom, weights) if len(off) <= SMALL else None
+    if dense is None:
         hessian = ((matrix * weights) @ matrix.T).tocsc()
-        diagonal = hessian.diagonal()
-    scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+        if hessian.nnz > DENSE * len(off) ** 2 and len(off) <= LARGE:
+            dense = hessian.toarray()
+    diagonal = hessian.diagonal() if dense is None else dense.diagonal()
+    scale = 1 / np.sqrt(np.where(diagonal > NONE, diagonal, 1.0))
     right = scale * off
-    if len(off) <= SMALL:
-        scaled = hessian * np.outer(scale, scale)
+    if dense is not None:
+        scaled = dense * scale * scale[:, None]
         scaled[np.diag_indices_from(scaled)] += RIDGE
-        found = scipy.linalg.solve(scaled, right, assume_a="sym", check_finite=False)
+        with alone():
+            found = scipy.linalg.solve(scaled, right, assume_a="sym", check_finite=False)
     else:
         turned = scipy.sparse.diags_array(scale)
         ridge = RIDGE * scipy.sparse.eye_array(len(off))

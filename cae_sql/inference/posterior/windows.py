@@ -91,12 +91,12 @@ class Tilt:
     def __init__(self, windows: Windows, prior: Prior | None = None) -> None:
         """Without a prior, or with one of a grid too fine to list, all units are alike."""
         self.windows = windows
-        self._logs: Floats | None = None
+        self.logs: Floats | None = None
         """(w,) logarithm of the prior weight of a unit in each window; None where all are alike."""
         if prior is not None and len(prior.odds):
             mass = windows.gathered(np.arange(len(prior.odds)), np.exp(prior.odds))
             units = windows.gathered(np.arange(len(prior.odds)), np.ones(len(prior.odds)))
-            self._logs = np.log(mass / units)
+            self.logs = np.log(mass / units)
 
     def multipliers(
         self, known: Knowledge, sums: Ints, start: Floats | None = None, allowance: Allowance = UNLIMITED
@@ -128,7 +128,7 @@ class Tilt:
             room = (known.sizes * (known.high - known.low))[free].astype(np.float64)
             rows = independent_sums(matrix, rest, room) if len(free) else rows[:0]
             matrix, rest = matrix[rows], rest[rows]
-        moments = self._moments(known.low[free], known.high[free])
+        moments = self.moments(known.low[free], known.high[free])
         sparse_one, sizes = scipy.sparse.csr_array(matrix).astype(np.float64), known.sizes[free]
         begin = None if start is None else start[rows]
         found, off = fitted(sparse_one, sizes, rest, moments, begin, allowance)
@@ -138,30 +138,35 @@ class Tilt:
         point[rows] = found
         return point, off <= FITTED
 
-    def _moments(self, low: Ints, high: Ints) -> Callable[[Floats], Moments]:
-        if self._logs is None:
+    def moments(self, low: Ints, high: Ints) -> Callable[[Floats], Moments]:
+        """Of one record of each atom, by θ (p,): its box, (p,) each.
+
+        Raises:
+            InvalidInput: too many groups of records with a prior.
+        """
+        if self.logs is None:
             return of_boxes(low, high)
         if len(low) * self.windows.count > MOST_WITH_PRIOR:
             raise InvalidInput(
                 f"{len(low):,} groups of records with {self.windows.count:,} values each are too many for a "
                 "model with a prior; take a coarser step, or no prior"
             )
-        return of_windows(*self._parts(low, high), self._logs)
+        return of_windows(*self.parts(low, high), self.logs)
 
     def rows(self, low: Ints, high: Ints, theta: Floats) -> Floats:
         """(p, w) one record's distribution for each atom, from its box and θ, (p,) each."""
-        first, last = self._parts(low, high)
+        first, last = self.parts(low, high)
         count = last - first + 1
         steep = np.broadcast_to(theta[:, None], first.shape)
         logs = steep * (first - low[:, None]) + log_geometric(steep, np.maximum(count, 1).astype(float))
-        if self._logs is not None:
-            logs = logs + self._logs
+        if self.logs is not None:
+            logs = logs + self.logs
         logs = np.where(count > 0, logs, -np.inf)
         p = np.exp(logs - logs.max(axis=1, keepdims=True))
         found: Floats = p / p.sum(axis=1, keepdims=True)
         return found
 
-    def _parts(self, low: Ints, high: Ints) -> tuple[Ints, Ints]:
+    def parts(self, low: Ints, high: Ints) -> tuple[Ints, Ints]:
         """(p, w) each: the part of each box in each window."""
         starts = np.arange(self.windows.count) * self.windows.width
         first = np.maximum(starts, low[:, None])

@@ -197,7 +197,7 @@ def test_any_other_candidate_model_is_a_mistake(given: str) -> None:
         Policy.parse(TEXT + f"[intruder]\ncandidates = {given}\n")
     text = str(caught.value)
     assert text.startswith("intruder.candidates = ")
-    assert "'interval', 'exact' or 'tilted'" in text
+    assert "'interval', 'posterior', 'exact' or 'tilted'" in text
     assert "\n" not in text
 
 

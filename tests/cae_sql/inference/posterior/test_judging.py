@@ -14,7 +14,7 @@ from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.query import Kind, Query
-from cae_sql.inference.posterior import marginals as marginals_module
+from cae_sql.inference.posterior import components
 from cae_sql.inference.posterior.baseline import about_everybody
 from cae_sql.inference.posterior.figures import model_risks
 from cae_sql.inference.posterior.judging import UNKNOWN, ModelKnowledge, ModelStandard
@@ -161,7 +161,7 @@ def test_three_salaries_of_average_200_lose_a_fraction_of_a_bit() -> None:
 
 
 def test_an_estimate_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(marginals_module, "MOST_COUNTED", 0)
+    monkeypatch.setattr(components, "MOST_COUNTED", 0)
     system = AnsweredSystem(6, 0, 4, 1)
     query = system.query("sum", np.arange(4))
     past = ModelKnowledge(system, ModelStandard("exact", Limit(risk=0.99), Domain(0, 4, 1)))

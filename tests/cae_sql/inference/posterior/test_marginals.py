@@ -13,7 +13,7 @@ from scipy import optimize
 
 from cae_sql.domain import Domain
 from cae_sql.errors import InconsistentAnswers, InvalidInput
-from cae_sql.inference.posterior import marginals as marginals_module
+from cae_sql.inference.posterior import components
 from cae_sql.inference.posterior.baseline import about_everybody
 from cae_sql.inference.posterior.figures import model_risks
 from cae_sql.inference.posterior.marginals import MODELS, Marginals, marginals
@@ -204,7 +204,7 @@ def test_an_estimate_comes_near_to_what_counting_gives(monkeypatch: pytest.Monke
     system.add_sum([0, 1, 2, 3], 11)
     system.add_sum([2, 3, 4, 5], 3)
     counted = marginals(system, "exact")
-    monkeypatch.setattr(marginals_module, "MOST_COUNTED", 0)
+    monkeypatch.setattr(components, "MOST_COUNTED", 0)
     estimate = marginals(system, "exact")
     assert estimate.estimated.all()
     assert not counted.estimated.any()
@@ -223,7 +223,7 @@ def test_a_prior_of_the_system_is_no_part_of_exact(monkeypatch: pytest.MonkeyPat
     assert (
         marginals(plain, "exact").probabilities.tolist() == marginals(primed, "exact").probabilities.tolist()
     )
-    monkeypatch.setattr(marginals_module, "MOST_COUNTED", 0)
+    monkeypatch.setattr(components, "MOST_COUNTED", 0)
     assert (
         marginals(plain, "exact").probabilities.tolist() == marginals(primed, "exact").probabilities.tolist()
     )

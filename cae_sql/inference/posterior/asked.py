@@ -1,0 +1,229 @@
+"""What if these were answered? Likelihood after hypothetical answers, from what is kept of the past ones.
+
+Of new sums the factor of the past ones is kept: their rows are added as a border (`leverage.Border`), so
+leverage is worked out once for all hypothetical answers, and an answer only moves λ: some chord steps, each
+with the bordered factor in place of a new one. Where they do not lead there, where variances have changed by
+more than `CHANGED`, and where an extreme is asked, which changes boxes, it is worked out anew.
+
+Promise: expected sums are right to `CLOSE` of their standard deviations either way. Leverage that is not
+worked out anew is that of the variances before the answers.
+
+Source: `mathematics.md`, 7 (cost).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import scipy
+
+from cae_sql.inference.allowance import UNLIMITED, Allowance
+from cae_sql.inference.facts.knowledge import Knowledge
+from cae_sql.inference.facts.query import Query
+from cae_sql.inference.facts.rank import coefficients_of
+from cae_sql.inference.facts.spares import with_spares
+from cae_sql.inference.intervals.interior import sparse_columns
+from cae_sql.inference.posterior.leverage import Border
+from cae_sql.inference.posterior.likely import Fit, Likely, moments_of
+from cae_sql.inference.posterior.observations import Observations, observations
+from cae_sql.inference.posterior.weights import Floats, Ints
+from cae_sql.inference.posterior.windows import Tilt
+
+CHORDS = 8
+"""Steps with a kept factor, at most; each needs every column's moments, as one of Newton's does."""
+CLOSE = 1e-6
+"""Standard deviations of the sums by which expected ones may be off."""
+CHANGED = 1.1
+"""Factor by which variances may have changed before leverage is worked out anew: h/(1 − h) is then off by
+less than its square. An answer moves few records' variances by so much in a large system; in a small one a
+new factor costs nothing."""
+
+
+class Asked:
+    """Some queries, and what answers to them would make likely."""
+
+    def __init__(self, past: Likely, queries: Sequence[Query]) -> None:
+        """Work out nothing yet.
+
+        Args:
+            past: What is likely after all past answers.
+            queries: In the order in which they would be answered.
+        """
+        self.queries, self._past = list(queries), past
+        self._kept: dict[bytes, list[Floats] | None] = {}
+
+    def given(self, values: Sequence[int], allowance: Allowance = UNLIMITED) -> Likely:
+        """What would be likely with these answers too.
+
+        Args:
+            values: One answer for each query, in units.
+            allowance: What may be spent; nothing more is tried beyond it.
+
+        Raises:
+            InconsistentAnswers, InvalidInput, OutOfTime: as `Likely.fit`.
+        """
+        known, sums = self._refined.answered(self.queries, values, self._past.sums)
+        fit = None
+        if self._widened is not None:
+            fit = self._widened.fit(values, self._past.tilt)
+        if fit is None:
+            fit = Fit.of(observations(known, sums), self._past.tilt, None, allowance)
+        return Likely(known, sums, self._past.tilt, self._past.top, fit, allowance, self._kept)
+
+    @property
+    def known(self) -> Knowledge:
+        """The parts that past answers and these queries make, before anything of the answers is known."""
+        return self._refined.known
+
+    @cached_property
+    def _refined(self) -> _Refined:
+        return _Refined.of(self._past.known, self.queries, self._past.top)
+
+    @cached_property
+    def _widened(self) -> _Widened | None:
+        if any(query.kind != "sum" for query in self.queries):
+            return None
+        return _Widened.of(self._past.fit, self._past.known, self._refined)
+
+
+@dataclass(frozen=True, eq=False)
+class _Refined:
+    """Past knowledge over the parts that queries make."""
+
+    known: Knowledge
+    """With all rows of sums, past and new: a new one may follow from others."""
+    fresh: int
+    """How many rows are new."""
+
+    @classmethod
+    def of(cls, past: Knowledge, queries: Sequence[Query], top: int) -> _Refined:
+        spares = with_spares(len(past.atoms.labels), queries) - len(past.atoms.labels)
+        fine = (past.grown(spares, top) if spares else past).refined(queries)
+        sums = [query for query in queries if query.kind == "sum"]
+        if sums:
+            fine = replace(fine, matrix=np.vstack([fine.matrix, coefficients_of(fine.atoms, sums)]))
+        return cls(fine, len(sums))
+
+    def answered(self, queries: Sequence[Query], values: Sequence[int], past: Ints) -> tuple[Knowledge, Ints]:
+        """With answers, and the right-hand sides of all sums."""
+        known, added = self.known, list[int]()
+        for query, value in zip(queries, values, strict=True):
+            if query.kind == "sum":
+                added.append(value)
+            else:
+                known = known.with_extreme(query, value)
+        return known, np.append(past, np.array(added, dtype=np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class _Widened:
+    """Observations and factor of the past with the rows of new sums, before they are answered."""
+
+    past: Fit
+    observed: Observations
+    """Rows of the past, then new ones, whose right-hand sides are still 0."""
+    border: Border
+    variances: Floats
+    """(q,) before the answers."""
+    leverage: Floats
+    """(q,) with them."""
+    theta: Floats
+    """(q,) with the λ of the past."""
+    offset: Ints
+    """(r,) what is to be added to an answer so that slack counts from 0."""
+
+    @classmethod
+    def of(cls, past: Fit, before: Knowledge, refined: _Refined) -> _Widened | None:
+        """None where a new sum has the members of a range or an end that was answered: both are one row."""
+        seen, known = past.observed, refined.known
+        labels = known.atoms.labels
+        spare = np.bincount(labels[known.atoms.real :], minlength=known.count)
+        people = np.flatnonzero(known.sizes - spare)
+        parent = np.zeros(known.count, dtype=np.int64)
+        parent[labels[: len(before.atoms.labels)]] = before.atoms.labels
+        column = np.zeros(before.count, dtype=np.int64)
+        column[seen.atoms] = np.arange(seen.people)
+        source = np.append(column[parent[people]], np.arange(seen.people, len(seen.sizes)))
+        fresh = known.matrix[len(known.matrix) - refined.fresh :]
+        rows = sparse_columns(fresh[:, people])
+        mine = np.unique(labels[len(before.atoms.labels) :])  # spare records of these queries
+        if (spare > 0).any() and _shared(seen.rows, rows.tocsr(), source, len(people)):
+            return None
+        signs = fresh[:, mine].astype(np.int64)
+        if (np.abs(signs).sum(axis=0) != 1).any() or np.abs(fresh[:, spare > 0]).sum() != len(mine):
+            return None  # spare records that several sums share, or that are like somebody
+        width = known.sizes[mine] * (known.high[mine] - known.low[mine])
+        offset = np.zeros(refined.fresh, dtype=np.int64)
+        np.add.at(offset, np.nonzero(signs)[0], np.where(signs.sum(axis=0) < 0, width, 0))
+        old = seen.matrix[:, source]
+        slack = scipy.sparse.csc_array(np.abs(signs).astype(np.float64))
+        nothing = scipy.sparse.csc_array((refined.fresh, len(seen.sizes) - seen.people))
+        new = scipy.sparse.hstack([rows, nothing, slack]).tocsc()
+        old = scipy.sparse.hstack([old, scipy.sparse.csc_array((old.shape[0], len(mine)))]).tocsc()
+        zeros = np.zeros(len(mine), dtype=np.int64)
+        observed = Observations(
+            scipy.sparse.vstack([old, new]).tocsc(),
+            np.append(seen.sums, np.zeros(refined.fresh, dtype=np.int64)),
+            np.concatenate([(known.sizes - spare)[people], seen.sizes[seen.people :], zeros + 1]),
+            np.concatenate([seen.low[source], zeros]),
+            np.concatenate([seen.high[source], width]),
+            people,
+        )
+        variances = np.append(past.variances[source], width * (width + 2) / 12)
+        weighed = new * (observed.sizes * variances)
+        border = past.factor.bordered((old @ weighed.T).toarray(), (new @ weighed.T).toarray())
+        if not np.diag(border.root).all():
+            return None  # a sum that follows from others: what is worked out anew leaves it out
+        leverage = np.append(past.leverage[source], np.zeros(len(mine)))
+        leverage = np.clip(leverage + border.gains(old, new, variances), 0.0, 1.0)
+        theta = np.append(past.theta[source], np.zeros(len(mine)))
+        return cls(past, observed, border, variances, leverage, theta, offset)
+
+    def fit(self, values: Sequence[int], tilt: Tilt) -> Fit | None:
+        """λ for these answers by chord steps; None where they do not lead there, or variances change much."""
+        known = len(self.past.point)
+        new = np.array(values, dtype=np.int64) + self.offset
+        observed = replace(self.observed, sums=np.append(self.observed.sums[:known], new))
+        moments = moments_of(observed, tilt)
+        point, theta, last = np.append(self.past.point, np.zeros(len(new))), self.theta, np.inf
+        for _ in range(CHORDS + 1):
+            now = moments(theta)
+            off = observed.matrix @ (observed.sizes * now.means) - observed.sums
+            step = np.concatenate(self.border.solve(off[:known], off[known:]))
+            decrement = float(off @ step)
+            if not decrement <= last / 2:
+                return None
+            if decrement <= CLOSE**2:
+                break
+            last = decrement
+            point = point - step
+            theta = observed.matrix.T @ point
+        else:
+            return None
+        ratio = (now.variances + TINY) / (self.variances + TINY)
+        if max(ratio.max(initial=1.0), 1 / ratio.min(initial=1.0)) > CHANGED:
+            # near λ: few of Newton's steps are left
+            return Fit.of(observed, tilt, point)
+        return Fit(
+            observed,
+            point,
+            float(np.sqrt(max(decrement, 0.0))),
+            theta,
+            now.means,
+            now.variances,
+            self.border.factor,
+            self.leverage,
+        )
+
+
+TINY = 1e-6
+"""Variance in units² that is none: who has so little is not made likelier by ratios of it."""
+
+
+def _shared(old: scipy.sparse.csr_array, new: scipy.sparse.csr_array, source: Ints, people: int) -> bool:
+    """Whether a new row is one of the old ones, as far as people go."""
+    past = old[:, source[:people]].toarray()
+    return any(bool((past == row).all(axis=1).any()) for row in new.toarray())

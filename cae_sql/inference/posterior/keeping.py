@@ -1,0 +1,213 @@
+"""Would everybody keep a limit by what answers make likely, were these the answers?
+
+A `LikelyKnowledge` is what an answered system makes likely; a `LikelyQuestion` belongs to it and some
+queries, and judges what their answers would make likely, one set of answers after the other. A record's risk
+is 1 − A / A_baseline of its posterior (`members`), its entropy H(ε); with an insider, also of what each other
+record's value would make of it, up to the ends of what the sums leave the insider (`insiders`).
+
+Records alone are judged: H(ε) and A are concave in the probabilities, so the average over a class, of
+whatever records, has at least those of the record with least.
+
+Promise: fail closed. Where λ is not found, costs too much, or so few tables are left that the formula cannot
+be relied upon, nothing is shown.
+
+Source: `mathematics.md`, 4 and 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from cae_sql.domain import Domain
+from cae_sql.errors import InconsistentAnswers, InvalidInput, OutOfTime
+from cae_sql.inference.allowance import Allowance
+from cae_sql.inference.facts.query import Query
+from cae_sql.inference.intervals.fixed_point import solved
+from cae_sql.inference.posterior.areas import areas_of_rows, entropies_of_rows
+from cae_sql.inference.posterior.asked import Asked
+from cae_sql.inference.posterior.insiders import Measure, risks_with_insider
+from cae_sql.inference.posterior.judging import CLOSE, UNKNOWN, ModelJudgement
+from cae_sql.inference.posterior.likely import Fit, Likely
+from cae_sql.inference.posterior.members import Baseline, Sets, against, baseline_areas
+from cae_sql.inference.posterior.weights import Floats
+from cae_sql.inference.posterior.windows import Tilt, Windows
+from cae_sql.inference.system import AnsweredSystem
+from cae_sql.risk import Limit
+
+FOUND = 1e-3
+"""Standard deviations by which a model's expected sums may be off."""
+
+
+@dataclass(frozen=True)
+class LikelyStandard:
+    """What everybody must keep by what is likely."""
+
+    limit: Limit
+    domain: Domain
+    """At whose step values are judged."""
+    baseline: Baseline = "members"
+    insiders: int = 0
+    """0, or 1: somebody who knows their own value."""
+
+
+class LikelyKnowledge:
+    """What the answers of a system make likely, to be asked as long as they are all."""
+
+    def __init__(self, system: AnsweredSystem, standard: LikelyStandard) -> None:
+        """Work out nothing yet."""
+        self.system, self.standard = system, standard
+        self._answered = len(system.answers)
+        self._trial: LikelyQuestion | None = None
+
+    @property
+    def current(self) -> bool:
+        """Whether nothing was answered since."""
+        return len(self.system.answers) == self._answered
+
+    @cached_property
+    def likely(self) -> Likely:
+        """Of the past answers.
+
+        Raises:
+            InvalidInput: a domain that does not fit the grid.
+        """
+        answers = self.system.answers
+        found = solved(self.system.size, self.system.grid, answers, range(len(answers)), 1)
+        windows = Windows.of(self.system.grid, self.standard.domain)
+        tilt = Tilt(windows, self.system.prior)
+        return Likely(found.known, found.sums, tilt, int(self.system.grid.top))
+
+    @cached_property
+    def sets(self) -> Sets:
+        """The sets that past answers are about."""
+        return Sets(self.likely.known, self.system.answers)
+
+    def question(self, queries: Sequence[Query]) -> LikelyQuestion:
+        """What if these were answered, together? The last one asked for is kept."""
+        names = [query.name for query in queries]
+        if self._trial is None or [query.name for query in self._trial.queries] != names:
+            self._trial = LikelyQuestion(self, queries)
+        return self._trial
+
+
+class LikelyQuestion:
+    """Some queries, asked together, and what their answers would make likely."""
+
+    smooth = True
+    """Leverage hardly hangs on answers: those between two that keep a limit keep it."""
+
+    def __init__(self, past: LikelyKnowledge, queries: Sequence[Query]) -> None:
+        """Work out nothing yet.
+
+        Args:
+            past: What is known.
+            queries: In the order in which they would be answered.
+        """
+        self.queries = list(queries)
+        self._past, self._standard = past, past.standard
+        self._judged: dict[tuple[int, ...], ModelJudgement] = {}
+
+    def judge(self, values: Sequence[int], allowance: Allowance, keep: bool = True) -> ModelJudgement:
+        """How everybody would fare with these answers, and all past ones, known.
+
+        Args:
+            values: One answer per query, in units, with which some table agrees.
+            allowance: What may be spent; nothing more is tried beyond it.
+            keep: Whether later judgements may build on this one: not where the answers are the true ones.
+        """
+        name = tuple(values)
+        if name in self._judged:
+            return self._judged[name]
+        asked = self._asked if keep else Asked(self._past.likely, self.queries)
+        try:
+            found = self._judge(asked.given(name, allowance))
+        except (OutOfTime, InvalidInput, InconsistentAnswers):
+            found = UNKNOWN
+        if keep and (found.counted or not allowance.over):
+            self._judged[name] = found
+        return found
+
+    @cached_property
+    def _asked(self) -> Asked:
+        return Asked(self._past.likely, self.queries)
+
+    @cached_property
+    def _sets(self) -> Sets:
+        """With those of the queries, over the parts that these make: the same for all answers."""
+        return self._past.sets.joined(self._past.likely.known, self._asked.known, self.queries)
+
+    def _judge(self, likely: Likely) -> ModelJudgement:
+        domain, limit = self._standard.domain, self._standard.limit
+        likely.tilt.windows.check_rows(likely.known.count)
+        if likely.fit.off > FOUND:
+            return UNKNOWN
+        mine = np.flatnonzero(likely.known.protected)
+        if not likely.reliable[mine].all():
+            return UNKNOWN
+        rows = likely.rows[mine]
+        base = baseline_areas(likely, self._sets, domain, self._standard.baseline)
+        worst = float(against(areas_of_rows(rows, domain), base[mine], domain).max())
+        entropy = None
+        if limit.epsilon is not None:
+            entropy = float(entropies_of_rows(rows, domain, float(limit.epsilon)).min())
+        if self._standard.insiders:
+            risk, least = self._with_insider(likely, base)
+            worst = max(worst, risk)
+            entropy = None if entropy is None or least is None else min(entropy, least)
+        return ModelJudgement(_keeps(limit, worst, entropy), worst)
+
+    def _with_insider(self, likely: Likely, base: Floats) -> tuple[float, float | None]:
+        """The greatest risk, and the least entropy, that an insider's value can bring about."""
+        limit, domain = self._standard.limit, self._standard.domain
+        ends = ends_of(likely.fit)
+        enough = 1.0 if limit.risk is None else float(limit.risk)
+        risk = risks_with_insider(likely, ends, base, domain, enough).risk.max()
+        if limit.epsilon is None:
+            return float(risk), None
+        epsilon = float(limit.epsilon)
+
+        def lack(rows: Floats, _: Floats) -> Floats:
+            found: Floats = -entropies_of_rows(rows, domain, epsilon)
+            return found
+
+        measure: Measure = lack
+        most = risks_with_insider(likely, ends, base, domain, -_least_entropy(limit), measure).risk.max()
+        return float(risk), float(-most)
+
+
+def _least_entropy(limit: Limit) -> float:
+    return 0.0 if limit.min_entropy is None else float(limit.min_entropy)
+
+
+def _keeps(limit: Limit, risk: float, entropy: float | None) -> bool:
+    if limit.risk is not None and risk > limit.risk + CLOSE:
+        return False
+    if entropy is None:
+        return True
+    return entropy >= (CLOSE if limit.min_entropy is None else _least_entropy(limit) - CLOSE)
+
+
+def ends_of(fit: Fit) -> Floats:
+    """(q, 2) between which the value of one record of each column lies, in units, by each sum alone."""
+    seen = fit.observed
+    matrix, low, high = seen.matrix, seen.low.astype(np.float64), seen.high.astype(np.float64)
+    found = np.stack([low, high], axis=1)
+    if not matrix.nnz:
+        return found
+    up, down = (matrix + abs(matrix)) / 2, (abs(matrix) - matrix) / 2
+    least = up @ (seen.sizes * low) - down @ (seen.sizes * high)
+    most = up @ (seen.sizes * high) - down @ (seen.sizes * low)
+    # what each sum has above its least, and below its greatest
+    above, below = np.maximum(seen.sums - least, 0.0), np.maximum(most - seen.sums, 0.0)
+    by, positive = np.abs(matrix.data), matrix.data > 0
+    rise = np.where(positive, above[matrix.indices], below[matrix.indices]) / by
+    fall = np.where(positive, below[matrix.indices], above[matrix.indices]) / by
+    filled = np.flatnonzero(np.diff(matrix.indptr))
+    starts = matrix.indptr[filled]
+    found[filled, 1] = np.minimum(high[filled], low[filled] + np.minimum.reduceat(rise, starts))
+    found[filled, 0] = np.maximum(low[filled], high[filled] - np.minimum.reduceat(fall, starts))
+    return found

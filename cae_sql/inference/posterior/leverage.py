@@ -1,0 +1,201 @@
+"""Leverage: the share of a record's variance that the answered sums explain.
+
+Records are independent, with variances σ², until the sums A x = b are known. H = A diag(σ²) Aᵀ is the sums'
+covariance, and h_i = σ_i² a_iᵀ H⁻¹ a_i lies in [0, 1]: 0 for whom no sum is about, 1 for whom the sums
+determine. Over all records (and slacks, `observations`) the h_i add up to the rank of A. It hangs on the
+query sets and on σ, hardly on what was answered.
+
+One factorisation of k × k serves all records, atom by atom. A few more rows are added to it without another
+one (`Factor.bordered`): with C what the old rows have in common with the new ones, E the new ones' own
+covariance, W = H⁻¹ C and S Sᵀ = (E − Cᵀ H⁻¹ C)⁻¹, a column (a, q) gains σ² |Sᵀ (q − Wᵀ a)|².
+
+Promise: h is never less than it is by more than rounding. Where rows are nearly dependent H⁻¹ is taken from
+its eigenvectors, rather too large than too small, and all h are cut to [0, 1].
+
+Source: `mathematics.md`, 7; Sherman and Morrison (1950) for one record taken out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy
+
+from cae_sql.compiled import compiled
+from cae_sql.inference.intervals.interior import add_squares, gram, inverse_root
+from cae_sql.inference.posterior.weights import Floats, Ints
+from cae_sql.threads import alone, in_two
+
+NEARLY = 0.9
+"""Leverage from which it is worked out anew as a sum of squares: of 1 − h, what is left decides."""
+WELL_CONDITIONED = 1e10
+"""Condition number up to which a factor by Cholesky is as good as one by eigenvectors."""
+DENSE = 0.25
+"""Share of entries from which columns are multiplied as dense blocks."""
+BLOCK = 4_000_000
+"""Numbers in such a block."""
+SPANNED = 1e-11
+"""Part of a row's variance that is none: the row hangs on others."""
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """H⁻¹ = Rᵀ R of some rows."""
+
+    root: Floats
+    """(k, k) R, lower triangular unless rows are nearly dependent."""
+
+    @classmethod
+    def of(cls, matrix: scipy.sparse.csc_array, weights: Floats) -> Factor:
+        """Of H = A diag(weights) Aᵀ; weights are records times variance, (q,)."""
+        with alone():
+            return cls(_inverse_root(covariance(matrix, weights)))
+
+    @cached_property
+    def inverse(self) -> Floats:
+        """(k, k) H⁻¹."""
+        with alone():
+            found: Floats = np.ascontiguousarray(self.root.T @ self.root)
+        return found
+
+    def leverages(self, matrix: scipy.sparse.csc_array, variances: Floats) -> Floats:
+        """(q,) of one record of each column."""
+        found = variances * squares(matrix, self)
+        near = np.flatnonzero(found > NEARLY)
+        found[near] = variances[near] * exactly(matrix, self, near)
+        return np.clip(found, 0.0, 1.0)
+
+    def solve(self, right: Floats) -> Floats:
+        """H⁻¹ times (k,) or (k, r)."""
+        found: Floats = self.root.T @ (self.root @ right)
+        return found
+
+    def bordered(self, cross: Floats, own: Floats) -> Border:
+        """With r rows more.
+
+        Args:
+            cross: (k, r) covariances of the old rows with the new.
+            own: (r, r) covariances of the new ones, slack included.
+        """
+        weights = self.solve(cross)
+        # what is left of a row that hangs on others is rounding, and says nothing
+        left = own - cross.T @ weights
+        left = (left + left.T) / 2
+        scale = np.sqrt(np.maximum(np.diag(own), 0.0))
+        fresh = np.diag(left) > SPANNED * scale**2
+        root = np.zeros_like(left)
+        places = np.flatnonzero(fresh)
+        if len(places):
+            root[np.ix_(places, places)] = _inverse_root(left[np.ix_(places, places)])
+        return Border(self, weights, root)
+
+
+@dataclass(frozen=True, eq=False)
+class Border:
+    """A factor and r rows more."""
+
+    past: Factor
+    weights: Floats
+    """(k, r) W = H⁻¹ C: what of the old rows the new ones are."""
+    root: Floats
+    """(r, r) of what is left of the new ones; 0 for one that hangs on others."""
+
+    @cached_property
+    def factor(self) -> Factor:
+        """The factor of all rows, the old ones first."""
+        corner = -self.root @ self.weights.T
+        above = np.zeros((len(self.past.root), len(self.root)))
+        return Factor(np.block([[self.past.root, above], [corner, self.root]]))
+
+    def gains(self, old: scipy.sparse.csc_array, new: scipy.sparse.csc_array, variances: Floats) -> Floats:
+        """(q,) how much leverage one record of each column gains.
+
+        Args:
+            old: (k, q) coefficients in the old rows.
+            new: (r, q) in the new ones.
+            variances: (q,)
+        """
+        apart = new.toarray() - (old.T @ self.weights).T
+        image = self.root @ apart
+        found: Floats = variances * np.einsum("ij,ij->j", image, image)
+        return found
+
+    def solve(self, past: Floats, new: Floats) -> tuple[Floats, Floats]:
+        """The inverse of all rows' covariance times (k,) and (r,), without a factor of all."""
+        last = self.root.T @ (self.root @ (new - self.weights.T @ past))
+        return self.past.solve(past) - self.weights @ last, last
+
+
+def squares(matrix: scipy.sparse.csc_array, factor: Factor) -> Floats:
+    """(q,) aᵀ H⁻¹ a of each column a."""
+    rows, columns = matrix.shape
+    found = np.zeros(columns)
+    if not rows:
+        return found
+    if matrix.nnz > DENSE * rows * columns:
+        width = max(1, BLOCK // rows)
+        with alone():
+            for first in range(0, columns, width):
+                image = factor.root @ matrix[:, first : first + width].toarray()
+                found[first : first + width] = np.einsum("ij,ij->j", image, image)
+        return found
+    each = (matrix.nnz // max(columns, 1)) ** 2
+    inverse = factor.inverse
+
+    def work(first: int, last: int) -> None:
+        add_forms(matrix.indptr, matrix.indices, matrix.data, inverse, first, last, found)
+
+    in_two(work, columns, each)
+    return found
+
+
+def exactly(matrix: scipy.sparse.csc_array, factor: Factor, columns: Ints) -> Floats:
+    """As `squares`, of some columns, as sums of squares: right to the last digits."""
+    found, turned = np.zeros(len(columns)), np.ascontiguousarray(factor.root.T)
+    add_squares(matrix.indptr, matrix.indices, matrix.data, turned, columns, found)
+    return found
+
+
+@compiled()
+def add_forms(
+    starts: Ints, rows: Ints, entries: Floats, inverse: Floats, first: int, last: int, out: Floats
+) -> None:  # fmt: skip
+    """Add aᵀ M a of some columns a of a sparse matrix, M symmetric."""
+    for j in range(first, last):
+        total = 0.0
+        for a in range(starts[j], starts[j + 1]):
+            line, part = inverse[rows[a]], 0.0
+            for b in range(starts[j], a):
+                part += entries[b] * line[rows[b]]
+            total += entries[a] * (2.0 * part + entries[a] * line[rows[a]])
+        out[j] += total
+
+
+def covariance(matrix: scipy.sparse.csc_array, weights: Floats) -> Floats:
+    """(k, k) A diag(weights) Aᵀ."""
+    if matrix.nnz > DENSE * matrix.shape[0] * matrix.shape[1]:
+        rows, columns = matrix.shape
+        total, width = np.zeros((rows, rows)), max(1, BLOCK // max(rows, 1))
+        for first in range(0, columns, width):
+            block = matrix[:, first : first + width].toarray()
+            total += (block * weights[first : first + width]) @ block.T
+        return total
+    return gram(matrix, weights)
+
+
+def _inverse_root(matrix: Floats) -> Floats:
+    """R with Rᵀ R = M⁻¹, by the library's Cholesky; by `inverse_root` where M is nearly singular."""
+    if not len(matrix):
+        return matrix
+    diagonal = np.sqrt(np.maximum(np.diag(matrix), 0.0))
+    scale = 1 / np.where(diagonal > 0, diagonal, 1.0)
+    scaled = matrix * scale * scale[:, None]
+    scaled[np.diag_indices_from(scaled)] = 1.0
+    lower, failed = scipy.linalg.lapack.dpotrf(scaled, lower=True, clean=True)
+    if not failed:
+        root, failed = scipy.linalg.lapack.dtrtri(lower, lower=True)
+        if not failed and len(root) * float((root * root).sum()) < WELL_CONDITIONED:
+            return np.ascontiguousarray(root * scale)
+    return inverse_root(matrix)

@@ -1,0 +1,138 @@
+"""A gate that decides by posteriors: the star is stopped, and refusals tell nothing.
+
+The star: one person is in many sums, each with twelve others of its own. Nothing is excluded, and yet the
+answers together name the value. What the answers make likely is worked out here by convolution.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+
+from auditor import Gate, Policy, QueryRefused
+from cae_sql import Domain
+from cae_sql.risk import risk_of
+
+POLICY = """
+[protect]
+table = "people"
+column = "x"
+minimum = 0
+maximum = {top}
+step = 1
+public = ["id", "team"]
+[intruder]
+insiders = {insiders}
+candidates = "{candidates}"
+baseline = "{baseline}"
+[limit]
+risk = 0.5
+"""
+OTHERS = 12
+
+
+def values(teams: int, top: int, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, top + 1, 1 + teams * OTHERS)
+
+
+def build(path: Path, true: np.ndarray) -> Path:
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE people (id INTEGER, team INTEGER, x INTEGER)")
+        rows = [(i, 0 if i == 0 else 1 + (i - 1) // OTHERS, int(x)) for i, x in enumerate(true)]
+        connection.executemany("INSERT INTO people VALUES (?, ?, ?)", rows)
+    return path
+
+
+def asked(database: Path, ledger: Path, policy: str, teams: int) -> list[tuple[str, float | None]]:
+    """Codes, and the answers that were given, of one sum for each team and the person in all of them."""
+    found = []
+    with Gate.open(database, Policy.parse(policy), ledger) as gate:
+        for team in range(1, teams + 1):
+            try:
+                answer = gate.execute(f"SELECT SUM(x) FROM people WHERE team IN (0, {team})")
+                found.append((answer.decision.code, answer.fetchall()[0][0]))
+            except QueryRefused as error:
+                found.append((error.decision.code, None))
+    return found
+
+
+def of_the_person(top: int, sums: list[float]) -> np.ndarray:
+    """The exact posterior of who is in all of these sums."""
+    ways = np.ones(1)
+    for _ in range(OTHERS):
+        ways = np.convolve(ways, np.ones(top + 1) / (top + 1))
+    rest = np.array(sums, dtype=int)[:, None] - np.arange(top + 1)
+    inside = (rest >= 0) & (rest < len(ways))
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.where(inside, ways[np.clip(rest, 0, len(ways) - 1)], 0.0)).sum(axis=0)
+    p = np.exp(logs - logs.max())
+    return p / p.sum()
+
+
+def exact_risk(top: int, sums: list[float]) -> float:
+    return risk_of(list(range(top + 1)), of_the_person(top, sums).tolist(), Domain(0, top, 1)).risk
+
+
+@pytest.mark.parametrize(
+    ("top", "insiders", "teams"),
+    [
+        (1, 0, 30),
+        pytest.param(25, 0, 60, marks=pytest.mark.slow),
+        pytest.param(25, 1, 60, marks=pytest.mark.slow),
+    ],
+)
+def test_a_star_is_stopped_before_the_exact_posterior_passes_the_limit(tmp_path, top, insiders, teams):
+    true = values(teams, top, seed=3)
+    policy = POLICY.format(top=top, insiders=insiders, candidates="posterior", baseline="prior")
+    found = asked(build(tmp_path / "star.duckdb", true), tmp_path / "star.ledger", policy, teams)
+    given = [value for code, value in found if code == "answered"]
+    assert 2 <= len(given) < teams
+    assert exact_risk(top, given) <= 0.5
+    everything = [float(true[0] + true[1 + t * OTHERS : 1 + (t + 1) * OTHERS].sum()) for t in range(teams)]
+    assert exact_risk(top, everything) > 0.5
+
+
+def test_what_excludes_nothing_passes_where_only_exclusion_decides(tmp_path):
+    true = values(30, 1, seed=3)
+    policy = POLICY.format(top=1, insiders=0, candidates="interval", baseline="members")
+    found = asked(build(tmp_path / "star.duckdb", true), tmp_path / "star.ledger", policy, 30)
+    assert sum(code == "answered" for code, _ in found) >= 27  # an end may be among them
+    assert exact_risk(1, [value for code, value in found if code == "answered"]) > 0.5
+
+
+def test_tables_that_give_the_same_answers_get_the_same_verdicts(tmp_path):
+    true = values(12, 1, seed=5)
+    other = true.copy()
+    other[0] = 1 - true[0]
+    for team in range(12):
+        mine = 1 + team * OTHERS + np.arange(OTHERS)
+        other[mine[np.flatnonzero(true[mine] == other[0])[0]]] = true[0]
+    policy = POLICY.format(top=1, insiders=1, candidates="posterior", baseline="members")
+    found = [
+        asked(build(tmp_path / f"{name}.duckdb", table), tmp_path / f"{name}.ledger", policy, 12)
+        for name, table in (("true", true), ("other", other))
+    ]
+    assert found[0] == found[1]
+    assert {code for code, _ in found[0]} >= {"answered", "risk"}
+
+
+def test_a_group_of_low_earners_is_no_disclosure_against_its_members_but_is_against_the_prior(tmp_path):
+    true = np.append(np.full(12, 2), np.random.default_rng(1).integers(0, 26, 1 + 3 * OTHERS))
+    codes = {}
+    for baseline in ("members", "prior"):
+        database = tmp_path / f"{baseline}.duckdb"
+        with duckdb.connect(str(database)) as connection:
+            connection.execute("CREATE TABLE people (id INTEGER, team INTEGER, x INTEGER)")
+            rows = [(i, 1 + i // 12, int(x)) for i, x in enumerate(true)]
+            connection.executemany("INSERT INTO people VALUES (?, ?, ?)", rows)
+        policy = POLICY.format(top=25, insiders=0, candidates="posterior", baseline=baseline)
+        text = policy.replace("risk = 0.5", 'risk = 0.5\n[decision]\nmode = "answer-dependent"')
+        with Gate.open(database, Policy.parse(text), tmp_path / f"{baseline}.ledger") as gate:
+            try:
+                codes[baseline] = gate.execute("SELECT SUM(x) FROM people WHERE team = 1").decision.code
+            except QueryRefused as error:
+                codes[baseline] = error.decision.code
+    assert codes == {"members": "answered", "prior": "risk"}

@@ -1,0 +1,176 @@
+"""Somebody who reckons with their own value: V, its bound, and exact conditionals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given as over
+from hypothesis import strategies as st
+
+from cae_sql.domain import Domain
+from cae_sql.inference.posterior import insiders
+from cae_sql.inference.posterior.insiders import Given, bounds_of, covariances, given, narrowed
+from cae_sql.inference.posterior.likely import Likely
+from cae_sql.inference.posterior.members import Sets, baseline_areas
+from cae_sql.inference.system import AnsweredSystem
+from tests.cae_sql.inference.posterior.oracles import dense, likely, risk, star, variation
+
+
+def projection(seed: int) -> tuple[Likely, np.ndarray]:
+    """V of a small system, record by record."""
+    small = dense(seed, 9, 3, int(np.random.default_rng(seed).integers(1, 6)))
+    found = likely(small.system)
+    fit, labels = found.fit, found.known.atoms.labels
+    V = np.empty((9, 9))
+    for record in range(9):
+        V[record] = covariances(fit, labels[record])[labels]
+        V[record, record] = 1 - fit.leverage[labels[record]]
+    return found, V
+
+
+@over(st.integers(0, 10**9))
+def test_what_the_sums_leave_is_a_projection(seed: int) -> None:
+    found, V = projection(seed)
+    moving = (found.fit.variances > 1e-6).all()
+    if not moving:
+        return
+    assert pytest.approx(V, abs=1e-6) == V.T
+    assert pytest.approx(V, abs=1e-6) == V @ V
+    assert np.trace(V) == pytest.approx(9 - len(found.fit.observed.sums), abs=1e-6)
+    h = 1 - np.diag(V)
+    for i in range(9):
+        others = np.arange(9) != i
+        assert (V[i, others] ** 2 <= h[i] * (1 - h[i]) + 1e-9).all()
+        assert (V[i, others] ** 2).sum() == pytest.approx(h[i] * (1 - h[i]), abs=1e-6)
+
+
+@over(st.integers(0, 10**9))
+def test_the_bound_holds_for_every_pair_and_value(seed: int) -> None:
+    found, _ = projection(seed)
+    fit = found.fit
+    values = np.tile([0.0, 3.0], (len(fit.observed.sizes), 1))
+    outer = bounds_of(fit, values)
+    for column in range(fit.observed.people):
+        told = given(fit, column, values)
+        others = np.arange(len(fit.observed.sizes)) != column
+        if fit.observed.sizes[column] > 1:
+            others[column] = True
+        assert (told.leverage[others] <= outer.leverage[column] + 1e-7).all()
+        assert (np.abs(told.shift[others]) <= outer.shift[column] + 1e-6).all()
+
+
+@over(st.integers(0, 10**9))
+def test_whom_the_bound_spares_no_pair_brings_beyond_what_is_enough(seed: int) -> None:
+    found, _ = projection(seed)
+    domain, count = Domain(0, 3, 1), len(found.fit.observed.sizes)
+    values = np.tile([0.0, 1.0, 3.0], (count, 1))
+    base = baseline_areas(found, None, domain, "prior")
+    everything = insiders.risks_with_insider(found, values, base, domain, -np.inf)
+    spared = insiders.risks_with_insider(found, values, base, domain, 0.5)
+    assert spared.pairs <= everything.pairs
+    mine = found.known.protected
+    over_limit = everything.risk[mine] > 0.5 + 1e-9
+    assert (spared.risk[mine][over_limit] > 0.5).all()
+
+
+def with_insider(system: AnsweredSystem, record: int, insider: int, unit: int) -> np.ndarray:
+    """By the formula, by pairs."""
+    found = likely(system)
+    labels, fit = found.known.atoms.labels, found.fit
+    values = np.full((len(fit.observed.sizes), 1), float(unit))
+    told = given(fit, labels[record], values)
+    place = labels[insider]
+    one = Given(told.leverage[place], told.shift[place])
+    return narrowed(found, labels[[record]], one)[0]
+
+
+@pytest.mark.parametrize(("values", "sums", "others"), [(2, 60, 12), (25, 60, 12), (25, 8, 4), (4, 20, 6)])
+def test_in_a_star_an_insider_is_told_what_the_star_without_him_tells(
+    values: int, sums: int, others: int
+) -> None:
+    off, below = [], []
+    for seed in range(3):
+        one = star(values, sums, others, seed)
+        for unit in (0, values - 1):
+            if seed == 0 and unit != one.values[1]:
+                continue
+            one.values[1] = unit  # what is told of the rest changes with it
+            told = one.values[0] + one.values[1 : 1 + others].sum()
+            system = AnsweredSystem(len(one.values), 0, values - 1, 1)
+            query = system.query("sum", np.arange(1 + others))
+            system.accept([query.answered(int(told)), *one.system.answers[1:]])
+            exact = exact_with_insider(one.values, values, sums, others)
+            found = with_insider(system, 0, 1, unit)
+            off.append(variation(exact, found))
+            below.append(risk(exact) - risk(found))
+            # the same by one more answer, worked out anew
+            assert variation(system.posterior([0], insider=(1, unit))[1][0], exact) < 0.06
+    assert max(off) < 0.08
+    assert max(below) < 0.03
+
+
+def exact_with_insider(true: np.ndarray, count: int, sums: int, others: int) -> np.ndarray:
+    """Of record 0 where record 1 is known, by convolution."""
+    logs = np.zeros(count)
+    for place in range(sums):
+        members = true[1 + place * others : 1 + (place + 1) * others]
+        known = int(members[0]) if place == 0 else 0
+        ways = np.ones(1)
+        for _ in range(others - (place == 0)):
+            ways = np.convolve(ways, np.ones(count) / count)
+        rest = int(true[0] + members.sum()) - known - np.arange(count)
+        inside = (rest >= 0) & (rest < len(ways))
+        with np.errstate(divide="ignore"):
+            logs += np.log(np.where(inside, ways[np.clip(rest, 0, len(ways) - 1)], 0.0))
+    p = np.exp(logs - logs.max())
+    return p / p.sum()
+
+
+def test_one_of_two_in_a_sum_is_told_the_other() -> None:
+    system = AnsweredSystem(40, 0, 24, 1)
+    system.add_sum([0, 1], 30)
+    system.add_sum(range(40), 500)
+    values, p = system.posterior([1], insider=(0, 13))
+    assert values[p[0].argmax()] == 17
+    assert p[0].max() == pytest.approx(1)
+    assert with_insider(system, 1, 0, 13)[17] == pytest.approx(1)
+    assert given(likely(system).fit, likely(system).known.atoms.labels[1], np.full((2, 1), 13.0)).leverage[
+        likely(system).known.atoms.labels[0], 0
+    ] == pytest.approx(1)
+
+
+def test_in_dense_systems_the_formula_with_an_insider_is_off_by_so_much() -> None:
+    off = []
+    for seed in range(10):
+        small = dense(seed, 8, 3, 3)
+        for unit in (0, 3):
+            tables = small.tables[small.tables[:, 1] == unit]
+            if len(tables) < 20:
+                continue
+            exact = np.bincount(tables[:, 0], minlength=4) / len(tables)
+            off.append(variation(exact, with_insider(small.system, 0, 1, unit)))
+            assert small.system.posterior([0], insider=(1, unit))[1][0] == pytest.approx(exact, abs=1e-9)
+    assert np.median(off) < 0.1
+
+
+def test_large_groups_need_no_pairs() -> None:
+    chance = np.random.default_rng(0)
+    system, true = AnsweredSystem(2_000, 0, 24, 1), chance.integers(0, 25, 2_000)
+    for key in (chance.integers(0, 10, 2_000), chance.integers(0, 8, 2_000)):
+        for level in np.unique(key):
+            members = np.flatnonzero(key == level)
+            system.add_sum(members, int(true[members].sum()))
+    found, domain = likely(system), Domain(0, 24, 1)
+    values = np.tile([0.0, 24.0], (len(found.fit.observed.sizes), 1))
+    base = baseline_areas(found, Sets(found.known, system.answers), domain, "members")
+    assert insiders.risks_with_insider(found, values, base, domain, 0.3).pairs == 0
+
+
+def test_one_of_great_leverage_does_not_spoil_the_bound_for_everybody() -> None:
+    one = star(25, 60, 12, 1, centre=12)
+    found, domain = likely(one.system), Domain(0, 24, 1)
+    values = np.tile([0.0, 24.0], (len(found.fit.observed.sizes), 1))
+    base = baseline_areas(found, Sets(found.known, one.system.answers), domain, "members")
+    judged = insiders.risks_with_insider(found, values, base, domain, 0.4)
+    assert judged.pairs < 10 * len(values)
+    assert judged.risk[found.known.atoms.labels[0]] > 0.3
