@@ -57,7 +57,6 @@ def _off(owner: object, name: str, instead: object = _nothing) -> Switch:
 WITHOUT: dict[str, tuple[Switch, ...]] = {
     "nothing": (),
     "kept moves": (_off(QuestionTables, "moves", property(lambda _: NO_MOVES)),),
-    "kept tables": (_off(QuestionTables, "others", property(lambda _: [])),),
     "central tables": (_off(Central, "table"),),
     "balanced tables": (_off(QuestionTables, "balanced"),),
     "tables of single answers": (_off(Question, "_between_single"),),

@@ -57,8 +57,6 @@ class Shown:
     """(p',) whose records take a run that is long enough, if what the insider has is free ..."""
     free: NDArray[np.bool_]
     """(p',) ... and whose records, as insiders, may have any value of their box meanwhile."""
-    start: Ints | None = None
-    """(p',) the table that those looked at were made from."""
 
     @property
     def open(self) -> Ints:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,8 +32,6 @@ class Learned:
     totals: Ints | None
     """(p',) the roomy table; None where none was found."""
     pool: Pool | LargePool
-    others: Sequence[Ints] = ()
-    """(p',) each, tables around which everybody was shown."""
 
     @property
     def current(self) -> bool:
@@ -64,7 +61,6 @@ class Learned:
             question_tables.rows,
             answers,
             question_tables.pendings,
-            self.others,
             question_tables.moves,
         )
 

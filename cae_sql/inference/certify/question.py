@@ -8,7 +8,7 @@ record shown to keep a long enough run of values, or an exactly known set that w
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -35,8 +35,6 @@ from cae_sql.threads import in_two
 
 HALVED, FEWEST_HALVED = 2, 4
 """How often answers that lie too far apart are halved, and how many these must be."""
-MOST_OTHERS = 4
-"""Tables around which everybody was shown that are kept for later questions."""
 MOST_STARTS = 2
 """Tables that are exchanged around besides the roomy table's, as long as somebody is left open."""
 MANY = 20_000
@@ -77,8 +75,6 @@ class Question:
         """Tables for single answers."""
         self._shown: dict[Hashable, dict[frozenset[tuple[int, ...]], _Shown]] = {}
         """By reading, what was shown of hypothetical answers: it need not be shown again."""
-        self._around: dict[frozenset[tuple[int, ...]], list[Ints]] = {}
-        """By the answers to fresh sums, tables around which everybody was shown."""
         self._missed: set[tuple[int, ...]] = set()
         """Fresh sums for which no table was found where several were judged together."""
         self._spared = 0
@@ -285,7 +281,6 @@ class Question:
         self.roomy_table.renewed()
         self._shown.clear()
         self._found.clear()
-        self._around.clear()
         self._missed.clear()
         self.question_tables = QuestionTables(self.roomy_table, self.queries)
 
@@ -344,7 +339,7 @@ class Question:
         starts = 0 if seen else MOST_STARTS
         renewable = keep and self.roomy_table.stale
         ways = self._ways(bounds_of(boxes, pins), sums, name, keep, allowance, starts)
-        for turn, (tables, between, start) in enumerate(ways):
+        for turn, (tables, between) in enumerate(ways):
             late = allowance.over
             if safe or late or (turn > 1 and len(seen[-1].open) > MANY):
                 break
@@ -352,7 +347,7 @@ class Question:
                 question_tables, boxes, pins, tables, need, standard.insiders, allowance, renewable, keep,
                 left_open(seen) if seen else None,
             )  # fmt: skip
-            seen.append(replace(shown, start=start))
+            seen.append(shown)
             whole, safe = whole and between, all_pairs(seen)
             if safe:
                 break
@@ -360,8 +355,6 @@ class Question:
             return None
         width = max(shown.width for shown in seen)
         judgement = Judgement(safe, max(width, need) if safe else width)
-        if safe:
-            self._around[these] = [shown.start for shown in seen if shown.start is not None]
         if keep:
             done = safe or not (late or allowance.over)
             kept[these] = _Shown(sums, whole, seen[earlier:], done, judgement)
@@ -375,33 +368,31 @@ class Question:
         keep: bool,
         allowance: Allowance,
         starts: int,
-    ) -> Iterator[tuple[Tables, bool, Ints]]:
+    ) -> Iterator[tuple[Tables, bool]]:
         """Pairs of tables between which there is one for each of some answers.
 
-        By exchange around the roomy table and those around which everybody was shown at the last answer, then
-        around others that give an answer in the middle, then between tables for the single answers. With
-        each, whether that is so of all answers in between too, and the table that was begun with.
+        By exchange around the roomy table, then around others that give an answer in the middle, then between
+        tables for the single answers. With each, whether that is so of all answers in between too.
         """
         question_tables, ranges = self.question_tables, _ranges(sums)
-        for start in (question_tables.totals, *question_tables.others):
-            found = question_tables.between(bounds, ranges, start)
-            if found is not None:
-                yield found, True, start
+        found = question_tables.between(bounds, ranges, question_tables.totals)
+        if found is not None:
+            yield found, True
         middle = _middle(sums, ranges)
         central = Central(question_tables, bounds, allowance)
         around = central.table(middle) if starts else None
         found = None if around is None else central.between(around, ranges)
         if around is not None and found is not None:
-            yield found, True, around
+            yield found, True
         for turn in range(starts):
             around = question_tables.balanced(bounds, middle, SEEDS_APART * turn)
             found = None if around is None else question_tables.between(bounds, ranges, around)
             if around is None or found is None:
                 break
-            yield found, True, around
+            yield found, True
         found = self._between_single(bounds, sums, name, keep, allowance)
         if found is not None:
-            yield found, False, found.least
+            yield found, False
 
     def _between_single(
         self,
@@ -445,19 +436,17 @@ class Question:
             InconsistentAnswers: no world agrees.
             OutOfTime: none was found in time.
         """
-        boxes, totals, others = self.boxes_with(values), None, list[Ints]()
+        boxes, totals = self.boxes_with(values), None
         answers = [values[place] for place in self.question_tables.fresh]
         if self.question_tables.usable:
             pins = hold(boxes, self.question_tables.totals, 1, np.zeros(0, dtype=np.int64))
             if pins is not None:
-                bounds = bounds_of(boxes, pins)
-                totals = self._told(bounds, answers, allowance)
-                others = self._others(bounds, answers)
+                totals = self._told(bounds_of(boxes, pins), answers, allowance)
         if isinstance(self.pool, LargePool):
             if totals is None:
                 raise OutOfTime("no world was found in the time allowed")
             tables = self.pool.answered(self.question_tables, boxes, answers, totals)
-            return Learned(self.question_tables, self.pool, tuple(values), boxes, totals, tables, others)
+            return Learned(self.question_tables, self.pool, tuple(values), boxes, totals, tables)
         pool = self.pool.copy()
         listed = self._searched.listed(values, allowance, keep=False)
         if listed is not None and len(listed.worlds) > len(pool.values):
@@ -466,16 +455,7 @@ class Question:
             pool.learn(self.answers(values), allowance)
         pool.rebase()
         pool.mix(list(range(len(pool.values))), 3)
-        return Learned(self.question_tables, self.pool, tuple(values), boxes, totals, pool, others)
-
-    def _others(self, bounds: Bounds, answers: Sequence[int]) -> list[Ints]:
-        """Tables with these answers around which everybody was shown: they hang on what is known then."""
-        around = self._around.get(frozenset([tuple(answers)]), [])
-        if not around:
-            covering = [key for key in self._around if tuple(answers) in key]
-            around = self._around[covering[-1]] if covering else []
-        found = (self.question_tables.exchanged(bounds, answers, start) for start in around[-MOST_OTHERS:])
-        return [table for table in found if table is not None]
+        return Learned(self.question_tables, self.pool, tuple(values), boxes, totals, pool)
 
     def _told(self, bounds: Bounds, answers: Sequence[int], allowance: Allowance) -> Ints | None:
         """The table that is kept from now on: in the middle, so that it stays roomy; None if not found."""

@@ -270,17 +270,6 @@ class QuestionTables:
                 return found
         return self.balanced(bounds, answers, seed, start)
 
-    @cached_property
-    def others(self) -> list[Ints]:
-        """(p',) each, the other tables that the roomy table keeps."""
-        mine = self.roomy_table
-        return [_split(mine, each, self.boxes, self.parents) for each in mine.others]
-
-    def exchanged(self, bounds: Bounds, answers: Sequence[int], start: Ints) -> Ints | None:
-        """As `table`, from another table by exchange alone."""
-        found = self._exchanged(start, bounds, answers, 0)
-        return found if found is not None and self.holds(found, self.totals, bounds, answers) else None
-
     def balanced(
         self, bounds: Bounds, answers: Sequence[int], seed: int = 0, start: Ints | None = None
     ) -> Ints | None:

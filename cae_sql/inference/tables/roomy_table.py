@@ -91,8 +91,6 @@ class RoomyTable:
     """Pairs of atoms that differ little; None as long as nobody looked for them."""
     fours: Ints = field(default_factory=lambda: np.zeros((0, 4), dtype=np.int64))
     """(q, 4) two of them against each other: moves that keep every sum."""
-    others: list[Ints] = field(default_factory=list)
-    """(p,) each, other tables that agree with every answer: around them everybody was shown."""
     moves: Moves = NO_MOVES
     """Moves of single records that keep every sum, by which somebody was shown."""
     _unseen: NDArray[np.bool_] | None = field(default=None, repr=False)
@@ -123,7 +121,6 @@ class RoomyTable:
             boxes=self.boxes.grown(spares, top),
             totals=np.append(self.totals, spares * (top // 2)),
             sums=list(self.sums),
-            others=[np.append(each, spares * (top // 2)) for each in self.others],
             bases=[Basis(basis.basic, basis.columns) for basis in self.bases],
             renewed_at=self.rank,
             swaps=None if self.swaps is None else self.swaps.grown(),
@@ -149,7 +146,7 @@ class RoomyTable:
 
     def give_up(self) -> None:
         """No table was found, or no pivot: nothing is shown any more."""
-        self.usable, self.bases, self.others = False, [], []
+        self.usable, self.bases = False, []
         self.version += 1
 
     @property
@@ -182,7 +179,6 @@ class RoomyTable:
         rows: NDArray[np.int32],
         values: list[int],
         pendings: list[Pending | None],
-        others: Sequence[Ints] = (),
         moves: Moves = NO_MOVES,
     ) -> None:
         """Take in answers.
@@ -194,7 +190,6 @@ class RoomyTable:
             rows: (g, p') coefficients of the new independent sums.
             values: (g) their right-hand sides.
             pendings: What they do to each basis; a basis without is dropped.
-            others: (p',) each, further tables that agree with everything.
             moves: Of the parts; they keep the new sums too.
         """
         self.version += 1
@@ -219,7 +214,7 @@ class RoomyTable:
             self.swaps = self.swaps.carried(parents, rows, width)
             self.fours = self.fours[kept_by(self.fours, rows, np.arange(count))]
         self.boxes, self.totals, self.bases = boxes, totals, kept
-        self.others, self.moves = list(others), moves
+        self.moves = moves
         self.sums += values
         if self._unseen is not None:
             self._unseen = self._unseen[parents] & ~np.any(rows, axis=0)
