@@ -180,12 +180,13 @@ class Policy(Section):
                 f"is more than the {bits:.3f} bits{of} that are there at epsilon before any answer; take less"
             )
             wrong(f"{place}.min_entropy", limits.min_entropy, text)
-        prior = self.prior_of(protect) if self.intruder.candidates == "tilted" else None
+        believed = self.intruder.candidates in ("posterior", "tilted")
+        prior = self.prior_of(protect) if believed else None
         if prior is not None and prior.probabilities is not None:
             self._can_be_kept_with(prior.probabilities, protect, f"{place}.epsilon")
 
     def _can_be_kept_with(self, probabilities: NDArray[np.float64], protect: Protect, place: str) -> None:
-        """Under `tilted` a prior is what is believed before any answer."""
+        """Where answers are judged by what they make likely, a prior is what is believed before any."""
         from cae_sql.measure import cae_entropy
 
         limits, width = self.limits_of(protect), int(protect.step / protect.grid)
@@ -193,8 +194,9 @@ class Policy(Section):
         bits = cae_entropy(protect.domain.values[: len(windows)], windows, float(limits.epsilon or 0))
         if bits < (limits.min_entropy or 0) or bits <= 0:
             text = (
-                f'leaves {bits:.3f} bits under candidates = "tilted" with the prior of {protect.table}.'
-                f"{protect.column}, before any answer; take less, or a smaller min_entropy, or a wider prior"
+                f'leaves {bits:.3f} bits under candidates = "{self.intruder.candidates}" with the prior of '
+                f"{protect.table}.{protect.column}, before any answer; take less, or a smaller min_entropy, "
+                "or a wider prior"
             )
             wrong(place, limits.epsilon, text)
 
