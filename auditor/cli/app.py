@@ -37,6 +37,7 @@ class Candidates(StrEnum):
     """What `risk --candidates` takes."""
 
     INTERVAL = "interval"
+    POSTERIOR = "posterior"
     EXACT = "exact"
     TILTED = "tilted"
 
@@ -137,8 +138,9 @@ def risk(
     candidates: Annotated[
         Candidates,
         typer.Option(
-            help="How answers become beliefs: what they exclude (interval), or what is learned from them "
-            "beyond what everybody knows (exact, tilted). The gate decides by interval."
+            help="How answers become beliefs: what they exclude (interval), what they make likely "
+            "(posterior), or what is learned beyond what everybody knows (exact, tilted). The gate decides "
+            "by interval, and by what the policy names besides."
         ),
     ] = Candidates.INTERVAL,
 ) -> None:
@@ -152,7 +154,7 @@ def risk(
     message = (
         f"{beyond} of {len(frame)} classes are beyond the limit" if beyond else "every class keeps the limit"
     )
-    if candidates is not Candidates.INTERVAL:
+    if candidates.value not in ("interval", rules.intruder.candidates):
         message += f", by the model {candidates.value}, which the gate does not enforce"
     about = {
         "code": "beyond" if beyond else "within",

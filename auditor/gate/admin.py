@@ -13,7 +13,14 @@ from cae_sql.candidates import grid_candidates
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.intervals.bounds import Bounds
 from cae_sql.inference.posterior.figures import ModelRisks, model_risks
+from cae_sql.inference.posterior.keeping import (
+    LikelyKnowledge,
+    LikelyRisks,
+    LikelyStandard,
+    risks_of_classes,
+)
 from cae_sql.inference.posterior.marginals import Model
+from cae_sql.inference.posterior.members import Baseline
 from cae_sql.inference.search.runs import Runs
 from cae_sql.risk import ClassRisks, Risk, class_risks, risk_of
 
@@ -23,7 +30,7 @@ if TYPE_CHECKING:
     from auditor.parties.column import ColumnKnowledge
     from auditor.parties.party import Knowledge
 
-Candidates = Literal["interval", "exact", "tilted"]
+Candidates = Literal["interval", "posterior", "exact", "tilted"]
 """How answers become beliefs in a report, whatever the gate decides by."""
 
 
@@ -49,9 +56,12 @@ def risk_of_classes(
     frames = []
     for name, party in knowledge.parties():
         for known, (codes, shared) in zip(party.columns, classes, strict=True):
-            figures = (
-                _figures(known, codes) if candidates == "interval" else _learned(known, codes, candidates)
-            )
+            if candidates == "interval":
+                figures = _figures(known, codes)
+            elif candidates == "posterior":
+                figures = _likely(known, codes, knowledge.policy.intruder.baseline)
+            else:
+                figures = _learned(known, codes, candidates)
             frame = pd.concat([shared, figures], axis=1)
             if len(classes) > 1:
                 _in_front(frame, "column", known.column.protect.column)
@@ -89,7 +99,19 @@ def _learned(party: ColumnKnowledge, codes: NDArray[np.int64], model: Model) -> 
     return _frame(party, codes, found).assign(worst_risk=found.worst_risk, estimated=found.estimated)
 
 
-def _frame(party: ColumnKnowledge, codes: NDArray[np.int64], found: ClassRisks | ModelRisks) -> pd.DataFrame:
+def _likely(party: ColumnKnowledge, codes: NDArray[np.int64], baseline: Baseline) -> pd.DataFrame:
+    """What posteriors make of the answers, nobody being an insider; leverage beside it."""
+    column, domain = party.column, party.column.protect.domain
+    past = LikelyKnowledge(party.system, LikelyStandard(column.limits.limit, domain, baseline))
+    found = risks_of_classes(past, codes, column.limits.epsilon)
+    return _frame(party, codes, found).assign(
+        worst_risk=found.worst_risk, leverage=found.leverage, estimated=found.estimated
+    )
+
+
+def _frame(
+    party: ColumnKnowledge, codes: NDArray[np.int64], found: ClassRisks | ModelRisks | LikelyRisks
+) -> pd.DataFrame:
     """Figures of classes, with the feasibility intervals of their records together."""
     bounds, count = party.system.bounds(), len(found.label)
     lower, upper = np.full(count, np.inf), np.full(count, -np.inf)

@@ -566,10 +566,12 @@ class Gate:
         column in front; with `scope = "user"` one for each user, with a column user before those.
 
         Args:
-            candidates: "interval" is what every gate decides by: what is excluded. "exact" and "tilted" say
-                what is learned beyond what everybody knows (`cae_sql.inference.posterior`), with worst_risk,
-                the greatest of a single record, and estimated, whether a figure rests on random tables. A
-                gate decides by one of them too where the policy says so.
+            candidates: "interval" is what every gate decides by: what is excluded. "posterior" says what is
+                made likely of each record, against the policy's baseline, with worst_risk, the greatest of a
+                single record, leverage, and estimated, whether the formula cannot be relied upon. "exact" and
+                "tilted" say what is learned beyond what everybody knows, with worst_risk and estimated,
+                whether a figure rests on random tables. A gate decides by one of them too where the policy
+                says so.
 
         Raises:
             InvalidInput: too many groups of records and values for a candidate model.

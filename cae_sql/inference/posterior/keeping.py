@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cae_sql.domain import Domain
 from cae_sql.errors import InconsistentAnswers, InvalidInput, OutOfTime
@@ -32,11 +33,17 @@ from cae_sql.inference.posterior.asked import Asked
 from cae_sql.inference.posterior.insiders import Measure, risks_with_insider
 from cae_sql.inference.posterior.judging import CLOSE, UNKNOWN, ModelJudgement
 from cae_sql.inference.posterior.likely import Fit, Likely
-from cae_sql.inference.posterior.members import Baseline, Sets, against, baseline_areas
-from cae_sql.inference.posterior.weights import Floats
+from cae_sql.inference.posterior.members import (
+    Baseline,
+    Sets,
+    against,
+    baseline_areas,
+    posterior_risks,
+)
+from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt, Windows
 from cae_sql.inference.system import AnsweredSystem
-from cae_sql.risk import Limit
+from cae_sql.risk import Epsilon, Limit
 
 FOUND = 1e-3
 """Standard deviations by which a model's expected sums may be off."""
@@ -177,6 +184,70 @@ class LikelyQuestion:
         measure: Measure = lack
         most = risks_with_insider(likely, ends, base, domain, -_least_entropy(limit), measure).risk.max()
         return float(risk), float(-most)
+
+
+@dataclass(frozen=True, eq=False)
+class LikelyRisks:
+    """Figures of classes, (c,), in ascending order of their labels."""
+
+    label: Ints
+    records: Ints
+    """How many records the class has."""
+    initial_entropy: Floats
+    """H0 of the average of its records' posteriors, bits."""
+    entropy_at_epsilon: Floats | None
+    """H(ε), bits; None where no ε was asked for."""
+    area: Floats
+    """Bits × units of the column."""
+    risk: Floats
+    """1 − A / A_baseline of that average, the baseline being the least of its records'."""
+    worst_risk: Floats
+    """The greatest risk of a single record of the class, taken by itself."""
+    leverage: Floats
+    """The greatest of a record of the class."""
+    estimated: NDArray[np.bool_]
+    """Whether so few tables are left for one of them that the formula cannot be relied upon."""
+
+
+def risks_of_classes(past: LikelyKnowledge, codes: Ints, epsilon: Epsilon | None = None) -> LikelyRisks:
+    """The figures of classes of records that an intruder cannot tell apart; nobody is an insider.
+
+    Args:
+        past: What answers make likely.
+        codes: (n,) class of each record.
+        epsilon: Approximate compromise range at which H is wanted too.
+
+    Raises:
+        InvalidInput: too many groups of records and values to hold.
+    """
+    likely, domain = past.likely, past.standard.domain
+    likely.tilt.windows.check_rows(likely.known.count)
+    found = posterior_risks(likely, past.sets, domain, past.standard.baseline)
+    labels = likely.known.atoms.labels[: past.system.size]
+    names, code = np.unique(codes, return_inverse=True)
+    count, records = len(names), np.bincount(code)
+    pairs, weights = np.unique(np.column_stack([code, labels]), axis=0, return_counts=True)
+    mixed = np.zeros((count, likely.rows.shape[1]))
+    np.add.at(mixed, pairs[:, 0], weights[:, None] * likely.rows[pairs[:, 1]])
+    mixed /= records[:, None]
+    base, worst, most = np.full(count, np.inf), np.full(count, -np.inf), np.zeros(count)
+    np.minimum.at(base, pairs[:, 0], found.baseline[pairs[:, 1]])
+    np.maximum.at(worst, pairs[:, 0], found.risk[pairs[:, 1]])
+    np.maximum.at(most, pairs[:, 0], likely.leverage[pairs[:, 1]])
+    doubtful = np.zeros(count, dtype=np.bool_)
+    np.logical_or.at(doubtful, pairs[:, 0], ~likely.reliable[pairs[:, 1]])
+    area = areas_of_rows(mixed, domain)
+    return LikelyRisks(
+        label=names.astype(np.int64),
+        records=records,
+        initial_entropy=entropies_of_rows(mixed, domain, 0.0),
+        entropy_at_epsilon=None if epsilon is None else entropies_of_rows(mixed, domain, float(epsilon)),
+        area=area,
+        risk=against(area, base, domain),
+        worst_risk=worst,
+        leverage=most,
+        estimated=doubtful,
+    )
 
 
 def _least_entropy(limit: Limit) -> float:

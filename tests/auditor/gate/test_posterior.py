@@ -46,33 +46,39 @@ def build(path: Path, true: np.ndarray) -> Path:
     return path
 
 
-def asked(database: Path, ledger: Path, policy: str, teams: int) -> list[tuple[str, float | None]]:
-    """Codes, and the answers that were given, of one sum for each team and the person in all of them."""
+def asked(database: Path, ledger: Path, policy: str, teams: int) -> list[tuple[str, tuple[int, int] | None]]:
+    """Codes, and between what the answers are told to lie, of one sum for each team and the one person."""
     found = []
     with Gate.open(database, Policy.parse(policy), ledger) as gate:
         for team in range(1, teams + 1):
             try:
                 answer = gate.execute(f"SELECT SUM(x) FROM people WHERE team IN (0, {team})")
-                found.append((answer.decision.code, answer.fetchall()[0][0]))
+                value, most = answer.fetchall()[0][0], gate.policy.protects[0].maximum * (OTHERS + 1)
+                for told in answer.ranges:
+                    least = 0 if told.at_least is None else int(told.at_least)
+                    value = least, int(most if told.at_most is None else told.at_most)
+                found.append((answer.decision.code, value if answer.ranges else (int(value), int(value))))
             except QueryRefused as error:
                 found.append((error.decision.code, None))
     return found
 
 
-def of_the_person(top: int, sums: list[float]) -> np.ndarray:
-    """The exact posterior of who is in all of these sums."""
+def of_the_person(top: int, sums: list[tuple[int, int]]) -> np.ndarray:
+    """The exact posterior of who is in all of these sums, each between two ends."""
     ways = np.ones(1)
     for _ in range(OTHERS):
         ways = np.convolve(ways, np.ones(top + 1) / (top + 1))
-    rest = np.array(sums, dtype=int)[:, None] - np.arange(top + 1)
-    inside = (rest >= 0) & (rest < len(ways))
-    with np.errstate(divide="ignore"):
-        logs = np.log(np.where(inside, ways[np.clip(rest, 0, len(ways) - 1)], 0.0)).sum(axis=0)
+    logs = np.zeros(top + 1)
+    for least, most in sums:
+        for value in range(top + 1):
+            rest = np.arange(least - value, most - value + 1)
+            inside = rest[(rest >= 0) & (rest < len(ways))]
+            logs[value] += np.log(ways[inside].sum()) if len(inside) else -np.inf
     p = np.exp(logs - logs.max())
     return p / p.sum()
 
 
-def exact_risk(top: int, sums: list[float]) -> float:
+def exact_risk(top: int, sums: list[tuple[int, int]]) -> float:
     return risk_of(list(range(top + 1)), of_the_person(top, sums).tolist(), Domain(0, top, 1)).risk
 
 
@@ -88,11 +94,11 @@ def test_a_star_is_stopped_before_the_exact_posterior_passes_the_limit(tmp_path,
     true = values(teams, top, seed=3)
     policy = POLICY.format(top=top, insiders=insiders, candidates="posterior", baseline="prior")
     found = asked(build(tmp_path / "star.duckdb", true), tmp_path / "star.ledger", policy, teams)
-    given = [value for code, value in found if code == "answered"]
+    given = [told for _, told in found if told is not None]
     assert 2 <= len(given) < teams
     assert exact_risk(top, given) <= 0.5
-    everything = [float(true[0] + true[1 + t * OTHERS : 1 + (t + 1) * OTHERS].sum()) for t in range(teams)]
-    assert exact_risk(top, everything) > 0.5
+    everything = [int(true[0] + true[1 + t * OTHERS : 1 + (t + 1) * OTHERS].sum()) for t in range(teams)]
+    assert exact_risk(top, [(total, total) for total in everything]) > 0.5
 
 
 def test_what_excludes_nothing_passes_where_only_exclusion_decides(tmp_path):
@@ -100,7 +106,22 @@ def test_what_excludes_nothing_passes_where_only_exclusion_decides(tmp_path):
     policy = POLICY.format(top=1, insiders=0, candidates="interval", baseline="members")
     found = asked(build(tmp_path / "star.duckdb", true), tmp_path / "star.ledger", policy, 30)
     assert sum(code == "answered" for code, _ in found) >= 27  # an end may be among them
-    assert exact_risk(1, [value for code, value in found if code == "answered"]) > 0.5
+    assert exact_risk(1, [told for _, told in found if told is not None]) > 0.5
+
+
+def test_risk_shows_who_is_made_likely_where_nothing_is_excluded(tmp_path):
+    true = values(30, 1, seed=3)
+    policy = POLICY.format(top=1, insiders=0, candidates="interval", baseline="prior")
+    database, ledger = build(tmp_path / "star.duckdb", true), tmp_path / "star.ledger"
+    given = [told for _, told in asked(database, ledger, policy, 30) if told is not None]
+    with Gate.open(database, Policy.parse(policy), ledger) as gate:
+        excluded, likely = gate.risk(), gate.risk("posterior")
+    assert excluded.risk.max() == 0
+    (person,) = np.flatnonzero(likely["id"] == 0)
+    assert likely.worst_risk.idxmax() == person
+    assert likely.worst_risk[person] == pytest.approx(exact_risk(1, given), abs=0.02)
+    assert likely.leverage[person] == likely.leverage.max()
+    assert not likely.estimated.any()
 
 
 def test_tables_that_give_the_same_answers_get_the_same_verdicts(tmp_path):
