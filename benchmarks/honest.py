@@ -19,8 +19,9 @@ With `--partial suppress` a GROUP BY gives the groups that are safe; `--grouped`
 The column *groups* has how many groups were given exactly, told as ends in part, and withheld, all statements
 together.
 
-With `--candidates posterior` what is made likely decides too, with `tilted` what is learned; `--prior` is a key of the policy. The column
-*surprises* has values that were not shown to be safe once the true answer was looked at.
+With `--candidates posterior` what is made likely decides too, with `tilted` what is learned; `--prior` is a
+key of the policy. The column *surprises* has values that were not shown to be safe once the true answer was
+looked at.
 """
 
 from __future__ import annotations
