@@ -199,7 +199,7 @@ class _Reader:
 
     def read(self) -> None:
         calls = [node for node in own_nodes(self._select) if ranges.end_of(node) is not None]
-        example = self._kinds.name(0)
+        example = self._kinds.name(0) if calls else ""
         for call in calls:
             ranges.require_aggregate(call, example)
         for node in own_nodes(self._select):

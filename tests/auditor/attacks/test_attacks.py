@@ -272,7 +272,8 @@ GROUPED = [
     "SELECT CASE WHEN id = 17 THEN 'x' ELSE dept END AS d, avg(salary) FROM staff GROUP BY d",
     "SELECT id // 2 AS pair, max(salary), sum(salary) FROM staff GROUP BY pair",
     "SELECT nullif(id, 17) IS NULL AS t, min(salary) FROM staff GROUP BY ALL",
-    "SELECT sum(s) FROM (SELECT id, sum(salary) AS s FROM staff GROUP BY id) WHERE id <> 17",
+    "SELECT sum(s), (SELECT sum(salary) FROM staff) FROM (SELECT id, sum(salary) AS s FROM staff "
+    "GROUP BY id) WHERE id <> 17",
     "SELECT dept, sum(salary) FROM staff WHERE dept <> 'b' OR id = 17 GROUP BY dept",
     "SELECT sum(salary) FILTER (WHERE id <> 17), sum(salary) FROM staff",
     "SELECT sum(CASE WHEN id = 17 THEN salary END), count(*) FROM staff",

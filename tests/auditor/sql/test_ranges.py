@@ -8,7 +8,7 @@ import pytest
 
 from auditor.data.database import Database
 from auditor.data.relations import outward
-from auditor.sql import Dialect, Plan, Unsupported, understand
+from auditor.sql import Dialect, Plan, Schema, Unsupported, understand
 from tests.auditor.sql.gate_double import answer, make, open_staff, understood
 
 DIALECTS: list[Dialect] = ["duckdb", "postgres"]
@@ -132,3 +132,7 @@ def test_an_end_that_is_no_float_is_rounded_outwards(single: bool) -> None:
     for value in (Fraction(1, 3), Fraction(-1, 3), Fraction(10**20 + 1, 7), Fraction(5), Fraction(0)):
         assert outward(value, False, single) <= value <= outward(value, True, single)
     assert outward(Fraction(5), True, single) == outward(Fraction(5), False, single) == 5
+
+
+def test_a_schema_that_protects_nothing_reads_like_any_other() -> None:
+    assert isinstance(understand("SELECT 1 AS one", None, Schema((), ())), Plan)
