@@ -167,7 +167,8 @@ class Asking:
         with timed() as watch, self.phases.of(self.gate):
             try:
                 answer = self.gate.execute(query.sql("SUM(income)", "people"))
-                code, released = answer.decision.code, int(answer.fetchall()[0][0])
+                code, value = answer.decision.code, answer.fetchall()[0][0]
+                released = None if value is None else int(value)  # NULL: told as an end
             except QueryRefused as error:
                 code = error.decision.code
         members = query.members
