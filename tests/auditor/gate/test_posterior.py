@@ -101,6 +101,7 @@ def test_a_star_is_stopped_before_the_exact_posterior_passes_the_limit(tmp_path,
     assert exact_risk(top, [(total, total) for total in everything]) > 0.5
 
 
+@pytest.mark.slow
 def test_what_excludes_nothing_passes_where_only_exclusion_decides(tmp_path):
     true = values(30, 1, seed=3)
     policy = POLICY.format(top=1, insiders=0, candidates="interval", baseline="members")
@@ -109,6 +110,7 @@ def test_what_excludes_nothing_passes_where_only_exclusion_decides(tmp_path):
     assert exact_risk(1, [told for _, told in found if told is not None]) > 0.5
 
 
+@pytest.mark.slow
 def test_risk_shows_who_is_made_likely_where_nothing_is_excluded(tmp_path):
     true = values(30, 1, seed=3)
     policy = POLICY.format(top=1, insiders=0, candidates="interval", baseline="prior")

@@ -11,7 +11,7 @@ import pytest
 
 from auditor import Gate, QueryRefused, QueryUnsupported
 from tests.auditor.staff import HIGH, LOW, OUTSIDERS, Person, build, entries, people, policy, truth, verdict
-from tests.quick import rounds
+from tests.quick import some
 
 HIGHEST = "SELECT AT_LEAST(max(salary)) AS lo, AT_MOST(max(salary)) AS hi FROM staff"
 BY_DEPT = "SELECT dept, AT_LEAST({0}) AS lo, AT_MOST({0}) AS hi FROM staff GROUP BY dept ORDER BY dept"
@@ -204,7 +204,7 @@ def asked(rng: random.Random) -> tuple[str, str, int]:
     return plain, ranged, count
 
 
-@pytest.mark.parametrize("seed", range(rounds(24)))
+@pytest.mark.parametrize("seed", some(range(24), 1))
 def test_ends_hold_the_truth_and_are_decided_and_recorded_like_values(seed: int, tmp_path: Path) -> None:
     rng = random.Random(seed)
     database = build(tmp_path / "staff.duckdb", skewed(rng))
@@ -283,7 +283,7 @@ def said(gate: Gate, sql: str) -> tuple[object, ...]:
     return answer.decision, answer.ranges, answer.fetchall()
 
 
-@pytest.mark.parametrize("seed", range(rounds(15)))
+@pytest.mark.parametrize("seed", some(range(15), 1))
 def test_tables_of_which_the_same_is_on_record_are_told_the_same(seed: int, tmp_path: Path) -> None:
     """Where it lies beyond an end nobody hears, in whatever words: not in rows, their order or number."""
     rng = random.Random(seed)
