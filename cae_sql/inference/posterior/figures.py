@@ -28,7 +28,7 @@ from cae_sql.risk import TOLERANCE, Epsilon
 
 
 @dataclass(frozen=True, eq=False)
-class ModelRisks:
+class ClassFigures:
     """Figures of classes, (c,), in ascending order of their labels."""
 
     label: Ints
@@ -41,11 +41,17 @@ class ModelRisks:
     area: Floats
     """Bits × units of the column."""
     risk: Floats
-    """1 − A / A_baseline."""
+    """1 − A / A_baseline of that average."""
     worst_risk: Floats
     """The greatest risk of a single record of the class, taken by itself."""
     estimated: NDArray[np.bool_]
-    """Whether a record of the class has a distribution that is an estimate from random tables."""
+    """Whether a record of the class has a distribution that cannot be relied upon."""
+
+
+@dataclass(frozen=True, eq=False)
+class ModelRisks(ClassFigures):
+    """Under `exact` or `tilted`; what is estimated comes from random tables."""
+
     baseline_area: float
     """A_baseline, of every record alike."""
 

@@ -17,10 +17,11 @@ Source: `mathematics.md`, 3 and 4.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,20 +77,44 @@ class ModelJudgement:
 UNKNOWN = ModelJudgement(False, None)
 
 
-class ModelKnowledge:
-    """What the answers of a system make likely, to be asked as long as they are all."""
+class _Asked(Protocol):
+    @property
+    def queries(self) -> Sequence[Query]: ...
 
-    def __init__(self, system: AnsweredSystem, standard: ModelStandard) -> None:
-        """Work out nothing yet."""
-        self.system, self.standard = system, standard
+
+Q = TypeVar("Q", bound=_Asked)
+
+
+class AsItStands(Generic[Q]):
+    """A system as it is, to be asked as long as nothing more is answered."""
+
+    def __init__(self, system: AnsweredSystem, made: Callable[[Sequence[Query]], Q]) -> None:
+        """Take note of how much is answered; `made` makes a question."""
+        self.system, self._made = system, made
         self._answered = len(system.answers)
-        self._trial: ModelQuestion | None = None
-        self._multipliers: Floats | None = None
+        self._trial: Q | None = None
 
     @property
     def current(self) -> bool:
         """Whether nothing was answered since."""
         return len(self.system.answers) == self._answered
+
+    def question(self, queries: Sequence[Query]) -> Q:
+        """What if these were answered, together? The last one asked for is kept."""
+        names = [query.name for query in queries]
+        if self._trial is None or [query.name for query in self._trial.queries] != names:
+            self._trial = self._made(queries)
+        return self._trial
+
+
+class ModelKnowledge(AsItStands["ModelQuestion"]):
+    """What the answers of a system make likely, to be asked as long as they are all."""
+
+    def __init__(self, system: AnsweredSystem, standard: ModelStandard) -> None:
+        """Work out nothing yet."""
+        super().__init__(system, lambda queries: ModelQuestion(self, queries))
+        self.standard = standard
+        self._multipliers: Floats | None = None
 
     @cached_property
     def known(self) -> tuple[Knowledge, Ints]:
@@ -117,13 +142,6 @@ class ModelKnowledge:
         if self._multipliers is None:
             self._multipliers = self.tilt.multipliers(*self.known, allowance=allowance)[0]
         return self._multipliers
-
-    def question(self, queries: Sequence[Query]) -> ModelQuestion:
-        """What if these were answered, together? The last one asked for is kept."""
-        names = [query.name for query in queries]
-        if self._trial is None or [query.name for query in self._trial.queries] != names:
-            self._trial = ModelQuestion(self, queries)
-        return self._trial
 
 
 class ModelQuestion:

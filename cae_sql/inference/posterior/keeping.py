@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cae_sql.domain import Domain
 from cae_sql.errors import InconsistentAnswers, InvalidInput, OutOfTime
@@ -30,8 +29,9 @@ from cae_sql.inference.facts.query import Query
 from cae_sql.inference.intervals.fixed_point import solved
 from cae_sql.inference.posterior.areas import areas_of_rows, entropies_of_rows
 from cae_sql.inference.posterior.asked import Asked
+from cae_sql.inference.posterior.figures import ClassFigures
 from cae_sql.inference.posterior.insiders import Measure, risks_with_insider
-from cae_sql.inference.posterior.judging import CLOSE, UNKNOWN, ModelJudgement
+from cae_sql.inference.posterior.judging import CLOSE, UNKNOWN, AsItStands, ModelJudgement
 from cae_sql.inference.posterior.likely import Fit, Likely
 from cae_sql.inference.posterior.members import (
     Baseline,
@@ -61,19 +61,13 @@ class LikelyStandard:
     """0, or 1: somebody who knows their own value."""
 
 
-class LikelyKnowledge:
+class LikelyKnowledge(AsItStands["LikelyQuestion"]):
     """What the answers of a system make likely, to be asked as long as they are all."""
 
     def __init__(self, system: AnsweredSystem, standard: LikelyStandard) -> None:
         """Work out nothing yet."""
-        self.system, self.standard = system, standard
-        self._answered = len(system.answers)
-        self._trial: LikelyQuestion | None = None
-
-    @property
-    def current(self) -> bool:
-        """Whether nothing was answered since."""
-        return len(self.system.answers) == self._answered
+        super().__init__(system, lambda queries: LikelyQuestion(self, queries))
+        self.standard = standard
 
     @cached_property
     def likely(self) -> Likely:
@@ -92,13 +86,6 @@ class LikelyKnowledge:
     def sets(self) -> Sets:
         """The sets that past answers are about."""
         return Sets(self.likely.known, self.system.answers)
-
-    def question(self, queries: Sequence[Query]) -> LikelyQuestion:
-        """What if these were answered, together? The last one asked for is kept."""
-        names = [query.name for query in queries]
-        if self._trial is None or [query.name for query in self._trial.queries] != names:
-            self._trial = LikelyQuestion(self, queries)
-        return self._trial
 
 
 class LikelyQuestion:
@@ -187,26 +174,11 @@ class LikelyQuestion:
 
 
 @dataclass(frozen=True, eq=False)
-class LikelyRisks:
-    """Figures of classes, (c,), in ascending order of their labels."""
+class LikelyRisks(ClassFigures):
+    """Of posteriors, the baseline of a class being the least of its records'."""
 
-    label: Ints
-    records: Ints
-    """How many records the class has."""
-    initial_entropy: Floats
-    """H0 of the average of its records' posteriors, bits."""
-    entropy_at_epsilon: Floats | None
-    """H(ε), bits; None where no ε was asked for."""
-    area: Floats
-    """Bits × units of the column."""
-    risk: Floats
-    """1 − A / A_baseline of that average, the baseline being the least of its records'."""
-    worst_risk: Floats
-    """The greatest risk of a single record of the class, taken by itself."""
     leverage: Floats
     """The greatest of a record of the class."""
-    estimated: NDArray[np.bool_]
-    """Whether so few tables are left for one of them that the formula cannot be relied upon."""
 
 
 def risks_of_classes(past: LikelyKnowledge, codes: Ints, epsilon: Epsilon | None = None) -> LikelyRisks:

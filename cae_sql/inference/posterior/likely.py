@@ -298,13 +298,14 @@ class Likely:
         if self._kept is not None and name in self._kept:
             return self._kept[name]
         steps = STEPS * (MORE if self.bits[atoms].min() < FEW_BITS else 1)
+        enough = left.steps >= steps
         part = Allowance(min(steps, left.steps), left.until)
         begun, found = part.steps, None
         with contextlib.suppress(OutOfTime):
             found = of_component(self.known, self.sums, atoms, part, odds)
         left.spend(begun - part.steps + FOR_EACH)
-        if self._kept is not None:
-            self._kept[name] = found
+        if self._kept is not None and (enough or found is not None):
+            self._kept[name] = found  # what others had used up says nothing of it
         return found
 
     @cached_property
