@@ -35,6 +35,7 @@ from cae_sql.inference.facts.query import Query
 from cae_sql.inference.search.judging import Judgement, Standard
 from cae_sql.inference.search.runs import Effort
 from cae_sql.inference.system import AnsweredSystem
+from cae_sql.threads import alone
 
 if TYPE_CHECKING:
     from cae_sql.inference.posterior.judging import ModelJudgement, ModelKnowledge, ModelQuestion
@@ -218,7 +219,7 @@ def decide(cases: Sequence[Case], rules: Rules, budget: Budget | None = None) ->
     budget = Budget(rules) if budget is None else budget
     judged: list[_Judged] = [{} for _ in cases]
     partitions: list[Partition | None] = [None for _ in cases]
-    with budget as allowance:
+    with alone(), budget as allowance:
         questions = [case.question() for case in cases]
         if all(question.derivable for question in questions):
             return Outcome("known", tuple(map(_settled, cases)))
@@ -232,7 +233,7 @@ def decide(cases: Sequence[Case], rules: Rules, budget: Budget | None = None) ->
     if rules.simulatable:
         allowance = Allowance(TRUE_ANSWER_FACTOR * rules.steps)
         allowance.end_in(TRUE_ANSWER_FACTOR * rules.seconds)
-    with budget.true_answers():
+    with alone(), budget.true_answers():
         parts = [
             _settled(case) if case.question().derivable else _told(case, partition, allowance, known)
             for case, partition, known in zip(cases, partitions, judged, strict=True)
@@ -385,6 +386,7 @@ class _Drawn:
         return Outcome(verdict, tuple(part if each is self.case else _NOTHING for each in cases))
 
 
+@alone()
 def simulate(
     cases: Sequence[Case], rules: Rules, allowance: Allowance, judged: Sequence[_Judged] | None = None
 ) -> Outcome | None:

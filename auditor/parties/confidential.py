@@ -22,7 +22,7 @@ from auditor.policy.policy import Policy, Protect, written
 from cae_sql.candidates import grid_candidates
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.search.judging import Judgement, Standard
-from cae_sql.inference.system import POOL, AnsweredSystem
+from cae_sql.inference.system import POOL, SMALL, AnsweredSystem
 from cae_sql.inference.tables.priors import Prior
 from cae_sql.risk import Limit, risk_of, risk_of_run
 
@@ -64,10 +64,12 @@ class Confidential:
         self.standard = _standard(protect, self.limits.limit, policy.intruder.insiders)
         self.model_standard = _model_standard(policy, protect)
         """What every record must keep under a candidate model; None where none decides."""
-        groups = GROUP_WORLDS if policy.decision.partial == "suppress" else 0
         stated = policy.prior_of(protect)
         self._prior = None if stated is None else Prior.of(stated.draw, stated.probabilities)
-        self._pool, self._seed = max(POOL, policy.decision.worlds, groups), SEED + position
+        worlds, groups = policy.decision.worlds, policy.decision.partial == "suppress"
+        # of many records those that groups are judged in cost every answer; they are thought up when one asks
+        early = GROUP_WORLDS if groups and self.size <= SMALL else 0
+        self._pool, self._seed = max(POOL, worlds, early), SEED + position
 
     @property
     def name(self) -> tuple[str, str]:
@@ -204,4 +206,4 @@ def _model_standard(policy: Policy, protect: Protect) -> ModelStandard | LikelyS
         return LikelyStandard(limit, protect.domain, intruder.baseline, intruder.insiders)
     from cae_sql.inference.posterior.judging import ModelStandard
 
-    return ModelStandard(model, limit, protect.domain)
+    return ModelStandard(limit, protect.domain)

@@ -134,6 +134,11 @@ class SystemState:
                 self._centered += 1
         return self._center
 
+    def think_up(self, worlds: int) -> None:
+        """Keep so many worlds of a large pool from now on."""
+        assert isinstance(self._pool, LargePool)
+        self._pool = self._pool.widened(worlds)
+
     def accept(self, learned: Learned, before: int, count: int) -> None:
         """Become what a question made of new answers, unless something else was learned since.
 

@@ -40,8 +40,8 @@ MOST_STARTS = 2
 MANY = 20_000
 """Where more than these are left open after two, further ones do not help."""
 MOST_SEARCHED = 256
-"""Records, at most, whose pairs are searched one by one: with more it takes long and shows hardly anything
-beyond what is shown of everybody at once."""
+"""Records, at most, that are searched one by one, or in pairs: with more it takes long and shows hardly
+anything beyond what is shown of everybody at once."""
 SEEDS_APART = 1_000
 """Between the seeds of two of them: each round of steps has its own."""
 
@@ -86,10 +86,10 @@ class Question:
         """Whether the roomy table is as it was when the question was made."""
         return self.question_tables.current
 
-    def _searchable(self, standard: Standard) -> bool:
+    @property
+    def _searchable(self) -> bool:
         """Whether searches record by record follow where the roomy table leaves somebody open."""
-        few = not standard.insiders or len(self.question_tables.boxes.atoms.labels) <= MOST_SEARCHED
-        return self._search is not None and few
+        return self._search is not None and len(self.question_tables.boxes.atoms.labels) <= MOST_SEARCHED
 
     @property
     def _searched(self) -> Search:
@@ -163,12 +163,23 @@ class Question:
             if judgement is not None and judgement.safe:
                 found.update(dict.fromkeys(group, judgement))
                 continue
-            if not self._missed:
+            if not self._missed and not self._ends_open(group, standard, allowance):
                 found.update(self._judge_halves(group, standard, allowance))
-            elif not self._searchable(standard):
+            elif not self._searchable:
                 found.update(self._judge_rest(group, standard, allowance))
         self._spared = 0
         return found
+
+    def _ends_open(self, group: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance) -> bool:
+        """Whether neither the least nor the greatest of some answers is shown alone: no half of them is then.
+
+        Only where each is looked at alone later in any case, and what is seen here is not looked at again.
+        """
+        if not self.question_tables.usable or not self._searchable or len(group) < FEWEST_HALVED:
+            return False
+        order = sorted(group, key=self._fresh)
+        looks = (self._show([each], standard, allowance) for each in (order[0], order[-1]))
+        return not any(look is not None and look.safe for look in looks)
 
     def _judge_halves(
         self, group: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance, turn: int = 0
@@ -231,9 +242,9 @@ class Question:
             effort: Integer programs allowed.
         """
         shown = self.judge_by_center(values, standard, allowance)
-        if shown is not None and (shown.safe or not self._searchable(standard)):
+        if shown is not None and (shown.safe or not self._searchable):
             return shown
-        if not self._searchable(standard):
+        if not self._searchable:
             return Judgement(False, -1)
         return self._searched.judge(values, worlds, standard, allowance, effort)
 
@@ -251,7 +262,7 @@ class Question:
         judgement = self.judge_by_center(values, standard, allowance, renew)
         if judgement is not None and judgement.safe:
             return judgement
-        if not self._searchable(standard):
+        if not self._searchable:
             return Judgement(False, -1)
         listed = self._searched.listed(values, allowance, keep=renew)
         if listed is None or not len(listed.worlds):

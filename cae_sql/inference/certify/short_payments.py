@@ -88,7 +88,9 @@ class Directions:
             basic: (k, k) of the basic ones.
             helping: (h, k) of the helpers.
         """
-        change = mine.astype(np.int64) - self.paid.astype(np.int64) @ basic.astype(np.int64)
+        # double floats hold these whole numbers, and are multiplied many times faster
+        paid = (self.paid.astype(np.float64) @ basic.astype(np.float64)).astype(np.int64)
+        change = mine.astype(np.int64) - paid
         for step in range(self.used.shape[1]):
             used = self.used[:, step]
             able = np.flatnonzero(used >= -len(helping))

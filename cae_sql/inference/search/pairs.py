@@ -35,6 +35,8 @@ PASSES, LONGER = 16, 4
 """How often a first walk tries each move, and how many times as often the next one does."""
 WALKED, WALKED_FAR = 1_000_000, 4_000_000
 """Moves tried in the longest walk along the tableau, and by a sieve's moves (see `walk`)."""
+QUICK = 100_000
+"""The same where integer programs are used up and walks alone would have to show all: they hardly ever do."""
 AROUND = 200_000
 """Most moves tried around a table with one record held."""
 LOOKS = 8
@@ -43,8 +45,11 @@ FEW, FEW_SHARE = 40, 0.25
 """Values of insiders that may be left, and of how many in all, for a sieve not to be worth its time."""
 FEW_LISTED = 4
 """The same where many worlds were looked at before: what they leave is hard to find."""
-SIEVE_EFFORT = 4
-"""What a sieve counts for, in integer programs; the walks of one judgement count for one."""
+SPARE = 1
+"""Integer programs that a decision has in any case: too few for a sieve, or for what walks leave open."""
+SIEVE_EFFORT, FAR_EFFORT = 4, 4
+"""What a sieve, and a walk by its moves, count for, in integer programs; other walks of a judgement count for
+one. A program takes about 0.15 s on a real attack, a sieve 1 s and a walk by its moves half a second."""
 WORD = 64
 
 
@@ -144,14 +149,16 @@ class _Pairs:
         """
         sieved = self.sieve.moves is not None
         if not sieved:
-            if self._wander(WALKED):
+            if self._wander(WALKED if self.effort.left > SPARE else QUICK):
                 return True
             self._spend(1)
             if len(self._open()) < FEW_SHARE * self.inside.sum():
                 for insider, value in self._open():
                     self._walk_around(insider, value)
+                    if self.effort.left <= 0 and self._runs(insider, value).min() < self.need:
+                        break  # it would take a program, and there is none left
         if sieved or len(self._open()) > few:
-            self._spend(1 if sieved else SIEVE_EFFORT)
+            self._spend(FAR_EFFORT if sieved else FAR_EFFORT + SIEVE_EFFORT)
             self.moves = _with_directions(self.known, self.sieve.of(self.known.tableau, self.allowance))
             self.walked_around.clear()
             if self._wander(WALKED_FAR):

@@ -83,6 +83,14 @@ class LargePool:
         twin.unsettled, twin.mixed, twin.copied = self.unsettled, self.mixed, list(self.copied)
         return twin
 
+    def widened(self, count: int) -> LargePool:
+        """With so many worlds, not mixed yet: those that are new are copies, to be led apart."""
+        before = len(self.values)
+        twin = LargePool(self.values[np.arange(count) % before], self.seed, self.moved, self.prior)
+        twin.unsettled, twin.mixed = self.unsettled + self.values.shape[1], False
+        twin.copied = [*self.copied, *range(before, count)]
+        return twin
+
     def answered(
         self, question_tables: QuestionTables, boxes: Knowledge, answers: Sequence[int], table: Ints
     ) -> LargePool:

@@ -20,6 +20,7 @@ from cae_sql.inference.search import pairs
 from cae_sql.inference.search.judging import Standard
 from cae_sql.inference.search.runs import Effort
 from tests.auditor.staff import policy
+from tests.quick import some
 
 USUAL = float(policy().decision.timeout)
 """Seconds that a policy allows unless it says otherwise."""
@@ -77,7 +78,7 @@ def story(rules: Rules, insiders: int) -> list[tuple[str, object]]:
     return found
 
 
-@pytest.mark.parametrize("insiders", [0, 1])
+@pytest.mark.parametrize("insiders", some([1, 0], 1))
 def test_a_busy_machine_changes_no_verdict(insiders: int) -> None:
     rules = Rules(True, 20, 0.05, USUAL)
     with clock_of(0.0) as still:
@@ -89,6 +90,7 @@ def test_a_busy_machine_changes_no_verdict(insiders: int) -> None:
     assert slow.calls == still.calls
 
 
+@pytest.mark.slow
 def test_a_clock_that_runs_ten_times_faster_or_slower_changes_no_verdict() -> None:
     rules = Rules(True, 20, 0.05, USUAL)
     with clock_of(0.0) as still:

@@ -18,7 +18,7 @@ from cae_sql.inference.tables.large_pool import LargePool
 from cae_sql.inference.tables.roomy_table import RoomyTable
 from tests.cae_sql.inference.certify.test_short_payments import excluded, small, tables_of
 from tests.cae_sql.inference.told import Told, told_at_random
-from tests.quick import rounds
+from tests.quick import rounds, some
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def breaches(seeds: range, insiders: int) -> tuple[int, list[str]]:
 
 
 @pytest.mark.usefixtures("pooled_alone")
-@pytest.mark.parametrize("insiders", [0, 1])
+@pytest.mark.parametrize("insiders", some([1, 0], 1))
 def test_whom_shared_rooms_show_to_keep_a_run_keeps_it_in_all_tables(insiders: int) -> None:
     safe, found = breaches(range(rounds(250)), insiders)
     assert not found
@@ -86,6 +86,7 @@ def too_narrow(seed: int) -> tuple[int, list[str]]:
     return len(pairs), found
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("pooled_alone")
 def test_in_tight_groups_nobody_is_shown_a_run_that_an_integer_program_excludes() -> None:
     looked_at, found = 0, list[str]()
@@ -138,6 +139,7 @@ def test_a_group_at_its_limit_is_shown_by_all_of_its_units_together(monkeypatch:
     assert not judged(told, 10, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("pooled_alone")
 def test_of_larger_systems_too_nobody_is_shown_a_run_that_an_integer_program_excludes() -> None:
     looked_at = 0
@@ -180,6 +182,7 @@ def kept_along(told: Told, rng: np.random.Generator, need: int) -> RoomyTable:
     return roomy_table
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("pooled_alone")
 def test_by_kept_moves_too_nobody_is_shown_a_run_that_an_integer_program_excludes() -> None:
     looked_at, kept = 0, 0
@@ -209,7 +212,7 @@ def test_by_kept_moves_too_nobody_is_shown_a_run_that_an_integer_program_exclude
 
 
 @pytest.mark.usefixtures("pooled_alone")
-@pytest.mark.parametrize("insiders", [0, 1])
+@pytest.mark.parametrize("insiders", some([1, 0], 1))
 def test_whom_kept_moves_show_to_keep_a_run_keeps_it_in_all_tables(insiders: int) -> None:
     safe, found = 0, list[str]()
     for seed in range(rounds(150)):

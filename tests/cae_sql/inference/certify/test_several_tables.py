@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cae_sql import AnsweredSystem
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify import question as questions
 from cae_sql.inference.certify.coverage import Shown, left_open, show
 from cae_sql.inference.certify.question import Standard
 from cae_sql.inference.certify.rooms import Whom
+from cae_sql.inference.search.judging import Judgement
 from cae_sql.inference.tables.central import Central
 from cae_sql.inference.tables.exchange import Bounds, Tables
 from cae_sql.inference.tables.holding import bounds_of, hold
@@ -70,3 +72,23 @@ def test_answers_that_lie_too_far_apart_are_judged_in_halves(
     monkeypatch.setattr(questions.Question, "_between_single", lambda *_: None)
     judged = question.judge_together(answers, Standard(50, None, 1), Allowance())
     assert sum(judgement.safe for judgement in judged.values()) == shown
+
+
+@pytest.mark.parametrize("shown_alone", [(), (0,), (14,)])
+def test_where_neither_the_least_nor_the_greatest_is_shown_alone_no_half_is_looked_at(
+    monkeypatch: pytest.MonkeyPatch, shown_alone: tuple[int, ...]
+) -> None:
+    system = AnsweredSystem(40, 0, 100, 1)
+    system.add_sum(range(40), 2_000)
+    looked: list[list[int]] = []
+
+    def show(_: questions.Question, group: list[tuple[int]], *__: object, **___: object) -> Judgement:
+        looked.append([value for (value,) in group])
+        return Judgement(looked[-1] in [[each] for each in shown_alone], -1)
+
+    monkeypatch.setattr(questions.Question, "_show", show)
+    question = system.question([system.query("sum", np.arange(20))])
+    question.judge_together([(by,) for by in range(0, 16, 2)], Standard(50, None, 1), Allowance())
+    halves = [0, 2, 4, 6] in looked and [8, 10, 12, 14] in looked
+    assert halves == bool(shown_alone)
+    assert [0] in looked

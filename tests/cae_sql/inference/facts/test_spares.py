@@ -151,7 +151,7 @@ def test_whoever_is_shown_to_keep_a_run_does_so_in_the_tables_that_agree(asked, 
 @given(ends())
 def test_each_table_that_agrees_counts_once_in_how_many_ways_spare_records_may_make_up_for_it(asked):
     system, agreeing = with_ends(asked)
-    found = marginals(system, "exact")
+    found = marginals(system)
     assert not found.estimated.any()
     for record in range(SIZE):
         shares = np.bincount(agreeing[:, record], minlength=TOP + 1) / len(agreeing)

@@ -173,3 +173,18 @@ def test_walks_end_with_the_moves_of_a_decision_and_the_next_one_has_them_again(
     assert not effort.walk(1)
     effort.regain()
     assert found(system, 3, effort) == PairVerdict(True, 3, True)
+
+
+def test_where_programs_are_used_up_walks_are_short() -> None:
+    rng = np.random.default_rng(8)
+    truth, matrix = rng.integers(0, 2, 36), rng.integers(0, 2, (8, 36))
+    system = AnsweredSystem(36, 0, 1, 1)
+    for row in matrix:
+        system.add_sum(np.flatnonzero(row), int(row @ truth))
+    moves = []
+    for left in (pairs.SPARE, pairs.SPARE + 1):
+        effort = Effort(left)
+        assert not found(system, 1, effort).safe
+        moves.append(Effort().moves - effort.moves)
+    assert moves[0] <= 2 * pairs.QUICK
+    assert 4 * moves[0] < moves[1]

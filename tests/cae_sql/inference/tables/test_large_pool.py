@@ -86,6 +86,7 @@ def test_answers_that_move_everything_are_agreed_with(top: int) -> None:
         assert not told.disagrees(world)
 
 
+@pytest.mark.slow
 def test_twenty_thousand_records_and_sixty_range_queries_are_agreed_with() -> None:
     rng, size = np.random.default_rng(7), 20_000
     columns = rng.integers(0, 100, (4, size))
@@ -106,6 +107,7 @@ def test_twenty_thousand_records_and_sixty_range_queries_are_agreed_with() -> No
     assert (worlds[0] != worlds[1]).mean() > 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("crowds_only")
 def test_a_gate_reopened_from_its_ledger_shows_nothing_that_is_not_so() -> None:
     rng, safe = np.random.default_rng(9), 0
@@ -260,3 +262,34 @@ def test_an_answered_extreme_stays_attained_while_worlds_are_mixed() -> None:
     system = reopened(told)
     for world in counted(system, 100):
         assert not told.disagrees(np.array(world))
+
+
+@pytest.mark.usefixtures("crowds_only")
+@pytest.mark.parametrize("top", [7, 200])
+def test_more_worlds_are_thought_up_when_they_are_asked_for(top: int) -> None:
+    rng, different = np.random.default_rng(top), 0
+    for _ in range(rounds(20)):
+        told = told_at_random(rng, int(rng.integers(40, 80)), top, 3)
+        system = reopened(told)
+        try:
+            before = worlds_of(system)
+        except OutOfTime:
+            continue
+        system.think_up(12)
+        worlds = worlds_of(system)
+        assert len(before) == 4
+        assert len(worlds) == 12
+        assert not any(told.disagrees(world) for world in worlds)
+        different += len(np.unique(worlds, axis=0)) == 12
+        # no fewer for somebody who asks for fewer, and as many after a further answer
+        system.think_up(4)
+        assert len(worlds_of(system)) == 12
+    assert different >= rounds(20) // 2
+
+
+@pytest.mark.usefixtures("crowds_only")
+def test_before_any_answer_worlds_are_drawn_as_if_so_many_had_been_wanted_at_once() -> None:
+    late, early = AnsweredSystem(50, 0, 7, 1, pool=4), AnsweredSystem(50, 0, 7, 1, pool=12)
+    late.pool()
+    late.think_up(12)
+    assert (worlds_of(late) == worlds_of(early)).all()

@@ -135,7 +135,7 @@ def plainly(leave_out: int, with_insider: int) -> Scarce:
 @pytest.mark.parametrize("insiders", [0, 1])
 def test_rooms_are_those_without_the_greatest_swap_and_the_two_greatest(insiders: int) -> None:
     rng = np.random.default_rng(3)
-    for question_tables, those in chosen(3, 60):
+    for question_tables, those in chosen(3, rounds(60)):
         down, up, *left = (rng.integers(0, 9, question_tables.boxes.count) for _ in range(4))
         rest = np.minimum(left[0], down), np.minimum(left[1], up)
         found = those.scarce(down, up, rest, insiders)
