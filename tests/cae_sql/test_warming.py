@@ -108,6 +108,7 @@ def test_first_decisions_call_fewer_kernels_than_there_are() -> None:
     assert warming.later() < names
 
 
+@pytest.mark.slow
 def test_what_first_decisions_need_is_waited_for_and_the_rest_is_compiled_beside_the_work(
     tmp_path: Path,
 ) -> None:
@@ -130,6 +131,7 @@ def test_what_first_decisions_need_is_waited_for_and_the_rest_is_compiled_beside
     assert len(list((tmp_path / "cache").rglob("*.done"))) == 2
 
 
+@pytest.mark.slow
 def test_who_ends_early_leaves_the_rest_to_the_next_and_no_process_behind(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     code = LISTED + (

@@ -96,23 +96,27 @@ def intervals(
     return totals.of_records(known)
 
 
-def few_intervals(system: Solved, asked: Ints, watch: Watch | None = None) -> tuple[list[Exact], list[Exact]]:
+def few_intervals(
+    system: Solved, asked: Ints, watch: Watch | None = None, kept: dict[int, ByPrograms] | None = None
+) -> tuple[list[Exact], list[Exact]]:
     """As `intervals`, of few atoms: programs at once, which start where the last one ended.
 
     Args:
         system: The answers, which are known to agree with a table.
         asked: The atoms.
         watch: Told of every solution on the way: atoms, and a total for each.
+        kept: Programs of the same system by component, gone on with where somebody asks again.
     """
+    kept = {} if kept is None else kept
     known = system.known
     wanted = np.zeros(known.count, dtype=np.bool_)
     wanted[asked] = True
     totals = Totals.start(known)
     for component in np.unique(known.components[asked]).tolist():
-        atoms = np.flatnonzero(known.components == component)
-        programs = ByPrograms(system, atoms)
-        programs.interior_points, programs.watch = [], watch
-        programs.fill(wanted, totals, agreed=True)
+        if component not in kept:
+            kept[component] = ByPrograms(system, np.flatnonzero(known.components == component))
+            kept[component].interior_points, kept[component].watch = [], watch
+        kept[component].fill(wanted, totals, agreed=True)
     return totals.of_records(known)
 
 

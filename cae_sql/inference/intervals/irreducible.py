@@ -156,12 +156,9 @@ class Claims:
         if not holds(numbers):
             return None
         kept, whole = _spared(list(numbers), holds, time.monotonic() + SECONDS)
-        ends = [self._end(kept, record, sign) for sign in (1, -1)]
-        if any(end is None for end in ends):
+        lower, upper = self._ends(kept, record)
+        if lower is None or upper is None:
             return None
-        lower, upper = ends
-        assert lower is not None
-        assert upper is not None
         if not inside((lower.bound, upper.bound)):
             return None
         from_, to = ceil(lower.bound), floor(upper.bound)
@@ -170,7 +167,7 @@ class Claims:
 
     def support(self, numbers: Sequence[int], record: int) -> list[int]:
         """Answers that suffice for both ends by reals: those with a multiplier, and extremes near them."""
-        ends = [self._end(numbers, record, sign) for sign in (1, -1)]
+        ends = self._ends(numbers, record)
         used = {number for end in ends if end is not None for number, _ in end.terms}
         members = np.unique(np.concatenate([np.array([record]), *(self._answers[n].members for n in used)]))
         for number in numbers:
@@ -179,26 +176,33 @@ class Claims:
                 used.add(number)
         return sorted(used)
 
-    def _end(self, numbers: Sequence[int], record: int, sign: int) -> End | None:
+    def _ends(self, numbers: Sequence[int], record: int) -> tuple[End | None, End | None]:
+        """The proof of either end; None where the program was not solved."""
         framed = self._framed(numbers, record)
         stated, sums, row_numbers = framed.stated(numbers)
         known, atom = replace(stated, extremes=()), framed.atom
         atoms = np.flatnonzero(known.components == known.components[atom])
         programs = ByPrograms(Solved(known, sums), atoms)
-        column = int(np.searchsorted(atoms, atom))
-        box = Fraction(int(known.low[atom] if sign > 0 else known.high[atom]))
-        if not len(programs.rows):
-            return End((), box)
-        outcome = Program(*constraints(known, atoms, sums)).minimise({column: float(sign)})
-        if outcome.status != "optimal":
-            return None
-        found = programs.multipliers(column, sign, outcome)
-        other = int(known.high[atom] if sign > 0 else known.low[atom])
-        bound = found.bound - int(known.sizes[atom] - 1) * other
-        if (bound - box) * sign <= 0:
-            return End((), box)
-        terms = zip((row_numbers[row] for row in found.rows), found.weights, strict=True)
-        return End(tuple(sorted((number, weight) for number, weight in terms if weight)), bound)
+        rows_and_boxes = constraints(known, atoms, sums)
+
+        def end(sign: int) -> End | None:
+            box = Fraction(int(known.low[atom] if sign > 0 else known.high[atom]))
+            if not len(programs.rows):
+                return End((), box)
+            column = int(np.searchsorted(atoms, atom))
+            # a program of its own: where duals have a choice, the other end's would sway it
+            outcome = Program(*rows_and_boxes).minimise({column: float(sign)})
+            if outcome.status != "optimal":
+                return None
+            found = programs.multipliers(column, sign, outcome)
+            other = int(known.high[atom] if sign > 0 else known.low[atom])
+            bound = found.bound - int(known.sizes[atom] - 1) * other
+            if (bound - box) * sign <= 0:
+                return End((), box)
+            terms = zip((row_numbers[row] for row in found.rows), found.weights, strict=True)
+            return End(tuple(sorted((number, weight) for number, weight in terms if weight)), bound)
+
+        return end(1), end(-1)
 
     # --- by integers
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from cae_sql.compiled import compiled
 from cae_sql.errors import InconsistentAnswers
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
@@ -32,33 +33,50 @@ def from_single_sums(known: Knowledge, atoms: Ints, rows: Ints, sums: Ints) -> t
     """
     sizes = known.sizes[atoms]
     low, high = sizes * known.low[atoms], sizes * known.high[atoms]
-    everything = len(atoms) == known.count
-    for _ in range(PASSES):
-        before = int((high - low).sum(dtype=np.float64))
-        for row in rows.tolist():
-            line = known.matrix[row] if everything else known.matrix[row, atoms]
-            used = np.flatnonzero(line)
-            _narrow(line[used].astype(np.int64), used, int(sums[row]), low, high)
-        if int((high - low).sum(dtype=np.float64)) == before:
-            break
+    lines = known.matrix if len(rows) == len(known.matrix) else known.matrix[rows]
+    lines = lines if len(atoms) == known.count else lines[:, atoms]
+    which, columns = map(np.ascontiguousarray, np.nonzero(lines))
+    starts = np.searchsorted(which, np.arange(len(rows) + 1))
+    entries, values = lines[which, columns].astype(np.int64), sums[rows].astype(np.int64)
+    if not narrow(starts, columns, entries, values, low, high, LARGEST):
+        raise InconsistentAnswers("no table inside the domain agrees with a sum")
     return low, high
 
 
-def _narrow(line: Ints, used: Ints, value: int, low: Ints, high: Ints) -> None:
-    """By one sum: what the others leave at least and at most; changes `low` and `high`."""
-    mine, top = low[used], high[used]
-    size = np.abs(line)
-    if float(size @ np.maximum(np.abs(mine), np.abs(top)).astype(np.float64)) > LARGEST:
-        return
-    up = line > 0
-    least = int((line * np.where(up, mine, top)).sum())
-    most = int((line * np.where(up, top, mine)).sum())
-    below, above = value - least, most - value
-    if below < 0 or above < 0:
-        raise InconsistentAnswers("no table inside the domain agrees with a sum")
-    if min(below, above) >= int((size * (top - mine)).max(initial=0)):
-        return
-    # how far the column can be from the end that makes the sum least, and from the other
-    near, far = -(-below // size), -(-above // size)
-    high[used] = np.minimum(top, mine + np.where(up, near, far))
-    low[used] = np.maximum(mine, top - np.where(up, far, near))
+@compiled()
+def narrow(
+    starts: Ints, columns: Ints, entries: Ints, values: Ints, low: Ints, high: Ints, largest: float
+) -> bool:
+    """By each sum: what the others leave at least and at most; changes `low` and `high`.
+
+    False where a sum is out of reach. Whole numbers of 64 bits do: a sum that might pass `largest` is left
+    aside before anything is made of what it came to.
+    """
+    for _ in range(PASSES):
+        narrower = False
+        for row in range(len(values)):
+            least, most, widest, size = 0, 0, 0, 0.0
+            for place in range(starts[row], starts[row + 1]):
+                a, mine, top = entries[place], low[columns[place]], high[columns[place]]
+                size += abs(a) * float(max(abs(mine), abs(top)))
+                least += a * (mine if a > 0 else top)
+                most += a * (top if a > 0 else mine)
+                widest = max(widest, abs(a) * (top - mine))
+            if size > largest:
+                continue
+            below, above = values[row] - least, most - values[row]
+            if below < 0 or above < 0:
+                return False
+            if min(below, above) >= widest:
+                continue
+            for place in range(starts[row], starts[row + 1]):
+                a, column = entries[place], columns[place]
+                mine, top = low[column], high[column]
+                # how far the column can be from the end that makes the sum least, and from the other
+                near, far = -(-below // abs(a)), -(-above // abs(a))
+                high[column] = min(top, mine + (near if a > 0 else far))
+                low[column] = max(mine, top - (far if a > 0 else near))
+                narrower |= high[column] < top or low[column] > mine
+        if not narrower:
+            return True
+    return True
