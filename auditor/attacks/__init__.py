@@ -6,7 +6,7 @@
     deduction.py        what exact answers tell, by integer programs that share nothing with the gate's
     sources.py          publications and tools
     trackers.py, differences.py, joins.py, masks.py, integers.py, averaging.py, oracles.py, failures.py,
-    extremes.py, reconstruction.py, tables.py, names.py, people.py      the attacks
+    extremes.py, reconstruction.py, tables.py, names.py, people.py, likelihood.py      the attacks
     runner.py           the owner's side: asks through a gate with a ledger of its own, checks every claim
 
 Promise: an attack sees public columns, the policy's domain and what it was answered, nothing else; whether a
@@ -22,6 +22,7 @@ from auditor.attacks import (
     failures,
     integers,
     joins,
+    likelihood,
     masks,
     names,
     oracles,
@@ -47,6 +48,7 @@ ATTACKS: tuple[Attack, ...] = (
     *tables.ATTACKS,
     *names.ATTACKS,
     *people.ATTACKS,
+    *likelihood.ATTACKS,
 )
 """All of them, in the order they are run."""
 

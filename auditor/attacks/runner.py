@@ -28,6 +28,7 @@ from auditor.ledger.copying import copy_ledger
 from auditor.policy.policy import Policy, Protect
 from auditor.sql.schema import Column, Table, folded, quoted
 from cae_sql.domain import exact
+from cae_sql.risk import Risk, risk_of
 
 CHANCE = 1e-3
 """Guesses count where so many right ones would be rarer than this by chance."""
@@ -89,7 +90,8 @@ class Judge:
             text = str(error).splitlines()[0]
             raise DatabaseError(f"database {database}: cannot be read: {text}") from None
         self.table = _as_sql(protect.table)
-        least = policy.limits_of(protect).limit.least_run(protect.domain)
+        self._limit = policy.limits_of(protect).limit
+        least = self._limit.least_run(protect.domain)
         if least is None:
             raise PolicyError("limit: even before any answer it is broken")
         self.least_run = least
@@ -140,6 +142,22 @@ class Judge:
             true = [claim for claim in true if not claim.guess]
         return tuple(true)
 
+    def _breaks(self, claim: Claim) -> bool:
+        """Whether values that are so likely break the limit, against others of these sums if that counts."""
+        assert claim.likely is not None
+        mine = self._figures(claim.likely)
+        if self._policy.intruder.baseline == "members" and claim.of_another is not None:
+            base = self._figures(claim.of_another).area
+            mine = replace(mine, risk=1 - mine.area / base if base else 1.0)
+        return not self._limit.allows(mine)
+
+    def _figures(self, likely: Sequence[float]) -> Risk:
+        domain = self._protect.domain
+        each = int(domain.step / self._protect.grid)
+        rows = np.add.reduceat(np.asarray(likely), np.arange(0, len(likely), each))[: domain.count]
+        values = [float(domain.minimum + place * domain.step) for place in range(domain.count)]
+        return risk_of(values, rows, domain, self._limit.epsilon)
+
     def _share(self, claim: Claim) -> float:
         """How many of all records have a value in a claim's interval."""
         column = quoted(self._protect.column)
@@ -148,6 +166,8 @@ class Judge:
         return float(self._plain.execute(sql).fetchall()[0][0])
 
     def _true_and_narrow(self, claim: Claim) -> bool:
+        if claim.likely is not None:
+            return self._breaks(claim)
         column = quoted(self._protect.column)
         sql = f"SELECT {column} FROM {self.table} WHERE ({claim.where}) AND {column} IS NOT NULL"
         rows = self._plain.execute(sql).fetchall()

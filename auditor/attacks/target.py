@@ -50,6 +50,10 @@ class Claim:
     """How it follows."""
     guess: bool = False
     """It does not follow, it is only likely: such claims count where they are true oftener than by chance."""
+    likely: tuple[float, ...] | None = None
+    """How likely each value of the column's grid is, exactly: it counts where that breaks the limit."""
+    of_another: tuple[float, ...] | None = None
+    """The same of somebody else who is in one of the sums, by that sum alone: what is said of groups."""
 
 
 @dataclass(frozen=True)
@@ -267,6 +271,15 @@ class Target:
         """A claim, no wider than the domain."""
         low, high = max(lower, self.scene.minimum), min(upper, self.scene.maximum)
         return Claim(record, self.only(record).text, low, high, proof, guess)
+
+    def likelihood(
+        self, record: int, likely: Sequence[float], of_another: Sequence[float], proof: str
+    ) -> Claim:
+        """How likely each value of the grid is, from the least on, of a record and of others."""
+        place = max(range(len(likely)), key=likely.__getitem__)
+        value = self.scene.minimum + place * self.scene.resolution
+        where = self.only(record).text
+        return Claim(record, where, value, value, proof, likely=tuple(likely), of_another=tuple(of_another))
 
     def claims(self, records: Iterable[int] | None = None) -> list[Claim]:
         """All that follows for these records (by default: those aimed at) from the answers noted."""

@@ -1,0 +1,201 @@
+"""What is likely, though nothing is excluded: one person in many sums, each with company of its own.
+
+Every sum alone says next to nothing, and all of them together leave every value possible; yet what they have
+in common is what they agree about. How likely each value is then, all tables that agree with the answers
+alike, is counted here: exactly, since the company of a sum is in no other one, so that how often it has each
+total is a convolution. Nothing of the gate's own reckoning has a part in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auditor.attacks.attack import Attack
+from auditor.attacks.sources import OWN
+from auditor.attacks.target import Claim, Target
+
+PERSONS, SUMS, OTHERS = 2, 60, 12
+"""Whom it is after, in how many sums each, with how many others in each of them."""
+FEWEST = 10
+"""Sums below which there is nothing to be learned."""
+MEMBERS, BESIDE = 8, 3
+"""Persons of whom each two are in a sum, and with how many others."""
+SWEEPS, LEFT_OUT = 3_000, 200
+"""Of a walk over the values of a clique."""
+MOST_COUNTED = 100_000
+"""Tables of a clique up to which all are counted."""
+IMPOSSIBLE = -80.0
+"""The logarithm of nearly nothing."""
+MOST_VALUES = 1_000
+"""Values of the domain up to which they are looked at one by one."""
+
+Floats = NDArray[np.float64]
+
+
+class Company:
+    """How likely each total of some people is, each of whose values is as likely as any other."""
+
+    def __init__(self, target: Target) -> None:
+        """Nothing is convolved yet."""
+        scene = target.scene
+        self._least, self._resolution = scene.minimum, scene.resolution
+        self.values = int((scene.maximum - scene.minimum) / scene.resolution) + 1
+        """Values of the domain."""
+        self._totals: dict[int, Floats] = {}
+
+    def with_total(self, count: int, total: float, others: int) -> Floats:
+        """(values · others − others + 1,) log P(the company makes up for it), by the sum of some others.
+
+        Args:
+            count: How many the company is.
+            total: Of company and others together, in units of the column.
+            others: How many these are.
+        """
+        units = round((total - float((count + others) * self._least)) / float(self._resolution))
+        if count not in self._totals:
+            found = np.ones(1)
+            for _ in range(count):
+                found = np.convolve(found, np.full(self.values, 1.0 / self.values))
+            self._totals[count] = found
+        left = units - np.arange(others * (self.values - 1) + 1)
+        found = self._totals[count]
+        inside = (left >= 0) & (left < len(found))
+        with np.errstate(divide="ignore"):
+            logs: Floats = np.where(inside, np.log(found[np.clip(left, 0, len(found) - 1)]), -np.inf)
+        return logs
+
+
+def crowded(target: Target) -> str | None:
+    """Company enough, and values that can be looked at one by one."""
+    if Company(target).values > MOST_VALUES:
+        return f"the column has more than {MOST_VALUES:,} values"
+    return None if len(target.alone) > FEWEST * OTHERS else "too few records that can be named"
+
+
+def _stars(target: Target) -> Iterator[tuple[int, list[list[int]]]]:
+    """Persons, each with company that no other sum has."""
+    count = max(1, min(PERSONS, len(target.alone) // (1 + SUMS * OTHERS)))
+    persons = target.crowd(count)
+    company = target.crowd(count * SUMS * OTHERS, without=persons)
+    arms = [company[first : first + OTHERS] for first in range(0, len(company) - OTHERS + 1, OTHERS)]
+    for place, person in enumerate(persons):
+        yield person, arms[place::count]
+
+
+def _shares(logs: Floats) -> Floats:
+    found: Floats = np.exp(logs - logs.max())
+    found /= found.sum()
+    return found
+
+
+def _claimed(target: Target, person: int, logs: Floats, of_others: Sequence[Floats]) -> list[Claim]:
+    """What logarithms (values,) say of a person, up to a constant, beside those of another in each sum."""
+    if not of_others:
+        return []
+    likely, other = _shares(logs), np.mean([_shares(each) for each in of_others], axis=0)
+    top = int(likely.argmax())
+    value = float(target.scene.minimum + top * target.scene.resolution)
+    proof = f"of {len(of_others)} sums, all tables alike: {100 * likely[top]:.1f} % for {value:g}"
+    return [target.likelihood(person, likely.tolist(), other.tolist(), proof)]
+
+
+def star(target: Target) -> list[Claim]:
+    """Each person in many sums, all with different company."""
+    company, found = Company(target), list[Claim]()
+    for person, arms in _stars(target):
+        each = list[Floats]()
+        for arm in arms:
+            total = target.sum(target.among([person, *arm]))
+            if total is not None:
+                each.append(company.with_total(len(arm), float(total), 1))
+        found += _claimed(target, person, sum(each, np.zeros(company.values)), each)
+    return found
+
+
+def differences(target: Target) -> list[Claim]:
+    """The same, every sum as the difference of two large ones."""
+    company, found = Company(target), list[Claim]()
+    halves = target.cuts()[:4] or [target.everyone]
+    for person, arms in _stars(target):
+        each = list[Floats]()
+        for number, arm in enumerate(arms):
+            large, small = halves[number % len(halves)], target.among([person, *arm])
+            whole = target.sum(large | small)
+            rest = None if whole is None else target.sum(large & ~small)
+            if whole is not None and rest is not None:
+                each.append(company.with_total(len(arm), float(whole - rest), 1))
+        found += _claimed(target, person, sum(each, np.zeros(company.values)), each)
+    return found
+
+
+def clique(target: Target) -> list[Claim]:
+    """Some persons, every two of them in a sum with company of its own."""
+    company, persons = Company(target), target.crowd(MEMBERS)
+    edges = list(combinations(range(len(persons)), 2))
+    others = target.crowd(BESIDE * len(edges), without=persons)
+    logs: dict[tuple[int, int], Floats] = {}
+    alone: dict[tuple[int, int], Floats] = {}
+    for number, (i, j) in enumerate(edges):
+        beside = others[number * BESIDE : (number + 1) * BESIDE]
+        total = target.sum(target.among([persons[i], persons[j], *beside])) if beside else None
+        if total is not None:
+            logs[i, j] = logs[j, i] = company.with_total(len(beside), float(total), 2)
+            alone[i, j] = company.with_total(len(beside) + 1, float(total), 1)
+    rows = _together(len(persons), company.values, logs, target.rng)
+    found = list[Claim]()
+    for place, person in enumerate(persons):
+        with np.errstate(divide="ignore"):
+            likely = np.log(rows[place])
+        found += _claimed(target, person, likely, [alone[edge] for edge in alone if place in edge])
+    return found
+
+
+def _together(
+    persons: int, values: int, logs: dict[tuple[int, int], Floats], rng: np.random.Generator
+) -> Floats:
+    """(persons, values) how likely each value is: counted where that is little work, else by a walk."""
+    if values**persons > MOST_COUNTED:
+        return _walked(persons, values, logs, rng)
+    tables = np.indices((values,) * persons).reshape(persons, -1)
+    likely = np.zeros(tables.shape[1])
+    for (i, j), each in logs.items():
+        likely += each[tables[i] + tables[j]] if i < j else 0.0
+    weights = np.exp(likely - likely.max())
+    return np.array([np.bincount(row, weights, values) for row in tables])
+
+
+def _walked(
+    persons: int, values: int, logs: dict[tuple[int, int], Floats], rng: np.random.Generator
+) -> Floats:
+    """As `_together`: one person's value drawn after the other, given all others'."""
+    at, found, every = [values // 2] * persons, np.zeros((persons, values)), np.arange(values)
+    for sweep in range(SWEEPS if logs else 0):
+        for i in range(persons):
+            here = np.zeros(values)
+            for j in range(persons):
+                if (i, j) in logs:
+                    # what is impossible is nearly so: the walk may begin there, and leaves it for good
+                    here += np.maximum(logs[i, j][every + at[j]], IMPOSSIBLE)
+            likely = np.exp(here - here.max())
+            likely /= likely.sum()
+            if sweep >= LEFT_OUT:
+                found[i] += likely
+            at[i] = int(rng.choice(values, p=likely))
+    return found
+
+
+ATTACKS = (
+    Attack("star", "A person in many sums, each with others of its own: what is likely.", OWN, star, crowded),
+    Attack(
+        "star-of-differences",
+        "The same, sums as differences of large ones.",
+        OWN,
+        differences,
+        crowded,
+    ),
+    Attack("clique", "Persons, each two of them in a sum with company of its own.", OWN, clique, crowded),
+)

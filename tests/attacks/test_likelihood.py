@@ -1,0 +1,76 @@
+"""What is likely though nothing is excluded: the star and its cousins.
+
+Asked: sums in which a person is again and again, each time with company of its own. How likely each value is
+then is counted exactly, by convolution, and held against the limit. Without a gate the person is located,
+and with one that judges what is excluded alone; a gate that judges posteriors stops before.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from auditor.attacks import likelihood
+from auditor.attacks.runner import Report, run_attacks
+from tests.auditor.staff import build
+from tests.quick import some
+
+from .arena import Row, named, people, policy
+
+# with an insider, or of 0 and 1, no sum of five is answered
+CASES = [
+    ("star", "bits", 0),
+    *((name, kind, 1) for name in ("star", "star-of-differences") for kind in ("bits", "salaries")),
+    *(("star-of-differences", kind, 0) for kind in ("bits", "salaries")),
+    ("clique", "salaries", 0),
+]
+
+
+def bits(count: int) -> list[Row]:
+    """Persons, half of them 1."""
+    return [(*row[:-1], int(str(row[-1])) // 10 % 2) for row in people(count, 5)]
+
+
+def tried(folder: Path, name: str, kind: str, intruder: str) -> Report:
+    """An attack on 900 persons."""
+    # sixty sums leave 25 values wide open: what is forbidden is less
+    rows, domain, limit = people(900, 5), {}, "risk = 0.2"
+    if kind == "bits":
+        rows, domain, limit = bits(900), {"minimum": 0, "maximum": 1, "step": 1}, "risk = 0.5"
+    rules = policy(f"[intruder]\n{intruder}\n[decision]\ntimeout = 30\n", limit, **domain)
+    (report,) = run_attacks(build(folder / "staff.duckdb", rows), rules, [named(name)], seconds=240)
+    assert report.reason is None
+    return report
+
+
+@pytest.mark.parametrize(("name", "kind", "insiders"), some(CASES, 1))
+def test_where_posteriors_decide_nobody_is_located_by_what_is_likely(
+    name: str, kind: str, insiders: int, tmp_path: Path
+) -> None:
+    report = tried(tmp_path, name, kind, f'candidates = "posterior"\ninsiders = {insiders}')
+    assert report.without is not None
+    assert report.without.located >= 1, "without the gate the attack must succeed, or this test cannot fail"
+    assert report.gate is not None
+    assert report.gate.finished
+    assert report.gate.located == 0, report.gate.achieved
+    assert report.gate.tally.answered >= 1
+
+
+@pytest.mark.slow
+def test_where_only_what_is_excluded_is_judged_a_star_locates(tmp_path: Path) -> None:
+    report = tried(tmp_path, "star", "bits", 'candidates = "interval"\ninsiders = 0')
+    assert report.gate is not None
+    assert report.gate.located == 1
+
+
+def test_a_walk_over_a_clique_finds_what_counting_all_tables_finds() -> None:
+    rng = np.random.default_rng(1)
+    logs = {}
+    for i, j in [(0, 1), (0, 2), (1, 2)]:
+        logs[i, j] = logs[j, i] = -0.5 * (np.arange(9) - rng.integers(2, 7)) ** 2 / 4.0
+    counted = likelihood._together(3, 5, logs, rng)
+    walked = likelihood._walked(3, 5, logs, rng)
+    for one, other in zip(counted, walked, strict=True):
+        assert one / one.sum() == pytest.approx(other / other.sum(), abs=0.02)
