@@ -19,7 +19,7 @@ With `--partial suppress` a GROUP BY gives the groups that are safe; `--grouped`
 The column *groups* has how many groups were given exactly, told as ends in part, and withheld, all statements
 together.
 
-With `--candidates posterior` what is made likely decides too, with `tilted` what is learned; `--prior` is a
+With `--candidates posterior` what is made likely decides too, with `exact` what is learned; `--prior` is a
 key of the policy. The column *surprises* has values that were not shown to be safe once the true answer was
 looked at.
 """
@@ -373,9 +373,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--alone", action="store_true", help="each statement with an empty ledger")
     parser.add_argument("--insiders", type=int, choices=(0, 1), default=1)
     parser.add_argument("--judged", type=int, default=6, help="refusals to look at from outside, of each run")
-    parser.add_argument(
-        "--candidates", choices=("interval", "posterior", "tilted", "exact"), default="interval"
-    )
+    parser.add_argument("--candidates", choices=("interval", "posterior", "exact"), default="interval")
     parser.add_argument("--prior", default="", help="intruder.prior, as TOML")
     given = parser.parse_args(arguments)
     judged = 1 if given.quick else given.judged

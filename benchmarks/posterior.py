@@ -3,8 +3,8 @@
 Run as `python -m benchmarks.posterior`. Three parts, in one run:
 
 - stars (one record in many sums, each with others of its own): CAE risk by the formula beside the exact one,
-  by convolution, and by `tilted`; total variation, and how far the formula was ever below. Its time is for
-  everybody, that of the convolution for one record.
+  by convolution, and by the tilt alone; total variation, and how far the formula was ever below. Its time is
+  for everybody, that of the convolution for one record.
 - dense systems of a few records: the same beside every table listed.
 - tables grouped by several columns, 2,435 to a million records: leverage and posteriors from nothing; then
   one more sum with hypothetical answers, from the kept factor (`asked`) and, as rival, worked out anew each
@@ -29,9 +29,9 @@ from benchmarks._results import Line, options, write
 from cae_sql.domain import Domain
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.posterior.asked import Asked
-from cae_sql.inference.posterior.insiders import risks_with_insider
+from cae_sql.inference.posterior.insiders import Measure, risks_with_insider
 from cae_sql.inference.posterior.likely import Likely
-from cae_sql.inference.posterior.members import Sets, posterior_risks
+from cae_sql.inference.posterior.members import Baselines, posterior_risks
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.risk import risk_of
 
@@ -209,13 +209,14 @@ def cost(records: int, columns: int, insiders: bool) -> Cost:
         found = system._likely(domain, None)
     with timed(time.process_time) as first:
         found.rows  # noqa: B018 -- worked out as it is asked for
-    sets = Sets(found.known, system.answers)
     with timed(time.process_time) as risks:
-        judged = posterior_risks(found, sets, domain)
+        posterior_risks(found, domain)
     values = np.tile([0.0, 24.0], (len(found.fit.observed.sizes), 1))
     with timed(time.process_time) as told:
         if insiders:
-            risks_with_insider(found, values, judged.baseline, domain, 0.5)
+            risks_with_insider(
+                found, values, Measure(domain, Baselines(found.tilt, found.top, domain, "members")), 0.5
+            )
     query = system.query("sum", np.flatnonzero((keys[0] == 1) & (keys[1] < 8)))
     answers = [int(query.of(true)) + 3 * place for place in range(HYPOTHETICAL)]
     with timed(time.process_time) as asked:

@@ -172,11 +172,9 @@ class PartyFindings:
     widths: Sequence[tuple[float, int]]
     """(width of the interval that remains, records), ascending."""
     gate: GateView | None = None
-    tilted_risk: float | None = None
-    """What is learned: the greatest 1 − A/A_baseline of a record under the model `tilted`
-    (`cae_sql.inference.posterior`); None where the system is too large, or time was over."""
     exact_risk: float | None = None
-    """The same under `exact`; None where it cannot be counted, too."""
+    """What is learned: the greatest 1 − A/A_baseline of a record under the model `exact`
+    (`cae_sql.inference.posterior`); None where it cannot be counted, or time was over."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
-"""What a party has learned beyond what its answers exclude, under the candidate models.
+"""What a party has learned beyond what its answers exclude, by all tables that agree with them.
 
-Promise: a figure is that of a model which was found or counted, never an estimate; where a system is too
-large, or time is over, there is none.
+Promise: a figure is counted, never an estimate; where a system is too large, or time is over, there is none.
 """
 
 from __future__ import annotations
@@ -11,20 +10,18 @@ from collections.abc import Sequence
 from auditor.history.parties import PartyColumn
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.posterior.judging import ModelKnowledge, ModelStandard
-from cae_sql.inference.posterior.marginals import Model
 
 SECONDS = 20.0
-"""For the models of all parties of an audit together."""
+"""For all parties of an audit together."""
 MOST_CELLS = 1_000_000
 """Atoms times answers of a system that is looked at."""
 
 
-def learned(columns: Sequence[PartyColumn], model: Model, deadline: float) -> float | None:
-    """The greatest risk of a record under a model, over all protected columns; None where one is not known.
+def learned(columns: Sequence[PartyColumn], deadline: float) -> float | None:
+    """The greatest risk of a record under `exact`, over all protected columns; None where one is not known.
 
     Args:
         columns: What the party knows of each.
-        model: "tilted" or "exact".
         deadline: `time.monotonic()` after which nothing is worked out.
     """
     worst = 0.0
@@ -36,7 +33,7 @@ def learned(columns: Sequence[PartyColumn], model: Model, deadline: float) -> fl
             return None
         system = column.new_system()
         system.accept(so_far.answers)
-        standard = ModelStandard(model, column.limits.limit, column.protect.domain)
+        standard = ModelStandard(column.limits.limit, column.protect.domain)
         risk = ModelKnowledge(system, standard).question([]).judge((), Allowance(until=deadline)).risk
         if risk is None:
             return None

@@ -180,7 +180,7 @@ class Policy(Section):
                 f"is more than the {bits:.3f} bits{of} that are there at epsilon before any answer; take less"
             )
             wrong(f"{place}.min_entropy", limits.min_entropy, text)
-        believed = self.intruder.candidates in ("posterior", "tilted")
+        believed = self.intruder.candidates == "posterior"
         prior = self.prior_of(protect) if believed else None
         if prior is not None and prior.probabilities is not None:
             self._can_be_kept_with(prior.probabilities, protect, f"{place}.epsilon")
@@ -194,7 +194,7 @@ class Policy(Section):
         bits = cae_entropy(protect.domain.values[: len(windows)], windows, float(limits.epsilon or 0))
         if bits < (limits.min_entropy or 0) or bits <= 0:
             text = (
-                f'leaves {bits:.3f} bits under candidates = "{self.intruder.candidates}" with the prior of '
+                f'leaves {bits:.3f} bits under candidates = "posterior" with the prior of '
                 f"{protect.table}.{protect.column}, before any answer; take less, or a smaller min_entropy, "
                 "or a wider prior"
             )

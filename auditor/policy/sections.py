@@ -49,6 +49,14 @@ def _prior(given: object) -> object:
     return given if isinstance(given, Listed | Shaped) else stated(given)
 
 
+def _candidates(name: object) -> object:
+    if name == "tilted":
+        text = 'is gone; take candidates = "posterior", which judges what answers make likely too'
+        wrong("intruder.candidates", name, text)
+    return name
+
+
+Candidates = Annotated[Literal["interval", "posterior", "exact"], BeforeValidator(_candidates)]
 Stated = Annotated[InstanceOf[Listed] | InstanceOf[Shaped], BeforeValidator(_prior)]
 Name = Annotated[str, StringConstraints(strict=True, min_length=1)]
 Columns = Literal["all"] | tuple[Name, ...]
@@ -195,10 +203,10 @@ class Intruder(Section):
     """the public columns the intruder knows of a person, or "all": knows = ["age", "sex"]"""
     insiders: Annotated[int, BeforeValidator(_insiders)] = DEFAULT_INSIDERS
     """how many individuals may pool their own values with the answers, 0 or 1: insiders = 1"""
-    candidates: Literal["interval", "posterior", "exact", "tilted"] = "interval"
+    candidates: Candidates = "interval"
     """what decides: candidates = "interval" (what is excluded), "posterior", "exact" (also what is likely)"""
     baseline: Literal["members", "prior"] = "members"
-    """against what likelihood is judged: baseline = "members" (of the answered sets) or "prior\""""
+    """against what likelihood is judged: baseline = "members" (people like somebody) or "prior\""""
     published: tuple[Name, ...] = ()
     """statements whose answers everybody knows anyway: published = ["SELECT AVG(salary) FROM staff"]"""
     prior: Stated | None = None

@@ -139,7 +139,6 @@ def _party(party: PartyFindings) -> dict[str, object]:
         "direct": party.direct,
         "open": party.open,
         "risk": _real(party.risk),
-        "tilted_risk": None if party.tilted_risk is None else _real(party.tilted_risk),
         "exact_risk": None if party.exact_risk is None else _real(party.exact_risk),
         "widths": _pairs(party.widths),
         "gate": None if party.gate is None else _gate(party.gate),

@@ -40,6 +40,7 @@ from cae_sql.inference.tables.programs import any_world
 from cae_sql.inference.tables.roomy_table import RoomyTable
 
 if TYPE_CHECKING:
+    from cae_sql.inference.posterior.carrying import Carriers
     from cae_sql.inference.posterior.likely import Likelihood, Likely
 
 CERTIFYING = 3 * 10**9
@@ -122,6 +123,7 @@ class AnsweredSystem:
         self._trials: dict[int, Question] = {}
         """The last question about so many records, and the last one about more."""
         self._likely_now: tuple[object, Likely] | None = None
+        self._carriers_now: tuple[Likely, Carriers] | None = None
         self._singled_out: tuple[tuple[int, int, list[tuple[str, bytes, bytes]]], bool] | None = None
 
     # --- answers
@@ -401,6 +403,16 @@ class AnsweredSystem:
         """
         return self._tables().pool(self.answers, self._system)
 
+    def think_up(self, worlds: int) -> None:
+        """Keep at least so many worlds from now on, as far as they are a large pool."""
+        if self.size <= SMALL or worlds <= self._pool_size:
+            return
+        self._pool_size = worlds
+        if not self.answers:
+            self._kept = None  # drawn anew: nothing was learned that would be lost
+        elif self._kept is not None:
+            self._kept.think_up(worlds)
+
     def _tables(self) -> SystemState:
         if not self.grid.whole:
             raise InvalidInput("worlds need a grid: give the system a resolution")
@@ -470,6 +482,41 @@ class AnsweredSystem:
     ) -> Likelihood:
         """`posterior` and `leverage` by groups of records that no answer tells apart. As `posterior`."""
         return self._held(domain, insider).all(self.size)
+
+    def carried_by(self, record: int, most: int = 5, share: float = 0.9) -> list[tuple[int, float]]:
+        """Which answers carry the leverage of a record: a certificate of likelihood.
+
+        Args:
+            record: Which.
+            most: How many answers at most.
+            share: Of its leverage, how much is enough.
+
+        Returns:
+            Numbers of sums among `answers`, those that add most first, each with the leverage of the record
+            by it and those before it alone.
+
+        Raises:
+            InvalidInput, InconsistentAnswers: as `leverage`.
+        """
+        (place,) = records_of([record], self.size)
+        likely = self._likely(self._coarse, None)
+        if self._carriers_now is None or self._carriers_now[0] is not likely:
+            self._carriers_now = likely, self._carriers(likely)
+        numbers = [number for number, each in enumerate(self.answers) if each.kind == "sum"]
+        found = self._carriers_now[1].of(int(likely.known.atoms.labels[place]), most, share)
+        return [(numbers[one.row], one.leverage) for one in found]
+
+    def _carriers(self, likely: Likely) -> Carriers:
+        from cae_sql.inference.facts.rank import coefficients_of
+        from cae_sql.inference.intervals.interior import sparse_columns
+        from cae_sql.inference.posterior.carrying import Carriers
+
+        known, seen = likely.known, likely.fit.observed
+        sums = [each for each in self.answers if each.kind == "sum"]
+        # of spare records nothing is known but the domain
+        variances = (known.high - known.low).astype(np.float64) ** 2 / 12
+        variances[seen.atoms] = likely.fit.variances[: seen.people]
+        return Carriers(sparse_columns(coefficients_of(known.atoms, sums)), variances, known.sizes)
 
     @property
     def _coarse(self) -> Domain | None:

@@ -2,18 +2,18 @@
 
 Contract: an answered system in, a distribution for each record out, and how risky that is against what
 everybody would believe from the answers about the whole table alone. `exact`: all tables that agree with the
-answers are equally likely (paper 003). `tilted`: of all distributions with the right expected sums the one of
-greatest entropy. And the *posterior*: `exact` where components are small, else `tilted` narrowed by leverage,
-which is what many sums that share one person tell together.
+answers are equally likely (paper 003). And the *posterior*: `exact` where components are small, else the tilt
+(of all distributions with the right expected sums the one of greatest entropy) narrowed by leverage, which is
+what many sums that share one person tell together.
 
-    marginals.py        AnsweredSystem to marginals, under either model
+    marginals.py        AnsweredSystem to marginals, under `exact`
     figures.py          their risk; baseline.py: what answers say of everybody, which counts against nobody
     components.py       exact marginals by component, extremes by inclusion and exclusion
     counting.py         exact marginals of records under sums: components, and who may be counted how
     given_sum.py        one sum: convolution by Fourier transform near a tilted mean
     layers.py           several sums that overlap: partial sums, atom by atom
     weights.py          weighted sets of whole numbers, their sums, and products of sums
-    tilt.py             the model of greatest entropy, by Newton's method on its dual
+    tilt.py             the distributions of greatest entropy, by Newton's method on its dual
     windows.py          the same with a prior, and over windows of one step
     likely.py           the posterior of everybody, by atoms; counted or by the formula, and which
     observations.py     answered sums as independent rows, ends and ranges with their slack
@@ -21,6 +21,7 @@ which is what many sums that share one person tell together.
     bell.py             the formula, on any grid; attained.py: extremes, as a mixture over who attains them
     asked.py            what if these were answered? From the kept factor
     insiders.py         given the value of anybody else
-    members.py          risk against what is said of groups, or the prior; areas.py: many measured at once
-    judging.py          would everybody keep a limit under a model, if these were the answers?
+    members.py          risk against what is said of people like somebody, or the prior; areas.py: areas
+    nearby.py           what bells leave open, from below, by such as were measured before
+    judging.py          would everybody keep a limit under `exact`, if these were the answers?
 """

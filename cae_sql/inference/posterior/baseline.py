@@ -1,6 +1,6 @@
 """What the answers say of everybody: the part of them that is about the whole table.
 
-The baseline of risk under the models `exact` and `tilted` is what they make of this part alone. It depends on
+The baseline of risk under the model `exact` is what it makes of this part alone. It depends on
 what is known and not on how it was asked: a total that follows from the totals of two halves is part of it,
 so that asking for it, which teaches nothing, changes no risk.
 """

@@ -1,6 +1,6 @@
-"""How much answers have told about each record beyond what they say of everybody, under a candidate model.
+"""How much answers have told about each record beyond what they say of everybody, under `exact`.
 
-Risk = 1 − A / A_baseline. A is the area of what the model makes of all answers; A_baseline that of what it
+Risk = 1 − A / A_baseline. A is the area of what `exact` makes of all answers; A_baseline that of what it
 makes of what they say of the whole table alone (`about_everybody`). The average of a whole table is known
 of everybody and counts against nobody; with it known, the uniform distribution is nobody's belief any more.
 
@@ -20,7 +20,7 @@ from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
 from cae_sql.inference.posterior.areas import NOTHING, areas_of_rows, entropies_of_rows
 from cae_sql.inference.posterior.baseline import about_everybody
-from cae_sql.inference.posterior.marginals import Marginals, Model, marginals
+from cae_sql.inference.posterior.marginals import Marginals, marginals
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.measure.distribution import is_number
@@ -50,20 +50,19 @@ class ClassFigures:
 
 @dataclass(frozen=True, eq=False)
 class ModelRisks(ClassFigures):
-    """Under `exact` or `tilted`; what is estimated comes from random tables."""
+    """Under `exact`; what is estimated comes from random tables."""
 
     baseline_area: float
     """A_baseline, of every record alike."""
 
 
 def model_risks(
-    system: AnsweredSystem, model: Model, labels: ArrayLike, domain: Domain, epsilon: Epsilon | None = None
+    system: AnsweredSystem, labels: ArrayLike, domain: Domain, epsilon: Epsilon | None = None
 ) -> ModelRisks:
     """The figures of classes of records that an intruder cannot tell apart.
 
     Args:
         system: On a grid.
-        model: "exact" or "tilted".
         labels: (n,) class of each record, whole numbers.
         domain: At whose step the distributions are judged; see `marginals`.
         epsilon: Approximate compromise range at which H is wanted too.
@@ -82,8 +81,8 @@ def model_risks(
     codes = np.asarray(labels)
     if codes.ndim != 1 or codes.dtype.kind not in "iu" or len(codes) != system.size:
         raise InvalidInput(f"labels must be {system.size} whole numbers, one for each record")
-    found = marginals(system, model, domain)
-    baseline = marginals(system, model, domain, about_everybody(system))
+    found = marginals(system, domain)
+    baseline = marginals(system, domain, about_everybody(system))
     base = float(areas_of_rows(baseline.probabilities[:1], domain)[0])
     names, code = np.unique(codes, return_inverse=True)
     mixed, records = _mixed(found, code, len(names))

@@ -19,17 +19,18 @@ Source: `mathematics.md`, 7 (insiders).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from cae_sql.domain import Domain
-from cae_sql.inference.posterior.areas import areas_of_rows
-from cae_sql.inference.posterior.bell import STILL, rows_of, stiffness
+from cae_sql.inference.posterior.areas import areas_of_rows, entropies_of_rows
+from cae_sql.inference.posterior.bell import STILL, stiffness
 from cae_sql.inference.posterior.likely import Fit, Likely
-from cae_sql.inference.posterior.members import against
+from cae_sql.inference.posterior.members import Baselines, against
+from cae_sql.inference.posterior.nearby import Bells
 from cae_sql.inference.posterior.weights import Floats, Ints
+from cae_sql.threads import alone
 
 SAME = 1e-9
 """V_jj below which j's value was known before he said it: it tells nothing."""
@@ -38,6 +39,13 @@ AT_ONCE = 20_000
 FEW = 32
 """Insiders of greatest leverage who are looked at before a bound is taken over the others: who is in many
 sums has most, and there is mostly one."""
+
+PIECES = 8
+"""Into which a shift to either side is cut for a bound."""
+BLOCK = 100_000
+"""Pairs that are looked at at once: what the processor holds near."""
+FOR_ALL = 2_000
+"""Groups of records of which all pairs are looked at: 0.04 s; the bound for everybody takes as long."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +63,8 @@ class WithInsider:
     """Figures by atom, (p,)."""
 
     risk: Floats
-    """The greatest with any insider and value, or a bound of it where that is within what was enough."""
+    """The greatest with any insider and value, or a bound of it where that is within what was enough; by
+    `Measure`."""
     pairs: int
     """How many pairs of a record and an insider were looked at."""
 
@@ -139,81 +148,166 @@ def _of_the_greatest(fit: Fit, apart: Floats, h: Floats) -> tuple[Floats, Floats
     return gain, shift, rest
 
 
+def greatest_given(fit: Fit, columns: Ints, values: Floats) -> Given:
+    """(r,) each of some columns: the greatest h' and the greatest |δ| over all insiders and values (q, m).
+
+    As `given` has them pair by pair, but the two may be of different insiders.
+    """
+    seen, count = fit.observed, fit.observed.people
+    found, step = np.zeros((2, len(columns))), max(1, BLOCK // max(count, 1))
+    left, variances = 1.0 - fit.leverage[:count], fit.variances[:count]
+    telling = (left > SAME) & (variances > STILL)
+    part = np.where(telling, 1.0 / np.sqrt(np.where(telling, left, 1.0)), 0.0)
+    deviation = np.sqrt(np.where(telling, variances, 1.0))
+    apart = part * np.abs(values[:count] - fit.means[:count, None]).max(axis=1, initial=0.0) / deviation
+    with alone():
+        images = fit.factor.root @ (seen.matrix[:, :count] * np.sqrt(variances)).toarray()
+        told = images * part
+        for first in range(0, len(columns), step):
+            some = columns[first : first + step]
+            # |V_ij| / √V_jj
+            between = np.abs(images[:, some].T @ told)
+            single = np.flatnonzero(seen.sizes[some] == 1)
+            between[single, some[single]] = 0.0
+            found[0, first : first + step] = between.max(axis=1, initial=0.0) ** 2
+            between *= apart
+            found[1, first : first + step] = between.max(axis=1, initial=0.0)
+    own = fit.leverage[columns]
+    return Given(own + np.minimum(found[0], 1.0 - own), np.sqrt(fit.variances[columns]) * found[1])
+
+
 def narrowed(likely: Likely, columns: Ints, told: Given) -> Floats:
     """(r, w) distributions of records of some columns (r,), each with what an insider makes of it (r,)."""
+    return bells_of(likely, columns, told).rows(likely.tilt)
+
+
+def bells_of(likely: Likely, columns: Ints, told: Given) -> Bells:
+    """What `narrowed` are distributions of."""
     fit, seen = likely.fit, likely.fit.observed
     h = np.clip(told.leverage, 0.0, 1.0)
     kappa = stiffness(h, fit.variances[columns])
     moving = kappa > 0
     middle = fit.means[columns] + np.where(moving, told.shift / np.where(moving, h, 1.0), 0.0)
-    return rows_of(likely.tilt, seen.low[columns], seen.high[columns], fit.theta[columns], middle, kappa)
+    return Bells(seen.low[columns], seen.high[columns], fit.theta[columns], middle, kappa)
 
 
-Measure = Callable[[Floats, Floats], Floats]
-"""How bad distributions (r, w) are, each beside an area (r,) of its baseline: the greater the worse, (r,)."""
+def told_tilts(fit: Fit, columns: Ints, told: Given) -> Floats:
+    """Tilts θ' of some columns, given what an insider makes of them, (r,) each."""
+    variance = fit.variances[columns]
+    moving = variance > STILL
+    found: Floats = fit.theta[columns] + np.where(moving, told.shift / np.where(moving, variance, 1.0), 0.0)
+    return found
 
 
-def risks_with_insider(
-    likely: Likely,
-    values: Floats,
-    base: Floats,
-    domain: Domain,
-    enough: float,
-    measure: Measure | None = None,
-) -> WithInsider:
+@dataclass(frozen=True)
+class Measure:
+    """How bad distributions are: the greater the worse."""
+
+    domain: Domain
+    baselines: Baselines
+    epsilon: float | None = None
+    """At which −H is taken; None: the risk is."""
+
+    def left(self, rows: Floats) -> Floats:
+        """(r,) of distributions (r, w): their area, or H(ε)."""
+        if self.epsilon is None:
+            return areas_of_rows(rows, self.domain)
+        return entropies_of_rows(rows, self.domain, self.epsilon)
+
+    def least(self, rows: Floats, bells: Bells) -> Floats:
+        """(r,) bounds of what distributions leave, from below, by the bells that they are or are like."""
+        return self.baselines.nearby(self.epsilon, self.left).least(rows, bells)
+
+    def bad(self, left: Floats, base: Floats) -> Floats:
+        """(r,) of what is left, beside A_baseline."""
+        return against(left, base, self.domain) if self.epsilon is None else -left
+
+
+def risks_with_insider(likely: Likely, values: Floats, measure: Measure, enough: float) -> WithInsider:
     """The greatest risk of everybody's posterior by the formula, whoever the insider is.
+
+    What the insider knows better of people like somebody is no disclosure about that person either: the
+    baseline is that of what he sees, with κ' and θ' = θ + δ / σ².
 
     Args:
         likely: What answers make likely.
-        values: (q, m) for each of the fit's columns the values that an insider may have, in units: those of
-            hypothetical tables and the ends of the interval. Those of slacks are not looked at.
-        base: (p,) A_baseline, by atom.
-        domain: At whose step values are judged.
-        enough: A risk up to which a bound will do.
-        measure: What is taken in place of the risk.
+        values: (q, m) for each of the fit's columns the values that an insider may have, in units. Those of
+            slacks are not looked at.
+        measure: Of a posterior.
+        enough: How bad it may be for a bound to do.
     """
-
-    def risk_of(rows: Floats, base: Floats) -> Floats:
-        return against(areas_of_rows(rows, domain), base, domain)
-
-    bad = risk_of if measure is None else measure
     fit, seen = likely.fit, likely.fit.observed
-    base, risk = base[seen.atoms], np.full(likely.known.count, -np.inf)
-    outer, everybody = bounds_of(fit, values), np.arange(seen.people)
-    worst = np.full(seen.people, -np.inf)
-    for sign in (-1.0, 0.0, 1.0):
-        for leverage in (fit.leverage[: seen.people], outer.leverage) if sign == 0 else (outer.leverage,):
-            rows = narrowed(likely, everybody, Given(leverage, sign * outer.shift))
-            worst = np.maximum(worst, bad(rows, base))
+    worst, some = np.full(seen.people, -np.inf), np.arange(seen.people)
+    if len(some) > FOR_ALL:
+        worst = _bounded(likely, some, bounds_of(fit, values), measure, 1, exactly=False)
+        some = np.flatnonzero(worst > enough)
+    outer = greatest_given(fit, some, values)
+    for pieces, exactly in ((1, False), (1, True), (PIECES, False), (PIECES, True)):
+        worst[some] = _bounded(likely, some, outer, measure, pieces, exactly)
+        still = worst[some] > enough
+        some, outer = some[still], Given(outer.leverage[still], outer.shift[still])
+        if not len(some):
+            break
     pairs = 0
     for column in np.flatnonzero(worst > enough).tolist():
         told = given(fit, column, values)
         others = np.arange(len(seen.sizes)) < seen.people
         others[column] = seen.sizes[column] > 1
-        some = np.flatnonzero(others)
-        # all of its pairs at once, as if one insider had the greatest gain and the greatest shift
-        h, furthest = told.leverage[some].max(initial=0.0), np.abs(told.shift[some]).max(initial=0.0)
-        corners = Given(np.full(2, max(h, fit.leverage[column])), np.array([-furthest, furthest]))
-        worst[column] = bad(narrowed(likely, np.full(2, column), corners), base[[column, column]]).max()
-        if worst[column] <= enough:
-            continue
-        pairs += len(some)
-        worst[column] = _greatest(likely, column, told, some, float(base[column]), bad)
+        # who tells nothing of it tells the same as nobody
+        leverage = np.append(told.leverage[others].ravel(), fit.leverage[column])
+        shift = np.append(told.shift[others].ravel(), 0.0)
+        kept = Given(*np.unique(np.stack([leverage, shift]).round(12), axis=1))
+        worst[column] = _greatest(likely, column, kept, measure)
+        pairs += int(others.sum())
+    risk = np.full(likely.known.count, -np.inf)
     risk[seen.atoms] = worst
     return WithInsider(risk, pairs)
 
 
-def _greatest(likely: Likely, column: int, told: Given, some: Ints, base: float, bad: Measure) -> float:
+def _bounded(
+    likely: Likely, columns: Ints, outer: Given, measure: Measure, pieces: int, exactly: bool
+) -> Floats:
+    """(r,) of some columns, for all insiders within bounds of h' and |δ|, (r,) each.
+
+    δ is cut into pieces, so many to either side: what is left is least at an end of one and with the greatest
+    h', since a bell between them is neither stiffer nor further out, and the area of the baseline is at most
+    `Baselines.greatest`. What is left is measured exactly, or bounded by bells nearby, which costs less.
+    """
+
+    def left_of(told: Given) -> Floats:
+        bells = bells_of(likely, columns, told)
+        rows = bells.rows(likely.tilt)
+        return measure.left(rows) if exactly else measure.least(rows, bells)
+
+    fit, worst = likely.fit, np.full(len(columns), -np.inf)
+    own, none = fit.leverage[columns], np.zeros(len(columns))
+    by_himself = left_of(Given(own, none))
+    kappa = [stiffness(each, fit.variances[columns]) for each in (own, outer.leverage)]
+    before, tilts_before = none, np.zeros((2, len(columns)))
+    for place in range(-pieces, pieces + 1):
+        told = Given(outer.leverage, outer.shift * (place / pieces))
+        left = np.minimum(left_of(told), by_himself if place == 0 else np.inf)
+        theta = told_tilts(fit, columns, told)
+        tilts = np.stack([measure.baselines.tilts(each, theta) for each in kappa])
+        if place > -pieces:
+            both = np.concatenate([tilts_before, tilts])
+            base = measure.baselines.greatest(both.min(axis=0), both.max(axis=0))
+            worst = np.maximum(worst, measure.bad(np.minimum(before, left), base))
+        before, tilts_before = left, tilts
+    return worst
+
+
+def _greatest(likely: Likely, column: int, told: Given, measure: Measure) -> float:
     """Of one record, with each insider and value."""
-    leverage = np.append(told.leverage[some].ravel(), likely.fit.leverage[column])
-    shift = np.append(told.shift[some].ravel(), 0.0)
-    # who tells nothing of it tells the same as nobody
-    kept = np.unique(np.stack([leverage, shift]).round(12), axis=1)
     worst = -np.inf
-    for first in range(0, kept.shape[1], AT_ONCE):
-        part = Given(*kept[:, first : first + AT_ONCE])
-        rows = narrowed(likely, np.full(len(part.shift), column), part)
-        worst = max(worst, float(bad(rows, np.full(len(rows), base)).max()))
+    for first in range(0, len(told.shift), AT_ONCE):
+        part = Given(told.leverage[first : first + AT_ONCE], told.shift[first : first + AT_ONCE])
+        columns = np.full(len(part.shift), column)
+        left = measure.left(narrowed(likely, columns, part))
+        base = measure.baselines.areas(
+            stiffness(part.leverage, likely.fit.variances[columns]), told_tilts(likely.fit, columns, part)
+        )
+        worst = max(worst, float(measure.bad(left, base).max()))
     return worst
 
 

@@ -1,16 +1,14 @@
-"""Whether everybody would keep a limit under a candidate model if queries were answered.
+"""Whether everybody would keep a limit under the model `exact` if queries were answered.
 
 A `ModelKnowledge` is what an answered system makes likely; a `ModelQuestion` belongs to it and some queries,
 and judges what their answers would make likely, one set of answers after the other. What these have in common
-is worked out once: the refined system, which sums are independent, what follows for everybody, and where to
-look for λ, which is near that of the past answers.
+is worked out once: the refined system, which sums are independent, and what follows for everybody.
 
 A record's risk is 1 − A / A_baseline, its entropy H(ε) (`cae_sql.inference.posterior.figures`). Records alone
 are judged: H(ε) and A are concave in the probabilities, so the average over a class, of whatever records, has
 at least those of the record with least.
 
-Promise: fail closed. A model that is an estimate, or is not found to the last digits, shows nothing. Unless
-`keep` says so nothing of the answers judged is kept.
+Promise: fail closed. An estimate shows nothing. Unless `keep` says so nothing of the answers judged is kept.
 
 Source: `mathematics.md`, 3 and 4.
 """
@@ -38,22 +36,20 @@ from cae_sql.inference.posterior.areas import areas_of_rows, entropies_of_rows
 from cae_sql.inference.posterior.baseline import extremes_of_everybody, total_weights
 from cae_sql.inference.posterior.components import counted_exactly
 from cae_sql.inference.posterior.figures import risks
-from cae_sql.inference.posterior.marginals import Model, marginals
+from cae_sql.inference.posterior.marginals import marginals
 from cae_sql.inference.posterior.weights import Floats, Ints
-from cae_sql.inference.posterior.windows import Tilt, Windows
+from cae_sql.inference.posterior.windows import Windows
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.risk import Limit
 
 CLOSE = 1e-9
-"""Risks and entropies are compared with this tolerance: λ, and what is counted, is right to about so much."""
+"""Risks and entropies are compared with this tolerance: what is counted is right to about so much."""
 
 
 @dataclass(frozen=True)
 class ModelStandard:
-    """What everybody must keep under a model."""
+    """What everybody must keep under `exact`."""
 
-    model: Model
-    """"exact" or "tilted"."""
     limit: Limit
     domain: Domain
     """At whose step values are judged."""
@@ -114,7 +110,6 @@ class ModelKnowledge(AsItStands["ModelQuestion"]):
         """Work out nothing yet."""
         super().__init__(system, lambda queries: ModelQuestion(self, queries))
         self.standard = standard
-        self._multipliers: Floats | None = None
 
     @cached_property
     def known(self) -> tuple[Knowledge, Ints]:
@@ -127,21 +122,6 @@ class ModelKnowledge(AsItStands["ModelQuestion"]):
     def windows(self) -> Windows:
         """In which values are gathered."""
         return Windows.of(self.system.grid, self.standard.domain)
-
-    @cached_property
-    def tilt(self) -> Tilt:
-        """The model `tilted` with the system's prior."""
-        return Tilt(self.windows, self.system.prior)
-
-    def multipliers(self, allowance: Allowance) -> Floats:
-        """λ of the past answers: found once.
-
-        Raises:
-            InvalidInput, OutOfTime: as `Tilt.multipliers`.
-        """
-        if self._multipliers is None:
-            self._multipliers = self.tilt.multipliers(*self.known, allowance=allowance)[0]
-        return self._multipliers
 
 
 class ModelQuestion:
@@ -200,18 +180,9 @@ class ModelQuestion:
 
     def _rows(self, known: Knowledge, sums: Ints, allowance: Allowance, keep: bool) -> Floats | None:
         """(p, w) the atoms' distributions; None where one of them is not known."""
-        past = self._past
-        if self._standard.model == "exact":
-            counted = self._counted if keep else dict(self._counted)
-            rows, missing = counted_exactly(known, sums, past.windows, counted, allowance, strict=True)
-            return None if missing.any() else rows
-        assert self._refined is not None
-        start = self._refined.start(past.multipliers(allowance))
-        point, found = past.tilt.multipliers(known, sums, start, allowance)
-        if not found:
-            return None
-        theta = point @ known.matrix
-        return past.tilt.rows(known.low, known.high, theta)
+        counted = self._counted if keep else dict(self._counted)
+        rows, missing = counted_exactly(known, sums, self._past.windows, counted, allowance, strict=True)
+        return None if missing.any() else rows
 
     def _baseline(self, known: Knowledge, sums: Ints, keep: bool) -> float | None:
         """A_baseline: of what is said of everybody."""
@@ -230,7 +201,7 @@ class ModelQuestion:
         return self._areas[name]
 
     def _area(self, answers: list[Answer]) -> float | None:
-        found = marginals(self._past.system, self._standard.model, self._standard.domain, answers, False)
+        found = marginals(self._past.system, self._standard.domain, answers, False)
         if found.estimated[0]:
             return None
         return float(areas_of_rows(found.probabilities[:1], self._standard.domain)[0])
@@ -276,11 +247,6 @@ class _Refined:
             else:
                 known = known.with_extreme(query, value)
         return known, np.concatenate([self.past, np.array(added, dtype=np.int64)])[self.kept]
-
-    def start(self, multipliers: Floats) -> Floats:
-        """(k,) λ of the past sums, 0 for the new ones."""
-        found: Floats = np.concatenate([multipliers, np.zeros(int(self.kept.max(initial=-1)) + 1)])[self.kept]
-        return found
 
 
 def judged(rows: Floats, base: float, standard: ModelStandard) -> ModelJudgement:

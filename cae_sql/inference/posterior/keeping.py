@@ -30,14 +30,14 @@ from cae_sql.inference.intervals.fixed_point import solved
 from cae_sql.inference.posterior.areas import areas_of_rows, entropies_of_rows
 from cae_sql.inference.posterior.asked import Asked
 from cae_sql.inference.posterior.figures import ClassFigures
-from cae_sql.inference.posterior.insiders import Measure, risks_with_insider
+from cae_sql.inference.posterior.insiders import Given, Measure, bells_of, risks_with_insider
 from cae_sql.inference.posterior.judging import CLOSE, UNKNOWN, AsItStands, ModelJudgement
 from cae_sql.inference.posterior.likely import Fit, Likely
 from cae_sql.inference.posterior.members import (
     Baseline,
-    Sets,
+    Baselines,
     against,
-    baseline_areas,
+    held,
     posterior_risks,
 )
 from cae_sql.inference.posterior.weights import Floats, Ints
@@ -70,6 +70,12 @@ class LikelyKnowledge(AsItStands["LikelyQuestion"]):
         self.standard = standard
 
     @cached_property
+    def baselines(self) -> Baselines:
+        """What posteriors are held against, whatever is answered."""
+        tilt, top = self.likely.tilt, self.likely.top
+        return held(tilt, top, self.standard.domain, self.standard.baseline)
+
+    @cached_property
     def likely(self) -> Likely:
         """Of the past answers.
 
@@ -81,11 +87,6 @@ class LikelyKnowledge(AsItStands["LikelyQuestion"]):
         windows = Windows.of(self.system.grid, self.standard.domain)
         tilt = Tilt(windows, self.system.prior)
         return Likely(found.known, found.sums, tilt, int(self.system.grid.top))
-
-    @cached_property
-    def sets(self) -> Sets:
-        """The sets that past answers are about."""
-        return Sets(self.likely.known, self.system.answers)
 
 
 class LikelyQuestion:
@@ -129,11 +130,6 @@ class LikelyQuestion:
     def _asked(self) -> Asked:
         return Asked(self._past.likely, self.queries)
 
-    @cached_property
-    def _sets(self) -> Sets:
-        """With those of the queries, over the parts that these make: the same for all answers."""
-        return self._past.sets.joined(self._past.likely.known, self._asked.known, self.queries)
-
     def _judge(self, likely: Likely) -> ModelJudgement:
         domain, limit = self._standard.domain, self._standard.limit
         likely.tilt.windows.check_rows(likely.known.count)
@@ -142,35 +138,38 @@ class LikelyQuestion:
         mine = np.flatnonzero(likely.known.protected)
         if not likely.reliable[mine].all():
             return UNKNOWN
-        rows = likely.rows[mine]
-        base = baseline_areas(likely, self._sets, domain, self._standard.baseline)
-        worst = float(against(areas_of_rows(rows, domain), base[mine], domain).max())
+        worst = self._alone(likely, mine)
         entropy = None
         if limit.epsilon is not None:
-            entropy = float(entropies_of_rows(rows, domain, float(limit.epsilon)).min())
+            entropy = float(entropies_of_rows(likely.rows[mine], domain, float(limit.epsilon)).min())
         if self._standard.insiders:
-            risk, least = self._with_insider(likely, base)
+            risk, least = self._with_insider(likely)
             worst = max(worst, risk)
             entropy = None if entropy is None or least is None else min(entropy, least)
         return ModelJudgement(_keeps(limit, worst, entropy), worst)
 
-    def _with_insider(self, likely: Likely, base: Floats) -> tuple[float, float | None]:
+    def _alone(self, likely: Likely, mine: Ints) -> float:
+        """The greatest risk of some atoms; with insiders, who see more, a bound where it keeps the limit."""
+        domain, held, limit = self._standard.domain, self._past.baselines, self._standard.limit
+        base, rows, open_ = held.of(likely)[mine], likely.rows[mine], np.arange(len(mine))
+        risks = np.full(len(mine), -np.inf)
+        if self._standard.insiders:
+            column = np.searchsorted(likely.fit.observed.atoms, mine)
+            told = Given(likely.fit.leverage[column], np.zeros(len(mine)))
+            risks = against(Measure(domain, held).least(rows, bells_of(likely, column, told)), base, domain)
+            open_ = np.flatnonzero(risks > _enough(limit))
+        risks[open_] = against(areas_of_rows(rows[open_], domain), base[open_], domain)
+        return float(risks.max())
+
+    def _with_insider(self, likely: Likely) -> tuple[float, float | None]:
         """The greatest risk, and the least entropy, that an insider's value can bring about."""
         limit, domain = self._standard.limit, self._standard.domain
-        ends = ends_of(likely.fit)
-        enough = 1.0 if limit.risk is None else float(limit.risk)
-        risk = risks_with_insider(likely, ends, base, domain, enough).risk.max()
+        ends, held = ends_of(likely.fit), self._past.baselines
+        risk = float(risks_with_insider(likely, ends, Measure(domain, held), _enough(limit)).risk.max())
         if limit.epsilon is None:
-            return float(risk), None
-        epsilon = float(limit.epsilon)
-
-        def lack(rows: Floats, _: Floats) -> Floats:
-            found: Floats = -entropies_of_rows(rows, domain, epsilon)
-            return found
-
-        measure: Measure = lack
-        most = risks_with_insider(likely, ends, base, domain, -_least_entropy(limit), measure).risk.max()
-        return float(risk), float(-most)
+            return risk, None
+        measure = Measure(domain, held, float(limit.epsilon))
+        return risk, -float(risks_with_insider(likely, ends, measure, -_least_entropy(limit)).risk.max())
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +193,7 @@ def risks_of_classes(past: LikelyKnowledge, codes: Ints, epsilon: Epsilon | None
     """
     likely, domain = past.likely, past.standard.domain
     likely.tilt.windows.check_rows(likely.known.count)
-    found = posterior_risks(likely, past.sets, domain, past.standard.baseline)
+    found = posterior_risks(likely, domain, past.standard.baseline)
     labels = likely.known.atoms.labels[: past.system.size]
     names, code = np.unique(codes, return_inverse=True)
     count, records = len(names), np.bincount(code)
@@ -220,6 +219,10 @@ def risks_of_classes(past: LikelyKnowledge, codes: Ints, epsilon: Epsilon | None
         leverage=most,
         estimated=doubtful,
     )
+
+
+def _enough(limit: Limit) -> float:
+    return 1.0 if limit.risk is None else float(limit.risk)
 
 
 def _least_entropy(limit: Limit) -> float:

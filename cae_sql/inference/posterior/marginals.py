@@ -1,15 +1,12 @@
-"""What each record's value is likely to be under an answered system: the models `exact` and `tilted`.
+"""What each record's value is likely to be under an answered system: the model `exact`.
 
-- `exact`: all tables on the grid that agree with every answer are equally likely. Small components of the
-  system, and single sums over any number of records, are counted; an answered MAX or MIN by inclusion and
-  exclusion. What cannot be counted is estimated from random tables that agree with the answers, and says so.
-- `tilted`: greatest entropy, relative to the system's prior, with the answered expected sums, inside the
-  boxes that MAX and MIN leave: p(u) ∝ prior(u) exp(θ u). That somebody attains an extreme is left out of it.
-  Without a prior it is the limit of `exact` in large systems.
+All tables on the grid that agree with every answer are equally likely. Small components of the system, and
+single sums over any number of records, are counted; an answered MAX or MIN by inclusion and exclusion. What
+cannot be counted is estimated from random tables that agree with the answers, and says so.
 
-`exact` takes every value of the grid for equally likely before any answer, whatever prior the system draws
-its tables from; so does `tilted` without one. Neither excludes anything by itself, and what is excluded is no
-part of them: an interval, or a certified run, is for `AnsweredSystem.bounds` and `certified`.
+Every value of the grid is taken for equally likely before any answer, whatever prior the system draws its
+tables from. What is excluded is no part of this: an interval, or a certified run, is for
+`AnsweredSystem.bounds` and `certified`.
 
 Source: `mathematics.md`, 3; paper 003, Section 3.3 (`exact`).
 """
@@ -18,10 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from cae_sql.domain import Domain
@@ -31,11 +26,9 @@ from cae_sql.inference.facts.query import Answer
 from cae_sql.inference.intervals.fixed_point import solved
 from cae_sql.inference.posterior.components import counted_exactly
 from cae_sql.inference.posterior.weights import Floats, Ints
-from cae_sql.inference.posterior.windows import Tilt, Windows
+from cae_sql.inference.posterior.windows import Windows
 from cae_sql.inference.system import AnsweredSystem
 
-Model = Literal["exact", "tilted"]
-MODELS: tuple[Model, ...] = ("exact", "tilted")
 ESTIMATE = 200
 """Random tables that an estimate rests on."""
 
@@ -69,29 +62,25 @@ class Marginals:
 
 def marginals(
     system: AnsweredSystem,
-    model: Model,
     domain: Domain | None = None,
     answers: Sequence[Answer] | None = None,
     estimate: bool = True,
 ) -> Marginals:
-    """The distribution of every record's value under a model.
+    """The distribution of every record's value.
 
     Args:
         system: On a grid.
-        model: "exact" or "tilted".
         domain: Its minimum is the system's and its step a multiple of the resolution: values are gathered in
             windows of one step. None: every value of the grid by itself.
         answers: What is known; None: all answers of the system.
         estimate: Whether what cannot be counted is estimated. If not, its rows mean nothing.
 
     Raises:
-        InvalidInput: no such model, a system without a grid, a domain that does not fit, more than `LARGEST`
+        InvalidInput: a system without a grid, a domain that does not fit, more than `LARGEST`
             probabilities.
         InconsistentAnswers: no table agrees.
         OutOfTime: no table was found to estimate from.
     """
-    if not isinstance(model, str) or model not in MODELS:
-        raise InvalidInput(f'model must be "exact" or "tilted", not {model!r:.60}')
     if not isinstance(system, AnsweredSystem):
         raise InvalidInput(f"system must be an AnsweredSystem, not {type(system).__name__}")
     if domain is not None and not isinstance(domain, Domain):
@@ -101,19 +90,10 @@ def marginals(
     found = solved(system.size, system.grid, given, range(len(given)), 1)
     known, sums = found.known, found.sums
     windows.check_rows(known.count)
-    if model == "tilted":
-        rows = _tilted(known, sums, Tilt(windows, system.prior))
-        estimated = np.zeros(known.count, dtype=np.bool_)
-    else:
-        rows, estimated = counted_exactly(known, sums, windows)
-        if estimated.any() and estimate:
-            rows[estimated] = _estimate(system, given, known, windows)[estimated]
+    rows, estimated = counted_exactly(known, sums, windows)
+    if estimated.any() and estimate:
+        rows[estimated] = _estimate(system, given, known, windows)[estimated]
     return Marginals(known.atoms.labels[: system.size], windows.values, rows, estimated)
-
-
-def _tilted(known: Knowledge, sums: Ints, tilt: Tilt) -> Floats:
-    point, _ = tilt.multipliers(known, sums)
-    return tilt.rows(known.low, known.high, scipy.sparse.csr_array(known.matrix).astype(np.float64).T @ point)
 
 
 def _estimate(system: AnsweredSystem, answers: list[Answer], known: Knowledge, windows: Windows) -> Floats:

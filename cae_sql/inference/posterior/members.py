@@ -1,90 +1,197 @@
-"""How risky a posterior is: against what is said of the groups that somebody is in, or against the prior.
+"""How risky a posterior is: against what is said of people like somebody, or against the prior.
 
 What is said of a group is not disclosure about one person: that nurses earn little is a finding, that *this*
 nurse does is not to be had. So the risk is 1 − A / A_baseline with
 
-- `members`: A_baseline the least, over the answered sets that contain a record, of the area of the average
-  tilted distribution of that set's members. Of who is in no set it is that of the prior.
+- `members`: A_baseline is the area of p(v) ∝ prior(v) exp(t v), where t is the record's own tilt θ less what
+  the own value has in it. Of the sums x_i is a measurement with precision κ = h / ((1 − h) σ²), which does
+  not hang on what is believed of i, so θ = κ (c − μ(θ)) with some c that comes from the others and x_i. Had
+  x_i been that of nobody in particular, μ(0), in place of what is expected of it, μ(θ), c were so much less:
+
+      t + κ (μ(t) − μ(0)) = θ.
+
+  Near the prior that is t = (1 − h) θ. Who has little weight in large groups keeps the tilt, and is believed
+  what anybody in the same sums would be; whom the sums determine keeps nothing, and is held against the
+  prior.
 - `prior`: A_baseline the area of what is believed before any answer, as in paper 000. It counts what is
   learned of groups too.
 
-That a group's members are all alike counts against nobody here: it is excluded values (runs of worlds) that
-must catch that eleven people who all have the same value are known. A set of one person is no group, and no
-baseline.
+The average tilt of each answered set's members (`mathematics.md`, 7) is no such baseline: who is in several
+poor groups has a tilt poorer than the average of each, however little the own value bears on it. Nor is
+(1 − h) θ: where somebody at an end of the domain is in sums with a dozen others each, θ grows with the sums,
+σ² and with it h fall, and 60 sums that leave a tenth of the prior's area would count as risk 0.44.
+
+A baseline is over the whole domain, also where an answered extreme leaves somebody less: it is no narrower
+for what is excluded of one person.
+
+That people like somebody are all alike counts against nobody here: it is excluded values (runs of worlds)
+that must catch that eleven people who all have the same value are known.
 
 Source: `mathematics.md`, 7 (baseline).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import Literal, get_args
 
 import numpy as np
-import scipy
 
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
-from cae_sql.inference.facts.knowledge import Knowledge
-from cae_sql.inference.facts.query import Answer, Query
 from cae_sql.inference.posterior.areas import NOTHING, areas_of_rows, entropies_of_rows
+from cae_sql.inference.posterior.bell import stiffness
 from cae_sql.inference.posterior.likely import Likely
-from cae_sql.inference.posterior.weights import Floats
+from cae_sql.inference.posterior.nearby import Nearby
+from cae_sql.inference.posterior.weights import Floats, Ints
+from cae_sql.inference.posterior.windows import Tilt
 from cae_sql.risk import TOLERANCE
 
 Baseline = Literal["members", "prior"]
 BASELINES: tuple[Baseline, ...] = get_args(Baseline)
 
+TILTS, STEEPEST = 1_024, 1e4
+"""Tilts of which areas of baselines are known, to either side of none, up to so much over the domain: there
+next to nothing is left open. From one to the next areas change by a hundredth, and between them by a line up
+to 1e-5."""
 
-class Sets:
-    """The answered sets of two records or more, over atoms, as weights for averages: rows of sum 1."""
 
-    def __init__(self, known: Knowledge, queries: Sequence[Query | Answer]) -> None:
-        """Look at each set once.
+@dataclass(frozen=True, eq=False)
+class _Listed:
+    """Distributions of some tilts. Near no tilt areas are greatest, and change with the square: there the
+    tilts lie close."""
+
+    tilts: Floats
+    """(m,) ascending."""
+    means: Floats
+    """(m,) in units."""
+    mean: float
+    """Of no tilt."""
+    areas: Floats
+    """(m + 1,) with a 0 behind them."""
+
+
+class Baselines:
+    """A_baseline by tilt, for one prior and domain."""
+
+    def __init__(self, tilt: Tilt, top: int, domain: Domain, baseline: Baseline) -> None:
+        """Work out nothing yet.
 
         Args:
-            known: The atoms that these sets make; spare records are no members.
-            queries: What was asked and answered.
-        """
-        labels, rows = known.atoms.labels, list[scipy.sparse.csr_array]()
-        names = set[bytes]()
-        for query in queries:
-            members = query.members[: int(np.searchsorted(query.members, known.atoms.real))]
-            name = members.tobytes()
-            if len(members) < 2 or name in names:
-                continue
-            names.add(name)
-            counts = np.bincount(labels[members], minlength=known.count)
-            rows.append(scipy.sparse.csr_array(counts[None, :] / len(members)))
-        nothing = scipy.sparse.csr_array((0, known.count))
-        self.shares = scipy.sparse.vstack(rows).tocsr() if rows else nothing
-        """(s, p)"""
+            tilt: Prior and windows.
+            top: Greatest value, in units.
+            domain: At whose step values are judged.
+            baseline: What risk is held against.
 
-    def joined(self, before: Knowledge, known: Knowledge, queries: Sequence[Query]) -> Sets:
-        """With the sets of some queries, over the parts that these make of the atoms.
-
-        Args:
-            before: The atoms.
-            known: Their parts.
-            queries: What made them.
+        Raises:
+            InvalidInput: no such baseline.
         """
-        found = Sets(known, queries)
-        labels = known.atoms.labels[: before.atoms.real]
-        parent, sizes = np.zeros(known.count, dtype=np.int64), np.bincount(labels, minlength=known.count)
-        parent[labels] = before.atoms.labels[: before.atoms.real]
-        of = np.bincount(before.atoms.labels[: before.atoms.real], minlength=before.count)
-        each = self.shares[:, parent] @ scipy.sparse.diags_array(sizes / np.maximum(of[parent], 1))
-        found.shares = scipy.sparse.vstack([each, found.shares]).tocsr()
+        if baseline not in BASELINES:
+            raise InvalidInput(f'baseline must be "members" or "prior", not {baseline!r:.60}')
+        self._tilt, self._top, self._domain = tilt, top, domain
+        self._by_tilt = baseline == "members"
+        self._nearby: dict[float | None, Nearby] = {}
+
+    def nearby(self, epsilon: float | None, left: Callable[[Floats], Floats]) -> Nearby:
+        """Bells under the same prior, by what is left of them: H(ε), or without ε the area."""
+        return self._nearby.setdefault(epsilon, Nearby(self._tilt, left))
+
+    @cached_property
+    def before(self) -> float:
+        """A_baseline of whom no sum is about: of the prior."""
+        return float(self._areas(np.zeros(1))[0])
+
+    def areas(self, kappa: Floats, theta: Floats) -> Floats:
+        """A_baseline of records with these κ and θ, of one shape, (r,): to five digits of the prior's."""
+        if not self._by_tilt:
+            return np.full(len(theta), self.before)
+        found: Floats = np.interp(self.tilts(kappa, theta), self._listed.tilts, self._listed.areas[:-1])
         return found
 
-    def least(self, areas: Floats, otherwise: float, count: int) -> Floats:
-        """(p,) the least area (s,) of the sets that each atom is in; `otherwise` where it is in none."""
-        found = np.full(count, np.inf)
-        for row in range(self.shares.shape[0]):
-            some = self.shares.indices[self.shares.indptr[row] : self.shares.indptr[row + 1]]
-            found[some] = np.minimum(found[some], areas[row])
-        return np.where(np.isfinite(found), found, otherwise)
+    def tilts(self, kappa: Floats, theta: Floats) -> Floats:
+        """(r,) t for κ and θ, of one shape: it rises with θ, and is nearer to 0 the greater κ. By lines
+        between listed tilts."""
+        listed = self._listed
+
+        def at(place: Ints) -> Floats:
+            found: Floats = listed.tilts[place] + kappa * (listed.means[place] - listed.mean)
+            return found
+
+        low, high = np.zeros((2, len(theta)), dtype=np.int64)
+        high += len(listed.tilts) - 1
+        while (high - low > 1).any():
+            middle = (low + high) // 2
+            much = at(middle) > theta
+            low, high = np.where(much, low, middle), np.where(much, middle, high)
+        start, end = at(low), at(high)
+        part = np.clip((theta - start) / (end - start), 0.0, 1.0)
+        found: Floats = listed.tilts[low] + part * (listed.tilts[high] - listed.tilts[low])
+        return found
+
+    def of(self, likely: Likely) -> Floats:
+        """(p,) A_baseline of every record, by atoms."""
+        seen, found = likely.fit.observed, np.full(likely.known.count, self.before)
+        some = slice(0, seen.people)
+        kappa = stiffness(likely.fit.leverage[some], likely.fit.variances[some])
+        found[seen.atoms] = self.areas(kappa, likely.fit.theta[some])
+        return found
+
+    def greatest(self, low: Floats, high: Floats) -> Floats:
+        """(r,) a bound of A_baseline for all `tilts` between two, (r,) each.
+
+        Up to what the area can rise between two neighbours of `TILTS` and fall again: it is taken at those
+        that are in between, and at the next one to either side.
+        """
+        if not self._by_tilt or not len(low):
+            return np.full(len(low), self.before)
+        tilts, areas = self._listed.tilts, self._listed.areas
+        first = np.maximum(np.searchsorted(tilts, low, "right") - 1, 0)
+        last = np.minimum(np.searchsorted(tilts, high, "left"), len(tilts) - 1)
+        found: Floats = np.maximum.reduceat(areas, np.column_stack([first, last + 1]).ravel())[::2]
+        return found
+
+    @cached_property
+    def _listed(self) -> _Listed:
+        side = np.sinh(np.linspace(0.0, np.arcsinh(STEEPEST), TILTS + 1)) / self._top
+        tilts = np.append(-side[:0:-1], side)
+        nothing = np.zeros(len(tilts), dtype=np.int64)
+        means = self._tilt.moments(nothing, nothing + self._top)(tilts).means
+        return _Listed(tilts, means, float(means[TILTS]), np.append(self._areas(tilts), 0.0))
+
+    def _areas(self, tilts: Floats) -> Floats:
+        nothing = np.zeros(len(tilts), dtype=np.int64)
+        return areas_of_rows(self._tilt.rows(nothing, nothing + self._top, tilts), self._domain)
+
+
+@dataclass(frozen=True)
+class _Held:
+    """What makes baselines."""
+
+    tilt: Tilt = field(compare=False)
+    name: tuple[object, ...]
+    """Of the tilt: windows and prior."""
+    top: int
+    domain: Domain
+    baseline: Baseline
+
+
+HELD = 8
+"""Baselines that are remembered: one for each column of a policy, and for its neighbours in tests."""
+
+
+def held(tilt: Tilt, top: int, domain: Domain, baseline: Baseline) -> Baselines:
+    """Baselines as `Baselines` makes them; the same ones, and with them their areas, for like arguments.
+
+    They hang on nothing that is answered, so one list of areas serves every decision of a process.
+    """
+    return _of(_Held(tilt, tilt.name, top, domain, baseline))
+
+
+@lru_cache(HELD)
+def _of(what: _Held) -> Baselines:
+    return Baselines(what.tilt, what.top, what.domain, what.baseline)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,55 +209,29 @@ class Risks:
 
 
 def posterior_risks(
-    likely: Likely,
-    sets: Sets | None,
-    domain: Domain,
-    baseline: Baseline = "members",
-    epsilon: float | None = None,
+    likely: Likely, domain: Domain, baseline: Baseline = "members", epsilon: float | None = None
 ) -> Risks:
     """The risk of every record's posterior, by atoms.
 
     Args:
         likely: What answers make likely, gathered in windows of the domain's step.
-        sets: The answered sets; needed for `members`.
         domain: What was possible before any answer.
         baseline: What risk is held against.
         epsilon: Approximate compromise range at which H is wanted too.
 
     Raises:
-        InvalidInput: no such baseline, or no sets where they are needed.
+        InvalidInput: no such baseline.
     """
     rows = likely.rows
     area = np.zeros(len(rows))
     mine = np.flatnonzero(likely.known.protected)
     area[mine] = areas_of_rows(rows[mine], domain)
-    base = baseline_areas(likely, sets, domain, baseline)
+    base = held(likely.tilt, likely.top, domain, baseline).of(likely)
     at = None
     if epsilon is not None:
         at = np.zeros(len(rows))
         at[mine] = entropies_of_rows(rows[mine], domain, float(epsilon))
     return Risks(against(area, base, domain), area, base, at)
-
-
-def baseline_areas(likely: Likely, sets: Sets | None, domain: Domain, baseline: Baseline) -> Floats:
-    """(p,) A_baseline. As `posterior_risks`."""
-    if baseline not in BASELINES:
-        raise InvalidInput(f'baseline must be "members" or "prior", not {baseline!r:.60}')
-    count = likely.known.count
-    before = float(areas_of_rows(prior_row(likely), domain)[0])
-    if baseline == "prior":
-        return np.full(count, before)
-    if sets is None:
-        raise InvalidInput("the baseline of members needs the answered sets")
-    if not sets.shares.shape[0]:
-        return np.full(count, before)
-    return sets.least(areas_of_rows(sets.shares @ likely.tilted, domain), before, count)
-
-
-def prior_row(likely: Likely) -> Floats:
-    """(1, w) what is believed of anybody before any answer."""
-    nothing = np.zeros(1, dtype=np.int64)
-    return likely.tilt.rows(nothing, nothing + likely.top, np.zeros(1))
 
 
 def against(area: Floats, base: Floats, domain: Domain) -> Floats:

@@ -87,7 +87,8 @@ def observations(known: Knowledge, sums: Ints) -> Observations:
     matrix = sparse_columns(known.matrix)
     slack = np.flatnonzero(spare * (np.diff(matrix.indptr) > 0)) if spare.any() else people[:0]
     if not len(slack) and (low < high).all():
-        return Observations(matrix, sums, sizes, low, high, people)
+        # spare records of an end of MAX or MIN are in no sum, and have columns here all the same
+        return Observations(matrix[:, people], sums, sizes, low, high, people)
     rows = _Rows(
         matrix[:, people],
         sums,

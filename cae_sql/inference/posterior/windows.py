@@ -10,24 +10,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 
 from cae_sql.domain import Domain, exact, grid_values
 from cae_sql.errors import InvalidInput
-from cae_sql.inference.allowance import UNLIMITED, Allowance
-from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Grid
-from cae_sql.inference.facts.rank import independent_sums
-from cae_sql.inference.posterior.tilt import Moments, fitted, log_geometric, of_boxes, of_windows
+from cae_sql.inference.posterior.tilt import Moments, log_geometric, of_boxes, of_windows
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.tables.priors import Prior
 
 LARGEST = 50_000_000
-"""Probabilities, or coefficients other than 0, that are held at once: 400 MB."""
+"""Probabilities that are held at once: 400 MB."""
 MOST_WITH_PRIOR = 5_000_000
 """Groups of records times windows that are gone through in each step towards a model with a prior."""
-FITTED = 1e-6
-"""A model whose expected sums are off by more than this many of their standard deviations is none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +80,7 @@ class Windows:
 
 
 class Tilt:
-    """The model `tilted` on one grid: greatest entropy relative to a prior, with given expected sums."""
+    """Distributions on one grid of greatest entropy relative to a prior, with given expected sums."""
 
     def __init__(self, windows: Windows, prior: Prior | None = None) -> None:
         """Without a prior, or with one of a grid too fine to list, all units are alike."""
@@ -98,45 +92,11 @@ class Tilt:
             units = windows.gathered(np.arange(len(prior.odds)), np.ones(len(prior.odds)))
             self.logs = np.log(mass / units)
 
-    def multipliers(
-        self, known: Knowledge, sums: Ints, start: Floats | None = None, allowance: Allowance = UNLIMITED
-    ) -> tuple[Floats, bool]:
-        """λ, (k,), of a system's independent sums, and whether it is the model's.
-
-        Where boxes leave a sum no choice λ has no finite value, and what is found is as good.
-
-        Args:
-            known: Boxes and the matrix of the sums.
-            sums: (k,) their right-hand sides.
-            start: (k,) where to begin.
-            allowance: What may be spent; nothing more is tried beyond it.
-
-        Raises:
-            InvalidInput: too many coefficients, or groups of records with a prior.
-            OutOfTime: more than may be spent.
-        """
-        if np.count_nonzero(known.matrix) > LARGEST:
-            raise InvalidInput(
-                f"{len(known.matrix):,} sums over {known.count:,} groups of records are too many for a model"
-            )
-        free = np.flatnonzero(known.low < known.high)
-        rows, matrix, rest = np.arange(len(sums)), known.matrix, sums
-        if len(free) < known.count:
-            # of records whose value is known sums say nothing, and without them fewer are independent
-            fixed = np.where(known.low < known.high, 0, known.sizes * known.low)
-            matrix, rest = matrix[:, free], sums - matrix.astype(np.int64) @ fixed
-            room = (known.sizes * (known.high - known.low))[free].astype(np.float64)
-            rows = independent_sums(matrix, rest, room) if len(free) else rows[:0]
-            matrix, rest = matrix[rows], rest[rows]
-        moments = self.moments(known.low[free], known.high[free])
-        sparse_one, sizes = scipy.sparse.csr_array(matrix).astype(np.float64), known.sizes[free]
-        begin = None if start is None else start[rows]
-        found, off = fitted(sparse_one, sizes, rest, moments, begin, allowance)
-        if begin is not None and off > FITTED:
-            found, off = fitted(sparse_one, sizes, rest, moments, None, allowance)
-        point = np.zeros(len(sums))
-        point[rows] = found
-        return point, off <= FITTED
+    @property
+    def name(self) -> tuple[object, ...]:
+        """Equal for tilts that say the same of the same boxes."""
+        windows, logs = self.windows, self.logs
+        return windows.width, windows.count, None if logs is None else logs.tobytes()
 
     def moments(self, low: Ints, high: Ints) -> Callable[[Floats], Moments]:
         """Of one record of each atom, by θ (p,): its box, (p,) each.

@@ -1,4 +1,4 @@
-"""What was learned stands beside what was excluded: the candidate models' figures in an audit."""
+"""What was learned stands beside what was excluded: what is counted in an audit."""
 
 from __future__ import annotations
 
@@ -27,22 +27,20 @@ def found_in(folder: Path, values: list[int], high: int, *statements: tuple[str,
     return audit(database, worlds.policy(0, high), worlds.log(statements), gate_seconds=0)
 
 
-def figures(found: Findings) -> dict[str, tuple[float, float | None, float | None]]:
-    return {each.party: (each.risk, each.tilted_risk, each.exact_risk) for each in found.parties}
+def figures(found: Findings) -> dict[str, tuple[float, float | None]]:
+    return {each.party: (each.risk, each.exact_risk) for each in found.parties}
 
 
 def test_a_poor_group_is_learned_to_be_poor_where_little_is_excluded(tmp_path: Path) -> None:
     found = found_in(tmp_path, VALUES, 9, ("anna", ALL), ("bob", ALL), ("bob", POOR))
     of = figures(found)
-    excluded, tilted, exact = of["user bob"]
+    excluded, exact = of["user bob"]
     assert excluded < 0.3
-    assert tilted is not None
     assert exact is not None
-    assert tilted > 0.5
     assert exact > 0.5
     assert of["everyone"] == of["user bob"]
     # a total is known of everybody, and counts against nobody
-    assert of["user anna"][1:] == pytest.approx((0, 0), abs=1e-9)
+    assert of["user anna"][1] == pytest.approx(0, abs=1e-9)
 
 
 def test_the_counted_figure_is_that_of_all_tables_listed(tmp_path: Path) -> None:
@@ -51,7 +49,7 @@ def test_the_counted_figure_is_that_of_all_tables_listed(tmp_path: Path) -> None
         [("sum", (0, 1, 2, 3), (1,) * 4), ("sum", (0, 2), (1, 1)), ("max", (1, 2), ())],
     )
     asked = [("anna", worlds.sql_of(each)) for each in said]
-    found = figures(found_in(tmp_path, values, 3, *asked))["user anna"][2]
+    found = figures(found_in(tmp_path, values, 3, *asked))["user anna"][1]
     grid = np.arange(4)
 
     def areas(some: list[tuple[int, ...]]) -> list[float]:
@@ -67,26 +65,25 @@ def test_of_what_is_too_large_or_late_there_is_no_figure(
 ) -> None:
     monkeypatch.setattr(learned_module, "MOST_CELLS", 1)
     found = found_in(tmp_path, VALUES, 9, ("anna", POOR))
-    assert figures(found)["everyone"][1:] == (None, None)
+    assert figures(found)["everyone"][1] is None
     monkeypatch.undo()
     monkeypatch.setattr(audit_module, "MODEL_SECONDS", -1e9)  # on any clock
     late = found_in(tmp_path, VALUES, 9, ("anna", POOR))
-    assert figures(late)["everyone"][1:] == (None, None)
-    assert json.loads(as_json(late))["parties"][0]["tilted_risk"] is None
+    assert figures(late)["everyone"][1] is None
+    assert json.loads(as_json(late))["parties"][0]["exact_risk"] is None
 
 
 def test_nothing_asked_is_nothing_learned(tmp_path: Path) -> None:
-    assert figures(found_in(tmp_path, VALUES, 9, ("anna", "SELECT count(*) FROM t")))["everyone"] == (0, 0, 0)
+    assert figures(found_in(tmp_path, VALUES, 9, ("anna", "SELECT count(*) FROM t")))["everyone"] == (0, 0)
 
 
-def test_the_report_and_the_json_have_both_figures(tmp_path: Path) -> None:
+def test_the_report_and_the_json_have_both_risks(tmp_path: Path) -> None:
     found = found_in(tmp_path, VALUES, 9, ("anna", ALL), ("anna", POOR))
     told = json.loads(as_json(found))
     jsonschema.validate(told, schema(), jsonschema.Draft202012Validator)
     everyone = told["parties"][0]
-    assert everyone["tilted_risk"] == found.parties[0].tilted_risk
     assert everyone["exact_risk"] == found.parties[0].exact_risk
     page = html(found)
     assert "Highest risk" in page
     assert "Most learned" in page
-    assert f"{found.parties[0].tilted_risk:.4f}" in page
+    assert f"{found.parties[0].exact_risk:.4f}" in page

@@ -201,7 +201,6 @@ def _party(party: str, findings: Sequence[Finding], people: int, chance: random.
         risk=1.0 if own else 0.21,
         widths=sorted(widths.items()),
         gate=GateView(3105, 412, 12, first) if party == "everyone" else GateView(1100, 64, 6, first),
-        tilted_risk=1.0 if own else 0.34,
         exact_risk=None if party == "everyone" else 0.36,
     )
 

@@ -77,6 +77,7 @@ def test_sampling_falls_sharply_where_utility_is_high_and_gently_where_it_is_low
     assert fall[50] > fall[20] > fall[10] > fall[5]
 
 
+@pytest.mark.slow
 def test_query_restriction_stays_flat_only_from_query_set_size_16_on(points):
     sets = {q: curve(points, "query restriction", q, "initial_entropy") for q in (2, 4, 8, 16, 32)}
     fall = {q: 1 - found[-1] / found[0] for q, found in sets.items()}

@@ -9,9 +9,17 @@ from hypothesis import strategies as st
 
 from cae_sql.domain import Domain
 from cae_sql.inference.posterior import insiders
-from cae_sql.inference.posterior.insiders import Given, bounds_of, covariances, given, narrowed
+from cae_sql.inference.posterior.insiders import (
+    Given,
+    Measure,
+    bounds_of,
+    covariances,
+    given,
+    greatest_given,
+    narrowed,
+)
 from cae_sql.inference.posterior.likely import Likely
-from cae_sql.inference.posterior.members import Sets, baseline_areas
+from cae_sql.inference.posterior.members import BASELINES, Baseline, Baselines
 from cae_sql.inference.system import AnsweredSystem
 from tests.cae_sql.inference.posterior.oracles import dense, likely, risk, star, variation
 
@@ -50,6 +58,7 @@ def test_the_bound_holds_for_every_pair_and_value(seed: int) -> None:
     fit = found.fit
     values = np.tile([0.0, 3.0], (len(fit.observed.sizes), 1))
     outer = bounds_of(fit, values)
+    exact = greatest_given(fit, np.arange(fit.observed.people), values)
     for column in range(fit.observed.people):
         told = given(fit, column, values)
         others = np.arange(len(fit.observed.sizes)) != column
@@ -57,16 +66,18 @@ def test_the_bound_holds_for_every_pair_and_value(seed: int) -> None:
             others[column] = True
         assert (told.leverage[others] <= outer.leverage[column] + 1e-7).all()
         assert (np.abs(told.shift[others]) <= outer.shift[column] + 1e-6).all()
+        assert exact.leverage[column] == pytest.approx(told.leverage[others].max(initial=0.0), abs=1e-7)
+        assert exact.shift[column] == pytest.approx(np.abs(told.shift[others]).max(initial=0.0), abs=1e-6)
 
 
-@over(st.integers(0, 10**9))
-def test_whom_the_bound_spares_no_pair_brings_beyond_what_is_enough(seed: int) -> None:
+@over(st.integers(0, 10**9), st.sampled_from(BASELINES))
+def test_whom_the_bound_spares_no_pair_brings_beyond_what_is_enough(seed: int, baseline: Baseline) -> None:
     found, _ = projection(seed)
     domain, count = Domain(0, 3, 1), len(found.fit.observed.sizes)
     values = np.tile([0.0, 1.0, 3.0], (count, 1))
-    base = baseline_areas(found, None, domain, "prior")
-    everything = insiders.risks_with_insider(found, values, base, domain, -np.inf)
-    spared = insiders.risks_with_insider(found, values, base, domain, 0.5)
+    measure = Measure(domain, Baselines(found.tilt, found.top, domain, baseline))
+    everything = insiders.risks_with_insider(found, values, measure, -np.inf)
+    spared = insiders.risks_with_insider(found, values, measure, 0.5)
     assert spared.pairs <= everything.pairs
     mine = found.known.protected
     over_limit = everything.risk[mine] > 0.5 + 1e-9
@@ -162,15 +173,31 @@ def test_large_groups_need_no_pairs() -> None:
             system.add_sum(members, int(true[members].sum()))
     found, domain = likely(system), Domain(0, 24, 1)
     values = np.tile([0.0, 24.0], (len(found.fit.observed.sizes), 1))
-    base = baseline_areas(found, Sets(found.known, system.answers), domain, "members")
-    assert insiders.risks_with_insider(found, values, base, domain, 0.3).pairs == 0
+    measure = Measure(domain, Baselines(found.tilt, found.top, domain, "members"))
+    assert insiders.risks_with_insider(found, values, measure, 0.3).pairs == 0
 
 
 def test_one_of_great_leverage_does_not_spoil_the_bound_for_everybody() -> None:
     one = star(25, 60, 12, 1, centre=12)
     found, domain = likely(one.system), Domain(0, 24, 1)
     values = np.tile([0.0, 24.0], (len(found.fit.observed.sizes), 1))
-    base = baseline_areas(found, Sets(found.known, one.system.answers), domain, "members")
-    judged = insiders.risks_with_insider(found, values, base, domain, 0.4)
+    measure = Measure(domain, Baselines(found.tilt, found.top, domain, "members"))
+    judged = insiders.risks_with_insider(found, values, measure, 0.4)
     assert judged.pairs < 10 * len(values)
     assert judged.risk[found.known.atoms.labels[0]] > 0.3
+
+
+def test_what_an_insider_knows_better_of_everybody_alike_is_no_disclosure_about_one() -> None:
+    system = AnsweredSystem(400, 0, 24, 1)
+    system.add_sum(range(400), 4_800)
+    system.add_sum(range(40), 60)
+    found, domain = likely(system), Domain(0, 24, 1)
+    values = np.tile([0.0, 24.0], (len(found.fit.observed.sizes), 1))
+    risk = {
+        baseline: insiders.risks_with_insider(
+            found, values, Measure(domain, Baselines(found.tilt, found.top, domain, baseline)), -np.inf
+        ).risk.max()
+        for baseline in BASELINES
+    }
+    assert risk["members"] < 0.25
+    assert risk["prior"] > 0.7

@@ -18,9 +18,8 @@ from cae_sql.inference.posterior import components
 from cae_sql.inference.posterior.baseline import about_everybody
 from cae_sql.inference.posterior.figures import model_risks
 from cae_sql.inference.posterior.judging import UNKNOWN, ModelKnowledge, ModelStandard
-from cae_sql.inference.posterior.marginals import MODELS, Model, marginals
+from cae_sql.inference.posterior.marginals import marginals
 from cae_sql.inference.system import AnsweredSystem
-from cae_sql.inference.tables.priors import Prior
 from cae_sql.measure import cae_area, cae_entropy
 from cae_sql.risk import Limit
 from tests.cae_sql.inference.posterior.tables import Listed, listed
@@ -67,7 +66,7 @@ def test_exact_is_judged_by_the_share_of_all_tables_that_agree(seed: int, other:
     queries, values, tables = some_queries(small, other)
     assume(queries)
     domain, grid = Domain(0, small.top, 1), np.arange(small.top + 1)
-    standard = ModelStandard("exact", Limit(risk=0.5, epsilon=1, min_entropy=0.3), domain)
+    standard = ModelStandard(Limit(risk=0.5, epsilon=1, min_entropy=0.3), domain)
     found = ModelKnowledge(small.system, standard).question(queries).judge(values, later())
     everybody = np.array(list(itertools.product(grid, repeat=small.system.size)))
     for told in about_everybody(with_answers(small.system, queries, values)):
@@ -81,17 +80,17 @@ def test_exact_is_judged_by_the_share_of_all_tables_that_agree(seed: int, other:
     assert found.safe == kept
 
 
-@given(st.integers(0, 10**9), st.integers(0, 10**9), st.sampled_from(MODELS), st.integers(0, 10**6))
-def test_where_all_records_keep_the_limit_classes_do(seed: int, other: int, model: Model, cut: int) -> None:
+@given(st.integers(0, 10**9), st.integers(0, 10**9), st.integers(0, 10**6))
+def test_where_all_records_keep_the_limit_classes_do(seed: int, other: int, cut: int) -> None:
     small = listed(seed)
     queries, values, _ = some_queries(small, other)
     assume(queries)
     limit, domain = Limit(risk=0.4, epsilon=1, min_entropy=0.5), Domain(0, small.top, 1)
-    found = ModelKnowledge(small.system, ModelStandard(model, limit, domain)).question(queries)
+    found = ModelKnowledge(small.system, ModelStandard(limit, domain)).question(queries)
     if not found.judge(values, later()).safe:
         return
     labels = np.random.default_rng(cut).integers(0, 3, small.system.size)
-    figures = model_risks(with_answers(small.system, queries, values), model, labels, domain, epsilon=1)
+    figures = model_risks(with_answers(small.system, queries, values), labels, domain, epsilon=1)
     assert (figures.risk <= 0.4 + 1e-8).all()
     assert figures.entropy_at_epsilon is not None
     assert (figures.entropy_at_epsilon >= 0.5 - 1e-8).all()
@@ -100,51 +99,18 @@ def test_where_all_records_keep_the_limit_classes_do(seed: int, other: int, mode
 # Against the figures of reports
 
 
-@given(st.integers(0, 10**9), st.integers(0, 10**9), st.sampled_from(MODELS))
-@example(309638, 0, "tilted")  # nothing is left open, of the baseline either
-@example(536170, 536170, "tilted")  # with a value known the other sums hang on each other
-def test_the_worst_risk_is_that_of_a_report_on_the_same_answers(seed: int, other: int, model: Model) -> None:
+@given(st.integers(0, 10**9), st.integers(0, 10**9))
+@example(309638, 0)  # nothing is left open, of the baseline either
+@example(536170, 536170)  # with a value known the other sums hang on each other
+def test_the_worst_risk_is_that_of_a_report_on_the_same_answers(seed: int, other: int) -> None:
     small = listed(seed)
     queries, values, _ = some_queries(small, other)
     assume(queries)
     domain = Domain(0, small.top, 1)
-    found = ModelKnowledge(small.system, ModelStandard(model, HALF, domain)).question(queries)
+    found = ModelKnowledge(small.system, ModelStandard(HALF, domain)).question(queries)
     after = with_answers(small.system, queries, values)
-    report = model_risks(after, model, np.arange(small.system.size), domain)
+    report = model_risks(after, np.arange(small.system.size), domain)
     assert found.judge(values, later()).risk == pytest.approx(report.worst_risk.max(), abs=1e-7)
-
-
-@pytest.mark.parametrize("primed", [False, True])
-def test_hypothetical_answers_of_a_larger_system_are_judged_as_from_the_beginning(primed: bool) -> None:
-    chance = np.random.default_rng(5)
-    odds = np.exp(-np.arange(25) / 5.0)
-    prior = Prior.of(lambda count, seed: np.zeros(count, dtype=np.int64), odds / odds.sum())
-    system = AnsweredSystem(300, 0, 24, 1, prior=prior if primed else None)
-    true = chance.integers(0, 25, 300)
-    for mask in chance.random((12, 300)) < 0.4:
-        system.add_sum(mask, int(true[mask].sum()))
-    system.add_max(np.arange(50), int(true[:50].max()))
-    queries = [
-        system.query("sum", np.arange(40, 180)),
-        system.query("min", np.arange(200, 260)),
-        system.query("sum", np.arange(40, 90)),
-        system.query("sum", np.arange(90, 180)),  # follows from the others
-    ]
-    past, domain = (
-        ModelKnowledge(system, ModelStandard("tilted", HALF, Domain(0, 24, 1))),
-        Domain(0, 24, 1),
-    )
-    for _ in range(4):
-        low = chance.choice(np.flatnonzero(true[90:180] > 5) + 90, 5, replace=False)
-        table = true.copy()
-        table[low] -= 5
-        table[40 + chance.integers(0, 50)] = 12
-        values = tuple(int(query.of(table)) for query in queries)
-        found = past.question(queries).judge(values, later())
-        report = model_risks(
-            with_answers(system, queries, values), "tilted", np.zeros(300, dtype=int), domain
-        )
-        assert found.risk == pytest.approx(float(report.worst_risk[0]), abs=1e-7)
 
 
 # What is shown, and what is kept
@@ -154,7 +120,7 @@ def test_three_salaries_of_average_200_lose_a_fraction_of_a_bit() -> None:
     system, domain = AnsweredSystem(3, 100, 300, 100), Domain(100, 300, 100)
     query = system.query("sum", np.arange(3))
     for bits, safe in ((1.55, True), (1.56, False)):
-        standard = ModelStandard("exact", Limit(epsilon=0, min_entropy=bits), domain)
+        standard = ModelStandard(Limit(epsilon=0, min_entropy=bits), domain)
         found = ModelKnowledge(system, standard).question([query]).judge((3,), later())
         assert found.safe is safe
         assert found.risk == 0  # it is about everybody
@@ -164,33 +130,30 @@ def test_an_estimate_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(components, "MOST_COUNTED", 0)
     system = AnsweredSystem(6, 0, 4, 1)
     query = system.query("sum", np.arange(4))
-    past = ModelKnowledge(system, ModelStandard("exact", Limit(risk=0.99), Domain(0, 4, 1)))
+    past = ModelKnowledge(system, ModelStandard(Limit(risk=0.99), Domain(0, 4, 1)))
     assert past.question([query]).judge((8,), later()) == UNKNOWN
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_what_is_late_shows_nothing_and_may_be_tried_again(model: Model) -> None:
+def test_what_is_late_shows_nothing_and_may_be_tried_again() -> None:
     system = AnsweredSystem(6, 0, 4, 1)
-    question = ModelKnowledge(system, ModelStandard(model, HALF, Domain(0, 4, 1))).question(
+    question = ModelKnowledge(system, ModelStandard(HALF, Domain(0, 4, 1))).question(
         [system.query("sum", np.arange(4))]
     )
     assert question.judge((8,), Allowance(0)) == UNKNOWN
     assert question.judge((8,), later()).safe
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_too_many_probabilities_to_hold_show_nothing(model: Model) -> None:
+def test_too_many_probabilities_to_hold_show_nothing() -> None:
     system = AnsweredSystem(60, 0, 10**6, 1)
-    past = ModelKnowledge(system, ModelStandard(model, HALF, Domain(0, 10**6, 1)))
+    past = ModelKnowledge(system, ModelStandard(HALF, Domain(0, 10**6, 1)))
     queries = [system.query("sum", np.array([record])) for record in range(50)]
     assert past.question(queries).judge((5,) * 50, later()) == UNKNOWN
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_true_answers_leave_nothing_behind_for_later_judgements(model: Model) -> None:
+def test_true_answers_leave_nothing_behind_for_later_judgements() -> None:
     system = AnsweredSystem(9, 0, 4, 1)
     system.add_sum([0, 1, 2], 5)
-    past = ModelKnowledge(system, ModelStandard(model, HALF, Domain(0, 4, 1)))
+    past = ModelKnowledge(system, ModelStandard(HALF, Domain(0, 4, 1)))
     question = past.question([system.query("sum", np.arange(2, 7)), system.query("max", np.arange(6))])
     question.judge((9, 3), later())
 
@@ -199,7 +162,6 @@ def test_true_answers_leave_nothing_behind_for_later_judgements(model: Model) ->
             dict(question._judged),
             sorted(question._counted),
             dict(question._areas),
-            past.multipliers(later()).tolist(),
         ]
 
     before = state()
@@ -209,59 +171,10 @@ def test_true_answers_leave_nothing_behind_for_later_judgements(model: Model) ->
 
 def test_a_knowledge_is_of_its_systems_answers_alone() -> None:
     system = AnsweredSystem(5, 0, 9, 1)
-    past = ModelKnowledge(system, ModelStandard("tilted", HALF, Domain(0, 9, 1)))
+    past = ModelKnowledge(system, ModelStandard(HALF, Domain(0, 9, 1)))
     assert past.current
     system.add_sum([0, 1, 2], 12)
     assert not past.current
-
-
-# The prior
-
-
-def test_with_a_prior_tilted_is_the_prior_times_an_exponential() -> None:
-    odds = np.array([5.0, 1.0, 1.0, 3.0, 0.0])
-    prior = Prior.of(lambda count, seed: np.zeros(count, dtype=np.int64), odds / odds.sum())
-    system = AnsweredSystem(40, 0, 4, 1, prior=prior)
-    untouched = marginals(system, "tilted").of(0)
-    assert untouched == pytest.approx(odds / odds.sum(), abs=1e-12)
-    system.add_sum(range(10), 25)
-    found = marginals(system, "tilted").of(0)
-    assert found @ np.arange(5) == pytest.approx(2.5)
-    slopes = np.diff(np.log(found[:4] / odds[:4]))
-    assert slopes == pytest.approx(slopes[0])
-    assert found[4] < 1e-12
-    assert marginals(system, "tilted").of(39) == pytest.approx(untouched)
-
-
-def test_within_a_window_a_prior_is_spread_evenly() -> None:
-    odds = np.array([0.1, 0.3, 0.0, 0.2, 0.4, 0.0])
-    prior = Prior.of(lambda count, seed: np.zeros(count, dtype=np.int64), odds)
-    system = AnsweredSystem(20, 0, 5, 1, prior=prior)
-    system.add_sum(range(8), 20)
-    found = marginals(system, "tilted", Domain(0, 4, 2)).of(0)
-    theta = min(np.linspace(-2, 2, 40_001), key=lambda t: abs(_mean(np.repeat([0.2, 0.1, 0.2], 2), t) - 2.5))
-    p = np.repeat([0.2, 0.1, 0.2], 2) * np.exp(theta * np.arange(6))
-    assert found == pytest.approx((p / p.sum()).reshape(3, 2).sum(axis=1), abs=1e-3)
-
-
-def _mean(weights: np.ndarray, theta: float) -> float:
-    p = weights * np.exp(theta * np.arange(6))
-    return float(p @ np.arange(6) / p.sum())
-
-
-def test_a_prior_may_make_little_of_what_would_be_much_without_it() -> None:
-    # a mean of 5 of 24 is low among even values, and what a skewed column is like anyway
-    odds = np.exp(-np.arange(25) / 5.0)
-    prior = Prior.of(lambda count, seed: np.zeros(count, dtype=np.int64), odds / odds.sum())
-    domain, risks = Domain(0, 24, 1), []
-    for given_prior in (None, prior):
-        system = AnsweredSystem(200, 0, 24, 1, prior=given_prior)
-        past = ModelKnowledge(system, ModelStandard("tilted", HALF, domain))
-        found = past.question([system.query("sum", np.arange(40))]).judge((5 * 40,), later())
-        risks.append(found.risk)
-    assert risks[0] is not None
-    assert risks[1] is not None
-    assert risks[0] > 0.3 > 0.2 > risks[1]
 
 
 # Wrong arguments
@@ -269,7 +182,7 @@ def test_a_prior_may_make_little_of_what_would_be_much_without_it() -> None:
 
 @pytest.mark.parametrize("record", [-1, 3, 10**30, 1.0, "0", None, True, [0], math.nan])
 def test_a_record_that_is_none_is_one_clear_error(record: object) -> None:
-    found = marginals(AnsweredSystem(3, 0, 9, 1), "tilted")
+    found = marginals(AnsweredSystem(3, 0, 9, 1))
     with pytest.raises(InvalidInput, match="record"):
         found.of(record)  # type: ignore[arg-type]
     assert found.of(np.int64(2)).sum() == pytest.approx(1)
@@ -277,18 +190,15 @@ def test_a_record_that_is_none_is_one_clear_error(record: object) -> None:
 
 def test_arguments_of_other_types_are_one_clear_error() -> None:
     system, domain = AnsweredSystem(3, 0, 9, 1), Domain(0, 9, 1)
-    for model in (["tilted"], None, 1):
-        with pytest.raises(InvalidInput, match='model must be "exact" or "tilted"'):
-            marginals(system, model)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="system must be an AnsweredSystem, not int"):
-        marginals(3, "exact")  # type: ignore[arg-type]
+        marginals(3)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="domain must be a Domain, not tuple"):
-        marginals(system, "exact", (0, 9, 1))  # type: ignore[arg-type]
+        marginals(system, (0, 9, 1))  # type: ignore[arg-type]
     for labels in ("abc", [0.0, 1.0, 2.0], [[0], [1], [2]], None, [True, False, True]):
         with pytest.raises(InvalidInput, match="labels must be 3 whole numbers"):
-            model_risks(system, "exact", labels, domain)  # type: ignore[arg-type]
+            model_risks(system, labels, domain)  # type: ignore[arg-type]
     for epsilon in ("x", -1, math.nan, [1]):
         with pytest.raises(InvalidInput, match="epsilon"):
-            model_risks(system, "exact", [0, 0, 0], domain, epsilon)  # type: ignore[arg-type]
+            model_risks(system, [0, 0, 0], domain, epsilon)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="domain must be a Domain, not NoneType"):
-        model_risks(system, "exact", [0, 0, 0], None)  # type: ignore[arg-type]
+        model_risks(system, [0, 0, 0], None)  # type: ignore[arg-type]

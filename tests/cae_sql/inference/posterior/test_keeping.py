@@ -8,7 +8,7 @@ import pytest
 from cae_sql.domain import Domain
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard, ends_of
-from cae_sql.inference.posterior.members import Sets, posterior_risks
+from cae_sql.inference.posterior.members import posterior_risks
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.risk import Limit
 from tests.cae_sql.inference.posterior.oracles import Star, coins, dense, likely, risk, star
@@ -39,8 +39,7 @@ def test_a_question_is_judged_as_the_system_with_its_answer_is(baseline):
     judged = asked.judge((told,), ample())
     one.system.accept([query.answered(told)])
     after = likely(one.system)
-    sets = Sets(after.known, one.system.answers)
-    anew = posterior_risks(after, sets, Domain(0, 25, 1), baseline)  # type: ignore[arg-type]
+    anew = posterior_risks(after, Domain(0, 25, 1), baseline)  # type: ignore[arg-type]
     assert judged.risk == pytest.approx(anew.risk[after.known.protected].max(), abs=2e-3)
     as_it_stands = knowledge(one.system, Limit(risk=0.5), baseline=baseline).question([])
     assert as_it_stands.judge((), ample()).risk == pytest.approx(judged.risk, abs=2e-3)

@@ -152,6 +152,16 @@ def test_ends_that_leave_nothing_between_them_are_a_contradiction() -> None:
         system.leverage()
 
 
+def test_spare_records_of_an_end_of_a_maximum_are_in_no_sum() -> None:
+    system = AnsweredSystem(40, 0, 24, 1)
+    system.add_sum(range(30), 360)
+    before = system.leverage()
+    # "at most 20": somebody, or a spare record, has 20
+    system.accept([system.query("max", np.append(np.arange(30, 40), 40)).answered(20)])
+    system.add_min(range(30, 40), 2)  # of which the spare record is none
+    assert system.leverage() == pytest.approx(before)
+
+
 def test_leverage_follows_a_prior() -> None:
     odds = np.exp(-np.arange(25) / 4.0)
     prior = Prior.of(lambda count, seed: np.zeros(count, dtype=np.int64), odds / odds.sum())
