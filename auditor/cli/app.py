@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -39,7 +40,6 @@ class Candidates(StrEnum):
     INTERVAL = "interval"
     POSTERIOR = "posterior"
     EXACT = "exact"
-    TILTED = "tilted"
 
 
 Database = Annotated[Path, typer.Argument(help="The DuckDB file that holds the protected table.")]
@@ -139,7 +139,7 @@ def risk(
         Candidates,
         typer.Option(
             help="How answers become beliefs: what they exclude (interval), what they make likely "
-            "(posterior), or what is learned beyond what everybody knows (exact, tilted). The gate decides "
+            "(posterior), or what is learned beyond what everybody knows (exact). The gate decides "
             "by interval, and by what the policy names besides."
         ),
     ] = Candidates.INTERVAL,
@@ -148,6 +148,7 @@ def risk(
     rules = _policy(policy)
     with _gate(database, rules) as gate, show.status("working out what the answers tell"):
         frame = gate.risk(candidates.value)
+        nearest = [] if form is Format.CSV else _nearest(gate)
     beyond = _beyond(frame, rules)
     worst = None if frame.empty else float(frame["risk"].max())
     shown = frame.sort_values("risk", ascending=False, kind="stable").head(top or len(frame))
@@ -162,12 +163,29 @@ def risk(
         "hint": "",
         "risk": worst,
         "limit": _limits(rules),
+        "nearest": nearest,
     }
     show.rows(list(shown.columns), show.frame_rows(shown), form, about)
     if form is Format.TABLE:
         print(f"highest risk {0 if worst is None else worst:.3f}; {message}")
+        if nearest:
+            print("nearest the limit by what is likely:")
+        for each in nearest:
+            who = ", ".join(f"{name} {value}" for name, value in each["about"].items()) or "everybody"
+            print(f"  {show.line(who)}: {each['words']}")
     if beyond:
         raise typer.Exit(REFUSED)
+
+
+def _nearest(gate: Gate) -> list[dict[str, Any]]:
+    """Whom answers say most of; nothing where there are too many values to look at."""
+    from cae_sql.errors import InvalidInput
+
+    try:
+        found = gate.nearest()
+    except InvalidInput:
+        return []
+    return [{**asdict(each), "words": each.words} for each in found if each.leverage > 0]
 
 
 def history(database: Database, policy: PolicyFile, form: Form = Format.TABLE) -> None:

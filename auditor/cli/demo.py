@@ -199,6 +199,12 @@ def _story(console: Console, gate: Gate) -> None:
     console.print(
         f"All that can be said of Ada's salary: it lies between {ada['lower']:g} and {ada['upper']:g}."
     )
+    likely = next(each for each in gate.nearest(PERSONS) if each.about["name"] == "Ada")
+    console.print(
+        f"What is likely: with four chances of five it is one of {likely.likely_lower:g} to "
+        f"{likely.likely_upper:g}. Her own value has a share of {likely.leverage:.2f} in that.",
+        highlight=False,
+    )
 
 
 def _heading(console: Console, text: str) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from cae_sql.candidates import grid_candidates
+from cae_sql.errors import InvalidInput
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.intervals.bounds import Bounds
 from cae_sql.inference.posterior.figures import ModelRisks, model_risks
@@ -19,7 +20,6 @@ from cae_sql.inference.posterior.keeping import (
     LikelyStandard,
     risks_of_classes,
 )
-from cae_sql.inference.posterior.marginals import Model
 from cae_sql.inference.posterior.members import Baseline
 from cae_sql.inference.search.runs import Runs
 from cae_sql.risk import ClassRisks, Risk, class_risks, risk_of
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from auditor.parties.column import ColumnKnowledge
     from auditor.parties.party import Knowledge
 
-Candidates = Literal["interval", "posterior", "exact", "tilted"]
+Candidates = Literal["interval", "posterior", "exact"]
 """How answers become beliefs in a report, whatever the gate decides by."""
 
 
@@ -50,6 +50,9 @@ def risk_of_classes(
     knowledge: Knowledge, database: Database, candidates: Candidates = "interval"
 ) -> pd.DataFrame:
     """One row per class of records that share what the intruder knows of them; see `Gate.risk`."""
+    if candidates not in get_args(Candidates):
+        names = ", ".join(f'"{name}"' for name in get_args(Candidates))
+        raise InvalidInput(f"candidates must be one of {names}, not {candidates!r:.60}")
     classes = [
         database.classes(columns, protected=place) for place, columns in enumerate(knowledge.known_columns)
     ]
@@ -61,7 +64,7 @@ def risk_of_classes(
             elif candidates == "posterior":
                 figures = _likely(known, codes, knowledge.policy.intruder.baseline)
             else:
-                figures = _learned(known, codes, candidates)
+                figures = _counted(known, codes)
             frame = pd.concat([shared, figures], axis=1)
             if len(classes) > 1:
                 _in_front(frame, "column", known.column.protect.column)
@@ -93,9 +96,9 @@ def _figures(party: ColumnKnowledge, codes: NDArray[np.int64]) -> pd.DataFrame:
     return frame
 
 
-def _learned(party: ColumnKnowledge, codes: NDArray[np.int64], model: Model) -> pd.DataFrame:
-    """What a candidate model makes of the answers; intervals are beside it for what is excluded."""
-    found = model_risks(party.system, model, codes, party.column.protect.domain, party.column.limits.epsilon)
+def _counted(party: ColumnKnowledge, codes: NDArray[np.int64]) -> pd.DataFrame:
+    """What `exact` makes of the answers; intervals are beside it for what is excluded."""
+    found = model_risks(party.system, codes, party.column.protect.domain, party.column.limits.epsilon)
     return _frame(party, codes, found).assign(worst_risk=found.worst_risk, estimated=found.estimated)
 
 

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from auditor.gate.admin import Candidates, Verification
+    from auditor.gate.nearest import Nearest
 
 
 PUBLISHER = "published"
@@ -568,13 +569,12 @@ class Gate:
         Args:
             candidates: "interval" is what every gate decides by: what is excluded. "posterior" says what is
                 made likely of each record, against the policy's baseline, with worst_risk, the greatest of a
-                single record, leverage, and estimated, whether the formula cannot be relied upon. "exact" and
-                "tilted" say what is learned beyond what everybody knows, with worst_risk and estimated,
-                whether a figure rests on random tables. A gate decides by one of them too where the policy
-                says so.
+                single record, leverage, and estimated, whether the formula cannot be relied upon. "exact"
+                says what is learned beyond what everybody knows, with worst_risk and estimated, whether a
+                figure rests on random tables. A gate decides by one of them too where the policy says so.
 
         Raises:
-            InvalidInput: too many groups of records and values for a candidate model.
+            InvalidInput: no such candidates, or too many groups of records and values for them.
         """
         from auditor.gate.admin import risk_of_classes
 
@@ -582,6 +582,25 @@ class Gate:
         with self._deciding:
             self._catch_up()
             return risk_of_classes(self._knowledge, self._database, candidates)
+
+    def nearest(self, count: int = 3) -> list[Nearest]:
+        """The classes of records that are nearest the limit by what answers make likely, nearest first.
+
+        Each with what is excluded and what is likely side by side, and the entries of the ledger that carry
+        it (`Nearest`).
+
+        Args:
+            count: How many.
+
+        Raises:
+            InvalidInput: too many groups of records and values to hold.
+        """
+        from auditor.gate.nearest import nearest
+
+        self._prepare()
+        with self._deciding:
+            self._catch_up()
+            return nearest(self._knowledge, self._database, self._ledger.entries(), count)
 
     def history(self) -> pd.DataFrame:
         """Every statement: number, time, user, sql (as asked), verdict, code, and what administrators see."""

@@ -105,6 +105,7 @@ class Suppression:
         # delta is about a statement, and a statement has many groups
         self._of_groups = replace(rules, delta=0.0, worlds=max(rules.worlds, GROUP_WORLDS))
         self._lost = set[frozenset[tuple[int, object]]]()
+        self._party.think_up(self._of_groups.worlds)
 
     def give(self) -> Suppressed:
         """Judge all units; what is given is known from then on, so it must be recorded or forgotten."""

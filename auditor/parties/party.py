@@ -151,6 +151,11 @@ class Party:
         """How many answers it knows of."""
         return sum(len(each.system.answers) for each in self.columns)
 
+    def think_up(self, worlds: int) -> None:
+        """Keep at least so many hypothetical tables from now on."""
+        for each in self.columns:
+            each.system.think_up(worlds)
+
     def reads(self, asked: Sequence[Asked]) -> Reads:
         """What is asked, each query once, in the order of first mention, by protected column."""
         found: dict[int, dict[Name, Query]] = {}

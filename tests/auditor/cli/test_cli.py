@@ -23,6 +23,7 @@ from auditor.cli import main
 from auditor.cli.show import csv_cell, frame_rows, json_text, plain
 from auditor.decision import Decision
 from auditor.errors import DatabaseError, DataChanged, LedgerError, QueryRefused, QueryUnsupported
+from auditor.gate.nearest import Nearest
 from auditor.policy.giveaways import giveaway
 from auditor.policy.policy import Policy
 from auditor.policy.suggest import grid_of, suggest
@@ -143,6 +144,10 @@ class FakeGate:
                 "risk": self.risks,
             }
         )
+
+    def nearest(self) -> list[Nearest]:
+        about: dict[str, object] = {"dept": "b\x1b[31m"}
+        return [Nearest(about, 4, 9, 20.0, 100.0, 30.0, 60.0, 0.3, 0.25, (2,), 0.24)]
 
     def history(self) -> pd.DataFrame:
         when = datetime.fromisoformat("2026-01-02T03:04:05+00:00")
@@ -366,21 +371,27 @@ def test_risk_is_0_within_and_3_beyond_the_limit(run: Run, monkeypatch: pytest.M
     assert (shown["verdict"], shown["code"], shown["risk"]) == ("answered", "within", 0.4)
     assert shown["limit"] == {"risk": 0.5, "epsilon": None, "min_entropy": None}
     assert shown["rows"][0][shown["columns"].index("risk")] == 0.4
+    (nearest,) = shown["nearest"]
+    assert (nearest["possible"], nearest["likely_lower"], nearest["carried_by"]) == (9, 30.0, [2])
     monkeypatch.setattr(FakeGate, "risks", [0.1, 0.5, 0.51])
     status, out, _ = run("risk", "d.duckdb", "-p", "p.toml", "--top", "1")
     assert status == 3
     assert "1 of 3 classes" in out
     assert "1 row\n" in out
+    said = "dept b\\x1b[31m: could still be any of 9 values, 20 to 100; most likely 30 to 60; leverage 0.25"
+    assert f"  {said}, of it 0.24 by statement 2\n" in out
 
 
 def test_a_report_by_a_model_says_that_the_gate_does_not_enforce_it(run: Run) -> None:
     pytest.importorskip("cae_sql.risk")
-    status, out, _ = run("risk", "d.duckdb", "-p", "p.toml", "--candidates", "tilted")
+    status, out, _ = run("risk", "d.duckdb", "-p", "p.toml", "--candidates", "exact")
     assert status == 0
-    assert "every class keeps the limit, by the model tilted, which the gate does not enforce" in out
-    status, _, err = run("risk", "d.duckdb", "-p", "p.toml", "--candidates", "other")
-    assert status == 2
-    assert "other" in err
+    assert "every class keeps the limit, by the model exact, which the gate does not enforce" in out
+    for none in ("other", "tilted"):
+        status, _, err = run("risk", "d.duckdb", "-p", "p.toml", "--candidates", none)
+        assert status == 2
+        assert none in err
+        assert "posterior" in err
 
 
 def test_history_shows_what_was_asked(run: Run) -> None:

@@ -1,4 +1,7 @@
-"""`intruder.candidates = "exact" | "tilted"`: what is learned must keep the limit too, whoever asks."""
+"""`intruder.candidates = "exact" | "posterior"`: what answers make likely must keep the limit too.
+
+Posteriors are held against the prior here: that a whole group is poor then counts, as it does under `exact`.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from cae_sql.domain import Domain
 from cae_sql.inference.facts.query import Answer
 from cae_sql.inference.posterior.baseline import about_everybody
 from cae_sql.inference.posterior.judging import ModelKnowledge, ModelStandard
-from cae_sql.inference.posterior.marginals import MODELS, Model
+from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard
 from cae_sql.inference.search.judging import Standard
 from cae_sql.inference.search.runs import Effort
 from cae_sql.inference.system import AnsweredSystem
@@ -38,6 +41,7 @@ from tests.auditor.staff import (
 )
 from tests.quick import share, some
 
+MODELS = "exact", "posterior"
 DEPENDENT = 'mode = "answer-dependent"'
 POOR = "SELECT avg(salary) FROM staff WHERE dept = 'a'"
 ALL = "SELECT avg(salary) FROM staff"
@@ -45,6 +49,7 @@ ALL = "SELECT avg(salary) FROM staff"
 
 def by(candidates: str, decision: str = "", more: str = "", limit: str = "risk = 0.5") -> Policy:
     """A policy that decides by a model, without insiders."""
+    more += '\nbaseline = "prior"' if candidates == "posterior" else ""
     return policy(
         f'{OUTSIDERS}candidates = "{candidates}"\n{more}\n[decision]\ntimeout = 100\n{decision}', limit
     )
@@ -108,22 +113,19 @@ def test_the_average_of_three_salaries_leaves_a_little_less_than_log_3(tmp_path:
     rules = {"minimum": 100, "maximum": 300, "step": 100}
     limit = f"epsilon = 0\nmin_entropy = {bits}"
     verdicts = {}
-    for model in ("interval", "exact", "tilted"):
+    for model in ("interval", "exact", "posterior"):
         text = f'{OUTSIDERS}candidates = "{model}"\n[decision]\n{DEPENDENT}'
         with Gate.open(path, policy(text, limit, **rules), tmp_path / model) as gate:
             verdicts[model] = verdict(gate, ALL).code
-    # 7 of 27 tables remain: (2/7, 3/7, 2/7), 1.557 bits; tilted says a third each
-    assert verdicts == {
-        "interval": "answered",
-        "exact": "answered" if bits == 1.55 else "risk",
-        "tilted": "answered",
-    }
+    # 7 of 27 tables remain: (2/7, 3/7, 2/7), 1.557 bits; so few records are counted for posteriors too
+    counted = "answered" if bits == 1.55 else "risk"
+    assert verdicts == {"interval": "answered", "exact": counted, "posterior": counted}
 
 
 def test_the_limit_is_what_the_model_keeps(tmp_path: Path) -> None:
     path = build(tmp_path / "staff.duckdb", with_a_poor_group())
     for risk, code in ((0.3, "risk"), (0.95, "answered")):
-        rules = by("tilted", DEPENDENT, limit=f"risk = {risk}")
+        rules = by("posterior", DEPENDENT, limit=f"risk = {risk}")
         with Gate.open(path, rules, tmp_path / f"{risk}.ledger") as gate:
             assert verdict(gate, ALL).code == "answered"
             assert verdict(gate, POOR).code == code
@@ -182,7 +184,7 @@ def test_whatever_is_answered_keeps_the_limit_by_all_tables_listed(seed: int, si
         if not len(members):
             continue
         query = system.query(chance.choice(["sum", "sum", "max", "min"]), members)
-        model = ModelKnowledge(system, ModelStandard("exact", limit, domain))
+        model = ModelKnowledge(system, ModelStandard(limit, domain))
         case = Case(
             system, [query], standard, lambda asked: [int(q.of(true)) for q in asked], Effort(), model
         )
@@ -203,7 +205,7 @@ def test_whatever_is_answered_keeps_the_limit_by_all_tables_listed(seed: int, si
 @pytest.mark.slow
 @settings(max_examples=share(4))
 @given(st.integers(0, 10**9), st.sampled_from(MODELS))
-def test_tables_with_the_same_past_answers_get_the_same_verdicts(seed: int, model: Model) -> None:
+def test_tables_with_the_same_past_answers_get_the_same_verdicts(seed: int, model: str) -> None:
     chance = np.random.default_rng(seed)
     size, top, limit = 12, 6, Limit(risk=0.4, epsilon=1, min_entropy=0.3)
     domain = Domain(0, top, 1)
@@ -216,7 +218,12 @@ def test_tables_with_the_same_past_answers_get_the_same_verdicts(seed: int, mode
     first = [systems[0].query("sum", np.arange(6)), systems[0].query("sum", np.arange(6, 12))]
     for table, system in zip((one, other), systems, strict=True):
         system.accept([query.answered(int(query.of(table))) for query in first])
-    models = [ModelKnowledge(system, ModelStandard(model, limit, domain)) for system in systems]
+    models: list[ModelKnowledge | LikelyKnowledge] = [
+        ModelKnowledge(system, ModelStandard(limit, domain))
+        if model == "exact"
+        else LikelyKnowledge(system, LikelyStandard(limit, domain, "prior", 0))
+        for system in systems
+    ]
     efforts = [Effort(), Effort()]
     for _ in range(4):
         query = systems[0].query("sum", np.flatnonzero(chance.random(size) < 0.5))
@@ -238,7 +245,7 @@ def test_tables_with_the_same_past_answers_get_the_same_verdicts(seed: int, mode
 
 
 def test_what_a_model_would_make_of_a_true_answer_may_make_it_an_end(database: Path) -> None:
-    with Gate.open(database, by("tilted")) as gate:
+    with Gate.open(database, by("posterior")) as gate:
         assert verdict(gate, ALL).code == "answered"
         assert gate.check(POOR).verdict == "answered"
         found = verdict(gate, POOR)
@@ -246,7 +253,7 @@ def test_what_a_model_would_make_of_a_true_answer_may_make_it_an_end(database: P
         assert gate.history()["surprise"].sum() == 0
         assert verdict(gate, ALL).code == "known"
         assert verdict(gate, POOR).ends == 1
-        assert gate.risk("tilted")["worst_risk"].max() <= 0.5 + 1e-9
+        assert gate.risk("posterior")["worst_risk"].max() <= 0.5 + 1e-9
 
 
 @pytest.mark.slow
@@ -264,7 +271,7 @@ def test_an_estimate_shows_nothing_and_the_code_says_so(tmp_path: Path) -> None:
         assert verdict(gate, "SELECT avg(salary) FROM staff WHERE age < 50").code == "answered"
     with Gate.open(path, by("exact", DEPENDENT), tmp_path / "dependent") as gate:
         assert verdict(gate, sql).code == "uncounted"
-    with Gate.open(path, by("tilted"), tmp_path / "tilted") as gate:
+    with Gate.open(path, by("posterior"), tmp_path / "posterior") as gate:
         assert verdict(gate, sql).code == "answered"
 
 
@@ -275,8 +282,8 @@ def test_what_past_answers_settle_is_given_though_the_model_would_refuse_it(data
     halves = "SELECT dept = 'a' AS poor, sum(salary) FROM staff GROUP BY poor ORDER BY poor"
     with Gate.open(database, by("interval")) as gate:
         assert verdict(gate, halves).code == "answered"
-    with pytest.warns(EarlierAnswersWarning, match='limit under candidates = "tilted": they stay known'):
-        gate = Gate.open(database, by("tilted"))
+    with pytest.warns(EarlierAnswersWarning, match='limit under candidates = "posterior": they stay known'):
+        gate = Gate.open(database, by("posterior"))
     with gate:
         assert verdict(gate, POOR).code == "known"
         assert verdict(gate, ALL).code == "known"
@@ -292,11 +299,11 @@ def test_a_ledger_that_is_read_again_gives_the_same_verdicts(database: Path) -> 
     ]
     later = ["SELECT avg(salary) FROM staff WHERE age > 50", "SELECT avg(salary) FROM staff WHERE id < 9"]
     # worlds that are drawn anew are others: with more of them a borderline check may come out otherwise
-    rules = by("tilted", 'partial = "refuse"')
+    rules = by("posterior", 'partial = "refuse"')
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with Gate.open(database, rules) as gate:
-            assert [verdict(gate, sql).code for sql in statements] == ["answered"] * 3
+            assert [verdict(gate, sql).code for sql in statements] == ["answered", "answered", "ends"]
             figures = gate.check(later[0]).risk_before
             expected = [gate.check(sql).code for sql in later]
         with Gate.open(database, rules) as gate:
@@ -308,22 +315,22 @@ def test_a_ledger_that_is_read_again_gives_the_same_verdicts(database: Path) -> 
 
 
 def test_figures_for_administrators_are_the_greater_of_excluded_and_learned(database: Path) -> None:
-    with Gate.open(database, by("tilted", DEPENDENT), database.with_suffix(".2")) as gate:
+    with Gate.open(database, by("posterior", DEPENDENT), database.with_suffix(".2")) as gate:
         verdict(gate, ALL)
         found = verdict(gate, "SELECT avg(salary) FROM staff WHERE age < 35")
-        worst = gate.risk("tilted")["worst_risk"].max()
+        worst = gate.risk("posterior")["worst_risk"].max()
         assert found.risk_after == pytest.approx(max(worst, gate.risk()["risk"].max()), abs=1e-6)
 
 
 def test_an_empty_ledger_keeps_every_limit(database: Path) -> None:
-    with Gate.open(database, by("tilted", limit="risk = 0")) as gate:
+    with Gate.open(database, by("posterior", limit="risk = 0")) as gate:
         assert verdict(gate, "SELECT count(*) FROM staff").code == "public"
         assert gate.check(POOR).risk_before == 0
 
 
 def test_of_a_group_by_the_groups_are_withheld_of_which_too_much_would_be_learned(database: Path) -> None:
     sql = "SELECT dept, avg(salary) FROM staff GROUP BY dept ORDER BY dept"
-    with Gate.open(database, by("tilted", DEPENDENT + '\npartial = "suppress"')) as gate:
+    with Gate.open(database, by("posterior", DEPENDENT + '\npartial = "suppress"')) as gate:
         assert verdict(gate, ALL).code == "answered"
         answer = gate.execute(sql)
         assert answer.decision.code == "partial"
@@ -343,7 +350,7 @@ def test_check_says_what_execute_does(tmp_path: Path, partial: str) -> None:
         "SELECT dept, avg(salary) FROM staff GROUP BY dept",
         "SELECT avg(salary) FROM staff WHERE id < 3",
     ]
-    with Gate.open(path, by("tilted", f'partial = "{partial}"')) as gate:
+    with Gate.open(path, by("posterior", f'partial = "{partial}"')) as gate:
         for sql in statements:
             checked = gate.check(sql)
             surprises = gate.history()["surprise"].sum()
@@ -367,7 +374,8 @@ def test_one_of_several_columns_of_which_too_much_would_be_learned_refuses_the_s
     )
     text = section.format("salary", 250) + section.format("bonus", 60) + "limit = {risk = 0.8}\n"
     text = text.replace('public = "all"', 'public = ["id", "dept"]')
-    text += f'{OUTSIDERS}candidates = "tilted"\n[limit]\nrisk = 0.5\n[decision]\n{DEPENDENT}\n'
+    text += f'{OUTSIDERS}candidates = "posterior"\nbaseline = "prior"\n[limit]\nrisk = 0.5\n'
+    text += f"[decision]\n{DEPENDENT}\n"
     with Gate.open(path, Policy.parse(text)) as gate:
         assert verdict(gate, "SELECT avg(bonus) FROM staff WHERE dept = 'a'").code == "answered"
         assert verdict(gate, "SELECT avg(salary), avg(bonus) FROM staff").code == "answered"
@@ -383,21 +391,21 @@ def test_one_of_several_columns_of_which_too_much_would_be_learned_refuses_the_s
 
 def test_what_is_published_must_keep_the_limit_too(database: Path) -> None:
     published = f'published = ["{ALL}"]'
-    with Gate.open(database, by("tilted", more=published), database.with_suffix(".1")) as gate:
+    with Gate.open(database, by("posterior", more=published), database.with_suffix(".1")) as gate:
         assert verdict(gate, ALL).code == "known"
     learned_by_it = f'published = ["{ALL}", "{POOR}"]'
     with pytest.raises(PolicyError, match=r"intruder.published: .* cannot be taken as known"):
-        Gate.open(database, by("tilted", DEPENDENT, more=learned_by_it), database.with_suffix(".2"))
+        Gate.open(database, by("posterior", DEPENDENT, more=learned_by_it), database.with_suffix(".2"))
 
 
 def test_time_is_the_policys_and_what_is_late_is_refused(database: Path) -> None:
-    rules = by("tilted", "")
+    rules = by("posterior", "")
     rules = rules.model_copy(update={"decision": rules.decision.model_copy(update={"timeout": 1e-6})})
     with Gate.open(database, rules) as gate:
         assert verdict(gate, POOR).code == "time"
 
 
-def test_a_prior_is_believed_by_tilted_alone(tmp_path: Path) -> None:
+def test_a_prior_is_believed_by_posteriors_alone(tmp_path: Path) -> None:
     rng = np.random.default_rng(11)
     low = np.clip(np.rint(rng.exponential(4, 100)), 1, 25).astype(int) * 10
     path = build(
@@ -418,8 +426,8 @@ def test_a_prior_is_believed_by_tilted_alone(tmp_path: Path) -> None:
         ) as gate:
             verdict(gate, "SELECT avg(salary) FROM staff WHERE id < 40")
             codes[model, bool(more)] = gate.history()["code"].iloc[-1]
-    assert codes["tilted", True] == "answered"  # it is what such a column is like
-    assert codes["tilted", False] == codes["exact", False] == codes["exact", True]
+    assert codes["posterior", True] == "answered"  # it is what such a column is like
+    assert codes["posterior", False] == codes["exact", False] == codes["exact", True]
 
 
 @pytest.mark.slow
@@ -428,7 +436,7 @@ def test_through_the_proxy_a_model_refuses_as_intervals_do(tmp_path: Path) -> No
     from tests.auditor.proxy.serving import running
 
     build(tmp_path / "staff.duckdb", with_a_poor_group())
-    more = f'{OUTSIDERS}candidates = "tilted"\n[decision]\n{DEPENDENT}\n'
+    more = f'{OUTSIDERS}candidates = "posterior"\nbaseline = "prior"\n[decision]\n{DEPENDENT}\n'
     with (
         running(tmp_path, more=more) as server,
         psycopg.connect(**server.psycopg | {"autocommit": True}) as client,

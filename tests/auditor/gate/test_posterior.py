@@ -101,6 +101,21 @@ def test_a_star_is_stopped_before_the_exact_posterior_passes_the_limit(tmp_path,
     assert exact_risk(top, [(total, total) for total in everything]) > 0.5
 
 
+@pytest.mark.parametrize(
+    ("top", "teams", "value"), [(1, 30, None), pytest.param(25, 60, 25, marks=pytest.mark.slow)]
+)
+def test_against_its_members_a_star_is_stopped_a_little_later_also_around_an_extreme_value(
+    tmp_path, top, teams, value
+):
+    true = values(teams, top, seed=3)
+    true[0] = true[0] if value is None else value
+    policy = POLICY.format(top=top, insiders=0, candidates="posterior", baseline="members")
+    found = asked(build(tmp_path / "star.duckdb", true), tmp_path / "star.ledger", policy, teams)
+    given = [told for _, told in found if told is not None]
+    assert 2 <= len(given) < teams
+    assert exact_risk(top, given) <= 0.65
+
+
 @pytest.mark.slow
 def test_what_excludes_nothing_passes_where_only_exclusion_decides(tmp_path):
     true = values(30, 1, seed=3)

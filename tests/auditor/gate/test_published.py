@@ -57,7 +57,7 @@ def test_what_cannot_be_taken_as_known_is_an_error(sql: str, tmp_path: Path) -> 
         Gate.open(path, policy(f'[intruder]\npublished = ["{sql}"]'))
 
 
-@pytest.mark.parametrize("candidates", ["interval", "tilted"])
+@pytest.mark.parametrize("candidates", ["interval", "exact", "posterior"])
 def test_it_is_taken_as_known_however_far_it_lies_from_what_the_gate_thinks_up(
     candidates: str, tmp_path: Path
 ) -> None:
@@ -72,7 +72,7 @@ def test_it_is_taken_as_known_however_far_it_lies_from_what_the_gate_thinks_up(
 
 def test_somebody_called_published_is_judged_like_anybody(tmp_path: Path) -> None:
     path = build(tmp_path / "t.duckdb", SKEWED)
-    models = '[intruder]\ncandidates = "tilted"'
+    models = '[intruder]\ncandidates = "posterior"\nbaseline = "prior"'
     asked = "SELECT AVG(salary) FROM staff"
     with Gate.open(path, policy(models), tmp_path / "one.ledger") as gate:
         theirs = gate.execute(asked, user="published")

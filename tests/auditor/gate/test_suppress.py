@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from auditor import Gate, LedgerError, Policy, QueryRefused
+from auditor.parties import confidential
+from cae_sql.inference import system as systems
 from tests.auditor.staff import Person, build, entries, people, policy, truth, verdict
 from tests.quick import some
 
@@ -321,3 +323,17 @@ def test_check_judges_each_group_alone_and_releases_nothing(
     assert [entry.answers for entry in entries(gate)] == [(), (), ()]
     gate.execute(BY_DEPT)
     assert gate.check(BY_DEPT.replace("staff GROUP", "staff WHERE dept < 'd' GROUP")).code == "known"
+
+
+def test_of_many_records_the_tables_that_groups_are_judged_in_are_thought_up_when_groups_are_asked_for(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (confidential, systems):
+        monkeypatch.setattr(module, "SMALL", 10)
+    with Gate.open(database, suppressing()) as gate:
+        answer = gate.execute("SELECT sum(salary) FROM staff")
+        pool = gate._knowledge.of("analyst").columns[0].system.pool
+        few = len(pool().values)
+        assert answer.decision.code == "answered"
+        gate.check(BY_DEPT)
+        assert (few, len(pool().values)) == (systems.POOL, confidential.GROUP_WORLDS)

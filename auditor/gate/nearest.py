@@ -1,0 +1,159 @@
+"""Who is nearest the limit: what is excluded of them and what is likely, side by side, and by which answers.
+
+Promise: what is shown is worked out from the ledger's answers and public columns; no protected value is read.
+
+Source: `mathematics.md`, 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auditor.data.database import Database
+from auditor.ledger import Entry
+from auditor.parties.column import ColumnKnowledge
+from auditor.parties.party import Knowledge
+from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard
+from cae_sql.inference.posterior.members import Baseline, posterior_risks
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHARE = 0.8
+"""Of a record's probability, how much its likeliest values hold together."""
+FEW = 5
+"""Answers that are named as those that carry what is likely."""
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """A class of records, by the one of them that is nearest the limit. Values in units of the column."""
+
+    about: dict[str, object]
+    """Its public values; in front of them table and column where several are protected, and the user where
+    each has a ledger of their own."""
+    records: int
+    """How many are in the class."""
+    possible: int
+    """Values of the domain that this one is shown to be able to have, next to each other."""
+    lower: float
+    upper: float
+    """The least and the greatest of them."""
+    likely_lower: float
+    likely_upper: float
+    """Between which it lies with four chances of five or more: the shortest such range of the domain."""
+    risk: float
+    """By what is likely, against the policy's baseline; nobody is an insider."""
+    leverage: float
+    """The share of its variance that answers explain."""
+    carried_by: tuple[int, ...]
+    """Entries of the ledger whose answers have most of that leverage."""
+    carried: float
+    """How much these have alone."""
+
+    @property
+    def words(self) -> str:
+        """In plain words: "could still be any of 25 values, 10 to 250; most likely 60 to 90"."""
+        found = f"is known to be {self.lower:g}"
+        if self.possible > 1:
+            found = f"could still be any of {self.possible} values, {self.lower:g} to {self.upper:g}; "
+            found += f"most likely {self.likely_lower:g} to {self.likely_upper:g}"
+        if not self.carried_by:
+            return found
+        several = "statements" if len(self.carried_by) > 1 else "statement"
+        numbers = ", ".join(map(str, self.carried_by))
+        return f"{found}; leverage {self.leverage:.2f}, of it {self.carried:.2f} by {several} {numbers}"
+
+
+def nearest(knowledge: Knowledge, database: Database, entries: Iterable[Entry], count: int) -> list[Nearest]:
+    """The classes of whom most is likely, those nearest the limit first.
+
+    Args:
+        knowledge: Of the gate.
+        database: The public instance.
+        entries: The ledger's, in order.
+        count: How many classes.
+
+    Raises:
+        InvalidInput: too many groups of records and values to hold.
+    """
+    asked: dict[tuple[str, int], list[int]] = {}
+    """By party and protected column, the entries of its answers, in the order in which they are known."""
+    for entry in entries:
+        for answer in entry.answers:
+            if answer.kind != "leak":
+                whose = knowledge.party(entry.user), knowledge.position(answer)
+                asked.setdefault(whose, []).append(entry.number)
+    found = list[Nearest]()
+    for name, party in knowledge.parties():
+        for place, known in enumerate(party.columns):
+            codes, shared = database.classes(knowledge.known_columns[place], protected=place)
+            about: dict[str, object] = {}
+            if knowledge.policy.ledger.scope == "user":
+                about["user"] = name.removeprefix("user ")
+            if len(party.columns) > 1:
+                protect = known.column.protect
+                about |= {"table": protect.table, "column": protect.column}
+            baseline = knowledge.policy.intruder.baseline
+            numbers = asked.get((name, place), [])
+            found += _of_column(known, codes, shared, numbers, about, baseline, count)
+    return sorted(found, key=lambda each: -each.risk)[:count]
+
+
+def _of_column(
+    known: ColumnKnowledge,
+    codes: NDArray[np.int64],
+    shared: pd.DataFrame,
+    numbers: list[int],
+    about: dict[str, object],
+    baseline: Baseline,
+    count: int,
+) -> list[Nearest]:
+    system, domain = known.system, known.column.protect.domain
+    likely = LikelyKnowledge(system, LikelyStandard(known.column.limits.limit, domain, baseline)).likely
+    likely.tilt.windows.check_rows(likely.known.count)
+    labels = likely.known.atoms.labels[: system.size]
+    risks = posterior_risks(likely, domain, baseline).risk[labels]
+    # the worst record of each class, the first of equals
+    order = np.lexsort((np.arange(len(risks)), -risks.round(12)))
+    first = order[np.unique(codes[order], return_index=True)[1]]
+    worst = first[np.argsort(-risks[first], kind="stable")][:count]
+    certified, sizes = system.certified(), np.bincount(codes)
+    found = []
+    for record in worst.tolist():
+        lower, upper = float(certified.lower[record]), float(certified.upper[record])
+        low, high = _shortest(likely.rows[labels[record]])
+        values = likely.tilt.windows.values
+        carried = system.carried_by(record, most=FEW) if len(numbers) == len(system.answers) else []
+        found.append(
+            Nearest(
+                about=about | shared.iloc[codes[record]].to_dict(),
+                records=int(sizes[codes[record]]),
+                possible=int((upper - lower) / float(domain.step)) + 1,
+                lower=lower,
+                upper=upper,
+                likely_lower=float(values[low]),
+                likely_upper=float(values[high]),
+                risk=float(risks[record]),
+                leverage=float(likely.leverage[labels[record]]),
+                carried_by=tuple(sorted({numbers[number] for number, _ in carried})),
+                carried=carried[-1][1] if carried else 0.0,
+            )
+        )
+    return found
+
+
+def _shortest(likely: NDArray[np.float64]) -> tuple[int, int]:
+    """The shortest run of values that holds `SHARE`, the likeliest of equals."""
+    sums = np.append(0.0, np.cumsum(likely))
+    ends = np.searchsorted(sums, sums[:-1] + SHARE * sums[-1] - 1e-12)
+    usable = np.flatnonzero(ends < len(sums))
+    lengths = ends[usable] - usable
+    shortest = usable[lengths == lengths.min()]
+    start = max(shortest.tolist(), key=lambda each: sums[ends[each]] - sums[each])
+    return start, int(ends[start]) - 1
