@@ -35,5 +35,5 @@ def share(part: int) -> int:
 
 
 def rounds(count: int) -> int:
-    """How many rounds of a loop, or of what it must have seen by its end: a fifth where examples are few."""
-    return count if settings().max_examples >= 100 else max(1, count // 5)
+    """Rounds of a loop, or of what it must have seen by its end: of 100 as many as there are examples."""
+    return max(1, count * max(20, settings().max_examples) // 100)
