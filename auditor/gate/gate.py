@@ -41,6 +41,7 @@ from auditor.policy.policy import Dialect, Policy
 from auditor.sql import Plan, Schema, Unsupported
 from auditor.sql.sandbox import understand
 from auditor.told import Range
+from cae_sql.errors import CaeSqlError
 from cae_sql.warming import Progress, warm
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ class Gate:
         asked = self._asked(ask)
         if not asked:
             return self._release(ask, Settled(verdict.PUBLIC, []))
-        with self._deciding, _files_explained():
+        with self._turn():
             settled = self._known(ask, asked) or self._decide(ask, asked)
         return self._release(ask, settled, asked)
 
@@ -203,7 +204,7 @@ class Gate:
             asked = self._asked(ask)
         except QueryUnsupported as error:
             return error.decision
-        with self._deciding, _files_explained():
+        with self._turn():
             self._catch_up()
             self._prepare_for(ask, asked)
             decision = self._checked_groups(ask, asked) if self._by_group(ask) else self._checked(ask, asked)
@@ -500,6 +501,18 @@ class Gate:
                     "Leave it out, or take a wider limit"
                 ) from error
 
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Think alone. What an interrupt left half learned is learned anew from the ledger."""
+        with self._deciding, _files_explained():
+            try:
+                yield
+            except (AuditorError, CaeSqlError):
+                raise
+            except BaseException:
+                self._knowledge.forget()
+                raise
+
     def _catch_up(self) -> None:
         """Learn what the ledger holds and this object has not seen."""
         for entry in self._ledger.entries(after=self._knowledge.seen):
@@ -579,7 +592,7 @@ class Gate:
         from auditor.gate.admin import risk_of_classes
 
         self._prepare()
-        with self._deciding:
+        with self._turn():
             self._catch_up()
             return risk_of_classes(self._knowledge, self._database, candidates)
 
@@ -598,7 +611,7 @@ class Gate:
         from auditor.gate.nearest import nearest
 
         self._prepare()
-        with self._deciding:
+        with self._turn():
             self._catch_up()
             return nearest(self._knowledge, self._database, self._ledger.entries(), count)
 

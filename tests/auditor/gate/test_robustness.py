@@ -630,6 +630,21 @@ def test_interrupted_anywhere_a_gate_says_what_the_ledger_says(
     assert (True, True) in seen
 
 
+@pytest.mark.parametrize("start", some([31, 12, 50], 1))
+def test_what_was_half_learned_when_an_interrupt_came_is_learned_anew(start: int, tmp_path: Path) -> None:
+    database = build(tmp_path / "staff.duckdb", [(i, i // 10, "m", "a", 10 + i % 25 * 10) for i in range(40)])
+    at, interrupted, team = start, True, "SELECT sum(salary) FROM staff WHERE age = {}"
+    while interrupted:
+        at, ledger = at + 71, tmp_path / f"{at}.ledger"
+        with Gate.open(database, policy(), ledger) as gate, Gate.open(database, policy(), ledger) as other:
+            assert verdict(other, team.format(0)).code == "answered"
+            interrupted = Interrupt(at, ("/roomy_table.py",)).during(gate, team.format(1))
+            assert verdict(gate, f"{team.format(0)} AND id <> 3").verdict == "refused"
+            assert verdict(gate, team.format(2)).code == "answered"
+            assert verdict(gate, team.format(0)).code == "known"
+    assert at > 142
+
+
 @pytest.mark.parametrize("what", ["acquire", "release"])
 def test_an_interrupt_around_the_lock_does_not_keep_all_others_waiting(what: str, tmp_path: Path) -> None:
     with (
