@@ -516,7 +516,9 @@ class AnsweredSystem:
         # of spare records nothing is known but the domain
         variances = (known.high - known.low).astype(np.float64) ** 2 / 12
         variances[seen.atoms] = likely.fit.variances[: seen.people]
-        return Carriers(sparse_columns(coefficients_of(known.atoms, sums)), variances, known.sizes)
+        return Carriers(
+            sparse_columns(coefficients_of(known.atoms, sums)), variances, known.sizes.astype(np.float64)
+        )
 
     @property
     def _coarse(self) -> Domain | None:
