@@ -269,10 +269,11 @@ def shorten(
     while count < len(used):
         looked[0] += 2
         most = gained(along, costs, lengths, gains)
-        if most <= np.float32(LEAST_GAIN) * square:
+        # what is left to be paid is summed up in floats, and may come out below nothing
+        if most <= np.float32(LEAST_GAIN) * max(square, np.float32(0)):
             break
         best = 0
-        while gains[best] != most:
+        while best + 1 < len(gains) and gains[best] != most:
             best += 1
         # a helper that gains pays by its column too: what is left to be paid falls by it, times −1
         sign = -1 if along[best] > 0 else 1
