@@ -87,6 +87,8 @@ def multiplied(
         columns: (p, k) changed.
     """
     column, largest = np.zeros(rank, inverse.dtype), 0
+    if rank == 0:
+        return 0  # no sums: nothing is paid
     there, wide = np.zeros(rank + 1, np.int64), inverse.itemsize > 2
     for atom in range(first, last):
         column[:] = 0

@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cae_sql.inference.tables.columns import LARGEST_ENTRY, SAFETY, apply_pending, effective, loads, relax
+from cae_sql.inference.tables.columns import (
+    LARGEST_ENTRY,
+    SAFETY,
+    apply_pending,
+    by_sums,
+    effective,
+    loads,
+    multiplied,
+    relax,
+)
 
 Generator = np.random.Generator
 
@@ -111,3 +120,9 @@ def test_steps_end_as_soon_as_every_basic_atom_is_where_it_may_be() -> None:
             2_000, enough, 4, 1,
         )  # fmt: skip
         assert moved.any() == moves
+
+
+def test_without_sums_no_column_has_an_entry() -> None:
+    nothing = np.zeros((4, 0), dtype=np.int8)
+    # as Python it would raise IndexError; compiled, it read what is behind an array without entries
+    assert multiplied.py_func(nothing, 0, by_sums(np.zeros((0, 0))), 0, 4, nothing) == 0
