@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, TextIO, TypeVar
 
 import typer
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from auditor.history.audit import Progress
-    from auditor.history.findings import Finding, Findings
+    from auditor.history.findings import Finding, Findings, MadeLikely
 
 FOUND, INTERRUPTED = 3, 130
 SHOWN = 10
@@ -57,6 +57,7 @@ class FailOn(StrEnum):
 
     UNMODELLED = "unmodelled"
     OPEN = "open"
+    LIKELY = "likely"
     APPROXIMATE = "approximate"
     EXACT = "exact"
     DIRECT = "direct"
@@ -240,6 +241,8 @@ def exit_status(findings: Findings, fail_on: FailOn) -> int:
     kinds = {FailOn(finding.kind) for finding in findings.findings}
     if any(party.open for party in findings.parties):
         kinds.add(FailOn.OPEN)
+    if findings.likely:
+        kinds.add(FailOn.LIKELY)
     if findings.unmodelled:
         kinds.add(FailOn.UNMODELLED)
     if fail_on is not FailOn.NONE and any(order.index(kind) >= order.index(fail_on) for kind in kinds):
@@ -278,16 +281,39 @@ def lines(findings: Findings) -> Iterator[str]:
         )
     if len(told) > SHOWN:
         yield f"… and {len(told) - SHOWN} more"
+    likely = once(findings.likely)
+    for person in likely[:SHOWN]:
+        yield _likely(person)
+    if len(likely) > SHOWN:
+        yield f"… and {len(likely) - SHOWN} more made likely"
     for one in findings.unmodelled:
         yield f"not modelled: {one.kind}, {one.count} statements: {one.reason}"
     yield "The logs were replayed over the database as it is now, not as it was then."
 
 
-def once(findings: Sequence[Finding]) -> list[Finding]:
-    """Each record once, for the smallest party that located it: users, then groups, then all together."""
+def _likely(one: MadeLikely) -> str:
+    """A record of which too much is made likely, in plain words."""
+    name = f"{one.table}.{one.column} of record {one.key or one.record}"
+    told = (
+        f"likely: {name}, to {one.party}, since statement {one.first.number} ({one.first.source}): could "
+        f"still be any of {one.possible} values, {one.lower:g} to {one.upper:g}; most likely "
+        f"{one.likely_lower:g} to {one.likely_upper:g}; leverage {one.leverage:.2f}"
+    )
+    if not one.carried_by:
+        return told
+    several = "statements" if len(one.carried_by) > 1 else "statement"
+    numbers = ", ".join(str(cited.number) for cited in one.carried_by)
+    return f"{told}, of it {one.carried:.2f} by {several} {numbers}"
+
+
+Told = TypeVar("Told", "Finding", "MadeLikely")
+
+
+def once(findings: Sequence[Told]) -> list[Told]:
+    """Each record once, for the smallest party that learned it: users, then groups, then all together."""
     sizes = {"user": 0, "group": 1}
     smallest = sorted(findings, key=lambda each: sizes.get(each.party.split(" ")[0], 2))
-    found: dict[tuple[str, str, int], Finding] = {}
+    found: dict[tuple[str, str, int], Told] = {}
     for finding in smallest:
         found.setdefault((finding.table, finding.column, finding.record), finding)
     return list(found.values())
@@ -299,12 +325,14 @@ def _parties(findings: Findings) -> Table:
     from rich.text import Text
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    names = ("party", "statements", "answers", "located", "exact", "direct", "open", "risk")
+    names = ("party", "statements", "answers", "located", "exact", "direct", "open", "risk", "likely")
     for name in names:
         table.add_column(name, justify="left" if name == "party" else "right", overflow="fold")
     for party in findings.parties:
         figures = (party.statements, party.answers, party.located, party.exact, party.direct, party.open)
-        table.add_row(Text(show.plain(party.party)), *map(str, figures), f"{party.risk:.3f}")
+        table.add_row(
+            Text(show.plain(party.party)), *map(str, figures), f"{party.risk:.3f}", str(party.likely)
+        )
     return table
 
 

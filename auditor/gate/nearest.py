@@ -19,13 +19,12 @@ from auditor.ledger import Entry
 from auditor.parties.column import ColumnKnowledge
 from auditor.parties.party import Knowledge
 from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard
+from cae_sql.inference.posterior.likeliest import shortest_run
 from cae_sql.inference.posterior.members import Baseline, posterior_risks
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SHARE = 0.8
-"""Of a record's probability, how much its likeliest values hold together."""
 FEW = 5
 """Answers that are named as those that carry what is likely."""
 
@@ -127,7 +126,7 @@ def _of_column(
     found = []
     for record in worst.tolist():
         lower, upper = float(certified.lower[record]), float(certified.upper[record])
-        low, high = _shortest(likely.rows[labels[record]])
+        low, high = shortest_run(likely.rows[labels[record]])
         values = likely.tilt.windows.values
         carried = system.carried_by(record, most=FEW) if len(numbers) == len(system.answers) else []
         found.append(
@@ -146,14 +145,3 @@ def _of_column(
             )
         )
     return found
-
-
-def _shortest(likely: NDArray[np.float64]) -> tuple[int, int]:
-    """The shortest run of values that holds `SHARE`, the likeliest of equals."""
-    sums = np.append(0.0, np.cumsum(likely))
-    ends = np.searchsorted(sums, sums[:-1] + SHARE * sums[-1] - 1e-12)
-    usable = np.flatnonzero(ends < len(sums))
-    lengths = ends[usable] - usable
-    shortest = usable[lengths == lengths.min()]
-    start = max(shortest.tolist(), key=lambda each: sums[ends[each]] - sums[each])
-    return start, int(ends[start]) - 1

@@ -20,9 +20,17 @@ from threadpoolctl import threadpool_limits
 
 from auditor.data.database import Database, Limits
 from auditor.history import checkpoint as checkpoints
-from auditor.history.findings import ClassRisk, Finding, Findings, GateView, PartyFindings
+from auditor.history.findings import (
+    ClassRisk,
+    Finding,
+    Findings,
+    GateView,
+    MadeLikely,
+    PartyFindings,
+)
 from auditor.history.gateview import view
-from auditor.history.learned import SECONDS as MODEL_SECONDS
+from auditor.history.likely import SECONDS as LIKELY_SECONDS
+from auditor.history.likely import prepare
 from auditor.history.outcome import Table, findings_of, for_party, party_findings
 from auditor.history.parties import EVERYONE, Party
 from auditor.history.replay import SECONDS, Replay
@@ -212,18 +220,22 @@ class _Audit:
         found: list[Finding] = []
         parties: list[PartyFindings] = []
         classes: list[ClassRisk] = []
+        likely: list[MadeLikely] = []
         by_party: dict[str, list[Finding]] = {}
         lacking = ""
         for party in replay.parties.distinct:
             party.finish(min(self._seconds, GRACE / 4) if partial else self._seconds)
-        there, deadline = replay.parties.all(), time.monotonic() + MODEL_SECONDS
+        prepare()
+        there, deadline = replay.parties.all(), time.monotonic() + LIKELY_SECONDS
         for party in there:
             own, without = self._of(party, by_party, asked)
             if without and not lacking:
                 lacking = f"no certificate was found in time for {without} located records of {party.name}"
             gate = self._gate(gate_seconds, asked) if party.name == EVERYONE and gate_seconds > 0 else None
-            summary, risks = party_findings(party, self._tables, own, gate, deadline)
+            baseline = self._policy.intruder.baseline
+            summary, risks, beyond = party_findings(party, self._tables, own, gate, baseline, deadline)
             found += own
+            likely += beyond
             parties.append(summary)
             classes += risks
         column = self.columns[0]
@@ -242,6 +254,7 @@ class _Audit:
             policy=_policy_text(self._policy),
             policy_digest=self._policy.protect_digest,
             fingerprint=self._database.fingerprint,
+            likely=tuple(likely),
             partial="; ".join(filter(None, (partial, lacking))),
             seconds=time.monotonic() - began,
         )

@@ -90,6 +90,37 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class MadeLikely:
+    """One record of which answers make too much likely for one party, though they do not exclude too much."""
+
+    record: int
+    """Its number in the protected table, from 0."""
+    key: str
+    """What the policy's key column calls it; "" without a key."""
+    table: str
+    column: str
+    party: str
+    possible: int
+    """Values of the domain that are left, from the least to the greatest."""
+    lower: float
+    upper: float
+    """What remains possible, in units of the column."""
+    likely_lower: float
+    likely_upper: float
+    """Between which the value lies with four chances of five or more."""
+    risk: float
+    """1 − A / A_baseline of the posterior, against the policy's baseline."""
+    leverage: float
+    """The share of its variance that the answers explain, 0 to 1."""
+    first: Cited
+    """The statement since which its posterior is beyond the limit."""
+    carried_by: Sequence[Cited]
+    """The few statements that have most of the leverage; none where an extreme or an end makes it likely."""
+    carried: float
+    """How much of the leverage these have alone."""
+
+
+@dataclass(frozen=True)
 class Moment:
     """How a party stood after a statement that taught it something."""
 
@@ -172,9 +203,10 @@ class PartyFindings:
     widths: Sequence[tuple[float, int]]
     """(width of the interval that remains, records), ascending."""
     gate: GateView | None = None
-    exact_risk: float | None = None
-    """What is learned: the greatest 1 − A/A_baseline of a record under the model `exact`
-    (`cae_sql.inference.posterior`); None where it cannot be counted, or time was over."""
+    likely: int = 0
+    """Records that are not located, and of which the answers make too much likely."""
+    likely_risk: float | None = None
+    """The greatest 1 − A / A_baseline of a record's posterior; None where it is not known."""
 
 
 @dataclass(frozen=True)
@@ -200,6 +232,8 @@ class Findings:
     policy_digest: str
     fingerprint: str
     """Of the data the log was replayed over."""
+    likely: Sequence[MadeLikely] = ()
+    """Of each party the worst first, `auditor.history.likely.NAMED` at most."""
     partial: str = ""
     """Why it is not complete, and how far it came; "" where it is."""
     seconds: float = 0.0

@@ -11,13 +11,21 @@ from numpy.typing import NDArray
 
 from auditor.history.certificates import Prover, certificate, direct
 from auditor.history.differences import Differences
-from auditor.history.findings import Certificate, ClassRisk, Finding, GateView, PartyFindings
-from auditor.history.learned import learned
+from auditor.history.findings import (
+    Certificate,
+    ClassRisk,
+    Finding,
+    GateView,
+    MadeLikely,
+    PartyFindings,
+)
+from auditor.history.likely import made_likely
 from auditor.history.parties import Party, PartyColumn
 from auditor.history.risks import class_findings, in_column_units
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.intervals.bounds import Solved, few_intervals
 from cae_sql.inference.lookback.located_so_far import EXACT, LocatedSoFar
+from cae_sql.inference.posterior.members import Baseline
 
 Ints = NDArray[np.int64]
 MOST_CELLS = 1_000_000
@@ -82,16 +90,24 @@ def party_findings(
     tables: Sequence[Table],
     found: Sequence[Finding],
     gate: GateView | None,
+    baseline: Baseline,
     deadline: float,
-) -> tuple[PartyFindings, list[ClassRisk]]:
-    """How a party stands at the end; what it learned, as far as that is known before the deadline."""
+) -> tuple[PartyFindings, list[ClassRisk], list[MadeLikely]]:
+    """How a party stands at the end; what was made likely, as far as that is known before the deadline."""
     widths: Counter[float] = Counter()
     classes: list[ClassRisk] = []
+    likely: list[MadeLikely] = []
+    greatest: list[float | None] = []
+    beyond = 0
     for part, table in zip(party.columns, tables, strict=True):
         low, high = remaining(part.so_far)
         ends = in_column_units(part.column, low), in_column_units(part.column, high)
         widths.update(np.round(ends[1] - ends[0], 9).tolist())
         classes += class_findings(party.name, part.column, low, high, table.codes, table.names)
+        risk, count, named = made_likely(party.name, part, (low, high), table.keys, baseline, deadline)
+        greatest.append(risk)
+        beyond += count
+        likely += named
     classes.sort(key=lambda each: -each.risk)
     standings = [part.so_far for part in party.columns]
     direct_ones = sum(each.kind == "direct" for each in found)
@@ -108,9 +124,11 @@ def party_findings(
             risk=max((each.risk for each in classes), default=0.0),
             widths=tuple(sorted(widths.items())),
             gate=gate,
-            exact_risk=learned(party.columns, deadline),
+            likely=beyond,
+            likely_risk=None if None in greatest else max(filter(None, greatest), default=0.0),
         ),
         classes,
+        likely,
     )
 
 

@@ -23,6 +23,7 @@ from auditor.history.findings import (
     Finding,
     Findings,
     GateView,
+    MadeLikely,
     Moment,
     PartyFindings,
     Term,
@@ -53,6 +54,7 @@ def _whole(found: Findings) -> dict[str, object]:
         "partial": found.partial,
         "summary": _summary(found),
         "findings": [_finding(finding) for finding in found.findings],
+        "likely": [_likely(one) for one in found.likely],
         "parties": [_party(party) for party in found.parties],
         "timeline": [_moment(moment) for moment in found.timeline],
         "classes": [_class(risk) for risk in found.classes],
@@ -93,6 +95,26 @@ def _finding(finding: Finding) -> dict[str, object]:
         "upper": _real(finding.upper),
         "first_query": _cited(finding.first),
         "certificate": _certificate(finding.certificate),
+    }
+
+
+def _likely(one: MadeLikely) -> dict[str, object]:
+    return {
+        "record": one.record,
+        "key": one.key,
+        "table": one.table,
+        "column": one.column,
+        "party": one.party,
+        "possible": one.possible,
+        "lower": _real(one.lower),
+        "upper": _real(one.upper),
+        "likely_lower": _real(one.likely_lower),
+        "likely_upper": _real(one.likely_upper),
+        "risk": _real(one.risk),
+        "leverage": _real(one.leverage),
+        "first_query": _cited(one.first),
+        "carried_by": [_cited(cited) for cited in one.carried_by],
+        "carried": _real(one.carried),
     }
 
 
@@ -139,7 +161,8 @@ def _party(party: PartyFindings) -> dict[str, object]:
         "direct": party.direct,
         "open": party.open,
         "risk": _real(party.risk),
-        "exact_risk": None if party.exact_risk is None else _real(party.exact_risk),
+        "likely": party.likely,
+        "likely_risk": None if party.likely_risk is None else _real(party.likely_risk),
         "widths": _pairs(party.widths),
         "gate": None if party.gate is None else _gate(party.gate),
     }

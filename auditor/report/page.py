@@ -30,6 +30,8 @@ STATIC = 20
 """Findings that are in the page for browsers without scripts."""
 MOST_FINDINGS = 5000
 """Findings in a page; of more, some of each party and kind."""
+MOST_LIKELY = 50
+"""Rows of the table of those of whom too much is made likely."""
 MOST_PARTIES = 50
 """Rows of a table of parties."""
 MOST_CLASSES = 20
@@ -61,6 +63,7 @@ def html(findings: Findings) -> str:
             curves=curve_figure(findings),
             classes=[(class_name(risk), risk) for risk in findings.classes[:MOST_CLASSES]],
             reading=reading_view(findings.reading),
+            likely=sorted(findings.likely, key=lambda one: -one.risk)[:MOST_LIKELY],
             static=static,
             shown=len(ordered),
             texts=texts.all(),

@@ -33,6 +33,9 @@ class Tally:
     """Those with one value left."""
     approximate: int
     """The others."""
+    likely: int
+    """Records that nobody has located, and of which the answers make too much likely for somebody; where too
+    many are to be named, of the party with most."""
     pooled: int
     """Those that no single user has located, only users together."""
     open: int
@@ -56,6 +59,7 @@ def tally(found: Findings) -> Tally:
         if finding.party.startswith("user "):
             singly.add(record)
     kinds = list(gravest.values())
+    likely = {(one.table, one.column, one.record) for one in found.likely} - gravest.keys()
     shown = Counter(finding.party for finding in found.findings)
     ordered = in_time(found.findings)
     return Tally(
@@ -64,6 +68,7 @@ def tally(found: Findings) -> Tally:
         direct=kinds.count("direct"),
         exact=kinds.count("exact"),
         approximate=kinds.count("approximate"),
+        likely=max(len(likely), max((party.likely for party in found.parties), default=0)) if likely else 0,
         pooled=len(gravest.keys() - singly) if singly or len(found.parties) > 1 else 0,
         open=max((party.open for party in found.parties), default=0),
         unproved=max((party.located - shown[party.party] for party in found.parties), default=0),

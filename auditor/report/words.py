@@ -124,6 +124,11 @@ def _lead(found: Findings, counts: Tally) -> str:
         )
     if not counts.located:
         which = "every record that could be judged" if counts.open else "every record"
+        if counts.likely:
+            return (
+                f"The answers in this log, as far as they could be followed, exclude too little to locate a "
+                f"record, but make too much likely of {counted(counts.likely, 'record')}: see “Made likely”."
+            )
         return (
             f"The answers in this log, as far as they could be followed, leave {which} at least as uncertain "
             "as the policy demands."
@@ -140,6 +145,7 @@ def _who(counts: Tally) -> list[Fact]:
         (counts.direct, "read outright", "an answer showed the row itself"),
         (counts.exact, "worked out exactly", "only one value agrees with the answers"),
         (counts.approximate, "worked out nearly", "less is left open than the policy allows"),
+        (counts.likely, "more made likely", "little is excluded, and yet few values are likely"),
     ]
     return [Fact(f"{count:,}", text, remark) for count, text, remark in facts if count]
 

@@ -32,10 +32,11 @@ from cae_sql.inference.posterior.asked import Asked
 from cae_sql.inference.posterior.figures import ClassFigures
 from cae_sql.inference.posterior.insiders import Given, Measure, bells_of, risks_with_insider
 from cae_sql.inference.posterior.judging import CLOSE, UNKNOWN, AsItStands, ModelJudgement
-from cae_sql.inference.posterior.likely import Fit, Likely
+from cae_sql.inference.posterior.likely import Fit, Flags, Likely
 from cae_sql.inference.posterior.members import (
     Baseline,
     Baselines,
+    Risks,
     against,
     held,
     posterior_risks,
@@ -219,6 +220,17 @@ def risks_of_classes(past: LikelyKnowledge, codes: Ints, epsilon: Epsilon | None
         leverage=most,
         estimated=doubtful,
     )
+
+
+def breaks(limit: Limit, risks: Risks) -> Flags:
+    """(p,) whether the posterior of each atom's records breaks a limit, ε being that of `risks`."""
+    broken = np.zeros(len(risks.risk), dtype=np.bool_)
+    if limit.risk is not None:
+        broken |= risks.risk > limit.risk + CLOSE
+    if risks.entropy_at_epsilon is not None:
+        least = CLOSE if limit.min_entropy is None else _least_entropy(limit) - CLOSE
+        broken |= risks.entropy_at_epsilon < least
+    return broken
 
 
 def _enough(limit: Limit) -> float:

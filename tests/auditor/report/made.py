@@ -21,6 +21,7 @@ from auditor.history.findings import (
     Finding,
     Findings,
     GateView,
+    MadeLikely,
     Moment,
     PartyFindings,
     Term,
@@ -76,6 +77,7 @@ def made(count: int = 1000, seed: int = 7, people: int = 2435) -> Findings:
         },
         reading=_reading(),
         policy=POLICY,
+        likely=_likely(),
         policy_digest="5d41402abc4b2a76b9719d911017c592ae8f1c2d3b4a59687786a5b4c3d2e1f0",
         fingerprint="7d793037a0760186574b0282f2f435e7c1f09e8d7c6b5a493827160504f3e2d1",
         seconds=381.4,
@@ -86,7 +88,8 @@ def nothing_found() -> Findings:
     """An audit of a harmless log, in which one kind of statement could not be modelled."""
     found = made(0)
     parties = [replace(party, open=0, widths=((240.0, 2435),), risk=0.02) for party in found.parties]
-    return replace(found, parties=parties, unmodelled=found.unmodelled[:1])
+    parties = [replace(party, likely=0, likely_risk=0.1) for party in parties]
+    return replace(found, parties=parties, unmodelled=found.unmodelled[:1], likely=())
 
 
 def finding(record: int, party: str, salaries: Sequence[int], chance: random.Random) -> Finding:
@@ -201,7 +204,8 @@ def _party(party: str, findings: Sequence[Finding], people: int, chance: random.
         risk=1.0 if own else 0.21,
         widths=sorted(widths.items()),
         gate=GateView(3105, 412, 12, first) if party == "everyone" else GateView(1100, 64, 6, first),
-        exact_risk=None if party == "everyone" else 0.36,
+        likely=2 if party == "everyone" else 0,
+        likely_risk=None if party == "user ben" else 0.62,
     )
 
 
@@ -236,6 +240,18 @@ def _classes() -> list[ClassRisk]:
             )
         )  # fmt: skip
     return made_up
+
+
+def _likely() -> list[MadeLikely]:
+    """Two records; the second by an extreme, which no sum carries."""
+    said = [
+        cite(50 + place, "anna", f"SELECT SUM(salary) FROM staff WHERE team = {place}") for place in range(3)
+    ]
+    where = "staff", "salary", "everyone"
+    return [
+        MadeLikely(2433, "P-02433", *where, 25, 10.0, 250.0, 60.0, 90.0, 0.62, 0.81, said[2], said, 0.77),
+        MadeLikely(2434, "", *where, 20, 10.0, 200.0, 190.0, 200.0, 0.55, 0.02, said[1], (), 0.0),
+    ]
 
 
 def _unmodelled() -> list[Unmodelled]:

@@ -141,4 +141,5 @@ def test_the_page_about_the_report_names_every_column_and_member() -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
     names = {*COLUMNS, *schema()["properties"], *schema()["$defs"]["finding"]["properties"]}
     names |= {*schema()["$defs"]["certificate"]["properties"], *schema()["$defs"]["term"]["properties"]}
+    names |= {*schema()["$defs"]["likely"]["properties"]}
     assert {name for name in names if f"`{name}`" not in text} == set()
