@@ -71,7 +71,7 @@ class Asked:
             fit = self._widened.fit(values, self._past.tilt)
         if fit is None:
             fit = Fit.of(observations(known, sums), self._past.tilt, None, allowance)
-        return Likely(known, sums, self._past.tilt, self._past.top, fit, allowance, self._kept, True)
+        return Likely(known, sums, self._past.tilt, self._past.top, fit, allowance, self._kept)
 
     @property
     def known(self) -> Knowledge:

@@ -41,8 +41,6 @@ Flags = NDArray[np.bool_]
 
 LITTLE = 0.02
 """Leverage up to which nothing is counted: the formula is off by less than its square."""
-PLENTY, DOUBTFUL = 64.0, 0.25
-"""Bits of tables, and leverage, from and up to which a decision counts nothing either."""
 MOST_UNITS = 20_000
 """Records times values of a component that is counted: beyond it a convolution takes long."""
 MOST_FREE, MOST_ENTRIES = 24, 4_000
@@ -170,7 +168,6 @@ class Likely:
         fit: Fit | None = None,
         allowance: Allowance = UNLIMITED,
         kept: dict[bytes, list[Floats] | None] | None = None,
-        sparing: bool = False,
     ) -> None:
         """Fit nothing yet.
 
@@ -182,10 +179,9 @@ class Likely:
             fit: Of the same sums, where it is known.
             allowance: What the fit may spend.
             kept: What was counted of components before, None where it could not be; what is now is added.
-            sparing: Count only where the formula may be off by much: in decisions, of which there are many.
         """
         self.known, self.sums, self.tilt, self.top = known, sums, tilt, top
-        self._fit, self._allowance, self._kept, self._sparing = fit, allowance, kept, sparing
+        self._fit, self._allowance, self._kept = fit, allowance, kept
 
     @cached_property
     def fit(self) -> Fit:
@@ -329,10 +325,7 @@ class Likely:
         count = int(labels.max()) + 1
         telling = np.zeros(count, dtype=np.bool_)
         seen = self.fit.observed
-        much = self.fit.leverage[: seen.people] > LITTLE
-        if self._sparing and much.any():
-            much &= (self.bits[seen.atoms] < PLENTY) | (self.fit.leverage[: seen.people] > DOUBTFUL)
-        telling[labels[seen.atoms[much]]] = True
+        telling[labels[seen.atoms[self.fit.leverage[: seen.people] > LITTLE]]] = True
         for each in known.extremes:
             telling[labels[each.atoms]] = True
         room = np.bincount(labels, known.sizes * (known.high - known.low + 1), count)
