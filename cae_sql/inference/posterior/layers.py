@@ -21,6 +21,8 @@ from cae_sql.inference.posterior.weights import Floats, Ints, Weighted
 
 MOST_STEPS = 4_000_000
 """Steps from a state to another, at most."""
+SPARSE = 16
+"""Codes for each state, up to which there is a place for every code."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,11 +88,16 @@ class _Search:
         mine = self.sums[atom]
         self._count(len(self.ways) * len(mine.positions))
         self._without(atom)
-        ends = self.reached[:, None, :] + mine.positions[None, :, None] * column
         low, high = self.system.sums - self.left_high, self.system.sums - self.left_low
-        fits = ((ends[:, :, rows] >= low[rows]) & (ends[:, :, rows] <= high[rows])).all(axis=2)
+        fits = np.ones((len(self.reached), len(mine.positions)), dtype=np.bool_)
+        for row in rows.tolist():
+            ends = self.reached[:, row, None] + mine.positions * column[row]
+            fits &= (ends >= low[row]) & (ends <= high[row])
         source, total = np.nonzero(fits)
-        self._go_on(atom, mine.weights[total], source, total, ends[source, total], mine.scale)
+        reached = self.reached[source]
+        for row in rows.tolist():
+            reached[:, row] += mine.positions[total] * column[row]
+        self._go_on(atom, mine.weights[total], source, total, reached, mine.scale)
 
     def close(self, row: int) -> None:
         """What a row leaves is its basic atom's total; without one, it must leave nothing."""
@@ -227,5 +234,13 @@ def _distinct(states: NDArray[np.int64]) -> tuple[NDArray[np.int64], Ints]:
         if room > 2**62:
             raise OutOfTime("the sums overlap too much to be counted exactly")
         codes = codes * width + (column - low)
-    _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
-    return states[first], inverse.astype(np.int64)
+    if room > SPARSE * len(codes):
+        _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+        return states[first], inverse.astype(np.int64)
+    # a place for each code: nothing is sorted
+    places = np.full(room, -1, dtype=np.int64)
+    places[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    found = np.flatnonzero(places >= 0)
+    first = places[found]
+    places[found] = np.arange(len(found))
+    return states[first], places[codes]
