@@ -187,7 +187,7 @@ def _measure(
     for side in range(4):
         # a part that rises takes from what others have below them; 1 and 3: one that falls
         falls, base = side % 2, 2 * (side // 2)
-        most = scarce[0, 0] * 0 + NOTHING
+        most = np.float64(NOTHING)
         for i in range(len(left)):
             entry = left[i]
             if entry:

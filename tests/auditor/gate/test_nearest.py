@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from auditor import Gate
-from auditor.gate.nearest import Nearest, _shortest
+from auditor.gate.nearest import Nearest
+from cae_sql.inference.posterior.likeliest import shortest_run
 from tests.auditor.staff import build, policy
 
 
@@ -70,6 +71,6 @@ def test_who_is_known_is_said_to_be() -> None:
 
 
 def test_the_likeliest_values_are_the_fewest_neighbours_that_hold_four_chances_of_five() -> None:
-    assert _shortest(np.array([0.1, 0.1, 0.5, 0.3, 0.0])) == (2, 3)
-    assert _shortest(np.array([0.0, 1.0, 0.0])) == (1, 1)
-    assert _shortest(np.full(10, 0.1)) == (0, 7)
+    assert shortest_run(np.array([0.1, 0.1, 0.5, 0.3, 0.0])) == (2, 3)
+    assert shortest_run(np.array([0.0, 1.0, 0.0])) == (1, 1)
+    assert shortest_run(np.full(10, 0.1)) == (0, 7)

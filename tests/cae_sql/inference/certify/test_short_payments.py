@@ -263,3 +263,11 @@ def test_of_many_parts_directions_wait_until_bases_were_chosen_anew(monkeypatch:
     assert judgement is not None
     assert not any(given)
     assert not roomy_table.stale
+
+
+def test_without_sums_nobody_pays() -> None:
+    nobody, ends = np.zeros((4, 0), dtype=np.float32), np.zeros(4)
+    used = np.full(2, -1, dtype=np.int32)
+    # as Python it would raise IndexError; compiled, it read what is behind an array without entries
+    short_payments._measure.py_func(np.zeros(0, dtype=np.int32), used, nobody, nobody, 1.0, ends)
+    assert (ends > 1e6).all()
