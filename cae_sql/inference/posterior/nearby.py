@@ -16,10 +16,12 @@ only how tight. It hangs on nothing but the row and the bell: not on what was me
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cae_sql.inference.posterior.bell import rows_of
 from cae_sql.inference.posterior.weights import Floats, Ints
@@ -35,6 +37,7 @@ SOFT = 1.0
 """κ w² that is next to nothing."""
 MOST = 4_000_000
 """Numbers that are kept in a list; then it begins anew."""
+ODD = np.uint64(0x9E3779B97F4A7C15)
 FARTHEST = 1e15
 """Number of a place beyond which floats do not tell them apart."""
 
@@ -65,7 +68,16 @@ class Nearby:
             left: (r,) what rows (r, w) leave open: concave in the probabilities, and never negative.
         """
         self._tilt, self._left = tilt, left
-        self._listed: dict[tuple[int, ...], tuple[Floats, float]] = {}
+        self._lock = threading.Lock()
+        self._empty()
+
+    def _empty(self) -> None:
+        self._places: dict[int, int] = {}
+        """By name, hashed, the place in the list."""
+        self._rows: Floats = np.zeros((64, self._tilt.windows.count))
+        """(m, w) with room for more."""
+        self._leaves: Floats = np.zeros(64)
+        """(m,)"""
 
     def least(self, rows: Floats, bells: Bells) -> Floats:
         """(r,) lower bounds of what some rows leave.
@@ -79,11 +91,12 @@ class Nearby:
         known = np.flatnonzero(np.abs(names).max(axis=1, initial=0) < FARTHEST)
         if not len(known):
             return found
-        listed = self._among([tuple(name) for name in names[known].astype(np.int64).tolist()])
-        base = np.stack([row for row, _ in listed])
+        with self._lock:  # gates of one process share the list
+            places = self._among(names[known].astype(np.int64))
+            base, leaves = self._rows[places], self._leaves[places]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             part = np.where(base > 0, rows[known] / base, 1.0).min(axis=1)
-        found[known] = np.minimum(part, 1.0) * np.array([left for _, left in listed])
+        found[known] = np.minimum(part, 1.0) * leaves
         return found
 
     def _names(self, bells: Bells) -> Floats:
@@ -95,16 +108,26 @@ class Nearby:
         place = np.rint(slope / (bells.kappa + soft) * np.sqrt(firm) / APART)
         return np.column_stack([bells.low, bells.high, level, place])
 
-    def _among(self, names: list[tuple[int, ...]]) -> list[tuple[Floats, float]]:
-        """Rows of the list and what they leave; those that were not there are put there."""
-        listed = self._listed
-        if len(listed) * self._tilt.windows.count > MOST:
-            listed = self._listed = {}
-        fresh = [name for name in dict.fromkeys(names) if name not in listed]
-        if fresh:
-            rows = self._bells(np.array(fresh, dtype=np.int64)).rows(self._tilt)
-            listed.update(zip(fresh, zip(rows, self._left(rows).tolist(), strict=True), strict=True))
-        return [listed[name] for name in names]
+    def _among(self, names: Ints) -> Ints:
+        """(r,) places in the list of the bells of some names (r, 4); new ones are put there."""
+        keys, first, inverse = np.unique(_hashed(names), return_index=True, return_inverse=True)
+        if (len(self._places) + len(keys)) * self._tilt.windows.count > MOST:
+            self._empty()
+        places = np.array([self._places.get(key, -1) for key in keys.tolist()], dtype=np.int64)
+        fresh = np.flatnonzero(places < 0)
+        if len(fresh):
+            rows, count = self._bells(names[first[fresh]]).rows(self._tilt), len(self._places)
+            self._widen(count + len(fresh))
+            places[fresh] = np.arange(count, count + len(fresh))
+            self._rows[places[fresh]], self._leaves[places[fresh]] = rows, self._left(rows)
+            self._places.update(zip(keys[fresh].tolist(), places[fresh].tolist(), strict=True))
+        return places[inverse]
+
+    def _widen(self, count: int) -> None:
+        if count > len(self._leaves):
+            more = max(count, 2 * len(self._leaves)) - len(self._leaves)
+            self._rows = np.pad(self._rows, ((0, more), (0, 0)))
+            self._leaves = np.pad(self._leaves, (0, more))
 
     def _bells(self, names: Ints) -> Bells:
         low, high, level, place = names.T
@@ -123,3 +146,12 @@ class Nearby:
     def _centre(self) -> float:
         windows = self._tilt.windows
         return windows.width * windows.count / 2
+
+
+def _hashed(names: Ints) -> NDArray[np.uint64]:
+    """(r,) one number for each name (r, 4): two with the same share a bell, and have a bound all the same."""
+    found = np.zeros(len(names), dtype=np.uint64)
+    for column in names.T.astype(np.uint64):
+        found = (found ^ column) * ODD
+        found ^= found >> np.uint64(29)
+    return found

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from cae_sql.domain import Domain
+from cae_sql.inference.posterior.keeping import FOUND
 from cae_sql.inference.posterior.marginals import marginals
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.inference.tables.priors import Prior
@@ -22,9 +23,16 @@ def tilted(system: AnsweredSystem, domain: Domain | None = None) -> np.ndarray:
     return rows
 
 
+def test_a_fit_says_where_sums_that_leave_one_table_are_beyond_every_tilt() -> None:
+    fit = listed(2434665).system._likely(None, None).fit
+    assert fit.off > FOUND
+
+
 @given(st.integers(0, 10**9))
 def test_the_tilt_expects_the_answered_sums(seed: int) -> None:
     small = listed(seed)
+    if small.system._likely(None, None).fit.off > FOUND:
+        return  # no tilt reaches it, and the fit says so
     found = tilted(small.system)
     means = np.array([found[record] @ np.arange(small.top + 1) for record in range(small.system.size)])
     for answer in small.system.answers:
