@@ -117,7 +117,9 @@ def crowd(folder: Path, records: int, count: int, public: str = "census") -> Wor
     """Random ranges over people."""
     people, database = People.draw(records, public), folder / f"{records}-{public}.duckdb"
     people.build(database)
-    policy = Policy.parse(CROWD.format(mode="simulatable", insiders=1, risk=0.5, timeout=60))
+    policy = Policy.parse(
+        CROWD.format(mode="simulatable", insiders=1, risk=0.5, timeout=60, candidates="interval")
+    )
     draws = RangeQueries(people.columns)
     statements = [draws.draw().sql("SUM(income)", "people") for _ in range(count)]
     name = f"ranges over {records:,}" + ("" if public == "census" else f", {public} columns")

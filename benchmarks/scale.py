@@ -50,6 +50,7 @@ step = 10
 public = "all"
 [intruder]
 insiders = {insiders}
+candidates = "{candidates}"
 [limit]
 risk = {risk}
 [decision]
@@ -75,12 +76,19 @@ class Setting:
     mode: str
     timeout: float
     measured: int
+    candidates: str
 
     @property
     def policy(self) -> Policy:
         """The policy of the gate."""
         return Policy.parse(
-            POLICY.format(risk=self.risk, insiders=self.insiders, mode=self.mode, timeout=self.timeout)
+            POLICY.format(
+                risk=self.risk,
+                insiders=self.insiders,
+                mode=self.mode,
+                timeout=self.timeout,
+                candidates=self.candidates,
+            )
         )
 
 
@@ -287,7 +295,8 @@ def tell(console: Console, found: dict[str, object]) -> None:
     stages, program, records = found["stages"], found["rival"], found["records"]
     assert isinstance(stages, list)
     assert isinstance(records, int)
-    title = f"{records:,} records, {found['values']} values, {found['public']} columns, insiders "
+    title = f"{records:,} records, {found['values']} values, {found['public']} columns, "
+    title += f"{found['candidates']}, insiders "
     table = Table(title=f"{title}{found['insiders']}, {found['mode']}, risk {found['risk']}")
     for name in COLUMNS:
         table.add_column(name, justify="right")
@@ -326,6 +335,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--insiders", type=int, default=1)
     parser.add_argument("--mode", choices=("simulatable", "answer-dependent"), default="simulatable")
     parser.add_argument("--timeout", type=float, default=30.0, help="of a decision")
+    parser.add_argument("--candidates", choices=("posterior", "interval"), default="posterior")
     parser.add_argument(
         "--most-seconds", type=float, default=3_600.0, help="asking, then measuring, each stage"
     )
@@ -336,7 +346,7 @@ def main(arguments: list[str] | None = None) -> None:
         given.most_seconds, given.rival_seconds, given.timeout = 30.0, 5.0, 3.0
     setting = Setting(
         *(given.records, given.public, given.values, given.risk, given.insiders, given.mode),
-        *(given.timeout, given.measured),
+        *(given.timeout, given.measured, given.candidates),
     )
     found = measure(setting, sorted(given.answers), given)
     tell(Console(width=165), found)

@@ -68,6 +68,7 @@ class Gate:
         knowledge.read_from(ledger.entries)
         self._deciding = threading.RLock()
         self._memory = Memory()
+        self._weighed = True
 
     @classmethod
     def open(
@@ -111,8 +112,7 @@ class Gate:
             gate._catch_up()
             if book.binding.insiders < rules.intruder.insiders:
                 gate._warn_of_earlier_answers(book.binding.insiders)
-            if rules.intruder.candidates != "interval":
-                gate._warn_of_what_is_likely()
+            gate._weighed = rules.intruder.candidates == "interval"
             gate._publish()
             opened.pop_all()
         return gate
@@ -373,6 +373,7 @@ class Gate:
         person = self._knowledge.of(ask.user)
         if self._by_group(ask) or not person.refused_at_once(person.reads(asked)):
             self._prepare()
+            self._weigh_the_past()
 
     def _prepare(self) -> None:
         """Compile what decisions call, before a clock is started: once for an installation."""
@@ -466,8 +467,14 @@ class Gate:
             stacklevel=3,
         )
 
-    def _warn_of_what_is_likely(self) -> None:
-        """Say so if what was answered is not shown to keep the limit under the candidate model."""
+    def _weigh_the_past(self) -> None:
+        """Say so, once, if what was answered is not shown to keep the limit under the candidate model.
+
+        Before the first decision, not when the gate is opened: what is known needs none.
+        """
+        if self._weighed:
+            return
+        self._weighed = True
         parties = list(self._knowledge.parties())
         columns = [column for _, party in parties if party.learned for column in party.columns]
         if all(column.keeps_model() for column in columns):

@@ -183,7 +183,7 @@ class ColumnKnowledge:
         """Whether `risk` takes no search."""
         if self._judgement is None and self.system.answers:
             return False
-        return self._likely is not None or self.column.model_standard is None
+        return self._likely is not None or not self.column.weighs
 
     def risk(self) -> float | None:
         """Worst risk over the records as things stand: the certified one's upper limit, or the model's."""

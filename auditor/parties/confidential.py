@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -62,14 +63,23 @@ class Confidential:
             )
         self._values = _on_grid(protect, vault)
         self.standard = _standard(protect, self.limits.limit, policy.intruder.insiders)
-        self.model_standard = _model_standard(policy, protect)
-        """What every record must keep under a candidate model; None where none decides."""
+        self._policy = policy
         stated = policy.prior_of(protect)
         self._prior = None if stated is None else Prior.of(stated.draw, stated.probabilities)
         worlds, groups = policy.decision.worlds, policy.decision.partial == "suppress"
         # of many records those that groups are judged in cost every answer; they are thought up when one asks
         early = GROUP_WORLDS if groups and self.size <= SMALL else 0
         self._pool, self._seed = max(POOL, worlds, early), SEED + position
+
+    @property
+    def weighs(self) -> bool:
+        """Whether what is made likely decides too."""
+        return self._policy.intruder.candidates != "interval"
+
+    @cached_property
+    def model_standard(self) -> ModelStandard | LikelyStandard | None:
+        """What every record must keep under a candidate model; None where none decides."""
+        return _model_standard(self._policy, self.protect)
 
     @property
     def name(self) -> tuple[str, str]:

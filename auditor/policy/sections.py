@@ -203,7 +203,7 @@ class Intruder(Section):
     """the public columns the intruder knows of a person, or "all": knows = ["age", "sex"]"""
     insiders: Annotated[int, BeforeValidator(_insiders)] = DEFAULT_INSIDERS
     """how many individuals may pool their own values with the answers, 0 or 1: insiders = 1"""
-    candidates: Candidates = "interval"
+    candidates: Candidates = "posterior"
     """what decides: candidates = "interval" (what is excluded), "posterior", "exact" (also what is likely)"""
     baseline: Literal["members", "prior"] = "members"
     """against what likelihood is judged: baseline = "members" (people like somebody) or "prior\""""

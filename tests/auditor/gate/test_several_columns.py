@@ -238,7 +238,8 @@ def test_risk_has_the_classes_of_every_column_under_its_own_limit(gate: Gate) ->
     by_column = risk.groupby(["table", "column"], sort=True)["records"].sum().to_dict()
     assert by_column == {("firms", "profit"): 40, ("staff", "bonus"): 54, ("staff", "salary"): 60}
     assert (risk.loc[risk["column"] != "profit", "risk"] == 0).all()
-    assert gate.history()["risk_after"].tolist()[-1] == pytest.approx(risk["risk"].max(), abs=0.05)
+    greatest = max(risk["risk"].max(), gate.risk("posterior")["worst_risk"].max())
+    assert greatest - 0.05 <= gate.history()["risk_after"].tolist()[-1] < 0.5  # an insider sees more
 
 
 def test_the_worst_column_gives_the_risk_of_a_decision(gate: Gate) -> None:
