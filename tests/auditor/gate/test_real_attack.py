@@ -88,7 +88,9 @@ def test_at_the_end_of_the_attack_tables_are_at_hand_for_each_two_values_of_each
         loans = str(shared_data / "attack" / "loans_2000_3000.csv.gz")
         connection.execute("CREATE TABLE loans AS SELECT client_id, good FROM read_csv(?)", [loans])
     # hypothetical answers are judged in seconds: on a busy machine, too, time must not be what ends it
-    policy = POLICY.format(insiders=1) + "[decision]\ntimeout = 120\n"
+    # what is likely stops it sooner
+    excluded = POLICY.replace("[intruder]", '[intruder]\ncandidates = "interval"')
+    policy = excluded.format(insiders=1) + "[decision]\ntimeout = 120\n"
     with Gate.open(database, Policy.parse(policy)) as gate:
         refused = 0
         for sql in queries:
