@@ -230,6 +230,7 @@ def test_rows_are_those_of_plain_duckdb(sql: str, tmp_path: Path) -> None:
         assert rows_or_none(gate, sql) == truth(database, sql)
 
 
+@pytest.mark.slow
 def test_columns_of_a_star_come_in_the_order_of_the_table(tmp_path: Path) -> None:
     sql = "SELECT max(COLUMNS(*)) FROM staff"
     path = tmp_path / "order.duckdb"

@@ -265,6 +265,7 @@ def test_each_table_uses_those_known_columns_that_it_has(database: Path) -> None
 # Nobody is located
 
 
+@pytest.mark.slow
 def test_nobody_is_located_by_random_statements_about_two_columns(database: Path) -> None:
     """Checked apart, by integer programs over each column's answers."""
     rng = np.random.default_rng(5)
