@@ -139,6 +139,7 @@ def test_the_maximum_of_all_but_one_does_not_tell_the_richest(tmp_path: Path) ->
     outcome.the_target_would_be()
 
 
+@pytest.mark.slow
 def test_a_maximum_and_a_sum_do_not_pin_a_record_together(tmp_path: Path) -> None:
     """The greatest sum that a maximum allows tells everybody's value."""
     group = range(10, 20)

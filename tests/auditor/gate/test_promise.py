@@ -51,6 +51,7 @@ def gate(database: Path) -> Iterator[Gate]:
 # Promised
 
 
+@pytest.mark.slow
 def test_every_individual_could_have_values_enough_to_keep_the_risk_within_the_limit(tmp_path: Path) -> None:
     database = build(tmp_path / "few.duckdb", people(24, 6))
     with Gate.open(database, policy()) as gate:
