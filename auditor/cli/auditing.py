@@ -294,16 +294,8 @@ def lines(findings: Findings) -> Iterator[str]:
 def _likely(one: MadeLikely) -> str:
     """A record of which too much is made likely, in plain words."""
     name = f"{one.table}.{one.column} of record {one.key or one.record}"
-    told = (
-        f"likely: {name}, to {one.party}, since statement {one.first.number} ({one.first.source}): could "
-        f"still be any of {one.possible} values, {one.lower:g} to {one.upper:g}; most likely "
-        f"{one.likely_lower:g} to {one.likely_upper:g}; leverage {one.leverage:.2f}"
-    )
-    if not one.carried_by:
-        return told
-    several = "statements" if len(one.carried_by) > 1 else "statement"
-    numbers = ", ".join(str(cited.number) for cited in one.carried_by)
-    return f"{told}, of it {one.carried:.2f} by {several} {numbers}"
+    since = f"since statement {one.first.number} ({one.first.source})"
+    return f"likely: {name}, to {one.party}, {since}: {one.said([each.number for each in one.carried_by])}"
 
 
 Told = TypeVar("Told", "Finding", "MadeLikely")

@@ -515,7 +515,7 @@ class Gate:
             try:
                 yield
             except (AuditorError, CaeSqlError):
-                raise
+                raise  # groups forget by themselves; else nothing is learned before it is on record
             except BaseException:
                 self._knowledge.forget()
                 raise

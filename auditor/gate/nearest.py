@@ -19,7 +19,7 @@ from auditor.ledger import Entry
 from auditor.parties.column import ColumnKnowledge
 from auditor.parties.party import Knowledge
 from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard
-from cae_sql.inference.posterior.likeliest import shortest_run
+from cae_sql.inference.posterior.likeliest import Likeliest, shortest_run
 from cae_sql.inference.posterior.members import Baseline, posterior_risks
 
 if TYPE_CHECKING:
@@ -30,43 +30,21 @@ FEW = 5
 
 
 @dataclass(frozen=True)
-class Nearest:
-    """A class of records, by the one of them that is nearest the limit. Values in units of the column."""
+class Nearest(Likeliest):
+    """A class of records, by the one of them that is nearest the limit."""
 
     about: dict[str, object]
     """Its public values; in front of them table and column where several are protected, and the user where
     each has a ledger of their own."""
     records: int
     """How many are in the class."""
-    possible: int
-    """Values of the domain that this one is shown to be able to have, next to each other."""
-    lower: float
-    upper: float
-    """The least and the greatest of them."""
-    likely_lower: float
-    likely_upper: float
-    """Between which it lies with four chances of five or more: the shortest such range of the domain."""
-    risk: float
-    """By what is likely, against the policy's baseline; nobody is an insider."""
-    leverage: float
-    """The share of its variance that answers explain."""
     carried_by: tuple[int, ...]
     """Entries of the ledger whose answers have most of that leverage."""
-    carried: float
-    """How much these have alone."""
 
     @property
     def words(self) -> str:
-        """In plain words: "could still be any of 25 values, 10 to 250; most likely 60 to 90"."""
-        found = f"is known to be {self.lower:g}"
-        if self.possible > 1:
-            found = f"could still be any of {self.possible} values, {self.lower:g} to {self.upper:g}; "
-            found += f"most likely {self.likely_lower:g} to {self.likely_upper:g}"
-        if not self.carried_by:
-            return found
-        several = "statements" if len(self.carried_by) > 1 else "statement"
-        numbers = ", ".join(map(str, self.carried_by))
-        return f"{found}; leverage {self.leverage:.2f}, of it {self.carried:.2f} by {several} {numbers}"
+        """In plain words."""
+        return self.said(self.carried_by)
 
 
 def nearest(knowledge: Knowledge, database: Database, entries: Iterable[Entry], count: int) -> list[Nearest]:

@@ -13,6 +13,8 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Literal
 
+from cae_sql.inference.posterior.likeliest import Likeliest
+
 Kind = Literal["direct", "exact", "approximate"]
 """How a record was disclosed: its row was read; one value remains; less remains than the limit demands."""
 Proof = Literal["direct", "reals", "integers"]
@@ -90,7 +92,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class MadeLikely:
+class MadeLikely(Likeliest):
     """One record of which answers make too much likely for one party, though they do not exclude too much."""
 
     record: int
@@ -100,24 +102,10 @@ class MadeLikely:
     table: str
     column: str
     party: str
-    possible: int
-    """Values of the domain that are left, from the least to the greatest."""
-    lower: float
-    upper: float
-    """What remains possible, in units of the column."""
-    likely_lower: float
-    likely_upper: float
-    """Between which the value lies with four chances of five or more."""
-    risk: float
-    """1 − A / A_baseline of the posterior, against the policy's baseline."""
-    leverage: float
-    """The share of its variance that the answers explain, 0 to 1."""
     first: Cited
     """The statement since which its posterior is beyond the limit."""
     carried_by: Sequence[Cited]
     """The few statements that have most of the leverage; none where an extreme or an end makes it likely."""
-    carried: float
-    """How much of the leverage these have alone."""
 
 
 @dataclass(frozen=True)

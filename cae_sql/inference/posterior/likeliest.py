@@ -5,12 +5,51 @@ Source: `mathematics.md`, 7.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
 from cae_sql.inference.posterior.weights import Floats
 
 SHARE = 0.8
 """Of a record's probability, how much its likeliest values hold together."""
+
+
+@dataclass(frozen=True)
+class Likeliest:
+    """What is possible of one record and what is likely, side by side. Values in units of the column."""
+
+    possible: int
+    """Values of the domain that it is shown to be able to have, from the least to the greatest."""
+    lower: float
+    upper: float
+    """The least and the greatest of them."""
+    likely_lower: float
+    likely_upper: float
+    """Between which it lies with four chances of five or more: the shortest such range of the domain."""
+    risk: float
+    """1 − A / A_baseline of the posterior, against the policy's baseline; nobody is an insider."""
+    leverage: float
+    """The share of its variance that the answers explain, 0 to 1."""
+    carried: float
+    """How much of the leverage the few statements that are named have alone."""
+
+    def said(self, numbers: Sequence[int]) -> str:
+        """In plain words: "could still be any of 25 values, 10 to 250; most likely 60 to 90".
+
+        Args:
+            numbers: Of the statements that carry it; none where an extreme or an end makes it likely.
+        """
+        found = f"is known to be {self.lower:g}"
+        if self.possible > 1:
+            found = f"could still be any of {self.possible} values, {self.lower:g} to {self.upper:g}; "
+            found += f"most likely {self.likely_lower:g} to {self.likely_upper:g}"
+        if not numbers:
+            return found
+        several = "statements" if len(numbers) > 1 else "statement"
+        listed = ", ".join(map(str, numbers))
+        return f"{found}; leverage {self.leverage:.2f}, of it {self.carried:.2f} by {several} {listed}"
 
 
 def shortest_run(p: Floats) -> tuple[int, int]:

@@ -147,7 +147,7 @@ class FakeGate:
 
     def nearest(self) -> list[Nearest]:
         about: dict[str, object] = {"dept": "b\x1b[31m"}
-        return [Nearest(about, 4, 9, 20.0, 100.0, 30.0, 60.0, 0.3, 0.25, (2,), 0.24)]
+        return [Nearest(9, 20.0, 100.0, 30.0, 60.0, 0.3, 0.25, 0.24, about, 4, (2,))]
 
     def history(self) -> pd.DataFrame:
         when = datetime.fromisoformat("2026-01-02T03:04:05+00:00")

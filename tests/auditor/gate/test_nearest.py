@@ -66,7 +66,7 @@ def test_words_say_what_is_possible_and_what_is_likely(gate: Gate) -> None:
 
 
 def test_who_is_known_is_said_to_be() -> None:
-    one = Nearest({}, 1, 1, 130.0, 130.0, 130.0, 130.0, 1.0, 1.0, (3, 5), 1.0)
+    one = Nearest(1, 130.0, 130.0, 130.0, 130.0, 1.0, 1.0, 1.0, {}, 1, (3, 5))
     assert one.words == "is known to be 130; leverage 1.00, of it 1.00 by statements 3, 5"
 
 

@@ -249,8 +249,8 @@ def _likely() -> list[MadeLikely]:
     ]
     where = "staff", "salary", "everyone"
     return [
-        MadeLikely(2433, "P-02433", *where, 25, 10.0, 250.0, 60.0, 90.0, 0.62, 0.81, said[2], said, 0.77),
-        MadeLikely(2434, "", *where, 20, 10.0, 200.0, 190.0, 200.0, 0.55, 0.02, said[1], (), 0.0),
+        MadeLikely(25, 10.0, 250.0, 60.0, 90.0, 0.62, 0.81, 0.77, 2433, "P-02433", *where, said[2], said),
+        MadeLikely(20, 10.0, 200.0, 190.0, 200.0, 0.55, 0.02, 0.0, 2434, "", *where, said[1], ()),
     ]
 
 
