@@ -10,6 +10,7 @@ from scipy import optimize
 
 from cae_sql.domain import Domain
 from cae_sql.inference.posterior.keeping import FOUND
+from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.posterior.marginals import marginals
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.inference.tables.priors import Prior
@@ -23,16 +24,38 @@ def tilted(system: AnsweredSystem, domain: Domain | None = None) -> np.ndarray:
     return rows
 
 
+def has_inside(likely: Likely) -> bool:
+    """Whether the sums hold for means that are all inside of their boxes: else no tilt has them."""
+    known = likely.known
+    width = (known.high - known.low).astype(float)
+    sums, rows = likely.sums - known.matrix @ (known.sizes * known.low), known.matrix * known.sizes
+    # means low + x, and t as far from either end as can be, in widths
+    equal = np.column_stack([rows, np.zeros(len(rows))])
+    apart = np.column_stack([np.vstack([-np.eye(len(width)), np.eye(len(width))]), np.tile(width, 2)])
+    found = optimize.linprog(
+        np.append(np.zeros(len(width)), -1.0),
+        A_ub=apart,
+        b_ub=np.append(np.zeros(len(width)), width),
+        A_eq=equal,
+        b_eq=sums,
+        bounds=[(None, None)] * len(width) + [(0, 1)],
+    )
+    return bool(found.status == 0 and -found.fun > 1e-6)
+
+
 def test_a_fit_says_where_sums_that_leave_one_table_are_beyond_every_tilt() -> None:
-    fit = listed(2434665).system._likely(None, None).fit
-    assert fit.off > FOUND
+    likely = listed(2434665).system._likely(None, None)
+    assert likely.fit.off > FOUND
+    assert not has_inside(likely)
 
 
 @given(st.integers(0, 10**9))
 def test_the_tilt_expects_the_answered_sums(seed: int) -> None:
     small = listed(seed)
-    if small.system._likely(None, None).fit.off > FOUND:
-        return  # no tilt reaches it, and the fit says so
+    likely = small.system._likely(None, None)
+    if likely.fit.off > FOUND:
+        assert not has_inside(likely), "a tilt reaches whatever is inside of the boxes"
+        return
     found = tilted(small.system)
     means = np.array([found[record] @ np.arange(small.top + 1) for record in range(small.system.size)])
     for answer in small.system.answers:
