@@ -204,7 +204,8 @@ def stopping() -> Iterator[Callable[[], bool]]:
     def ask(number: int, frame: FrameType | None) -> None:
         del number, frame
         asked.set()
-        signal.signal(signal.SIGINT, before)
+        # Not what was there before: a shell starts what stands in the background with this signal ignored.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         print("stopping; the report will be partial (once more to stop at once)", file=sys.stderr)
 
     signal.signal(signal.SIGINT, ask)

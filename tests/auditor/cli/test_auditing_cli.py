@@ -200,7 +200,8 @@ def test_ctrl_c_leaves_a_report_that_says_it_is_partial(run: Run, tmp_path: Path
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_a_second_ctrl_c_stops_at_once(run: Run) -> None:
+@pytest.mark.parametrize("before", [signal.default_int_handler, signal.SIG_IGN])  # as in the background
+def test_a_second_ctrl_c_stops_at_once(run: Run, before: Any) -> None:
     def stubborn(*, stop: Callable[[], bool], **_: object) -> Findings:
         os.kill(os.getpid(), signal.SIGINT)
         while not stop():  # two that come before Python looks are one
@@ -209,7 +210,12 @@ def test_a_second_ctrl_c_stops_at_once(run: Run) -> None:
         time.sleep(10)
         raise AssertionError("went on")
 
-    status, _, err = run(stubborn)
+    found_here = signal.signal(signal.SIGINT, before)
+    try:
+        status, _, err = run(stubborn)
+        assert signal.getsignal(signal.SIGINT) == before
+    finally:
+        signal.signal(signal.SIGINT, found_here)
     assert status == 130
     assert "once more to stop at once" in err
 
