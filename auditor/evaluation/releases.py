@@ -24,26 +24,31 @@ from cae_sql.releases.groups import grouped_beliefs
 from cae_sql.releases.matching import classes_of
 from cae_sql.releases.noise import perturbed_beliefs
 from cae_sql.releases.response import randomised_beliefs
-from cae_sql.releases.restriction import restricted_beliefs
+from cae_sql.releases.restriction import answered_beliefs, query_sets, restricted_beliefs
 from cae_sql.releases.sampling import sampled_beliefs
 
 if TYPE_CHECKING:
     import pandas as pd
 
 FIGURES: Mapping[str, str] = {
+    "likely_risk": "risk by what the sums make likely, where the risk beside it is by what they exclude",
     "disclosure_risk": "attribute disclosure risk, the chance of the right guess (greatest of the class)",
     "histogram_risk": "what one record does to synthetic draws from a group's histogram (bound on a chance)",
     "compute_risk_1": "what one record does to a synthetic table's mean (ComputeRisk1, bound on a chance)",
     "compute_risk_2": "what one record does to its group's mean and variance (ComputeRisk2, per cent)",
 }
-"""Of companion papers, beside those of the measure: papers 004 and 002."""
+"""Beside those of the measure: of posteriors (`mathematics.md`, 7), and of companion papers, 004 and 002."""
 NAMED: Mapping[str, str] = {
+    "likely_risk": "Risk by likelihood",
     "disclosure_risk": "Attribute disclosure risk",
     "histogram_risk": "Histogram’s risk",
     "compute_risk_1": "ComputeRisk1",
     "compute_risk_2": "ComputeRisk2, %",
 }
 """The same, as headings."""
+
+MOST_SUMS = 700
+"""Of more than so many what they make likely is not worked out: it takes their cube."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +136,15 @@ class QuerySets(Release):
         """By `restricted`."""
         s = self.subject
         return restricted_beliefs(s.table, s.column, known, s.domain, self.size, self.seed)
+
+    def figures(self, known: Sequence[str]) -> dict[str, Floats]:
+        """What the same sums make likely; none where there are more sums than a factor is made of."""
+        s = self.subject
+        sets = query_sets(len(s.table), self.size, self.seed)
+        if len(sets) > MOST_SUMS:
+            return {}
+        found = answered_beliefs(s.table, s.column, known, s.domain, sets, likely=True)
+        return {"likely_risk": found.frame()["risk"].to_numpy()}
 
     def comparison(self, by: str | None) -> Comparison:
         """Records spread over what the sums leave of each, with the right total."""

@@ -4,7 +4,8 @@ The paper's queries: the records are shuffled; query set size Q = 2l; k = ⌊2n/
 consecutive records, shifted by l. The answers leave each record a feasibility interval; each of the matching
 records spreads its probability evenly over the values in its interval, and the records are averaged
 (Algorithm 2). `restricted` is that, by `windows.py`; `answered` takes any query sets, by the exact intervals
-of the gate (`AnsweredSystem.bounds`). Both give the same intervals where both apply.
+of the gate (`AnsweredSystem.bounds`). Both give the same intervals where both apply. With
+`likely` it is the mean of the records' posteriors: what answers make likely, not what they exclude.
 
 Source: paper 000, Section 5 and Appendix, Query Restriction.
 """
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
 
 from cae_sql.candidates import Spans, check_inside, spans
 from cae_sql.compiled import compiled
@@ -31,6 +33,8 @@ from cae_sql.releases.windows import intervals
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from cae_sql.inference.system import AnsweredSystem
 
 _LARGEST_TOTAL = 2**61
 _MOST_RECORDS = 10**9
@@ -117,6 +121,7 @@ def answered(
     queries: Iterable[ArrayLike],
     *,
     certified: bool = False,
+    likely: bool = False,
     epsilon: float | Fraction | None = None,
 ) -> pd.DataFrame:
     """The risk of answering sums over any query sets.
@@ -129,15 +134,18 @@ def answered(
         queries: Query sets, each as positions of records (from 0) or as a mask of all records.
         certified: Count of each interval only a run of values that the record takes in some table of whole
             steps, as the gate does. Intervals, the paper's reading, can be wide where a value is settled.
+        likely: Not what the sums exclude, but what they make likely: of each record its posterior, all tables
+            that agree with the sums alike (`AnsweredSystem.posterior`).
         epsilon: Approximate compromise range at which H is wanted too.
 
     Returns:
         The known columns, matches, initial_entropy, area and risk; see `Beliefs.frame`.
 
     Raises:
-        InvalidInput: a table or query set that cannot be used.
+        InvalidInput: a table or query set that cannot be used; both `certified` and `likely`.
     """
-    return answered_beliefs(original, column, known, domain, queries, certified=certified).frame(epsilon)
+    found = answered_beliefs(original, column, known, domain, queries, certified=certified, likely=likely)
+    return found.frame(epsilon)
 
 
 def answered_beliefs(
@@ -148,11 +156,14 @@ def answered_beliefs(
     queries: Iterable[ArrayLike],
     *,
     certified: bool = False,
+    likely: bool = False,
 ) -> Beliefs:
     """The candidate distributions behind `answered`; arguments and errors as there."""
     from cae_sql.inference.facts.members import members_of
     from cae_sql.inference.system import AnsweredSystem
 
+    if certified and likely:
+        raise InvalidInput("certified and likely are two readings of the same answers: choose one")
     names = check_known(original, column, known)
     values, unit = in_units(original, column, domain)
     system = AnsweredSystem(len(original), domain.minimum, domain.maximum, unit)
@@ -160,8 +171,23 @@ def answered_beliefs(
         chosen, _ = members_of(members, len(original))
         total = int(values[chosen].sum()) * unit + len(chosen) * exact(domain.minimum)
         system.add_sum(chosen, total)
+    if likely:
+        return _by_what_is_likely(original, names, system, domain)
     found = system.certified() if certified else system.bounds()
     return _beliefs(original, names, spans(found.lower, found.upper, domain), domain)
+
+
+def _by_what_is_likely(
+    original: pd.DataFrame, known: Sequence[str], system: AnsweredSystem, domain: Domain
+) -> Beliefs:
+    """The mean of the matching records' posteriors."""
+    classes = classes_of(original, known)
+    check_room(classes.count, domain)
+    found = system.likelihood(domain)
+    # whom no sum tells apart has one row; of a class some are in one, some in another
+    shape = classes.count, len(found.probabilities)
+    shares = csr_array((1.0 / classes.members[classes.labels], (classes.labels, found.labels)), shape)
+    return Beliefs(classes.values, classes.members, shares @ found.probabilities, domain)
 
 
 def shuffled(size: int, query_set_size: int, seed: int | Sequence[int]) -> Ints:

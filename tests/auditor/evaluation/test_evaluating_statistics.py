@@ -29,10 +29,26 @@ def test_every_technique_has_the_measure_the_privacy_loss_and_the_figures_of_its
     assert (rows.initial_entropy + rows.privacy_loss).tolist() == pytest.approx([np.log2(10)] * len(rows))
     assert found["summary"]["privacy_loss"] == rows.privacy_loss.max()
     own = {"randomised-response": {"disclosure_risk"}, "histogram": {"histogram_risk"},
+           "query-restriction": {"likely_risk"},
            "parameters": {"compute_risk_1", "compute_risk_2"}}.get(technique[0], set())  # fmt: skip
     assert {name for name in FIGURES if name in rows.columns} == own
     for name in FIGURES:
         assert found["summary"][name] == (rows[name].max() if name in own else None)
+
+
+def test_sums_over_query_sets_show_what_they_make_likely_beside_what_they_exclude(folder, staff):
+    found = frame(told("staff.csv", "--technique", "query-restriction", "--query-set-size", "4",
+                       "--seed", "3", "--known", "sex"))  # fmt: skip
+    sets = releases.query_sets(len(staff), 4, seed=3)
+    expected = releases.answered(staff, "salary", ["sex"], SALARY, sets, likely=True).set_index("sex").risk
+    assert found.set_index("sex").likely_risk.to_dict() == pytest.approx(expected.to_dict())
+    assert (found.likely_risk > found.risk).all()
+
+
+def test_of_too_many_query_sets_nothing_is_said_of_what_they_make_likely(folder, monkeypatch):
+    monkeypatch.setattr("auditor.evaluation.releases.MOST_SUMS", 3)
+    options = ("--technique", "query-restriction", "--query-set-size", "2", "--known", "sex")
+    assert told("staff.csv", *options)["summary"]["likely_risk"] is None
 
 
 def test_sums_by_group_have_the_privacy_loss_of_paper_003(folder, staff):

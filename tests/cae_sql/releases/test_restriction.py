@@ -156,3 +156,24 @@ def test_a_query_set_that_cannot_be_is_an_error(members):
     table = pd.DataFrame({"pay": [10, 20, 30]})
     with pytest.raises((InvalidInput, InconsistentAnswers)):
         answered(table, "pay", [], DOMAIN, [members])
+
+
+def test_what_is_likely_is_the_mean_of_the_matching_records_posteriors():
+    table = pd.DataFrame({"pay": [10, 20, 50, 30, 40, 20, 30, 30], "age": [1, 2, 1, 1, 2, 2, 1, 1]})
+    sets = [[0, 1, 2], [2, 3, 4], [0, 3, 5]]
+    found = answered_beliefs(table, "pay", ["age"], DOMAIN, sets, likely=True)
+    # the oracle: all tables of the grid that have the same sums
+    tables = np.array(list(product(range(10, 51, 10), repeat=6)))
+    values = table.pay.to_numpy()
+    for members in sets:
+        tables = tables[tables[:, members].sum(axis=1) == values[members].sum()]
+    posterior = np.array([(tables == value).mean(axis=0) for value in range(10, 51, 10)]).T
+    posterior = np.vstack([posterior, np.full((2, 5), 0.2)])  # whom no sum is about
+    for row, age in enumerate(found.known.age):
+        assert found.probabilities[row] == pytest.approx(posterior[table.age == age].mean(axis=0), abs=1e-9)
+
+
+def test_what_is_possible_and_what_is_likely_are_two_readings():
+    table = pd.DataFrame({"pay": [20, 10, 10, 10], "id": range(4)})
+    with pytest.raises(InvalidInput, match="choose one"):
+        answered(table, "pay", ["id"], DOMAIN, [], certified=True, likely=True)
