@@ -19,6 +19,7 @@ def test_choosing_by_checks_locates_nobody(tmp_path: Path) -> None:
     assert outcome.report.gate.tally.checks > outcome.report.gate.tally.asked
 
 
+@pytest.mark.slow
 def test_checks_are_the_same_whatever_the_salaries(tmp_path: Path) -> None:
     """Two tables that agree on what was answered, and on nothing else of these persons."""
     rows = people(24, 18)

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from .arena import attacked, locates_nobody, people
 
 
+@pytest.mark.slow
 def test_splitting_a_set_many_ways_locates_nobody(tmp_path: Path) -> None:
     locates_nobody(attacked(tmp_path, "split-averaging", people(24, 3)))

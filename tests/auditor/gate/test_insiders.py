@@ -100,6 +100,7 @@ def test_it_counts_what_an_insider_might_have_and_not_what_they_have(
         assert verdict(gate, THREE).code == expected
 
 
+@pytest.mark.slow
 def test_many_are_asked_about_as_before(tmp_path: Path) -> None:
     database = build(tmp_path / "staff.duckdb", people(100))
     for number in (0, 1):

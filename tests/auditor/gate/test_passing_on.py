@@ -46,6 +46,7 @@ def test_they_are_given_or_withheld_as_those_of_a_plain_group_by(
     assert gate.execute(f"SELECT d, s FROM ({PLAIN}) WHERE d < 'c' ORDER BY d").decision.code == "known"
 
 
+@pytest.mark.slow
 def test_what_is_decided_and_recorded_is_that_of_the_plain_statement(database: Path, tmp_path: Path) -> None:
     plain = "SELECT dept, sum(salary), max(salary) FROM staff GROUP BY dept HAVING count(*) > 1 ORDER BY dept"
     passed = (

@@ -66,6 +66,7 @@ def test_most_small_systems_are_listed_whole() -> None:
     assert all(whole)
 
 
+@pytest.mark.slow
 def test_a_yes_or_no_column_is_listed_too() -> None:
     system, rows = a_system(5, top=1, records=15)
     found = gathered(system)
