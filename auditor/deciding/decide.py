@@ -492,6 +492,7 @@ def _sides(
 ) -> Sequence[Sequence[tuple[int, ...]]]:
     """In which order answers are looked at: of each of these lists no further than the first that is safe."""
     order, half = sorted(answers, key=sum), len(answers) // 2
-    if not model.smooth or not order or not model.judge(order[half], allowance).safe:
+    # whether answers between two may be left out is known once one was judged
+    if not order or not model.judge(order[half], allowance).safe or not model.smooth:
         return [[each] for each in answers]
     return [order[:half], order[:half:-1]]

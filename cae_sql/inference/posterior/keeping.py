@@ -41,6 +41,7 @@ from cae_sql.inference.posterior.members import (
     held,
     posterior_risks,
 )
+from cae_sql.inference.posterior.overheard import risk_overheard
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt, Windows
 from cae_sql.inference.system import AnsweredSystem
@@ -93,9 +94,6 @@ class LikelyKnowledge(AsItStands["LikelyQuestion"]):
 class LikelyQuestion:
     """Some queries, asked together, and what their answers would make likely."""
 
-    smooth = True
-    """Leverage hardly hangs on answers: those between two that keep a limit keep it."""
-
     def __init__(self, past: LikelyKnowledge, queries: Sequence[Query]) -> None:
         """Work out nothing yet.
 
@@ -106,6 +104,9 @@ class LikelyQuestion:
         self.queries = list(queries)
         self._past, self._standard = past, past.standard
         self._judged: dict[tuple[int, ...], ModelJudgement] = {}
+        self.smooth = True
+        """Leverage hardly hangs on answers: those between two that keep a limit keep it. Residues do: once a
+        hypothetical answer has been judged whose residues tell of somebody, it is False."""
 
     def judge(self, values: Sequence[int], allowance: Allowance, keep: bool = True) -> ModelJudgement:
         """How everybody would fare with these answers, and all past ones, known.
@@ -120,7 +121,10 @@ class LikelyQuestion:
             return self._judged[name]
         asked = self._asked if keep else Asked(self._past.likely, self.queries)
         try:
-            found = self._judge(asked.given(name, allowance))
+            likely = asked.given(name, allowance)
+            found = self._judge(likely)
+            if keep and len(likely.telling.columns):
+                self.smooth = False
         except (OutOfTime, InvalidInput, InconsistentAnswers):
             found = UNKNOWN
         if keep and (found.counted or not allowance.over):
@@ -158,7 +162,8 @@ class LikelyQuestion:
             column = np.searchsorted(likely.fit.observed.atoms, mine)
             told = Given(likely.fit.leverage[column], np.zeros(len(mine)))
             risks = against(Measure(domain, held).least(rows, bells_of(likely, column, told)), base, domain)
-            open_ = np.flatnonzero(risks > _enough(limit))
+            # a row that residues cut to pieces is like no bell
+            open_ = np.flatnonzero((risks > _enough(limit)) | np.isin(column, likely.telling.columns))
         risks[open_] = against(areas_of_rows(rows[open_], domain), base[open_], domain)
         return float(risks.max())
 
@@ -166,11 +171,17 @@ class LikelyQuestion:
         """The greatest risk, and the least entropy, that an insider's value can bring about."""
         limit, domain = self._standard.limit, self._standard.domain
         ends, held = ends_of(likely.fit), self._past.baselines
-        risk = float(risks_with_insider(likely, ends, Measure(domain, held), _enough(limit)).risk.max())
+
+        def worst(measure: Measure, enough: float) -> float:
+            by_formula = float(risks_with_insider(likely, ends, measure, enough).risk.max())
+            return (
+                by_formula if by_formula > enough else max(by_formula, risk_overheard(likely, ends, measure))
+            )
+
+        risk = worst(Measure(domain, held), _enough(limit))
         if limit.epsilon is None:
             return risk, None
-        measure = Measure(domain, held, float(limit.epsilon))
-        return risk, -float(risks_with_insider(likely, ends, measure, -_least_entropy(limit)).risk.max())
+        return risk, -worst(Measure(domain, held, float(limit.epsilon)), -_least_entropy(limit))
 
 
 @dataclass(frozen=True, eq=False)

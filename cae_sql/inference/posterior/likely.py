@@ -2,8 +2,9 @@
 by a public prior).
 
 - Small components, and single sums, are *counted*: exact (`components`).
-- Elsewhere a record's tilted distribution is narrowed by its leverage (`bell`), and answered extremes are
-  taken as a mixture over who attains them (`attained`).
+- Elsewhere a record's tilted distribution is narrowed by its leverage (`bell`), answered extremes are
+  taken as a mixture over who attains them (`attained`), and where sums leave few people modulo a small
+  number their residue counts too (`telling`).
 
 Which of the two a record got is said (`Likelihood.counted`). Everything is by atoms: records that no answer
 tells apart are equally likely to have any value.
@@ -32,6 +33,7 @@ from cae_sql.inference.posterior.bell import STILL, rows_of, stiffness
 from cae_sql.inference.posterior.components import MOST_COUNTED, name_of, of_component
 from cae_sql.inference.posterior.leverage import Factor, covariance
 from cae_sql.inference.posterior.observations import Observations, observations
+from cae_sql.inference.posterior.telling import Telling, weighed
 from cae_sql.inference.posterior.tilt import Moments, fitted, of_boxes
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt
@@ -145,14 +147,17 @@ class Likelihood:
     bits: Floats
     """(p,) log2 of about how many tables are left to those who hang together by sums; ∞ for whom no sum is
     about."""
+    tangled: Flags
+    """(p,) whom more residues are about than can be put together."""
 
     @property
     def reliable(self) -> Flags:
         """(p,) whether a row is counted, or enough tables are left for the formula.
 
-        Where few are, values may be impossible that it gives something to.
+        Where few are, values may be impossible that it gives something to. Nor is it where more residues
+        hang together than are put together.
         """
-        found: Flags = self.counted | (self.bits >= RELIABLE)
+        found: Flags = self.counted | ((self.bits >= RELIABLE) & ~self.tangled)
         return found
 
 
@@ -252,7 +257,14 @@ class Likely:
     def reliable(self) -> Flags:
         """(p,) as `Likelihood.reliable`."""
         counted = self.exact[1]
-        return counted if counted.all() else counted | (self.bits >= RELIABLE)
+        return counted if counted.all() else counted | ((self.bits >= RELIABLE) & ~self.tangled)
+
+    @cached_property
+    def tangled(self) -> Flags:
+        """(p,) whom more residues are about than can be put together."""
+        found = np.zeros(self.known.count, dtype=np.bool_)
+        found[self.fit.observed.atoms[self.telling.open]] = True
+        return found
 
     @cached_property
     def formula(self) -> Floats:
@@ -268,6 +280,24 @@ class Likely:
         for place, end in enumerate((seen.low[some], seen.high[some])):
             slopes[place, seen.atoms] = fit.theta[some] - kappa * (end - fit.means[some])
         return mixed(known, own, rows, self.tilt.windows.width, Ends(*slopes))
+
+    @cached_property
+    def telling(self) -> Telling:
+        """What residues of the sums tell, besides the formula."""
+        fit, seen = self.fit, self.fit.observed
+        rows = self.formula[seen.atoms]
+        return Telling.of(seen, fit.theta, fit.variances, rows, self.tilt.windows)
+
+    @cached_property
+    def narrowed(self) -> Floats:
+        """(p, w) the formula, and what residues make of it."""
+        if not len(self.telling.columns):
+            return self.formula
+        rows = self.formula.copy()
+        for column in self.telling.columns.tolist():
+            atom = self.fit.observed.atoms[column]
+            rows[atom] = weighed(rows[[atom]], self.telling.weights(column))[0]
+        return rows
 
     @cached_property
     def exact(self) -> tuple[Floats, Flags]:
@@ -345,7 +375,7 @@ class Likely:
         exact, counted = self.exact
         if counted.all():
             return exact
-        return np.where(counted[:, None], exact, self.formula)
+        return np.where(counted[:, None], exact, self.narrowed)
 
     def all(self, size: int) -> Likelihood:
         """Everything, for the first `size` records."""
@@ -357,4 +387,5 @@ class Likely:
             self.leverage,
             self.exact[1],
             self.bits,
+            np.zeros_like(self.exact[1]) if self.exact[1].all() else self.tangled,
         )

@@ -130,7 +130,6 @@ def test_who_is_in_many_poor_groups_is_poorer_than_each_and_little_is_said_of_hi
     assert risks(system, "prior").max() > 0.3
 
 
-@pytest.mark.xfail(strict=True, reason="parities of large sets are seen where they are counted alone")
 def test_a_parity_of_large_sets_that_leaves_a_few_people_is_a_disclosure() -> None:
     chance, X = np.random.default_rng(1), [0]
     A, B, C = (list(range(first, first + 100)) for first in (1, 101, 201))

@@ -1,0 +1,300 @@
+"""What combinations of sums modulo a small number (`residues`) make likely, besides leverage.
+
+The posterior of record i is p⁰_i(v) times the chance that the others make the sums what they are. As a
+Fourier integral that chance has a main lobe, which is the formula of `bell`, and one more of the same shape
+at each y / m for which y A is 0 modulo m on all but few records: there the many cancel, and what is left is
+
+    p_i(v | sums) ∝ row_i(v) · Re Σ_t exp(2πi (t·c_i v − t·r) / m) Π_{j ≠ i} φ_j(t·c_j / m)
+
+over all t, with φ_j(f) = E exp(2πi f x_j) by the row that the formula gives j. That is the formula's row
+times the chance that the others' combination has the residue that is left, all combinations of one
+`Combination` together; different ones are taken for independent given the record. Who knows the value of j
+besides leaves j out, and the formula's row is the one that the insider sees.
+
+Combinations in which the others hide too well are left out: where the product of all |φ_j|, two records
+left out, is below `HIDDEN`, whatever t, no odds of anybody change by more than twice as much times m.
+
+Promise: fail closed. Where too many combinations hang together to be added up, that is said (`open`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from cae_sql.inference.posterior.observations import Observations
+from cae_sql.inference.posterior.residues import LARGEST, PRIMES, Combination, search_of
+from cae_sql.inference.posterior.weights import Floats, Ints
+from cae_sql.inference.posterior.windows import Windows
+
+HIDDEN = 1e-3
+"""A product of |φ| that tells nothing: a hundred such combinations that all pointed one way would change
+odds by a fifth."""
+TOLD = -math.log(HIDDEN)
+DULL = 40.0
+"""−log |φ| at most, so that one record alone never hides a combination."""
+LITTLE = 0.05
+"""Risk that a residue alone brings about for it to be left out: modulo m of L values it is about m / L, since
+for ranges up to m about log2(L / m) bits are left in place of log2(L / ε)."""
+MOST_TERMS = 4_096
+"""Terms of one sum over t."""
+MOST_WORK = 200_000_000
+"""Terms times pairs of columns of one combination times both their values, at most."""
+LISTED = 128
+"""Values of an insider that are gone through, at most."""
+MOST_SUMS = 1_000
+"""Sums up to which combinations are looked for."""
+KNOWN = 1 - 1e-6
+"""Probability from which a value is known: who has it hides nothing, and nothing more is told of it."""
+SLACK_LISTED = 4_096
+"""Width up to which a slack's distribution is listed; a wider one hides everything."""
+
+
+@dataclass(frozen=True, eq=False)
+class Telling:
+    """What residues tell. Shapes: q columns, w windows."""
+
+    windows: Windows
+    rows: Floats
+    """(a, w) the formula's distribution of one record of each column of somebody."""
+    observed: Observations
+    parts: list[_Part]
+    open: Ints
+    """Columns of somebody about whom more combinations are than can be added up."""
+
+    @classmethod
+    def of(
+        cls, observed: Observations, theta: Floats, variances: Floats, rows: Floats, windows: Windows
+    ) -> Telling:
+        """Look for combinations.
+
+        Args:
+            observed: The sums.
+            theta: (q,) tilts.
+            variances: (q,) of one record.
+            rows: (a, w) by the formula.
+            windows: In which values are gathered.
+        """
+        found, too_many = list[_Part](), [np.zeros(0, dtype=np.int64)]
+        values, rank = windows.count, observed.matrix.shape[0]
+        if not 0 < rank <= MOST_SUMS:
+            return cls(windows, rows, observed, found, too_many[0])
+        characters = _Characters(observed, theta, rows, windows)
+        moving, sums = _unsettled(observed, rows, windows)
+        search = search_of(observed.matrix[:, moving], (observed.sizes * variances)[moving])
+        tops = (observed.sizes * (observed.high - observed.low))[moving]
+        listed = min(values * windows.width, LISTED)
+        for prime in PRIMES:
+            power = 1
+            while prime ** (power + 1) <= LARGEST:
+                power += 1
+            modulus = prime**power
+            if modulus <= windows.width or modulus < LITTLE * values * windows.width:
+                continue
+
+            def light(columns: Ints, coefficients: Ints, prime: int = prime) -> bool:
+                return characters.hides(moving[columns], coefficients, prime) < TOLD
+
+            for found_now in search.combinations(sums, tops, prime, power, light):
+                each = replace(found_now, columns=moving[found_now.columns])
+                terms = int(np.prod(each.moduli.astype(np.float64)))
+                people = each.columns[each.columns < observed.people]
+                work = terms * len(each.columns) ** 2 * listed * values
+                if terms > MOST_TERMS or work > MOST_WORK:
+                    too_many.append(people)
+                else:
+                    found.append(_Part.of(each, characters))
+        return cls(windows, rows, observed, found, np.unique(np.concatenate(too_many)))
+
+    @cached_property
+    def columns(self) -> Ints:
+        """Columns of somebody about whom residues tell, ascending."""
+        own = [part.columns for part in self.parts]
+        found = np.unique(np.concatenate(own)) if own else np.zeros(0, dtype=np.int64)
+        return found[found < self.observed.people]
+
+    def weights(self, column: int) -> Floats:
+        """(w,) what the residues multiply the row of one record of a column with."""
+        found = np.ones(self.windows.count)
+        for part in self.parts:
+            place = part.place(column)
+            if place is not None:
+                found = found * part.alone(place)
+        return found
+
+    def sharing(self, column: int) -> Ints:
+        """(s,) columns of those who share a combination with a record of a column, others of it too."""
+        mine = [part.columns for part in self.parts if part.place(column) is not None]
+        shared = np.unique(np.concatenate(mine))
+        shared = shared[shared < self.observed.people]
+        found: Ints = shared[(shared != column) | (self.observed.sizes[shared] > 1)]
+        return found
+
+    def weights_given(self, column: int, insiders: Ints, units: Ints) -> Floats:
+        """(s, u, w) what they multiply it with, with the value of somebody else known.
+
+        Args:
+            column: The record's.
+            insiders: (s,) their columns.
+            units: (u,) values that they may have.
+        """
+        found = np.ones((len(insiders), len(units), self.windows.count))
+        for part in self.parts:
+            place = part.place(column)
+            if place is None:
+                continue
+            alone = part.alone(place)
+            for at, each in enumerate(insiders.tolist()):
+                other = part.place(each)
+                found[at] *= alone if other is None else part.given(place, other, units)
+        return found
+
+
+def _unsettled(observed: Observations, rows: Floats, windows: Windows) -> tuple[Ints, Ints]:
+    """Columns whose value is not known anyhow, (m,), and what the others leave of the sums, (k,)."""
+    moving = np.ones(len(observed.sizes), dtype=np.bool_)
+    units = np.zeros(len(moving), dtype=np.int64)
+    settled = observed.low == observed.high
+    units[settled] = observed.low[settled]
+    if windows.width == 1:
+        sure = np.flatnonzero(rows.max(axis=1) > KNOWN)
+        units[sure] = rows[sure].argmax(axis=1)
+        settled[sure] = True
+    moving[settled] = False
+    told = observed.matrix @ np.where(settled, observed.sizes * units, 0)
+    return np.flatnonzero(moving), observed.sums - np.rint(told).astype(np.int64)
+
+
+class _Characters:
+    """φ of every column's record."""
+
+    def __init__(self, observed: Observations, theta: Floats, rows: Floats, windows: Windows) -> None:
+        self.observed, self.windows, self._rows, self._theta = observed, windows, rows, theta
+
+    def of(self, column: int, frequencies: Floats) -> np.ndarray:
+        """(t,) φ of one record of a column at frequencies (t,)."""
+        if column < self.observed.people:
+            waves: np.ndarray = _waves(self.windows, frequencies) @ self._rows[column]
+            return waves
+        width = int(self.observed.high[column])
+        if width >= SLACK_LISTED:
+            found: np.ndarray = np.where(frequencies % 1.0 == 0.0, 1.0, 0.0).astype(np.complex128)
+            return found
+        units = np.arange(width + 1)
+        logs = self._theta[column] * units
+        p = np.exp(logs - logs.max())
+        listed: np.ndarray = np.exp(2j * np.pi * np.outer(frequencies, units)) @ (p / p.sum())
+        return listed
+
+    def _costs(self, prime: int) -> Floats:
+        if prime not in self._known:
+            frequencies = np.arange(1, prime) / prime
+            found = np.empty((prime - 1, len(self.observed.sizes)))
+            people = self.observed.people
+            found[:, :people] = np.abs(_waves(self.windows, frequencies) @ self._rows.T)
+            for column in range(people, found.shape[1]):
+                found[:, column] = np.abs(self.of(column, frequencies))
+            self._known[prime] = -np.log(np.maximum(found, np.exp(-DULL)))
+        return self._known[prime]
+
+    @cached_property
+    def _known(self) -> dict[int, Floats]:
+        return {}
+
+    def hides(self, columns: Ints, coefficients: Ints, prime: int) -> float:
+        """−log of the product of |φ|, two people left out: the least by t."""
+        costs = self._costs(prime)
+        sizes, people = self.observed.sizes[columns], columns < self.observed.people
+        least = np.inf
+        for t in range(1, prime):
+            each = costs[t * coefficients % prime - 1, columns]
+            most = np.repeat(each[people], np.minimum(sizes[people], 2))
+            least = min(least, float(sizes @ each) - float(np.sort(most)[-2:].sum()))
+        return least
+
+
+def _waves(windows: Windows, frequencies: Floats) -> np.ndarray:
+    """(t, w) E exp(2πi f u) for u spread evenly over each window."""
+    within = np.exp(2j * np.pi * np.outer(frequencies, np.arange(windows.width))).mean(axis=1)
+    starts = np.arange(windows.count) * windows.width
+    found: np.ndarray = np.exp(2j * np.pi * np.outer(frequencies, starts)) * within[:, None]
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """One combination, ready to be added up. Shapes: T terms, j columns."""
+
+    columns: Ints
+    """(j,) ascending."""
+    frequencies: Floats
+    """(T, j) t·c / m."""
+    phases: np.ndarray
+    """(T,) exp(−2πi t·r / m)."""
+    characters: np.ndarray
+    """(T, j) φ of one record."""
+    rest: np.ndarray
+    """(T, j) product over all records but one of the column."""
+    sizes: Ints
+    windows: Windows
+
+    @classmethod
+    def of(cls, told: Combination, characters: _Characters) -> _Part:
+        grid = np.indices(tuple(told.moduli.tolist())).reshape(len(told.moduli), -1).T / told.moduli
+        frequencies = grid @ told.coefficients
+        phases = np.exp(-2j * np.pi * (grid @ told.residues))
+        each = np.stack(
+            [characters.of(c, frequencies[:, at]) for at, c in enumerate(told.columns.tolist())], 1
+        )
+        sizes = characters.observed.sizes[told.columns]
+        rest = _without_one(each, sizes)
+        return cls(told.columns, frequencies, phases, each, rest, sizes, characters.windows)
+
+    def place(self, column: int) -> int | None:
+        at = int(np.searchsorted(self.columns, column))
+        return at if at < len(self.columns) and self.columns[at] == column else None
+
+    def alone(self, place: int) -> Floats:
+        """(w,) how likely the others' residue is, by value of a record."""
+        return _real((self.phases * self.rest[:, place]) @ _waves(self.windows, self.frequencies[:, place]))
+
+    def given(self, place: int, insider: int, units: Ints) -> Floats:
+        """(u, w) the same with somebody else's value known, (u,)."""
+        fewer = self.sizes.copy()
+        fewer[place] -= 1
+        fewer[insider] -= 1
+        terms = self.phases * np.prod(self.characters**fewer, axis=1)
+        known = np.exp(2j * np.pi * np.outer(units, self.frequencies[:, insider])) * terms
+        return _real(known @ _waves(self.windows, self.frequencies[:, place]))
+
+
+def _without_one(each: np.ndarray, sizes: Ints) -> np.ndarray:
+    """(T, j) products of powers, each column in turn with one record less."""
+    powers = each**sizes
+    ones = np.ones((len(each), 1))
+    before = np.cumprod(np.hstack([ones, powers[:, :-1]]), axis=1)
+    behind = np.cumprod(np.hstack([ones, powers[:, :0:-1]]), axis=1)[:, ::-1]
+    found: np.ndarray = before * behind * each ** (sizes - 1)
+    return found
+
+
+NOTHING = 1e-12
+"""What is left of a distribution where residues exclude it all."""
+CRUMB = 1e-9
+"""Chances below this part of a sum's terms are rounding."""
+
+
+def _real(sums: np.ndarray) -> Floats:
+    found: Floats = np.where(sums.real > CRUMB, sums.real, 0.0)
+    return found
+
+
+def weighed(rows: Floats, weights: Floats) -> Floats:
+    """(r, w) distributions times weights; the distribution where nothing would be left, which is rounding."""
+    found = rows * weights
+    total = found.sum(axis=1, keepdims=True)
+    whole: Floats = np.where(total > NOTHING, found / np.maximum(total, NOTHING), rows)
+    return whole

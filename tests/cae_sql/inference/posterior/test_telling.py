@@ -1,0 +1,212 @@
+"""What residues of sums tell: against exact counts of the same systems, which the formula alone does not see."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from cae_sql.domain import Domain
+from cae_sql.inference.allowance import Allowance
+from cae_sql.inference.posterior import likely as counting
+from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard
+from cae_sql.inference.posterior.likely import Likely
+from cae_sql.inference.posterior.members import posterior_risks
+from cae_sql.inference.posterior.residues import search_of
+from cae_sql.inference.system import AnsweredSystem
+from cae_sql.risk import Limit
+from tests.cae_sql.inference.posterior.oracles import likely, risk
+
+
+@pytest.fixture
+def uncounted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No component is counted: the formula and residues are all there is."""
+    monkeypatch.setattr(counting, "MOST_UNITS", -1)
+
+
+def told(true: np.ndarray, sets: Sequence[Sequence[int]], top: int) -> AnsweredSystem:
+    system = AnsweredSystem(len(true), 0, top, 1)
+    for members in sets:
+        system.add_sum(members, int(true[list(members)].sum()))
+    return system
+
+
+def all_but_one(count: int, size: int, others: int = 1) -> list[list[int]]:
+    """`others` first, with each of `count` groups left out once: each group is in all sums but one."""
+    groups = [list(range(first, first + size)) for first in range(others, others + count * size, size)]
+    first = list(range(others))
+    return [first + sum((g for g in groups if g is not left), []) for left in groups]
+
+
+def risks(found: Likely, size: int) -> np.ndarray:
+    domain = Domain(0, found.top, 1)
+    judged: np.ndarray = posterior_risks(found, domain).risk[found.known.atoms.labels[:size]]
+    return judged
+
+
+@pytest.mark.parametrize(
+    ("top", "modulus"), [(1, 2), (1, 3), (1, 7), (1, 37), (2, 3), (3, 4), (4, 5), (8, 9), (24, 25)]
+)
+def test_one_person_left_modulo_a_number_is_known(uncounted: None, top: int, modulus: int) -> None:
+    sets = all_but_one(modulus + 1, 100)
+    true = np.random.default_rng(modulus).integers(0, top + 1, 1 + 100 * (modulus + 1))
+    found = likely(told(true, sets, top))
+    worst = risks(found, len(true))
+    assert found.leverage[found.known.atoms.labels[0]] < 0.01
+    assert worst[0] > 0.99
+    assert found.rows[found.known.atoms.labels[0]].argmax() == true[0]
+    assert worst[1:].max() < 0.05
+
+
+def test_of_five_values_a_parity_leaves_two_or_three(uncounted: None) -> None:
+    sets = all_but_one(3, 100)
+    true = np.random.default_rng(0).integers(0, 5, 301)
+    true[0] = 2
+    found = likely(told(true, sets, 4))
+    row = found.rows[found.known.atoms.labels[0]]
+    assert row[[1, 3]] == pytest.approx(0, abs=1e-6)
+    assert row[[0, 2, 4]].min() > 0.25
+
+
+def cells(seed: int, top: int, count: int, sums: int, biggest: int) -> AnsweredSystem:
+    """Sums over random cells, of which four in ten are one person."""
+    chance = np.random.default_rng(seed)
+    sizes = chance.integers(1, biggest + 1, count)
+    sizes[chance.random(count) < 0.4] = 1
+    cell = np.repeat(np.arange(count), sizes)
+    true = chance.binomial(top, 0.5, len(cell))
+    chosen = [np.flatnonzero((chance.random(count) < 0.5)[cell]) for _ in range(sums)]
+    return told(true, [some.tolist() for some in chosen if len(some) > 1], top)
+
+
+@pytest.mark.parametrize(("count", "sums", "before"), [(6, 4, 0.7), (8, 5, 0.9)])
+def test_what_is_counted_is_hardly_ever_riskier_where_it_used_to_be(
+    monkeypatch: pytest.MonkeyPatch, count: int, sums: int, before: float
+) -> None:
+    monkeypatch.setattr(counting, "STEPS", 4_000_000)
+    monkeypatch.setattr(counting, "ALL_STEPS", 10**9)
+    monkeypatch.setattr(counting, "LITTLE", -1.0)
+    too_low, by_formula = list[float](), list[float]()
+    for seed in range(40):
+        found = likely(cells(seed, 1, count, sums, 30))
+        exact, counted = found.exact
+        for atom in np.flatnonzero(counted & (found.bits >= 10) & ~found.tangled).tolist():
+            true = risk(exact[atom])
+            too_low.append(true - risk(found.narrowed[atom]))
+            by_formula.append(true - risk(found.formula[atom]))
+    assert max(by_formula) > before
+    assert max(too_low) < 0.1
+    assert np.quantile(too_low, 0.98) < 0.06
+
+
+@pytest.mark.parametrize("share", [0.5, 0.05])
+@pytest.mark.parametrize("top", [1, 4])
+def test_tables_of_margins_tell_no_residues(share: float, top: int) -> None:
+    chance = np.random.default_rng(0)
+    key, true = chance.integers(0, [6, 5, 4], (900, 3)), chance.binomial(top, share, 900)
+    sets = [np.flatnonzero(key[:, d] == v) for d in range(3) for v in range(6)]
+    sets += [np.flatnonzero((key[:, 0] == v) & (key[:, 1] == w)) for v in range(6) for w in range(5)]
+    found = likely(told(true, [some.tolist() for some in sets if len(some)], top))
+    assert not len(found.telling.columns)
+    assert not found.tangled.any()
+    assert (found.narrowed == found.formula).all()
+
+
+def test_a_residue_hides_among_people_who_are_all_alone(uncounted: None) -> None:
+    chance = np.random.default_rng(3)
+    true = chance.integers(0, 2, 601)
+    sets = all_but_one(3, 200)
+    # every cell is one person: nobody is like anybody else
+    sets += [np.flatnonzero(chance.random(601) < 0.5).tolist() for _ in range(25)]
+    found = likely(told(true, sets, 1))
+    assert found.known.count > 590
+    assert risks(found, 601)[0] > 0.99
+
+
+def test_an_end_tells_no_residue_and_weights_do(uncounted: None) -> None:
+    true = np.random.default_rng(0).integers(0, 2, 301)
+    exact, last = all_but_one(3, 100)[:2], all_but_one(3, 100)[2]
+    system = told(true, exact, 1)
+    value = int(true[last].sum())
+    system.add_range(last, value - 7, value + 8)
+    assert risks(likely(system), 301)[0] < 0.05
+    weighted = AnsweredSystem(301, 0, 1, 1)
+    weights = np.append(1, np.full(300, 2))
+    weighted.add_sum(range(301), int(true @ weights), weights.tolist())
+    assert risks(likely(weighted), 301)[0] > 0.99
+
+
+def test_a_combination_that_vanishes_is_divided(uncounted: None) -> None:
+    # the sums over P and Q and over P less Q add up to twice P: so P, which is X and twice A, is known
+    X, A, B = [0], list(range(1, 101)), list(range(101, 202))
+    weights = np.concatenate([[1], np.full(100, 2)])
+    true = np.random.default_rng(1).integers(0, 2, 202)
+    system = AnsweredSystem(202, 0, 1, 1)
+    for sign in (1, -1):
+        coefficients = np.append(weights, np.full(101, sign)).tolist()
+        system.add_sum(X + A + B, int(true @ coefficients), coefficients)
+    assert risks(likely(system), 202)[0] > 0.99
+
+
+def test_nothing_of_answers_is_in_a_search() -> None:
+    found = [likely(told(np.full(301, value), all_but_one(3, 100), 1)) for value in (0, 1)]
+    matrix, room = found[0].fit.observed.matrix, np.ones(4)
+    assert search_of(matrix, room) is search_of(matrix.copy(), room.copy())
+
+
+# Decisions
+
+
+def judged(system: AnsweredSystem, members: Sequence[int], value: int, insiders: int):
+    standard = LikelyStandard(Limit(risk=0.5), Domain(0, int(system.grid.top), 1), "members", insiders)
+    question = LikelyKnowledge(system, standard).question([system.query("sum", np.array(members))])
+    return question.judge((value,), Allowance(10**9)), question
+
+
+@pytest.mark.parametrize("insiders", [0, 1])
+def test_the_last_sum_of_three_is_refused_whatever_its_answer(uncounted: None, insiders: int) -> None:
+    true = np.random.default_rng(2).integers(0, 2, 601)
+    sets = all_but_one(3, 200)
+    system = told(true, sets[:2], 1)
+    for more in range(4):
+        found, question = judged(system, sets[2], int(true[sets[2]].sum()) + more, insiders)
+        assert found.counted
+        assert not found.safe
+        assert not question.smooth
+
+
+@pytest.mark.parametrize(("others", "alone", "with_insider"), [(2, True, False), (4, True, True)])
+def test_of_two_people_left_each_tells_the_other(
+    uncounted: None, others: int, alone: bool, with_insider: bool
+) -> None:
+    sets = all_but_one(3, 200, others)
+    true = np.random.default_rng(5).integers(0, 2, others + 600)
+    true[others:] = np.tile([0, 1], 300)
+    system = told(true, sets[:2], 1)
+    value = int(true[sets[2]].sum())
+    assert judged(system, sets[2], value, 0)[0].safe == alone
+    assert judged(system, sets[2], value, 1)[0].safe == with_insider
+
+
+def test_of_sums_that_leave_nobody_answers_are_judged_as_before() -> None:
+    true = np.random.default_rng(2).integers(0, 2, 600)
+    system = told(true, [range(300)], 1)
+    found, question = judged(system, range(150, 450), 150, 1)
+    assert found.safe
+    assert question.smooth
+
+
+def test_where_too_many_hang_together_nothing_is_shown(uncounted: None) -> None:
+    # sixteen parities, each about some of sixty people: together they tell more than one by one
+    chance, sets, people = np.random.default_rng(0), list[list[int]](), 60
+    first = people
+    for _ in range(16):
+        parts = [list(range(first + k * 40, first + (k + 1) * 40)) for k in range(3)]
+        left = np.flatnonzero(chance.random(people) < 0.1).tolist()
+        sets += [parts[0] + parts[1], parts[0] + parts[2], left + parts[1] + parts[2]]
+        first += 120
+    true = (chance.random(first) < 0.05).astype(np.int64)
+    found = likely(told(true, sets, 1))
+    assert found.tangled.any()
+    assert not found.reliable[found.tangled].any()
