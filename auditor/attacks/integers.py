@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
 from auditor.attacks.attack import Attack, nobody_alone
@@ -85,6 +87,23 @@ def remainder(target: Target) -> list[Claim]:
     return target.claims([aim])
 
 
+def crowds(target: Target) -> list[Claim]:
+    """The same with groups of hundreds: however many others, each is in all sums but one."""
+    count, aim, scene = target.notes.top + 2, target.aims[0], target.scene
+    parts = _parts(target, aim, count, 200)
+    total = Fraction(0)
+    for left in range(len(parts)):
+        members = [aim, *(i for k, part in enumerate(parts) if k != left for i in part)]
+        told = target.sum(target.among(members))
+        if told is None:
+            return []
+        total += (told - scene.minimum * len(members)) / scene.resolution
+    if not parts:
+        return []
+    value = scene.minimum + total % (count - 1) * scene.resolution
+    return [target.claim(aim, value, value, f"the remainder of {count} sums divided by {count - 1}")]
+
+
 def few_values(target: Target) -> str | None:
     """As many groups of others as the domain has values, and one more."""
     wanted = target.notes.top + 2
@@ -110,6 +129,10 @@ ATTACKS = (
     Attack(
         "parity", "Three sums that are odd together only if the person's value is.", f"{BOOLEAN_2000}; {OWN}",
         parity, enough,
+    ),
+    Attack(
+        "remainder-of-crowds", "One sum more than values, over large groups, then the remainder.", OWN,
+        crowds, few_values,
     ),
     Attack("remainder", "As many sums as values, then the remainder.", OWN, remainder, few_values),
 )  # fmt: skip

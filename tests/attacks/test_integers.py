@@ -1,8 +1,8 @@
 """Digits, remainders and parities (Schwartz, Denning & Denning 1979; Kleinberg et al. 2000; our own).
 
 Asked: one sum with weights 1 and 25; several persons as digits of one sum; three plain sums that are odd
-together only if the person's value is; 26 plain sums that give the value modulo 25. No interval of real
-numbers moves in any of these.
+together only if the person's value is, over a few others and over hundreds; 26 plain sums that give the value
+modulo 25. No interval of real numbers moves in any of these.
 """
 
 from __future__ import annotations
@@ -28,6 +28,12 @@ def test_three_sums_do_not_tell_a_bit_by_their_parity(tmp_path: Path) -> None:
     locates_nobody(outcome, least_run=2)
     assert outcome.report.gate is not None
     assert outcome.report.gate.tally.answered == 2
+
+
+def test_the_parity_of_sums_over_hundreds_locates_nobody(tmp_path: Path) -> None:
+    bits = [(*row[:-1], int(str(row[-1])) // 10 % 2) for row in people(601, 8)]
+    rules = policy(minimum=0, maximum=1, step=1)
+    locates_nobody(attacked(tmp_path, "remainder-of-crowds", bits, rules), least_run=2)
 
 
 @pytest.mark.slow

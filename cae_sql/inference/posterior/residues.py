@@ -1,9 +1,9 @@
 """Combinations of answered sums in which few people are left modulo a small number.
 
 The sums over X, A and B, over X, A and C and over X, B and C add up to 3 X + 2 (A + B + C): an even number
-and X. No combination of real numbers leaves so few, so leverage does not see it. A *combination* is y A modulo
-m = pᵉ, p a prime, for whole weights y of the answered sums; its coefficients say what is known of whom: that
-Σ c x is y b modulo m.
+and X. No combination of real numbers leaves so few, so leverage does not see it. A *combination* is y A
+modulo m = pᵉ, p a prime, for whole weights y of the answered sums; its coefficients say what is known of
+whom: that Σ c x is y b modulo m.
 
 Sums are eliminated modulo pᴱ, columns in which many people are first, so that what is left over of the sums
 in the end is about those in the last columns alone. The same modulo a large prime stands for real numbers.

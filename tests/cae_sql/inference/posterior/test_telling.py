@@ -1,4 +1,4 @@
-"""What residues of sums tell: against exact counts of the same systems, which the formula alone does not see."""
+"""What residues of sums tell, against exact counts of the same systems: the formula alone does not see it."""
 
 from __future__ import annotations
 
@@ -34,9 +34,8 @@ def told(true: np.ndarray, sets: Sequence[Sequence[int]], top: int) -> AnsweredS
 
 def all_but_one(count: int, size: int, others: int = 1) -> list[list[int]]:
     """`others` first, with each of `count` groups left out once: each group is in all sums but one."""
-    groups = [list(range(first, first + size)) for first in range(others, others + count * size, size)]
-    first = list(range(others))
-    return [first + sum((g for g in groups if g is not left), []) for left in groups]
+    group = np.append(np.full(others, -1), np.repeat(np.arange(count), size))
+    return [np.flatnonzero(group != left).tolist() for left in range(count)]
 
 
 def risks(found: Likely, size: int) -> np.ndarray:
