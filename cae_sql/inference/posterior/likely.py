@@ -290,13 +290,18 @@ class Likely:
 
     @cached_property
     def narrowed(self) -> Floats:
-        """(p, w) the formula, and what residues make of it."""
+        """(p, w) the formula, or what residues make of it where that leaves fewer bits.
+
+        Others are taken for independent where residues are weighed, which may blur what the formula knows.
+        """
         if not len(self.telling.columns):
             return self.formula
         rows = self.formula.copy()
         for column in self.telling.columns.tolist():
             atom = self.fit.observed.atoms[column]
-            rows[atom] = weighed(rows[[atom]], self.telling.weights(column))[0]
+            told = weighed(rows[[atom]], self.telling.weights(column))[0]
+            if scipy.special.entr(told).sum() < scipy.special.entr(rows[atom]).sum():
+                rows[atom] = told
         return rows
 
     @cached_property
