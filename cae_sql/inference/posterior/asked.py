@@ -186,7 +186,7 @@ class _Widened:
         """λ for these answers by chord steps; None where they do not lead there, or variances change much."""
         known = len(self.past.point)
         new = np.array(values, dtype=np.int64) + self.offset
-        observed = replace(self.observed, sums=np.append(self.observed.sums[:known], new))
+        observed = self.observed.with_sums(np.append(self.observed.sums[:known], new))
         moments = moments_of(observed, tilt)
         point, theta, last = np.append(self.past.point, np.zeros(len(new))), self.theta, np.inf
         for _ in range(CHORDS + 1):
@@ -214,6 +214,7 @@ class _Widened:
             theta,
             now.means,
             now.variances,
+            now.logs,
             self.border.factor,
             self.leverage,
         )

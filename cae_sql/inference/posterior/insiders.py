@@ -26,6 +26,7 @@ import numpy as np
 from cae_sql.domain import Domain
 from cae_sql.inference.posterior.areas import areas_of_rows, entropies_of_rows
 from cae_sql.inference.posterior.bell import STILL, stiffness
+from cae_sql.inference.posterior.cells import Bad
 from cae_sql.inference.posterior.likely import Fit, Likely
 from cae_sql.inference.posterior.members import Baselines, against
 from cae_sql.inference.posterior.nearby import Bells
@@ -127,6 +128,27 @@ def bounds_of(fit: Fit, values: Floats) -> Given:
     return Given(fit.leverage[:people] + np.minimum(gain, left[:people]), shift)
 
 
+def bounds_at_once(fit: Fit) -> Given:
+    """As `bounds_of`, from the greatest leverage alone and any values of the boxes: quick, and wider."""
+    some = slice(0, fit.observed.people)
+    h, variances, means = fit.leverage[some], fit.variances[some], fit.means[some]
+    moving = variances > STILL
+    away = np.maximum(means - fit.observed.low[some], fit.observed.high[some] - means)
+    apart = np.where(moving, away / np.sqrt(np.where(moving, variances, 1.0)), 0.0)
+    others = np.where(moving, h, 0.0)
+    left, rest = np.maximum(1.0 - others, SAME), max(1.0 - float(others.max(initial=0.0)), SAME)
+    mine = others * left
+    # what `bounds_of` says of one insider, each factor the greatest of anybody; of others alike V_ij = −h_i
+    gain = np.minimum(float(others.max(initial=0.0)), mine / rest)
+    gain = np.maximum(gain, others**2 / left)
+    shift = np.minimum(
+        np.sqrt(mine) * float((apart / left).max(initial=0.0)),
+        float((np.sqrt(others / left) * apart).max(initial=0.0)),
+    )
+    shift = np.sqrt(variances) * np.maximum(shift, others / left * apart)
+    return Given(h + np.minimum(gain, 1.0 - h), shift)
+
+
 def _of_the_greatest(fit: Fit, apart: Floats, h: Floats) -> tuple[Floats, Floats, Floats]:
     """What the few insiders of greatest leverage add, exactly: they would spoil a bound for everybody.
 
@@ -218,12 +240,46 @@ class Measure:
         """(r,) bounds of what distributions leave, from below, by the bells that they are or are like."""
         return self.baselines.nearby(self.epsilon, self.left).least(rows, bells)
 
+    def most(self, theta: Floats, kappa: Floats, shift: Floats) -> Floats:
+        """(r,) bounds of how bad posteriors are, from above, as `Cells.most`."""
+        return self.baselines.cells(self.epsilon, Bad(self.left, self.bad)).most(theta, kappa, shift)
+
     def bad(self, left: Floats, base: Floats) -> Floats:
         """(r,) of what is left, beside A_baseline."""
         return against(left, base, self.domain) if self.epsilon is None else -left
 
 
-def risks_with_insider(likely: Likely, values: Floats, measure: Measure, enough: float) -> WithInsider:
+def most_risks(likely: Likely, columns: Ints, outer: Given, measure: Measure) -> Floats:
+    """(r,) bounds of the risk of records of some columns by the formula, by whole cells (`cells`).
+
+    Both by themselves and for all insiders within bounds of h' and |δ|, (r,) each. ∞ where nothing is said,
+    as of whom extremes leave less than the domain.
+    """
+    fit, seen = likely.fit, likely.fit.observed
+    variance, left = fit.variances[columns], np.maximum(1.0 - outer.leverage, SAME)
+    said = (variance > STILL) & (seen.low[columns] == 0) & (seen.high[columns] == likely.top)
+    some = np.flatnonzero(said)
+    found = np.full(len(columns), np.inf)
+    shift = outer.shift[some] / (left[some] * variance[some])
+    kappa = stiffness(outer.leverage[some], variance[some])
+    found[some] = measure.most(fit.theta[columns[some]], kappa, shift)
+    return found
+
+
+def quick_risks(likely: Likely, measure: Measure) -> Floats:
+    """(a,) bounds of the risk of each of somebody by the formula, alone and whoever the insider is.
+
+    ∞ of whom no quick bound is known, as in small systems, where all pairs are looked at.
+    """
+    count = likely.fit.observed.people
+    if count <= FOR_ALL:
+        return np.full(count, np.inf)
+    return most_risks(likely, np.arange(count), bounds_at_once(likely.fit), measure)
+
+
+def risks_with_insider(
+    likely: Likely, values: Floats, measure: Measure, enough: float, bounds: Floats | None = None
+) -> WithInsider:
     """The greatest risk of everybody's posterior by the formula, whoever the insider is.
 
     What the insider knows better of people like somebody is no disclosure about that person either: the
@@ -235,13 +291,17 @@ def risks_with_insider(likely: Likely, values: Floats, measure: Measure, enough:
             slacks are not looked at.
         measure: Of a posterior.
         enough: How bad it may be for a bound to do.
+        bounds: (a,) as `quick_risks`.
     """
     fit, seen = likely.fit, likely.fit.observed
-    worst, some = np.full(seen.people, -np.inf), np.arange(seen.people)
+    worst = quick_risks(likely, measure) if bounds is None else bounds.copy()
+    some = np.flatnonzero(worst > enough)
     if len(some) > FOR_ALL:
-        worst = _bounded(likely, some, bounds_of(fit, values), measure, 1, exactly=False)
-        some = np.flatnonzero(worst > enough)
-    outer = greatest_given(fit, some, values)
+        outer = bounds_of(fit, values)
+        for bound in (most_risks, _bounded_nearby):
+            worst[some] = bound(likely, some, Given(outer.leverage[some], outer.shift[some]), measure)
+            some = some[worst[some] > enough]
+    outer = greatest_given(fit, some, values) if len(some) else Given(worst[some], worst[some])
     for pieces, exactly in ((1, False), (1, True), (PIECES, False), (PIECES, True)):
         worst[some] = _bounded(likely, some, outer, measure, pieces, exactly)
         still = worst[some] > enough
@@ -295,6 +355,10 @@ def _bounded(
             worst = np.maximum(worst, measure.bad(np.minimum(before, left), base))
         before, tilts_before = left, tilts
     return worst
+
+
+def _bounded_nearby(likely: Likely, columns: Ints, outer: Given, measure: Measure) -> Floats:
+    return _bounded(likely, columns, outer, measure, 1, exactly=False)
 
 
 def _greatest(likely: Likely, column: int, told: Given, measure: Measure) -> float:

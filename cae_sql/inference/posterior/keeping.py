@@ -30,7 +30,7 @@ from cae_sql.inference.intervals.fixed_point import solved
 from cae_sql.inference.posterior.areas import areas_of_rows, entropies_of_rows
 from cae_sql.inference.posterior.asked import Asked
 from cae_sql.inference.posterior.figures import ClassFigures
-from cae_sql.inference.posterior.insiders import Given, Measure, bells_of, risks_with_insider
+from cae_sql.inference.posterior.insiders import Given, Measure, bells_of, quick_risks, risks_with_insider
 from cae_sql.inference.posterior.judging import CLOSE, UNKNOWN, AsItStands, ModelJudgement
 from cae_sql.inference.posterior.likely import Fit, Flags, Likely
 from cae_sql.inference.posterior.members import (
@@ -143,42 +143,63 @@ class LikelyQuestion:
         mine = np.flatnonzero(likely.known.protected)
         if not likely.reliable[mine].all():
             return UNKNOWN
-        worst = self._alone(likely, mine)
+        measure = Measure(domain, self._past.baselines)
+        quick = quick_risks(likely, measure) if self._standard.insiders else None
+        worst = self._alone(likely, mine, quick)
         entropy = None
         if limit.epsilon is not None:
             entropy = float(entropies_of_rows(likely.rows[mine], domain, float(limit.epsilon)).min())
-        if self._standard.insiders:
-            risk, least = self._with_insider(likely)
+        if quick is not None:
+            risk, least = self._with_insider(likely, quick)
             worst = max(worst, risk)
             entropy = None if entropy is None or least is None else min(entropy, least)
         return ModelJudgement(_keeps(limit, worst, entropy), worst)
 
-    def _alone(self, likely: Likely, mine: Ints) -> float:
-        """The greatest risk of some atoms; with insiders, who see more, a bound where it keeps the limit."""
-        domain, held, limit = self._standard.domain, self._past.baselines, self._standard.limit
-        base, rows, open_ = held.of(likely)[mine], likely.rows[mine], np.arange(len(mine))
-        risks = np.full(len(mine), -np.inf)
-        if self._standard.insiders:
-            column = np.searchsorted(likely.fit.observed.atoms, mine)
-            told = Given(likely.fit.leverage[column], np.zeros(len(mine)))
-            risks = against(Measure(domain, held).least(rows, bells_of(likely, column, told)), base, domain)
-            # a row that residues cut to pieces is like no bell
-            open_ = np.flatnonzero((risks > _enough(limit)) | np.isin(column, likely.telling.columns))
-        risks[open_] = against(areas_of_rows(rows[open_], domain), base[open_], domain)
+    def _alone(self, likely: Likely, mine: Ints, quick: Floats | None) -> float:
+        """The greatest risk of some atoms; with insiders, who see more, a bound where it keeps the limit.
+
+        `quick` are bounds of what the formula says, (a,): they are none of who is counted, or may attain an
+        extreme.
+        """
+        domain, held, enough = self._standard.domain, self._past.baselines, _enough(self._standard.limit)
+        if quick is None:
+            rows, base = likely.rows[mine], held.of(likely)[mine]
+            return float(against(areas_of_rows(rows, domain), base, domain).max())
+        column = np.searchsorted(likely.fit.observed.atoms, mine)
+        risks = np.where(likely.plain[mine], quick[column], np.inf)
+        open_ = np.flatnonzero(risks > enough)
+        for exactly in (False, True):
+            if not len(open_):
+                break
+            some, which = mine[open_], column[open_]
+            rows, base = likely.rows_of(some), held.of(likely)[some]
+            if exactly:
+                left = areas_of_rows(rows, domain)
+            else:
+                told = Given(likely.fit.leverage[which], np.zeros(len(which)))
+                left = Measure(domain, held).least(rows, bells_of(likely, which, told))
+                # a row that residues cut to pieces is like no bell
+                left[np.isin(which, likely.telling.columns)] = -np.inf
+            risks[open_] = against(left, base, domain)
+            open_ = open_[risks[open_] > enough]
         return float(risks.max())
 
-    def _with_insider(self, likely: Likely) -> tuple[float, float | None]:
+    def _with_insider(self, likely: Likely, quick: Floats) -> tuple[float, float | None]:
         """The greatest risk, and the least entropy, that an insider's value can bring about."""
         limit, domain = self._standard.limit, self._standard.domain
-        ends, held = ends_of(likely.fit), self._past.baselines
+        held, enough, told = self._past.baselines, _enough(limit), len(likely.telling.columns)
+        risk = float(quick.max())
+        if risk <= enough and limit.epsilon is None and not told:
+            return risk, None
+        ends = ends_of(likely.fit)
 
-        def worst(measure: Measure, enough: float) -> float:
-            by_formula = float(risks_with_insider(likely, ends, measure, enough).risk.max())
+        def worst(measure: Measure, enough: float, quick: Floats | None = None) -> float:
+            by_formula = float(risks_with_insider(likely, ends, measure, enough, quick).risk.max())
             return (
                 by_formula if by_formula > enough else max(by_formula, risk_overheard(likely, ends, measure))
             )
 
-        risk = worst(Measure(domain, held), _enough(limit))
+        risk = worst(Measure(domain, held), enough, quick)
         if limit.epsilon is None:
             return risk, None
         return risk, -worst(Measure(domain, held, float(limit.epsilon)), -_least_entropy(limit))

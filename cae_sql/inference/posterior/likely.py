@@ -74,6 +74,8 @@ class Fit:
     """(q,) μ, in units."""
     variances: Floats
     """(q,) σ²."""
+    logs: Floats
+    """(q,) log Σ_u prior(u) exp(θ u)."""
     factor: Factor
     worked_out: Floats | None = None
     """(q,) leverage, where it is known."""
@@ -103,7 +105,7 @@ class Fit:
         theta = observed.matrix.T @ point
         now = moments(theta)
         factor = Factor.of(observed.matrix, observed.sizes * now.variances)
-        return cls(observed, point, off, theta, now.means, now.variances, factor)
+        return cls(observed, point, off, theta, now.means, now.variances, now.logs, factor)
 
     @cached_property
     def leverage(self) -> Floats:
@@ -212,13 +214,17 @@ class Likely:
     @cached_property
     def tilted(self) -> Floats:
         """(p, w) p⁰ of one record of each atom; 0 of nobody's."""
-        return self._rows(np.zeros(self.fit.observed.people))
+        return self._rows(np.arange(self.known.count), narrowed=False)
 
-    def _rows(self, kappa: Floats) -> Floats:
+    def _rows(self, atoms: Ints, narrowed: bool) -> Floats:
+        """(r, w) of some atoms: p⁰, or the bells that leverage makes of it; 0 of nobody's."""
         fit, seen = self.fit, self.fit.observed
-        some = slice(0, seen.people)
-        found = np.zeros((self.known.count, self.tilt.windows.count))
-        found[seen.atoms] = rows_of(
+        place = np.minimum(np.searchsorted(seen.atoms, atoms), seen.people - 1)
+        own = seen.atoms[place] == atoms
+        some = place[own]
+        kappa = stiffness(fit.leverage[some], fit.variances[some]) if narrowed else np.zeros(len(some))
+        found = np.zeros((len(atoms), self.tilt.windows.count))
+        found[own] = rows_of(
             self.tilt, seen.low[some], seen.high[some], fit.theta[some], fit.means[some], kappa
         )
         return found
@@ -240,8 +246,7 @@ class Likely:
             entropies[count:] = slack.logs - fit.theta[count:] * slack.means
         labels = seen.components
         total = np.bincount(labels, seen.sizes * entropies)
-        first = seen.rows.indices[np.minimum(seen.rows.indptr[:-1], max(seen.rows.nnz - 1, 0))]
-        of_row, held = labels[first], np.zeros(len(total), dtype=np.bool_)
+        of_row, held = self._components_of_rows, np.zeros(len(total), dtype=np.bool_)
         spread = covariance(seen.matrix, seen.sizes * fit.variances)
         for label in np.unique(of_row).tolist():
             some = np.flatnonzero(of_row == label)
@@ -257,7 +262,14 @@ class Likely:
     def reliable(self) -> Flags:
         """(p,) as `Likelihood.reliable`."""
         counted = self.exact[1]
-        return counted if counted.all() else counted | ((self.bits >= RELIABLE) & ~self.tangled)
+        if counted.all():
+            return counted
+        some: Flags = counted | ((self.least_bits >= RELIABLE) & ~self.tangled)
+        return (
+            some
+            if some[self.known.protected].all()
+            else counted | ((self.bits >= RELIABLE) & ~self.tangled)
+        )
 
     @cached_property
     def tangled(self) -> Flags:
@@ -267,12 +279,43 @@ class Likely:
         return found
 
     @cached_property
+    def least_bits(self) -> Floats:
+        """(p,) a bound of `bits` from below, without a row and without a determinant.
+
+        H(p⁰) ≥ log Σ_u prior(u) exp(θ u) − θ μ − max log prior, and a determinant is at most the product of
+        its diagonal (Hadamard).
+        """
+        fit, seen = self.fit, self.fit.observed
+        entropies = fit.logs - fit.theta * fit.means
+        if self.tilt.logs is not None:
+            entropies[: seen.people] -= self.tilt.logs.max()
+        total = np.bincount(seen.components, seen.sizes * np.maximum(entropies, 0.0))
+        rows = scipy.sparse.csr_array(
+            (seen.rows.data**2, seen.rows.indices, seen.rows.indptr), seen.rows.shape
+        )
+        spread = np.log1p(2 * np.pi * (rows @ (seen.sizes * fit.variances))) / 2
+        of_row = self._components_of_rows
+        total -= np.bincount(of_row, spread, len(total))
+        held = np.bincount(of_row, minlength=len(total)) > 0
+        found = np.full(self.known.count, np.inf)
+        found[seen.atoms] = np.where(held, total / np.log(2), np.inf)[seen.components[: seen.people]]
+        return found
+
+    @property
+    def _components_of_rows(self) -> Ints:
+        """(k,) the component that each sum is about."""
+        seen = self.fit.observed
+        first = seen.rows.indices[np.minimum(seen.rows.indptr[:-1], max(seen.rows.nnz - 1, 0))]
+        found: Ints = seen.components[first]
+        return found
+
+    @cached_property
     def formula(self) -> Floats:
         """(p, w) by leverage, extremes mixed in."""
         fit, seen, known = self.fit, self.fit.observed, self.known
         some = slice(0, seen.people)
         kappa = stiffness(fit.leverage[some], fit.variances[some])
-        rows = self._rows(kappa)
+        rows = self._rows(np.arange(known.count), narrowed=True)
         if not known.extremes:
             return rows
         own, slopes = np.zeros(known.count, dtype=np.int64), np.zeros((2, known.count))
@@ -284,9 +327,12 @@ class Likely:
     @cached_property
     def telling(self) -> Telling:
         """What residues of the sums tell, besides the formula."""
-        fit, seen = self.fit, self.fit.observed
-        rows = self.formula[seen.atoms]
-        return Telling.of(seen, fit.theta, fit.variances, rows, self.tilt.windows)
+
+        def rows(columns: Ints) -> Floats:
+            atoms = self.fit.observed.atoms[columns]
+            return self.formula[atoms] if self.known.extremes else self._rows(atoms, narrowed=True)
+
+        return Telling.of(self.fit, rows, self.tilt.windows)
 
     @cached_property
     def narrowed(self) -> Floats:
@@ -316,7 +362,8 @@ class Likely:
         # of whom nothing was answered p⁰ is exact
         alone = np.ones(known.count, dtype=np.bool_)
         alone[self._tied] = False
-        rows[alone], counted[alone] = self.tilted[alone], True
+        if alone.any():
+            rows[alone], counted[alone] = self._rows(np.flatnonzero(alone), narrowed=False), True
         left = Allowance(min(ALL_STEPS, self._allowance.steps), self._allowance.until)
         for atoms in self._small:
             found = self._counted(atoms, odds, left)
@@ -381,6 +428,24 @@ class Likely:
         if counted.all():
             return exact
         return np.where(counted[:, None], exact, self.narrowed)
+
+    @cached_property
+    def plain(self) -> Flags:
+        """(p,) whose row is the formula's, with no extreme mixed in and no residue."""
+        found: Flags = ~self.exact[1]
+        found[self.fit.observed.atoms[self.telling.columns]] = False
+        for each in self.known.extremes:
+            found[self.known.able_atoms[each]] = False
+        return found
+
+    def rows_of(self, atoms: Ints) -> Floats:
+        """(r, w) the posterior of one record of each of some atoms."""
+        plain, found = self.plain[atoms], np.empty((len(atoms), self.tilt.windows.count))
+        found[plain] = self._rows(atoms[plain], narrowed=True)
+        if not plain.all():
+            others = self.exact[0] if self.exact[1][atoms[~plain]].all() else self.rows
+            found[~plain] = others[atoms[~plain]]
+        return found
 
     def all(self, size: int) -> Likelihood:
         """Everything, for the first `size` records."""

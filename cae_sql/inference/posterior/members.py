@@ -43,6 +43,7 @@ from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
 from cae_sql.inference.posterior.areas import NOTHING, areas_of_rows, entropies_of_rows
 from cae_sql.inference.posterior.bell import stiffness
+from cae_sql.inference.posterior.cells import Bad, Cells
 from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.posterior.nearby import Nearby
 from cae_sql.inference.posterior.weights import Floats, Ints
@@ -93,10 +94,18 @@ class Baselines:
         self._tilt, self._top, self._domain = tilt, top, domain
         self._by_tilt = baseline == "members"
         self._nearby: dict[float | None, Nearby] = {}
+        self._cells: dict[float | None, Cells] = {}
 
     def nearby(self, epsilon: float | None, left: Callable[[Floats], Floats]) -> Nearby:
         """Bells under the same prior, by what is left of them: H(ε), or without ε the area."""
         return self._nearby.setdefault(epsilon, Nearby(self._tilt, left))
+
+    def cells(self, epsilon: float | None, measure: Bad) -> Cells:
+        """Bounds by cell under the same prior, of how bad bells are: by H(ε), or without ε by the risk."""
+        found = self._cells.get(epsilon)
+        if found is None:
+            found = self._cells.setdefault(epsilon, Cells(self._tilt, self._top, self, measure))
+        return found
 
     @cached_property
     def before(self) -> float:

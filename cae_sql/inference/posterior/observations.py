@@ -15,7 +15,7 @@ Source: `mathematics.md`, 7 and 8.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -60,6 +60,12 @@ class Observations:
         for row in range(self.rows.shape[0]):
             join(root, self.rows.indices[self.rows.indptr[row] : self.rows.indptr[row + 1]].astype(np.int64))
         found: Ints = np.unique(roots(root), return_inverse=True)[1].astype(np.int64)
+        return found
+
+    def with_sums(self, sums: Ints) -> Observations:
+        """With other right-hand sides; what hangs on the matrix alone is not worked out anew."""
+        found = replace(self, sums=sums)
+        vars(found).update(rows=self.rows, components=self.components)
         return found
 
     @property

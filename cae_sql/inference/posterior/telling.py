@@ -20,6 +20,7 @@ Promise: fail closed. Where too many combinations hang together to be added up, 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -27,6 +28,7 @@ import numpy as np
 
 from cae_sql.inference.posterior.observations import Observations
 from cae_sql.inference.posterior.residues import LARGEST, PRIMES, Combination, search_of
+from cae_sql.inference.posterior.tilt import Fit
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Windows
 
@@ -49,6 +51,8 @@ MOST_SUMS = 1_000
 """Sums up to which combinations are looked for."""
 KNOWN = 1 - 1e-6
 """Probability from which a value is known: who has it hides nothing, and nothing more is told of it."""
+BROAD = 0.1
+"""Variance in units² from which a bell, or p⁰, leaves no value known: nobody's row is looked at for it."""
 SLACK_LISTED = 4_096
 """Width up to which a slack's distribution is listed; a wider one hides everything."""
 
@@ -58,33 +62,27 @@ class Telling:
     """What residues tell. Shapes: q columns, w windows."""
 
     windows: Windows
-    rows: Floats
-    """(a, w) the formula's distribution of one record of each column of somebody."""
     observed: Observations
     parts: list[_Part]
     open: Ints
     """Columns of somebody about whom more combinations are than can be added up."""
 
     @classmethod
-    def of(
-        cls, observed: Observations, theta: Floats, variances: Floats, rows: Floats, windows: Windows
-    ) -> Telling:
+    def of(cls, fit: Fit, rows: Callable[[Ints], Floats], windows: Windows) -> Telling:
         """Look for combinations.
 
         Args:
-            observed: The sums.
-            theta: (q,) tilts.
-            variances: (q,) of one record.
-            rows: (a, w) by the formula.
+            fit: The tilted model of the sums.
+            rows: Of columns of somebody (a,) the distributions of one record of each by the formula, (a, w).
             windows: In which values are gathered.
         """
-        found, too_many = list[_Part](), [np.zeros(0, dtype=np.int64)]
+        observed, found, too_many = fit.observed, list[_Part](), [np.zeros(0, dtype=np.int64)]
         values, rank = windows.count, observed.matrix.shape[0]
         if not 0 < rank <= MOST_SUMS:
-            return cls(windows, rows, observed, found, too_many[0])
-        characters = _Characters(observed, theta, rows, windows)
-        moving, sums = _unsettled(observed, rows, windows)
-        search = search_of(observed.matrix[:, moving], (observed.sizes * variances)[moving])
+            return cls(windows, observed, found, too_many[0])
+        characters = _Characters(observed, fit.theta, rows, windows)
+        moving, sums = _unsettled(fit, rows, windows)
+        search = search_of(observed.matrix[:, moving], (observed.sizes * fit.variances)[moving])
         tops = (observed.sizes * (observed.high - observed.low))[moving]
         listed = min(values * windows.width, LISTED)
         for prime in PRIMES:
@@ -107,7 +105,7 @@ class Telling:
                     too_many.append(people)
                 else:
                     found.append(_Part.of(each, characters))
-        return cls(windows, rows, observed, found, np.unique(np.concatenate(too_many)))
+        return cls(windows, observed, found, np.unique(np.concatenate(too_many)))
 
     @cached_property
     def columns(self) -> Ints:
@@ -153,16 +151,20 @@ class Telling:
         return found
 
 
-def _unsettled(observed: Observations, rows: Floats, windows: Windows) -> tuple[Ints, Ints]:
+def _unsettled(fit: Fit, rows: Callable[[Ints], Floats], windows: Windows) -> tuple[Ints, Ints]:
     """Columns whose value is not known anyhow, (m,), and what the others leave of the sums, (k,)."""
+    observed = fit.observed
     moving = np.ones(len(observed.sizes), dtype=np.bool_)
     units = np.zeros(len(moving), dtype=np.int64)
     settled = observed.low == observed.high
     units[settled] = observed.low[settled]
     if windows.width == 1:
-        sure = np.flatnonzero(rows.max(axis=1) > KNOWN)
-        units[sure] = rows[sure].argmax(axis=1)
-        settled[sure] = True
+        some = slice(0, observed.people)
+        narrow = np.flatnonzero((1.0 - fit.leverage[some]) * fit.variances[some] < BROAD)
+        theirs = rows(narrow)
+        sure = theirs.max(axis=1, initial=0.0) > KNOWN
+        units[narrow[sure]] = theirs[sure].argmax(axis=1)
+        settled[narrow[sure]] = True
     moving[settled] = False
     told = observed.matrix @ np.where(settled, observed.sizes * units, 0)
     return np.flatnonzero(moving), observed.sums - np.rint(told).astype(np.int64)
@@ -171,8 +173,14 @@ def _unsettled(observed: Observations, rows: Floats, windows: Windows) -> tuple[
 class _Characters:
     """φ of every column's record."""
 
-    def __init__(self, observed: Observations, theta: Floats, rows: Floats, windows: Windows) -> None:
-        self.observed, self.windows, self._rows, self._theta = observed, windows, rows, theta
+    def __init__(
+        self, observed: Observations, theta: Floats, rows: Callable[[Ints], Floats], windows: Windows
+    ) -> None:
+        self.observed, self.windows, self._theta, self._rows_of = observed, windows, theta, rows
+
+    @cached_property
+    def _rows(self) -> Floats:
+        return self._rows_of(np.arange(self.observed.people))
 
     def of(self, column: int, frequencies: Floats) -> np.ndarray:
         """(t,) φ of one record of a column at frequencies (t,)."""

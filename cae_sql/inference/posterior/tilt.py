@@ -61,21 +61,24 @@ def of_boxes(low: Ints, high: Ints) -> Callable[[Floats], Moments]:
     middle = (low + high) / 2.0
 
     def moments(theta: Floats) -> Moments:
-        half, wide = theta / 2, theta * count / 2
-        logs = theta * low + log_geometric(theta, count)
-        near = np.abs(wide) < 0.02
-        # Differences of coth and csch² lose their digits near 0; there the series has them.
-        a, b = np.where(near, 1.0, half), np.where(near, 1.0, wide)
-        off = np.where(
-            near,
-            theta * (count**2 - 1) / 12 - theta**3 * (count**4 - 1) / 720,
-            count / 2 * _coth(b) - _coth(a) / 2,
-        )
-        spread = np.where(
-            near,
-            (count**2 - 1) / 12 - theta**2 * (count**4 - 1) / 240,
-            _csch2(a) / 4 - count**2 / 4 * _csch2(b),
-        )
+        near = np.abs(theta * count) < 0.04
+        some = bool(near.any())
+        safe = np.where(near, 1.0, theta) if some else theta
+        steep = np.abs(safe)
+        # all is made of e^−|θ| and e^−|θ|n: of what 1 is more than they are
+        one, all_ = -np.expm1(-steep), -np.expm1(-steep * count)
+        logs = np.log(all_ / one) + np.where(safe > 0, safe * (high + 0.0), safe * low)
+        off = np.copysign(count * (1.0 / all_ - 0.5) - 1.0 / one + 0.5, safe)
+        spread = np.exp(-steep) / (one * one) - count * count * np.exp(-steep * count) / (all_ * all_)
+        if some:
+            # differences of what is great lose their digits near 0; there the series has them
+            flat: Floats = np.broadcast_to(theta, near.shape)[near]
+            at: Floats = np.broadcast_to(count, near.shape)[near]
+            least = np.broadcast_to(low, near.shape)[near]
+            square, fourth = at**2 - 1, at**4 - 1
+            logs[near] = flat * least + log_geometric(flat, at)
+            off[near] = flat * square / 12 - flat**3 * fourth / 720
+            spread[near] = square / 12 - flat**2 * fourth / 240
         return Moments(logs, middle + off, np.maximum(spread, 0.0))
 
     return moments
@@ -249,15 +252,4 @@ def log_geometric(theta: Floats, count: Floats) -> Floats:
     logs = np.log(-np.expm1(-safe * count)) - np.log(-np.expm1(-safe))
     rise = np.maximum(theta, 0.0) * (count - 1)
     found: Floats = np.where(flat, np.log(np.maximum(count, 1.0)), logs + rise)
-    return found
-
-
-def _coth(x: Floats) -> Floats:
-    found: Floats = 1.0 / np.tanh(x)
-    return found
-
-
-def _csch2(x: Floats) -> Floats:
-    with np.errstate(over="ignore"):
-        found: Floats = 1.0 / np.sinh(np.clip(x, -300, 300)) ** 2
     return found
