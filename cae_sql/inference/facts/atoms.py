@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from cae_sql.inference.facts.query import Ints, Query
 
+FEW = 8
+"""Atoms for each record of an answer from which on labels are sorted; else they are counted, which is quicker."""
+
 
 class Atoms:
     """Labels 0..count-1 of the records, refined by one answer at a time."""
@@ -95,7 +98,13 @@ class Atoms:
                 self._parents[: self.count] = np.where(parents >= first, parents[parents], parents)
 
     def _split(self, members: Ints) -> None:
-        touched, counts = np.unique(self.labels[members], return_counts=True)
+        labels = self.labels[members]
+        if len(labels) < self.count // FEW:
+            touched, place, counts = np.unique(labels, return_inverse=True, return_counts=True)
+        else:
+            place, counts = labels, np.bincount(labels)
+            touched = np.flatnonzero(counts)
+            counts = counts[touched]
         cut = counts < self._sizes[touched]
         split, left = touched[cut], counts[cut]
         fresh = np.arange(self.count, self.count + len(split))
@@ -105,7 +114,11 @@ class Atoms:
         elif len(split):
             names = touched.copy()
             names[cut] = fresh
-            self.labels[members] = names[np.searchsorted(touched, self.labels[members])]
+            if place is labels:
+                every = np.zeros(touched[-1] + 1, dtype=np.int64)
+                every[touched] = names
+                names = every
+            self.labels[members] = names[place]
         self._sizes[split] -= left
         self._sizes[fresh] = left
         self._parents[fresh] = split

@@ -73,6 +73,17 @@ class Asked:
             fit = Fit.of(observations(known, sums), self._past.tilt, None, allowance)
         return Likely(known, sums, self._past.tilt, self._past.top, fit, allowance, self._kept)
 
+    def apart(self) -> Asked:
+        """The same queries, with nothing kept of the answers to them that were looked at.
+
+        What hangs on the queries alone is the same.
+        """
+        found = Asked(self._past, self.queries)
+        vars(found).update(
+            {name: vars(self)[name] for name in ("_refined", "_widened") if name in vars(self)}
+        )
+        return found
+
     @property
     def known(self) -> Knowledge:
         """The parts that past answers and these queries make, before anything of the answers is known."""

@@ -119,7 +119,7 @@ class LikelyQuestion:
         name = tuple(values)
         if name in self._judged:
             return self._judged[name]
-        asked = self._asked if keep else Asked(self._past.likely, self.queries)
+        asked = self._asked if keep else self._asked.apart()
         try:
             likely = asked.given(name, allowance)
             found = self._judge(likely)
