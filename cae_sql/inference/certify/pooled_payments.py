@@ -353,7 +353,8 @@ def _pay(
             columns[place], theirs, free_here, load_here, kept_here, touched_here, payers, total, worst,
             target[place], looked[place : place + 1], where, their_parts, their_by, made,
         )  # fmt: skip
-        their[before:made] = who
+        for move in range(before, made):
+            their[move] = who
     return their[:made], where[: made + 1], their_parts[: where[made]], their_by[: where[made]]
 
 
@@ -406,9 +407,10 @@ def _paid(
     for _ in range(MOVES):
         if total - worst >= target:
             break
-        left[:] = column
+        for i in range(size):
+            left[i] = column[i]
         count = shorten(left, theirs, weights, lengths, costs, along, gains, signs, used, looked)
-        step, blocks = possible(left, free, signs, used[:count], target + worst - total)
+        step, blocks = possible(left, free, signs, used, count, target + worst - total)
         if step > 0:
             total += step
             end = where[made]
@@ -429,7 +431,7 @@ def _paid(
             where[made] = end
         for n in range(count):
             signs[used[n]] = 0
-            costs_of(free[:, size:], costs, used[n])
+            costs_of(free, costs, size, used[n])
         if step <= 0:
             tries += 1
             if tries > TRIES or blocks < 0:

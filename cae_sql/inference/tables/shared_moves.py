@@ -88,9 +88,10 @@ def collected(
     for _ in range(most):
         if total >= target:
             break
-        left[:] = column
+        for i in range(size):
+            left[i] = column[i]
         count = shorten(left, theirs, weights, lengths, costs, along, gains, signs, used, looked)
-        step, blocks = possible(left, free, signs, used[:count], target - total)
+        step, blocks = possible(left, free, signs, used, count, target - total)
         total += step
         for i in range(size):
             if left[i] != 0 and step > 0:
@@ -104,7 +105,7 @@ def collected(
             free[side, size + used[n]] -= step
             load[side, size + used[n]] += step
             signs[used[n]] = 0
-            costs_of(free[:, size:], costs, used[n])
+            costs_of(free, costs, size, used[n])
         if step <= 0:
             tries += 1
             if tries > TRIES or blocks < 0:
@@ -144,7 +145,7 @@ def mended(change: Ints, theirs: Columns, free: Ints, by: Ints, most: int, looke
             free[1 - side, size + j] += 1
             by[j] += signs[j]
             signs[j] = 0
-            costs_of(free[:, size:], costs, j)
+            costs_of(free, costs, size, j)
         if count == 0:
             # whoever is in the way weighs more
             for i in range(size):
@@ -155,7 +156,9 @@ def mended(change: Ints, theirs: Columns, free: Ints, by: Ints, most: int, looke
 
 
 @compiled()
-def possible(left: Ints, free: Ints, signs: NDArray[np.int8], used: Ints, most: int) -> tuple[int, int]:
+def possible(
+    left: Ints, free: Ints, signs: NDArray[np.int8], used: Ints, count: int, most: int
+) -> tuple[int, int]:
     """How often a move can be made, and the basic part that is in its way; −1: none is."""
     step, blocks, size = most, -1, len(left)
     for i in range(size):
@@ -163,7 +166,7 @@ def possible(left: Ints, free: Ints, signs: NDArray[np.int8], used: Ints, most: 
             able = free[0 if left[i] > 0 else 1, i] // abs(left[i])
             if able < step:
                 step, blocks = able, i
-    for n in range(len(used)):
+    for n in range(count):
         step = min(step, free[0 if signs[used[n]] < 0 else 1, size + used[n]])
     return max(step, 0), blocks
 
@@ -180,7 +183,7 @@ def weighed(
         weigh(weights, lengths, theirs, i, weight(free[0, i], free[1, i]))
     costs = np.empty((2, many), np.float32)
     for j in range(many):
-        costs_of(free[:, size:], costs, j)
+        costs_of(free, costs, size, j)
     return weights, lengths, costs
 
 
@@ -188,7 +191,7 @@ def weighed(
 def weight(below: int, above: int) -> np.float32:
     """Of a basic part with so much room to both sides: what it pays, squared, counts for so much."""
     room = min(below, above)
-    return np.float32(1.0 / room**2) if room > 0 else np.float32(9.0)
+    return np.float32(1.0 / (room * room)) if room > 0 else np.float32(9.0)
 
 
 @compiled(fastmath={"nnan", "ninf", "nsz", "reassoc"})
@@ -210,17 +213,18 @@ def added(along: NDArray[np.float32], row: Columns, times: np.float32) -> None:
 
 
 @compiled()
-def costs_of(free: Ints, costs: NDArray[np.float32], helper: int) -> None:
+def costs_of(free: Ints, costs: NDArray[np.float32], size: int, helper: int) -> None:
     """What it counts for that a helper falls, and that it rises: nobody without room does.
 
     Args:
-        free: (2, h) how far helpers may fall and rise.
+        free: (2, k + h) how far the basic parts and the helpers may fall and rise.
         costs: (2, h) filled for one helper.
+        size: k.
         helper: Which.
     """
     for side in range(2):
-        room = free[side, helper]
-        costs[side, helper] = np.float32(1.0 / room**2) if room > 0 else UNABLE
+        room = free[side, size + helper]
+        costs[side, helper] = np.float32(1.0 / (room * room)) if room > 0 else UNABLE
 
 
 @compiled(fastmath={"nnan", "ninf", "nsz", "reassoc"})
@@ -258,7 +262,8 @@ def shorten(
         looked: (1,) how often all helpers were looked at; added to.
     """
     size = len(left)
-    along[:] = 0
+    for j in range(len(along)):
+        along[j] = 0
     square = np.float32(0)
     for i in range(size):
         if left[i]:
