@@ -304,7 +304,7 @@ def _pay(
     """
     size, many = theirs.shape
     free, load = np.zeros(room.shape, np.int64), np.zeros(room.shape, np.int64)
-    touched, seen = np.zeros(room.shape[1], np.int64), np.full(room.shape[1], -1, np.int64)
+    touched, seen = np.zeros(room.shape[1], np.int64), np.zeros(room.shape[1], np.int64)
     free_here, load_here = np.empty((2, size + many), np.int64), np.empty((2, size + many), np.int64)
     kept_here, touched_here = np.empty((2, size + many), np.int64), np.empty(size + many, np.int64)
     their, where = np.empty(1024, np.int32), np.zeros(1025, np.int64)
@@ -321,8 +321,8 @@ def _pay(
             step = target[place] + worst - total
             for e in range(starts[m], starts[m + 1]):
                 n = parts[e]
-                if seen[n] != place:
-                    seen[n], touched[n] = place, 0
+                if seen[n] != place + 1:
+                    seen[n], touched[n] = place + 1, 0
                     for side in range(2):
                         free[side, n] = 0 if n == who else min(room[side, n], kept[side, n] + most)
                         load[side, n] = 0
@@ -337,14 +337,14 @@ def _pay(
             continue
         for i in range(size + many):
             n = payers[i]
-            new = seen[n] != place
+            new = seen[n] != place + 1
             touched_here[i] = 0 if new else touched[n]
             for side in range(2):
                 kept_here[side, i], load_here[side, i] = kept[side, n], 0 if new else load[side, n]
                 fresh = 0 if n == who else min(room[side, n], kept[side, n] + most)
                 free_here[side, i] = fresh if new else free[side, n]
         if made + MOVES >= len(their):
-            their, where = _wider(their), _wider_starts(where)
+            their, where = _widened(their, 2 * len(their)), _wider_starts(where)
         if where[made] + MOVES * (size + STEPS) > len(their_parts):
             room_for = 2 * len(their_parts) + MOVES * (size + STEPS)
             their_parts, their_by = _widened(their_parts, room_for), _widened(their_by, room_for)
@@ -359,21 +359,18 @@ def _pay(
 
 
 @compiled()
-def _wider(entries: Whole) -> Whole:
-    return _widened(entries, 2 * len(entries))
-
-
-@compiled()
 def _widened(entries: Whole, room: int) -> Whole:
     found = np.empty(room, np.int32)
-    found[: len(entries)] = entries
+    for place in range(len(entries)):
+        found[place] = entries[place]
     return found
 
 
 @compiled()
 def _wider_starts(starts: Ints) -> Ints:
     found = np.zeros(2 * len(starts), np.int64)
-    found[: len(starts)] = starts
+    for place in range(len(starts)):
+        found[place] = starts[place]
     return found
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cae_sql.inference.facts.query import Ints, Query
 
 FEW = 8
-"""Atoms for each record of an answer from which on labels are sorted; else they are counted, which is quicker."""
+"""Atoms for each record of an answer from which on labels are sorted; else they are counted, in less time."""
 
 
 class Atoms:

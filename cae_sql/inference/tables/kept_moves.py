@@ -84,7 +84,8 @@ class Moves:
         """The same over the atoms that the parts are of; without those that ask the atom itself to pay."""
         if len(parents) == 0 or parents.max() == len(parents) - 1:
             return self  # nothing was cut
-        return Moves(*_over_atoms(self.whom, self.starts, self.parts, self.by, parents.astype(np.int32)))
+        found = Moves(*_over_atoms(self.whom, self.starts, self.parts, self.by, parents.astype(np.int32)))
+        return found.taken(np.argsort(found.whom, kind="stable"))
 
     def over_parts(self, parents: Ints, room: Ints, rows: Whole, pairs: Sequence[tuple[Ints, Ints]]) -> Moves:
         """The same over parts of the atoms, those with which new sums are kept or can be made to be.
@@ -163,7 +164,7 @@ def _kept_by(
 def _over_atoms(
     whom: Whole, starts: Ints, parts: Whole, by: Whole, parents: Whole
 ) -> tuple[Whole, Ints, Whole, Whole]:
-    """`Moves.over_atoms`."""
+    """`Moves.over_atoms`, in the order of the moves: a sort takes a second to compile."""
     count = len(whom)
     their, where = np.empty(count, np.int32), np.zeros(count + 1, np.int64)
     atoms, gains = np.empty(len(parts), np.int32), np.empty(len(parts), np.int32)
@@ -180,16 +181,7 @@ def _over_atoms(
             their[made] = mine
             made += 1
             where[made] = end
-    order = np.argsort(their[:made], kind="mergesort")
-    sorted_starts = np.zeros(made + 1, np.int64)
-    sorted_atoms, sorted_gains = np.empty(where[made], np.int32), np.empty(where[made], np.int32)
-    at = 0
-    for n in range(made):
-        for e in range(where[order[n]], where[order[n] + 1]):
-            sorted_atoms[at], sorted_gains[at] = atoms[e], gains[e]
-            at += 1
-        sorted_starts[n + 1] = at
-    return their[:made][order], sorted_starts, sorted_atoms, sorted_gains
+    return their[:made], where[: made + 1], atoms[: where[made]], gains[: where[made]]
 
 
 @compiled()
@@ -277,7 +269,8 @@ def _over_parts(
 @compiled()
 def _wider(entries: Whole, room: int) -> Whole:
     found = np.empty(room, np.int32)
-    found[: len(entries)] = entries
+    for place in range(len(entries)):
+        found[place] = entries[place]
     return found
 
 
