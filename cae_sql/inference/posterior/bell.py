@@ -32,7 +32,7 @@ AT_ONCE = 2_000_000
 """Weights that are held at once."""
 SURE = 1e-12
 """1 − h below which is rounding: κ stops there."""
-STILL = 1e-12
+STILL = 1e-9
 """σ² below which, in units², p⁰ is one value and a bell around it says nothing."""
 FLAT = 1e-3
 """κ times the domain's width squared below which a bell is read at the windows' middles: it is off by less

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from cae_sql.inference.posterior.bell import STILL
 from cae_sql.inference.posterior.weights import Floats
 
 NOTHING = 1e-9
@@ -57,7 +58,7 @@ class Carriers:
         """
         variance, covariances = float(self._variances[group]), self._covariances
         taken, columns, total = list[Carried](), list[Floats](), 0.0
-        if variance <= 0 or not len(covariances):
+        if variance <= STILL or not len(covariances):
             return taken
         # of what the sums taken do not tell: variances of all sums, and their covariances with the record
         left = covariances.diagonal().copy()

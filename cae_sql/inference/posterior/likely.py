@@ -266,9 +266,7 @@ class Likely:
             return counted
         some: Flags = counted | ((self.least_bits >= RELIABLE) & ~self.tangled)
         return (
-            some
-            if some[self.known.protected].all()
-            else counted | ((self.bits >= RELIABLE) & ~self.tangled)
+            some if some[self.known.protected].all() else counted | ((self.bits >= RELIABLE) & ~self.tangled)
         )
 
     @cached_property
@@ -328,11 +326,13 @@ class Likely:
     def telling(self) -> Telling:
         """What residues of the sums tell, besides the formula."""
 
+        fit, seen = self.fit, self.fit.observed
+
         def rows(columns: Ints) -> Floats:
-            atoms = self.fit.observed.atoms[columns]
+            atoms = seen.atoms[columns]
             return self.formula[atoms] if self.known.extremes else self._rows(atoms, narrowed=True)
 
-        return Telling.of(self.fit, rows, self.tilt.windows)
+        return Telling.of(seen, fit.theta, fit.variances, fit.leverage, rows, self.tilt.windows)
 
     @cached_property
     def narrowed(self) -> Floats:

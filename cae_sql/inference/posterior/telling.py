@@ -28,7 +28,6 @@ import numpy as np
 
 from cae_sql.inference.posterior.observations import Observations
 from cae_sql.inference.posterior.residues import LARGEST, PRIMES, Combination, search_of
-from cae_sql.inference.posterior.tilt import Fit
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Windows
 
@@ -68,21 +67,32 @@ class Telling:
     """Columns of somebody about whom more combinations are than can be added up."""
 
     @classmethod
-    def of(cls, fit: Fit, rows: Callable[[Ints], Floats], windows: Windows) -> Telling:
+    def of(
+        cls,
+        observed: Observations,
+        theta: Floats,
+        variances: Floats,
+        leverage: Floats,
+        rows: Callable[[Ints], Floats],
+        windows: Windows,
+    ) -> Telling:
         """Look for combinations.
 
         Args:
-            fit: The tilted model of the sums.
+            observed: The sums.
+            theta: (q,) tilts.
+            variances: (q,) of one record.
+            leverage: (q,) of one record.
             rows: Of columns of somebody (a,) the distributions of one record of each by the formula, (a, w).
             windows: In which values are gathered.
         """
-        observed, found, too_many = fit.observed, list[_Part](), [np.zeros(0, dtype=np.int64)]
+        found, too_many = list[_Part](), [np.zeros(0, dtype=np.int64)]
         values, rank = windows.count, observed.matrix.shape[0]
         if not 0 < rank <= MOST_SUMS:
             return cls(windows, observed, found, too_many[0])
-        characters = _Characters(observed, fit.theta, rows, windows)
-        moving, sums = _unsettled(fit, rows, windows)
-        search = search_of(observed.matrix[:, moving], (observed.sizes * fit.variances)[moving])
+        characters = _Characters(observed, theta, rows, windows)
+        moving, sums = _unsettled(observed, (1.0 - leverage) * variances, rows, windows)
+        search = search_of(observed.matrix[:, moving], (observed.sizes * variances)[moving])
         tops = (observed.sizes * (observed.high - observed.low))[moving]
         listed = min(values * windows.width, LISTED)
         for prime in PRIMES:
@@ -151,16 +161,16 @@ class Telling:
         return found
 
 
-def _unsettled(fit: Fit, rows: Callable[[Ints], Floats], windows: Windows) -> tuple[Ints, Ints]:
+def _unsettled(
+    observed: Observations, left: Floats, rows: Callable[[Ints], Floats], windows: Windows
+) -> tuple[Ints, Ints]:
     """Columns whose value is not known anyhow, (m,), and what the others leave of the sums, (k,)."""
-    observed = fit.observed
     moving = np.ones(len(observed.sizes), dtype=np.bool_)
     units = np.zeros(len(moving), dtype=np.int64)
     settled = observed.low == observed.high
     units[settled] = observed.low[settled]
     if windows.width == 1:
-        some = slice(0, observed.people)
-        narrow = np.flatnonzero((1.0 - fit.leverage[some]) * fit.variances[some] < BROAD)
+        narrow = np.flatnonzero(left[: observed.people] < BROAD)
         theirs = rows(narrow)
         sure = theirs.max(axis=1, initial=0.0) > KNOWN
         units[narrow[sure]] = theirs[sure].argmax(axis=1)

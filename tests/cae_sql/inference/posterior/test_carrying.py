@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cae_sql.inference.system import AnsweredSystem
@@ -39,6 +39,7 @@ def test_who_is_in_no_sum_is_carried_by_none() -> None:
 
 
 @given(st.integers(0, 10_000))
+@example(4129)  # one person varies by no more than rounding: nothing is left to carry
 def test_all_sums_together_carry_all_of_it(seed: int) -> None:
     system = answered(seed)
     for record in range(system.size):
