@@ -239,17 +239,19 @@ def search_of(matrix: scipy.sparse.csc_array, room: Floats) -> Search:
         room: (q,) how much each column can hide: those that can most are eliminated first.
     """
     used = np.flatnonzero(np.diff(matrix.indptr))
-    chance, rounded = np.random.default_rng(len(used)), np.round(2 * np.log(room[used] + 1.0))
-    count = max(1, min(ORDERS, MOST_ELIMINATED // max(matrix.shape[0], 1) ** 2))
-    orders = [used[np.lexsort((chance.random(len(used)), -rounded))] for _ in range(count)]
-    if len(np.unique(rounded)) == len(used):
-        orders = orders[:1]  # where no two are alike one order is as good as another
+    rounded = np.round(2 * np.log(room[used] + 1.0))
     name = blake2b(digest_size=20)
-    for part in (matrix.indptr, matrix.indices, matrix.data, *orders):
+    for part in (matrix.indptr, matrix.indices, matrix.data, rounded):
         name.update(b"%d " % len(part) + np.ascontiguousarray(part).tobytes())
     with _lock:
         found = _searches.pop(name.digest(), None)
-    found = Search(matrix, orders, _prime_by(name.digest())) if found is None else found
+    if found is None:
+        chance = np.random.default_rng(len(used))
+        count = max(1, min(ORDERS, MOST_ELIMINATED // max(matrix.shape[0], 1) ** 2))
+        # where no two are alike one order is as good as another
+        count = 1 if len(np.unique(rounded)) == len(used) else count
+        orders = [used[np.lexsort((chance.random(len(used)), -rounded))] for _ in range(count)]
+        found = Search(matrix, orders, _prime_by(name.digest()))
     with _lock:
         _searches[name.digest()] = found
         while len(_searches) > KEPT:

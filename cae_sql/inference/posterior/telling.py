@@ -52,6 +52,8 @@ KNOWN = 1 - 1e-6
 """Probability from which a value is known: who has it hides nothing, and nothing more is told of it."""
 BROAD = 0.1
 """Variance in units² from which a bell, or p⁰, leaves no value known: nobody's row is looked at for it."""
+MANY = 5_000
+"""Columns."""
 SLACK_LISTED = 4_096
 """Width up to which a slack's distribution is listed; a wider one hides everything."""
 
@@ -92,7 +94,9 @@ class Telling:
             return cls(windows, observed, found, too_many[0])
         characters = _Characters(observed, theta, rows, windows)
         moving, sums = _unsettled(observed, (1.0 - leverage) * variances, rows, windows)
-        search = search_of(observed.matrix[:, moving], (observed.sizes * variances)[moving])
+        # of many columns those of many people go first whatever is answered: one search serves all answers
+        spans = (observed.high - observed.low).astype(np.float64) ** 2 if len(moving) > MANY else variances
+        search = search_of(observed.matrix[:, moving], (observed.sizes * spans)[moving])
         tops = (observed.sizes * (observed.high - observed.low))[moving]
         listed = min(values * windows.width, LISTED)
         for prime in PRIMES:
