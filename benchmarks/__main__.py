@@ -96,6 +96,7 @@ LISTED: tuple[Run, ...] = (
     Run("udfs", "udfs"),
     Run("randomised", "randomised"),
     Run("posterior", "posterior"),
+    Run("walks", "walks"),
 )
 RUNS = (
     *LISTED,
