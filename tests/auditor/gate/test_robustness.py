@@ -610,9 +610,10 @@ def test_interrupted_anywhere_a_gate_says_what_the_ledger_says(
         counted = Interrupt(0, files)
         counted.during(gate, TOTAL)
     seen = set()
-    for number in range(9):
-        at = 1 + (counted.count - 1) * number // 8
-        ledger = tmp_path / f"{number}.ledger"
+
+    def asked(at: int) -> tuple[bool, bool]:
+        """Whether it was interrupted at a line, and whether it is on record."""
+        ledger = tmp_path / f"{at}.ledger"
         with Gate.open(database, policy(), ledger) as gate, Gate.open(database, policy(), ledger) as other:
             verdict(gate, FIRST)
             interrupted = Interrupt(at, files).during(gate, TOTAL)
@@ -620,12 +621,26 @@ def test_interrupted_anywhere_a_gate_says_what_the_ledger_says(
             seen.add((interrupted, recorded))
             assert interrupted or recorded
             waiting: list[str] = []
-            thread = threading.Thread(target=lambda: waiting.append(verdict(other, ALL_BUT_ONE).verdict))  # noqa: B023
+            thread = threading.Thread(target=lambda: waiting.append(verdict(other, ALL_BUT_ONE).verdict))
             thread.start()
             thread.join(30)
             assert waiting == ["refused" if recorded else "answered"]
             assert verdict(gate, TOTAL).verdict == ("answered" if recorded else "refused")
             assert gate.verify().problems == ()
+        return interrupted, recorded
+
+    early, late = 1, counted.count
+    for number in range(9):
+        at = 1 + (counted.count - 1) * number // 8
+        early = early if asked(at)[1] else at
+    # what is remembered from one gate to the next lets lines run once: the end is looked for
+    while (True, True) not in seen and (late := late + counted.count // 8) < 4 * counted.count:
+        if asked(late)[1]:
+            break
+        early = late
+    while (True, True) not in seen and late - early > 1:
+        at = (early + late) // 2
+        early, late = (early, at) if asked(at)[1] else (at, late)
     assert (True, False) in seen
     assert (True, True) in seen
 
