@@ -173,7 +173,8 @@ class Search:
             values = _product(mine.weights[behind], matrix, modulus)
             for row, weights in zip(values, mine.weights[behind], strict=True):
                 rows.setdefault((row % prime).tobytes(), (row, weights))
-        return _Behind(matrix, steps, list(rows.values()))
+        # a matrix of its own for each prime is much to keep of a large table, and mostly nothing is behind
+        return _Behind(matrix, steps, list(rows.values())) if rows else None
 
     def _singular(self, number: int, prime: int) -> bool:
         """Whether the columns that real numbers come to are dependent modulo a prime: else both agree."""
@@ -241,7 +242,9 @@ def search_of(matrix: scipy.sparse.csc_array, room: Floats) -> Search:
     used = np.flatnonzero(np.diff(matrix.indptr))
     rounded = np.round(2 * np.log(room[used] + 1.0))
     name = blake2b(digest_size=20)
-    for part in (matrix.indptr, matrix.indices, matrix.data, rounded):
+    small = np.abs(matrix.data).max(initial=0) < 2**7
+    coefficients = matrix.data.astype(np.int8) if small else matrix.data
+    for part in (matrix.indptr, matrix.indices, coefficients, rounded):
         name.update(b"%d " % len(part) + np.ascontiguousarray(part).tobytes())
     with _lock:
         found = _searches.pop(name.digest(), None)

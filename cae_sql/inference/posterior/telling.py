@@ -96,7 +96,8 @@ class Telling:
         moving, sums = _unsettled(observed, (1.0 - leverage) * variances, rows, windows)
         # of many columns those of many people go first whatever is answered: one search serves all answers
         spans = (observed.high - observed.low).astype(np.float64) ** 2 if len(moving) > MANY else variances
-        search = search_of(observed.matrix[:, moving], (observed.sizes * spans)[moving])
+        some = observed.matrix if len(moving) == len(spans) else observed.matrix[:, moving]
+        search = search_of(some, (observed.sizes * spans)[moving])
         tops = (observed.sizes * (observed.high - observed.low))[moving]
         listed = min(values * windows.width, LISTED)
         for prime in PRIMES:
