@@ -328,8 +328,8 @@ def test_check_judges_each_group_alone_and_releases_nothing(
 def test_of_many_records_the_tables_that_groups_are_judged_in_are_thought_up_when_groups_are_asked_for(
     database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (confidential, systems):
-        monkeypatch.setattr(module, "SMALL", 10)
+    monkeypatch.setattr(confidential, "EARLY", 10)
+    monkeypatch.setattr(systems, "SMALL", 10)
     with Gate.open(database, suppressing()) as gate:
         answer = gate.execute("SELECT sum(salary) FROM staff")
         pool = gate._knowledge.of("analyst").columns[0].system.pool
