@@ -264,10 +264,10 @@ class Likely:
         counted = self.exact[1]
         if counted.all():
             return counted
-        some: Flags = counted | ((self.least_bits >= RELIABLE) & ~self.tangled)
-        return (
-            some if some[self.known.protected].all() else counted | ((self.bits >= RELIABLE) & ~self.tangled)
-        )
+        found: Flags = counted | ((self.least_bits >= RELIABLE) & ~self.tangled)
+        if not found[self.known.protected].all():
+            found = counted | ((self.bits >= RELIABLE) & ~self.tangled)
+        return found
 
     @cached_property
     def tangled(self) -> Flags:
@@ -325,7 +325,6 @@ class Likely:
     @cached_property
     def telling(self) -> Telling:
         """What residues of the sums tell, besides the formula."""
-
         fit, seen = self.fit, self.fit.observed
 
         def rows(columns: Ints) -> Floats:

@@ -127,12 +127,14 @@ class Search:
         self._squares: dict[int, Floats] = {}
         """(k, k) columns of these pivots, by order."""
         self._behind: dict[tuple[int, int], _Behind | None] = {}
+        self._unseen = set[int]()
+        """Primes modulo which the sums could not be brought into form."""
         self._torsion: dict[tuple[int, bytes], bool] = {}
 
     def combinations(
         self, sums: Ints, tops: Ints, prime: int, power: int, light: Callable[[Ints, Ints], bool]
-    ) -> list[Combination]:
-        """What the sums say of few people modulo a prime and its powers.
+    ) -> list[Combination] | None:
+        """What the sums say of few people modulo a prime and its powers; None where that cannot be told.
 
         Args:
             sums: (k,) right-hand sides.
@@ -145,7 +147,7 @@ class Search:
             self._behind[prime, power] = self._rows_behind(prime, power)
         behind = self._behind[prime, power]
         if behind is None:
-            return []
+            return None if prime in self._unseen else []
         sums, rows = sums[self._independent], list[tuple[Ints, Ints]]()
         for row, weights in behind.rows:
             touched = np.flatnonzero(row % prime)
@@ -159,8 +161,11 @@ class Search:
 
     def _rows_behind(self, prime: int, power: int) -> _Behind | None:
         some = [number for number in range(len(self._orders)) if self._singular(number, prime)]
-        found = saturated(self._matrix, prime, self._orders[0]) if some else None
+        if not some:
+            return None
+        found = saturated(self._matrix, prime, self._orders[0])
         if found is None:
+            self._unseen.add(prime)
             return None
         matrix, steps = found
         modulus, rows = prime**power, dict[bytes, tuple[Ints, Ints]]()

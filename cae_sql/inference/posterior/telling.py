@@ -66,7 +66,7 @@ class Telling:
     observed: Observations
     parts: list[_Part]
     open: Ints
-    """Columns of somebody about whom more combinations are than can be added up."""
+    """Columns of somebody about whom more combinations are than can be added up, or might be."""
 
     @classmethod
     def of(
@@ -90,7 +90,8 @@ class Telling:
         """
         found, too_many = list[_Part](), [np.zeros(0, dtype=np.int64)]
         values, rank = windows.count, observed.matrix.shape[0]
-        if not 0 < rank <= MOST_SUMS:
+        powers = _powers(windows)
+        if not powers or not 0 < rank <= MOST_SUMS:
             return cls(windows, observed, found, too_many[0])
         characters = _Characters(observed, theta, rows, windows)
         moving, sums = _unsettled(observed, (1.0 - leverage) * variances, rows, windows)
@@ -100,18 +101,15 @@ class Telling:
         search = search_of(some, (observed.sizes * spans)[moving])
         tops = (observed.sizes * (observed.high - observed.low))[moving]
         listed = min(values * windows.width, LISTED)
-        for prime in PRIMES:
-            power = 1
-            while prime ** (power + 1) <= LARGEST:
-                power += 1
-            modulus = prime**power
-            if modulus <= windows.width or modulus < LITTLE * values * windows.width:
-                continue
+        for prime, power in powers:
 
             def light(columns: Ints, coefficients: Ints, prime: int = prime) -> bool:
                 return characters.hides(moving[columns], coefficients, prime) < TOLD
 
-            for found_now in search.combinations(sums, tops, prime, power, light):
+            said = search.combinations(sums, tops, prime, power, light)
+            if said is None:
+                too_many.append(moving[moving < observed.people])
+            for found_now in said or ():
                 each = replace(found_now, columns=moving[found_now.columns])
                 terms = int(np.prod(each.moduli.astype(np.float64)))
                 people = each.columns[each.columns < observed.people]
@@ -164,6 +162,18 @@ class Telling:
                 other = part.place(each)
                 found[at] *= alone if other is None else part.given(place, other, units)
         return found
+
+
+def _powers(windows: Windows) -> list[tuple[int, int]]:
+    """Primes, and up to which powers of them, modulo which a residue may tell much of a value."""
+    found = []
+    for prime in PRIMES:
+        power = 1
+        while prime ** (power + 1) <= LARGEST:
+            power += 1
+        if prime**power > windows.width and prime**power >= LITTLE * windows.count * windows.width:
+            found.append((prime, power))
+    return found
 
 
 def _unsettled(

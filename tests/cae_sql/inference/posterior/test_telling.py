@@ -10,6 +10,7 @@ import pytest
 from cae_sql.domain import Domain
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.posterior import likely as counting
+from cae_sql.inference.posterior import residues
 from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard
 from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.posterior.members import posterior_risks
@@ -209,3 +210,13 @@ def test_where_too_many_hang_together_nothing_is_shown(uncounted: None) -> None:
     found = likely(told(true, sets, 1))
     assert found.tangled.any()
     assert not found.reliable[found.tangled].any()
+
+
+def test_where_sums_cannot_be_brought_into_form_nothing_is_shown(
+    uncounted: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(residues, "MOST_ROUNDS", 0)
+    monkeypatch.setattr(residues, "_searches", type(residues._searches)())
+    true = np.random.default_rng(2).integers(0, 2, 601)
+    found = likely(told(true, all_but_one(3, 200), 1))
+    assert not found.reliable[found.known.protected].any()
