@@ -67,7 +67,7 @@ WITHOUT: dict[str, tuple[Switch, ...]] = {
     "directions": (_off(Further, "show"),),
     "reserves and directions": (_off(coverage, "RESERVES", 0), _off(Further, "show")),
     "shared rooms": (_off(Pooled, "show"),),
-    "searches": (_off(Question, "_searchable", property(lambda _: False)),),
+    "searches": (_off(Question, "searchable", property(lambda _: False)),),
     "lists": (_off(Pool, "gathered"),),
     "bounds that refuse": (_off(Question, "certainly_lost"),),
 }

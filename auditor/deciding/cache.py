@@ -17,7 +17,7 @@ from hashlib import blake2b
 
 import pyarrow as pa
 
-from auditor.deciding.decide import Outcome
+from auditor.deciding.cases import Outcome
 from auditor.deciding.request import Ask, plain
 from auditor.decision import Decision
 from auditor.sql import Plan

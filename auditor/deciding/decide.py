@@ -1,9 +1,9 @@
 """Answer or refuse: the two ways to decide, on queries in the system's terms.
 
 Simulatable (the default): hypothetical answers are drawn from worlds, each is judged as if it were the
-answer, and more than δN failures refuse. Else a partition of all possible answers is fixed: which are told
-exactly, and which as an end ("at most", "at least"). All of that comes from past answers and the query, so it
-tells nothing. Only then is the true answer looked at, and what the partition says of it is told. Should that
+answer. Of several values at once more than δN failures refuse; of one value see `one_value`. Else a partition
+of all possible answers is fixed: which are told exactly, and which as an end ("at most", "at least"). All of
+that comes from past answers and the query, so it tells nothing. Only then is the true answer looked at, and what the partition says of it is told. Should that
 break the limit all the same, it is a *surprise*: a range is told instead, or the query is refused; surprises
 are counted, and administrators see them. Answer-dependent: the true answer alone decides, and refusals speak.
 
@@ -18,28 +18,24 @@ Source: `mathematics.md`, 4 and 8.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from auditor.deciding.cases import NOTHING, Case, Drawn, Judged, Outcome, Part
+from auditor.deciding.one_value import margin_of, of_one_value, sides
 from auditor.deciding.partition import Partition
 from auditor.deciding.recorded import Recorded, recorded
 from auditor.told import Told, exactly
 from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.allowance import DECISION, Allowance
-from cae_sql.inference.certify.learned import Learned
-from cae_sql.inference.certify.question import Question
-from cae_sql.inference.facts.query import Query
-from cae_sql.inference.search.judging import Judgement, Standard
-from cae_sql.inference.search.runs import Effort
-from cae_sql.inference.system import AnsweredSystem
+from cae_sql.inference.search.judging import Judgement
 from cae_sql.threads import alone
 
 if TYPE_CHECKING:
-    from cae_sql.inference.posterior.judging import ModelJudgement, ModelKnowledge, ModelQuestion
-    from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyQuestion
+    pass
 
 TRUE_ANSWER_FACTOR = 2.0
 """The true answer is judged with this many times what was allowed for hypothetical ones: its effort must not
@@ -129,82 +125,6 @@ class _Timed:
         self.seconds = self.allowance.seconds
 
 
-TrueValues = Callable[[Sequence[Query]], Sequence[int]]
-"""Computes true answers in units; called only when the decision may look at them."""
-
-
-@dataclass(frozen=True)
-class Case:
-    """What a statement asks about one protected column."""
-
-    system: AnsweredSystem
-    """Everything answered so far about it."""
-    queries: Sequence[Query]
-    """In the order of the answers."""
-    standard: Standard
-    """What every record must keep."""
-    truth: TrueValues
-    """The true answers."""
-    effort: Effort
-    """Integer programs that hypothetical answers may still use. What the true answer uses is not taken from
-    it: later verdicts would depend on it."""
-    model: ModelKnowledge | LikelyKnowledge | None = None
-    """What past answers make likely, where the policy decides by a candidate model too."""
-
-    def question(self) -> Question:
-        """What if they were answered? Prepared once."""
-        return self.system.question(self.queries)
-
-    @property
-    def singled_out(self) -> bool:
-        """Whether any answer would tell somebody a value."""
-        standard = self.standard
-        return standard.least > 0 and self.system.singled_out(self.queries, standard.insiders)
-
-    def model_question(self) -> ModelQuestion | LikelyQuestion | None:
-        """What would they make likely? Prepared once; None without a model."""
-        return None if self.model is None else self.model.question(self.queries)
-
-
-@dataclass(frozen=True)
-class Part:
-    """What a decision says about one protected column."""
-
-    recorded: tuple[Recorded, ...] = ()
-    """What is told of each query; empty where the statement is refused."""
-    learned: Learned | None = None
-    """What the system becomes with the answers; None where past answers settle them."""
-    judgement: Judgement | None = None
-    """How everybody fares with the answers known, where that may be told."""
-    model: ModelJudgement | None = None
-    """The same under the candidate model, if there is one."""
-    surprise: bool = False
-    """What the partition says of the true answer was not shown to be safe, once it was looked at."""
-    given: bool = True
-    """Whether something is told, or nothing was asked that past answers had not settled."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """A decision, and what it needs to be carried out."""
-
-    verdict: Literal["known", "safe", "risk", "time", "uncounted"]
-    """"known": past answers settle it; "safe": may be answered; the others refuse. "uncounted": what answers
-    would make likely is not known."""
-    parts: tuple[Part, ...]
-    """By case."""
-
-    @property
-    def surprise(self) -> bool:
-        """Whether true answers were not shown to be safe after the hypothetical ones had passed."""
-        return any(part.surprise for part in self.parts)
-
-    @property
-    def certain(self) -> bool:
-        """Whether bounds alone have refused: the figure is then what an answer would leave at least."""
-        return any(part.judgement is not None and part.judgement.certain for part in self.parts)
-
-
 def decide(cases: Sequence[Case], rules: Rules, budget: Budget | None = None) -> Outcome:
     """Decide on queries that would be answered together.
 
@@ -217,7 +137,7 @@ def decide(cases: Sequence[Case], rules: Rules, budget: Budget | None = None) ->
     if refusal is not None:
         return refusal
     budget = Budget(rules) if budget is None else budget
-    judged: list[_Judged] = [{} for _ in cases]
+    judged: list[Judged] = [{} for _ in cases]
     partitions: list[Partition | None] = [None for _ in cases]
     with alone(), budget as allowance:
         questions = [case.question() for case in cases]
@@ -229,7 +149,7 @@ def decide(cases: Sequence[Case], rules: Rules, budget: Budget | None = None) ->
                 return refusal
             partitions = [_partition(case, known, rules) for case, known in zip(cases, judged, strict=True)]
             if None in partitions:
-                return Outcome("risk", tuple(_NOTHING for _ in cases))
+                return Outcome("risk", tuple(NOTHING for _ in cases))
     if rules.simulatable:
         allowance = Allowance(TRUE_ANSWER_FACTOR * rules.steps)
         allowance.end_in(TRUE_ANSWER_FACTOR * rules.seconds)
@@ -245,10 +165,7 @@ def decide(cases: Sequence[Case], rules: Rules, budget: Budget | None = None) ->
         "uncounted" if models and not all(each.counted for each in models) else "risk"
     )
     # nothing is said of the columns whose answers would have been safe
-    return Outcome(verdict, tuple(_NOTHING if part.given else part for part in parts))
-
-
-_Judged = dict[tuple[int, ...], Judgement]
+    return Outcome(verdict, tuple(NOTHING if part.given else part for part in parts))
 
 
 def at_once(cases: Sequence[Case], rules: Rules) -> Outcome | None:
@@ -263,16 +180,13 @@ def at_once(cases: Sequence[Case], rules: Rules) -> Outcome | None:
     return Outcome("risk", (Part(judgement=Judgement(False, 0, certain=True), given=False),))
 
 
-_NOTHING = Part(given=False)
-
-
 def _settled(case: Case) -> Part:
     pairs = zip(case.queries, case.question().settled, strict=True)
     known = ((query, value) for query, value in pairs if value is not None)
     return Part(tuple(Recorded(query, value, exactly(value)) for query, value in known))
 
 
-def _partition(case: Case, judged: _Judged, rules: Rules) -> Partition | None:
+def _partition(case: Case, judged: Judged, rules: Rules) -> Partition | None:
     """What is told exactly, and what as an end; None where no hypothetical answer is known to be safe."""
     question, model, standard = case.question(), case.model_question(), case.standard
 
@@ -307,10 +221,14 @@ def _partition(case: Case, judged: _Judged, rules: Rules) -> Partition | None:
         return None
     broken = [values for values, judgement in judged.items() if not judgement.safe]
     step = 1 + standard.need // 4
-    return Partition(case.queries, settled, int(case.system.grid.top), step, shown, end_shown, kept, broken)
+    return Partition(
+        *(case.queries, settled, int(case.system.grid.top), step, shown, end_shown, kept),
+        margin=margin_of(case),
+        broken=broken,
+    )
 
 
-def _told(case: Case, partition: Partition | None, allowance: Allowance, judged: _Judged) -> Part:
+def _told(case: Case, partition: Partition | None, allowance: Allowance, judged: Judged) -> Part:
     """What is told of the true answers, if everybody keeps the standard with that known."""
     values = tuple(case.truth(case.queries))
     if partition is None:  # the true answers alone decide
@@ -328,7 +246,7 @@ def _told(case: Case, partition: Partition | None, allowance: Allowance, judged:
 
 
 def _recorded(
-    case: Case, told: Sequence[Told[int] | None], allowance: Allowance, judged: _Judged, renew: bool = False
+    case: Case, told: Sequence[Told[int] | None], allowance: Allowance, judged: Judged, renew: bool = False
 ) -> Part:
     """What is told as the system is to know it, if everybody keeps the standard then."""
     found = list[Recorded]()
@@ -336,7 +254,7 @@ def _recorded(
         after = [one.query for one in found if not one.told.exact]
         made = None if each is None else recorded(case.system, query, each, after)
         if made is None:
-            return _NOTHING
+            return NOTHING
         found.append(made)
     case = replace(case, queries=[one.query for one in found])
     question, values, model = case.question(), tuple(one.value for one in found), case.model_question()
@@ -351,7 +269,7 @@ def _recorded(
         if safe:
             learned = question.learn(values, allowance)
     except (OutOfTime, InconsistentAnswers):
-        return _NOTHING  # it is true, so a table agrees with it: the search was not good enough
+        return NOTHING  # it is true, so a table agrees with it: the search was not good enough
     if safe and judgement is None:
         judgement = learned.judge(case.standard, allowance)
         safe = judgement.safe
@@ -360,35 +278,9 @@ def _recorded(
     return Part(judgement=judgement, model=likely, given=False)
 
 
-@dataclass(frozen=True)
-class _Drawn:
-    """Hypothetical answers to what a statement asks about one column."""
-
-    place: int
-    """Of its case."""
-    case: Case
-    answers: dict[tuple[int, ...], list[int]]
-    """With the worlds that give them."""
-    allowed: int
-    """How many worlds may break the limit."""
-    judged: _Judged
-    """Filled with what was judged."""
-
-    def refuse(
-        self,
-        cases: Sequence[Case],
-        verdict: Literal["risk", "uncounted"],
-        judgement: Judgement | None,
-        likely: ModelJudgement | None = None,
-    ) -> Outcome:
-        """A refusal at the answer where the search stopped."""
-        part = Part(judgement=judgement, model=likely, given=False)
-        return Outcome(verdict, tuple(part if each is self.case else _NOTHING for each in cases))
-
-
 @alone()
 def simulate(
-    cases: Sequence[Case], rules: Rules, allowance: Allowance, judged: Sequence[_Judged] | None = None
+    cases: Sequence[Case], rules: Rules, allowance: Allowance, judged: Sequence[Judged] | None = None
 ) -> Outcome | None:
     """The part of a decision that knows nothing of the true answers: a refusal, or None.
 
@@ -404,7 +296,9 @@ def simulate(
         if not question.derivable:
             answers = question.hypothetical(rules.worlds)
             allowed = int(rules.delta * sum(len(worlds) for worlds in answers.values()) + 1e-9)
-            drawn.append(_Drawn(place, case, answers, allowed, {} if judged is None else judged[place]))
+            drawn.append(Drawn(place, case, answers, allowed, {} if judged is None else judged[place]))
+    if len(cases) == 1 and len(cases[0].queries) == 1:
+        return of_one_value(cases, drawn[0], allowance) if drawn else None
     broken = set[int]()
     # what costs least first: where bounds make a refusal certain, nothing is searched for
     for step in (_by_what_is_certain, _by_what_is_excluded, _by_what_is_likely):
@@ -416,7 +310,7 @@ def simulate(
 
 
 def _by_what_is_certain(
-    cases: Sequence[Case], drawn: _Drawn, broken: set[int], _: Allowance
+    cases: Sequence[Case], drawn: Drawn, broken: set[int], _: Allowance
 ) -> Outcome | None:
     """Fail the answers of which bounds say that a judgement could only fail them."""
     question, standard = drawn.case.question(), drawn.case.standard
@@ -432,7 +326,7 @@ def _by_what_is_certain(
 
 
 def _by_what_is_excluded(
-    cases: Sequence[Case], drawn: _Drawn, broken: set[int], allowance: Allowance
+    cases: Sequence[Case], drawn: Drawn, broken: set[int], allowance: Allowance
 ) -> Outcome | None:
     case, known = drawn.case, drawn.judged
     question = case.question()
@@ -452,7 +346,7 @@ def _by_what_is_excluded(
         broken |= set() if judgement.safe else set(worlds)
         if allowance.late:
             # how far a search had come when time was over is no figure of the risk
-            return Outcome("time", tuple(_NOTHING for _ in cases))
+            return Outcome("time", tuple(NOTHING for _ in cases))
         if len(broken) > drawn.allowed:
             return drawn.refuse(cases, "risk", judgement)
         waiting -= set(worlds)
@@ -462,17 +356,17 @@ def _by_what_is_excluded(
 
 
 def _by_what_is_likely(
-    cases: Sequence[Case], drawn: _Drawn, broken: set[int], allowance: Allowance
+    cases: Sequence[Case], drawn: Drawn, broken: set[int], allowance: Allowance
 ) -> Outcome | None:
     model, unknown = drawn.case.model_question(), set[int]()
     if model is None:
         return None
     passed = sorted(values for values, worlds in drawn.answers.items() if not broken.issuperset(worlds))
-    for side in _sides(model, passed, allowance):
+    for side in sides(model, passed, allowance):
         for values in side:
             likely, excluded = model.judge(values, allowance), drawn.judged.get(values)
             if allowance.late:
-                return Outcome("time", tuple(_NOTHING for _ in cases))
+                return Outcome("time", tuple(NOTHING for _ in cases))
             if likely.safe:
                 break  # and with it those that are nearer to the middle
             worlds = drawn.answers[values]
@@ -485,14 +379,3 @@ def _by_what_is_likely(
                 )
                 return drawn.refuse(cases, verdict, excluded, likely)
     return None
-
-
-def _sides(
-    model: ModelQuestion | LikelyQuestion, answers: Sequence[tuple[int, ...]], allowance: Allowance
-) -> Sequence[Sequence[tuple[int, ...]]]:
-    """In which order answers are looked at: of each of these lists no further than the first that is safe."""
-    order, half = sorted(answers, key=sum), len(answers) // 2
-    # whether answers between two may be left out is known once one was judged
-    if not order or not model.judge(order[half], allowance).safe or not model.smooth:
-        return [[each] for each in answers]
-    return [order[:half], order[:half:-1]]

@@ -51,6 +51,8 @@ class Partition:
     """Whether everybody keeps the limit with an end of a single query told, if its being exact does."""
     kept: list[Values]
     """Hypothetical answers that keep the limit, at least one."""
+    margin: int = 0
+    """How far inside of the first answer that fails an end of a single sum stays, in units."""
     broken: list[Values] = field(default_factory=list)
     """Hypothetical answers that break it."""
     _judged: dict[Values, bool] = field(default_factory=dict)
@@ -78,16 +80,16 @@ class Partition:
         found = exactly(value)
         # a greatest value can be told as "at most" alone, a least one as "at least"
         low = high = None
-        if value <= min(drawn) and query.kind != "min":
+        if value <= min(drawn) + self.margin and query.kind != "min":
             low = self._end(place, -1, least, value)
         if low is not None and least < low >= value:
             found = self._at_most(place, low)
-        elif value >= max(drawn) and query.kind != "max":
+        elif value >= max(drawn) - self.margin and query.kind != "max":
             high = self._end(place, 1, most, value)
             if most > high <= value:
-                # where one answer alone was shown, it is told as the other end
-                alone = query.kind != "min" and high == min(drawn) == self._end(place, -1, least, high)
-                found = self._at_least(place, high + (alone and least < high))
+                # what is told as the other end is not told as this one: both would tell more than they say
+                low = least if query.kind == "min" else self._end(place, -1, least, high)
+                found = self._at_least(place, max(high, low + 1) if least < low else high)
         return found if found.holds(value) else None
 
     def _at_most(self, place: int, end: int) -> Told[int]:
@@ -99,15 +101,19 @@ class Partition:
         return Told(end, None if most - end <= far else end + far)
 
     def _end(self, place: int, way: int, last: int, value: int) -> int:
-        """The last answer shown one way, 1 or -1, or one beyond a value: what lies before is told exactly."""
+        """The last answer that is told exactly one way, 1 or -1, or one beyond a value.
+
+        Of a single sum it has the margin to the first that is known to fail.
+        """
         drawn = [values[place] for values in self.kept]
         good = way * max(way * each for each in drawn)
+        inmost = way * min(way * each for each in drawn)
         bad: int | None = None
         if len(self.queries) == 1:
             failed = [way * values[0] for values in self.broken if way * values[0] > way * good]
             bad = way * min(failed) if failed else None
         step, looks = max(max(drawn) - min(drawn), self.step), LOOKS
-        while bad is None and looks and good != last and way * good <= way * value:
+        while bad is None and looks and good != last and way * good <= way * value + self.margin:
             candidate, step, looks = way * min(way * last, way * good + step), LONGER * step, looks - 1
             if self._shown(place, way, candidate):
                 good = candidate
@@ -117,13 +123,20 @@ class Partition:
             if bad is None:
                 break
             candidate = good + way * (abs(bad - good) // 2)
-            if candidate == good or way * good > way * value:
+            if candidate == good or way * good > way * value + self.margin:
                 break
             if self._shown(place, way, candidate):
                 good = candidate
             else:
                 bad = candidate
-        return good
+        if bad is None or not self.margin:
+            return good
+        # what comes near to where it fails leaves nothing to later questions
+        edge = way * max(way * inmost, min(way * good, way * bad - self.margin))
+        for candidate in (edge, (edge + inmost) // 2):
+            if candidate == good or self._shown(place, way, candidate):
+                return candidate
+        return inmost
 
     def _shown(self, place: int, way: int, candidate: int) -> bool:
         """Whether a value is, the others of the question being those of an answer in the middle."""

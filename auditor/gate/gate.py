@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING
 from auditor.data.database import Asked, Database, StatementFailed
 from auditor.data.running import Limits
 from auditor.deciding.cache import Memory, Remembered, Settled
-from auditor.deciding.decide import Budget, Outcome, at_once, simulate
+from auditor.deciding.cases import Outcome
+from auditor.deciding.decide import Budget, at_once, simulate
 from auditor.deciding.request import Ask, Parameters, checked
 from auditor.decision import Decision
 from auditor.errors import (

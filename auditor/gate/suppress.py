@@ -20,7 +20,8 @@ from fractions import Fraction
 from typing import Literal
 
 from auditor.data.database import Asked
-from auditor.deciding.decide import Budget, Outcome, Rules, decide, simulate
+from auditor.deciding.cases import Outcome
+from auditor.deciding.decide import Budget, Rules, decide, simulate
 from auditor.ledger import KnownAnswer
 from auditor.parties.confidential import GROUP_WORLDS
 from auditor.parties.party import Knowledge, Party, Reads

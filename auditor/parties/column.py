@@ -15,7 +15,7 @@ import numpy as np
 
 from auditor.data.database import Asked
 from auditor.deciding.cache import Figures, digest
-from auditor.deciding.decide import Case, Part
+from auditor.deciding.cases import Case, Part
 from auditor.deciding.recorded import Recorded, recorded
 from auditor.errors import LedgerError
 from auditor.ledger import KnownAnswer

@@ -15,7 +15,8 @@ from operator import neg
 
 from auditor.data.database import Asked, Database
 from auditor.deciding.cache import Refusals, digest
-from auditor.deciding.decide import Case, Outcome, Rules, at_once, decide
+from auditor.deciding.cases import Case, Outcome
+from auditor.deciding.decide import Rules, at_once, decide
 from auditor.ledger import Entry, KnownAnswer
 from auditor.parties.column import ColumnKnowledge, Name
 from auditor.parties.confidential import Confidential

@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 
 from auditor.data.database import Database
 from auditor.data.loading import Vault
-from auditor.deciding.decide import Case, Outcome, decide
+from auditor.deciding.cases import Case, Outcome
+from auditor.deciding.decide import decide
 from auditor.errors import CoarserGridWarning
 from auditor.parties.column import ColumnKnowledge
 from auditor.parties.party import Knowledge

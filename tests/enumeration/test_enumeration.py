@@ -12,7 +12,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from auditor.deciding.decide import Case, Outcome, Rules, decide
+from auditor.deciding.cases import Case, Outcome
+from auditor.deciding.decide import Rules, decide
 from auditor.parties.party import Knowledge
 from cae_sql import AnsweredSystem
 from cae_sql.inference.certify.question import Question as Asked

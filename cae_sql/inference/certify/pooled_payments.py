@@ -66,11 +66,13 @@ MOST_PARTS = 60_000
 """Of more parts than this nobody is looked at: reserves are what serves there."""
 MOST_OPEN = 3_000
 """Of more than this nobody is looked at: then it is not a few who are missing."""
+FEW, FEWEST = 100, 12
 ALONE = (3, 2, 6)
-"""Nobody alone carries more than one part in so many of a way: what is lost with one must be made up for. If
-few are left they are looked at again, by other bases and with another such part."""
-FEW = 100
-"""So many."""
+"""Nobody alone carries more than one part in so many of a way: what is lost with one must be made up for."""
+TURNS = (*((part, FEW) for part in ALONE), *((part, FEWEST) for part in (12, 4, 24, 8, 13, 5)))
+"""These parts, and how many may be left to be looked at again, each time by other bases. Late in a day a
+table leaves one to three of thousands open, and nearly always another basis shows them: without the last six
+turns the age groups of the ACS day were all refused, with them nearly all of their middles are shown."""
 ENOUGH = 8
 """Whole domains that helpers of one sum shall be able to move together."""
 MOVES = 64
@@ -137,16 +139,20 @@ class Pooled:
         self, far: Far, marks: Columns, shares: _Shares, bases: list[_Basis], further: Iterator[_Basis]
     ) -> None:
         """Show of those who are left what can be looked for over bases; these are added to."""
-        for turn, part in enumerate(ALONE):
+        looked = self.rooms.count
+        for turn, (part, few) in enumerate(TURNS):
             # who is in a basis needs another
             for number in (turn, turn + 1):
                 left = far.left(self.need)
-                if not len(left) or (turn and len(left) > FEW) or self.allowance.over:
+                if not len(left) or (turn and len(left) > few) or self.allowance.over:
                     return
                 while len(bases) <= number and (basis := next(further, None)) is not None:
                     bases.append(basis)
                 if len(bases) <= number:
                     return
+                if 2 * len(left) < looked:
+                    # moves of those who are shown by now need not be carried along
+                    self._moves, looked = self._moves.of_those(left), len(left)
                 whom = left[~np.isin(left, bases[number].basic)]
                 mine = columns_in(marks[whom], bases[number].inverse)
                 if len(whom) and mine is not None:

@@ -35,6 +35,8 @@ from cae_sql.threads import in_two
 
 HALVED, FEWEST_HALVED = 2, 4
 """How often answers that lie too far apart are halved, and how many these must be."""
+MIDDLES = ((0.0, 1.0), (0.5, 0.5), (0.25, 0.75), (0.75, 0.75), (0.25, 0.25))
+"""Parts of hypothetical answers, in ascending order, that are looked at together until one is shown."""
 MOST_STARTS = 2
 """Tables that are exchanged around besides the roomy table's, as long as somebody is left open."""
 MANY = 20_000
@@ -87,7 +89,7 @@ class Question:
         return self.question_tables.current
 
     @property
-    def _searchable(self) -> bool:
+    def searchable(self) -> bool:
         """Whether searches record by record follow where the roomy table leaves somebody open."""
         return self._search is not None and len(self.question_tables.boxes.atoms.labels) <= MOST_SEARCHED
 
@@ -165,9 +167,61 @@ class Question:
                 continue
             if not self._missed and not self._ends_open(group, standard, allowance):
                 found.update(self._judge_halves(group, standard, allowance))
-            elif not self._searchable:
+            elif not self.searchable:
                 found.update(self._judge_rest(group, standard, allowance))
         self._spared = 0
+        return found
+
+    def judge_middle(
+        self, answers: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance
+    ) -> dict[tuple[int, ...], Judgement]:
+        """Judge hypothetical answers to one query: all of them, or those around the one in the middle.
+
+        What one look shows of several it shows of all answers between them.
+
+        Args:
+            answers: In ascending order, each one for the query, in units.
+            standard: What everybody must keep.
+            allowance: What may be spent; nothing more is tried beyond it.
+
+        Returns:
+            Of answers next to each other that were shown to be safe; empty where none was.
+        """
+        if not answers or not self.question_tables.usable:
+            return {}
+        if self.queries[0].kind != "sum":
+            return self._judge_extremes(answers, standard, allowance)
+        found: dict[tuple[int, ...], Judgement] = {}
+        for first, last in MIDDLES:
+            group = list(answers[int(first * len(answers)) : 1 + int(last * (len(answers) - 1))])
+            if allowance.over or not self.question_tables.usable:
+                break
+            if not group or len(group) <= len(found):
+                continue
+            judgement = self._show(group, standard, allowance)
+            lost = judgement is None or not judgement.safe
+            if lost and len(group) == 1 and self._renewable(standard, allowance):
+                judgement = self._show(group, standard, allowance)
+            if judgement is not None and judgement.safe:
+                found = dict.fromkeys(group, judgement)
+                if not first:
+                    break
+            elif found:
+                break
+        return found
+
+    def _judge_extremes(
+        self, answers: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance
+    ) -> dict[tuple[int, ...], Judgement]:
+        """As `judge_middle`, of a maximum from the greatest down and of a minimum from the least up: beyond
+        those that are told exactly an end is told.
+        """
+        found: dict[tuple[int, ...], Judgement] = {}
+        for values in answers if self.queries[0].kind == "min" else answers[::-1]:
+            judgement = None if allowance.over else self.judge_by_center(values, standard, allowance)
+            if judgement is None or not judgement.safe:
+                break
+            found[values] = judgement
         return found
 
     def _ends_open(self, group: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance) -> bool:
@@ -175,7 +229,7 @@ class Question:
 
         Only where each is looked at alone later in any case, and what is seen here is not looked at again.
         """
-        if not self.question_tables.usable or not self._searchable or len(group) < FEWEST_HALVED:
+        if not self.question_tables.usable or not self.searchable or len(group) < FEWEST_HALVED:
             return False
         order = sorted(group, key=self._fresh)
         looks = (self._show([each], standard, allowance) for each in (order[0], order[-1]))
@@ -242,9 +296,9 @@ class Question:
             effort: Integer programs allowed.
         """
         shown = self.judge_by_center(values, standard, allowance)
-        if shown is not None and (shown.safe or not self._searchable):
+        if shown is not None and (shown.safe or not self.searchable):
             return shown
-        if not self._searchable:
+        if not self.searchable:
             return Judgement(False, -1)
         return self._searched.judge(values, worlds, standard, allowance, effort)
 
@@ -262,7 +316,7 @@ class Question:
         judgement = self.judge_by_center(values, standard, allowance, renew)
         if judgement is not None and judgement.safe:
             return judgement
-        if not self._searchable:
+        if not self.searchable:
             return Judgement(False, -1)
         listed = self._searched.listed(values, allowance, keep=renew)
         if listed is None or not len(listed.worlds):

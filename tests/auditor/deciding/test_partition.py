@@ -15,7 +15,12 @@ LAST = TOP * SIZE
 
 
 def partition(
-    kind: str, safe: tuple[int, int], kept: list[int], broken: list[int], asked: list[int] | None = None
+    kind: str,
+    safe: tuple[int, int],
+    kept: list[int],
+    broken: list[int],
+    asked: list[int] | None = None,
+    margin: int = 0,
 ) -> Partition:
     """Of one question whose answers keep the limit between two values; `asked` takes what is judged."""
 
@@ -33,6 +38,7 @@ def partition(
         judge,
         lambda _: True,
         [(each,) for each in kept],
+        margin,
         [(each,) for each in broken],
     )
 
@@ -49,14 +55,14 @@ def partitions(draw: st.DrawFn) -> tuple[str, tuple[int, int], list[int], list[i
     return kind, (low, high), kept, [each for each in drawn if not low <= each <= high]
 
 
-@given(partitions())
-def test_every_answer_is_told_truly_and_all_that_are_told_as_an_end_by_one(asked) -> None:
+@given(partitions(), st.integers(0, 30))
+def test_every_answer_is_told_truly_and_all_that_are_told_as_an_end_by_one(asked, margin) -> None:
     kind, safe, kept, broken = asked
     last = possible(Query(kind=kind, members=np.arange(SIZE)), TOP)[1]
     ends = {1: set[Told[int]](), -1: set[Told[int]]()}
     exact = []
     for value in range(last + 1):
-        (told,) = partition(kind, safe, kept, broken).told([value])
+        (told,) = partition(kind, safe, kept, broken, None, margin * (kind == "sum")).told([value])
         assert told is not None
         assert told.holds(value)
         if told.exact:
@@ -71,17 +77,34 @@ def test_every_answer_is_told_truly_and_all_that_are_told_as_an_end_by_one(asked
         for told in found:
             # whoever can work out the partition learns no more from an end than it says: its own value has it
             end = told.least if way > 0 else told.most
-            # where one answer alone was shown, it is told as one end, and the other begins beyond it
+            # where hardly more than one answer was shown one end is told of it, and the other begins beyond
             assert safe[0] <= end <= safe[1] or (way > 0 and end - 1 in {each.most for each in ends[-1]})
             assert end not in exact
 
 
-@given(partitions(), st.lists(st.integers(0, TOP), min_size=1, max_size=6))
-def test_what_is_told_does_not_hang_on_what_was_looked_for_before(asked, values) -> None:
+@given(partitions(), st.lists(st.integers(0, TOP), min_size=1, max_size=6), st.integers(0, 30))
+def test_what_is_told_does_not_hang_on_what_was_looked_for_before(asked, values, margin) -> None:
     kind, safe, kept, broken = asked
-    one = partition(kind, safe, kept, broken)
+    margin *= kind == "sum"
+    one = partition(kind, safe, kept, broken, margin=margin)
     for value in values:
-        assert one.told([value]) == partition(kind, safe, kept, broken).told([value])
+        assert one.told([value]) == partition(kind, safe, kept, broken, margin=margin).told([value])
+
+
+@given(st.integers(0, 50), st.integers(51, LAST), st.integers(1, 20))
+def test_an_end_has_the_margin_to_what_is_known_to_fail(low, high, margin) -> None:
+    middle = low + (high - low) // 2
+    for value in (0, LAST):
+        asked = list[int]()
+        (told,) = partition("sum", (low, high), [middle], [], asked, margin).told([value])
+        failed = [each for each in asked if not low <= each <= high and (each < middle) == (value < middle)]
+        assert told is not None
+        if told.exact:
+            assert not failed
+            continue
+        end = told.most if told.least is None else told.least
+        # or all that there is to the middle
+        assert min(abs(end - each) for each in failed) >= margin or abs(end - middle) <= 1
 
 
 def test_an_answer_inside_of_those_drawn_has_no_candidate_judged() -> None:

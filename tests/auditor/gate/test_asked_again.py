@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from auditor import Gate
 from auditor.deciding import cache
 from auditor.deciding.cache import Figures, Memory, Refusals, Remembered, digest
-from auditor.deciding.decide import Outcome
+from auditor.deciding.cases import Outcome
 from auditor.deciding.request import Ask
 from auditor.gate.verdict import KNOWN
 from auditor.parties import party

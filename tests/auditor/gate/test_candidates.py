@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from auditor import Gate, Policy, PolicyError
-from auditor.deciding.decide import Budget, Case, Rules, decide, simulate
+from auditor.deciding.cases import Case
+from auditor.deciding.decide import Budget, Rules, decide, simulate
 from auditor.errors import EarlierAnswersWarning
 from cae_sql.domain import Domain
 from cae_sql.inference.facts.query import Answer

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from auditor import Gate, QueryRefused, QueryUnsupported
-from auditor.deciding.decide import Outcome
+from auditor.deciding.cases import Outcome
 from tests.auditor.staff import NEEDED, OUTSIDERS, Intruder, Person, build, people, policy
 
 KEYS = ("dept", "sex", "age // 10", "age % 7", "id % 5", "id // 8", "id % 3 = 0", "age < 33", "dept < 'c'")

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from auditor.deciding.decide import Case, Rules, decide
+from auditor.deciding.cases import Case
+from auditor.deciding.decide import Rules, decide
 from cae_sql import AnsweredSystem
 from cae_sql.inference import solver
 from cae_sql.inference.certify import question

@@ -1,0 +1,142 @@
+"""What a decision is about and what it says: cases, outcomes, hypothetical answers; nothing is decided here.
+
+Protected columns are independent systems: a case is what a statement asks about one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from auditor.deciding.recorded import Recorded
+from cae_sql.inference.certify.learned import Learned
+from cae_sql.inference.certify.question import Question
+from cae_sql.inference.facts.query import Query
+from cae_sql.inference.search.judging import Judgement, Standard
+from cae_sql.inference.search.runs import Effort
+from cae_sql.inference.system import AnsweredSystem
+
+if TYPE_CHECKING:
+    from cae_sql.inference.posterior.judging import ModelJudgement, ModelKnowledge, ModelQuestion
+    from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyQuestion
+
+TrueValues = Callable[[Sequence[Query]], Sequence[int]]
+"""Computes true answers in units; called only when the decision may look at them."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a statement asks about one protected column."""
+
+    system: AnsweredSystem
+    """Everything answered so far about it."""
+    queries: Sequence[Query]
+    """In the order of the answers."""
+    standard: Standard
+    """What every record must keep."""
+    truth: TrueValues
+    """The true answers."""
+    effort: Effort
+    """Integer programs that hypothetical answers may still use. What the true answer uses is not taken from
+    it: later verdicts would depend on it."""
+    model: ModelKnowledge | LikelyKnowledge | None = None
+    """What past answers make likely, where the policy decides by a candidate model too."""
+
+    def question(self) -> Question:
+        """What if they were answered? Prepared once."""
+        return self.system.question(self.queries)
+
+    @property
+    def singled_out(self) -> bool:
+        """Whether any answer would tell somebody a value."""
+        standard = self.standard
+        return standard.least > 0 and self.system.singled_out(self.queries, standard.insiders)
+
+    def model_question(self) -> ModelQuestion | LikelyQuestion | None:
+        """What would they make likely? Prepared once; None without a model."""
+        return None if self.model is None else self.model.question(self.queries)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a decision says about one protected column."""
+
+    recorded: tuple[Recorded, ...] = ()
+    """What is told of each query; empty where the statement is refused."""
+    learned: Learned | None = None
+    """What the system becomes with the answers; None where past answers settle them."""
+    judgement: Judgement | None = None
+    """How everybody fares with the answers known, where that may be told."""
+    model: ModelJudgement | None = None
+    """The same under the candidate model, if there is one."""
+    surprise: bool = False
+    """What the partition says of the true answer was not shown to be safe, once it was looked at."""
+    given: bool = True
+    """Whether something is told, or nothing was asked that past answers had not settled."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A decision, and what it needs to be carried out."""
+
+    verdict: Literal["known", "safe", "risk", "time", "uncounted"]
+    """"known": past answers settle it; "safe": may be answered; the others refuse. "uncounted": what answers
+    would make likely is not known."""
+    parts: tuple[Part, ...]
+    """By case."""
+
+    @property
+    def surprise(self) -> bool:
+        """Whether true answers were not shown to be safe after the hypothetical ones had passed."""
+        return any(part.surprise for part in self.parts)
+
+    @property
+    def certain(self) -> bool:
+        """Whether bounds alone have refused: the figure is then what an answer would leave at least."""
+        return any(part.judgement is not None and part.judgement.certain for part in self.parts)
+
+
+NOTHING = Part(given=False)
+"""Of a column of which nothing is told."""
+Values = tuple[int, ...]
+Judged = dict[Values, Judgement]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Hypothetical answers to what a statement asks about one column."""
+
+    place: int
+    """Of its case."""
+    case: Case
+    answers: dict[tuple[int, ...], list[int]]
+    """With the worlds that give them."""
+    allowed: int
+    """How many worlds may break the limit."""
+    judged: Judged
+    """Filled with what was judged."""
+
+    def beyond(self, kept: Sequence[Values]) -> bool:
+        """Whether too many worlds give answers that are neither among some of one value nor can be told as an
+        end beyond them.
+        """
+        if not kept:
+            return True
+        kind, broken = self.case.queries[0].kind, set[int]()
+        for values, worlds in self.answers.items():
+            above, below = values > kept[-1], values < kept[0]
+            if (above and kind == "max") or (below and kind == "min"):
+                broken |= set(worlds)
+        return len(broken) > self.allowed
+
+    def refuse(
+        self,
+        cases: Sequence[Case],
+        verdict: Literal["risk", "uncounted"],
+        judgement: Judgement | None,
+        likely: ModelJudgement | None = None,
+    ) -> Outcome:
+        """A refusal at the answer where the search stopped."""
+        part = Part(judgement=judgement, model=likely, given=False)
+        return Outcome(verdict, tuple(part if each is self.case else NOTHING for each in cases))

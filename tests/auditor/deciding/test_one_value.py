@@ -1,0 +1,90 @@
+"""Of one value, hypothetical answers that break the limit refuse nothing: an end is told in their place."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from auditor.deciding.cases import Case
+from auditor.deciding.decide import Budget, Rules, decide, simulate
+from auditor.deciding.one_value import margin_of
+from cae_sql.inference.allowance import Allowance
+from cae_sql.inference.facts.query import Ints, Query
+from cae_sql.inference.search.judging import Standard
+from cae_sql.inference.search.runs import Effort
+from cae_sql.inference.system import AnsweredSystem
+
+SIZE, TOP, FEW = 400, 24, 17
+RULES = Rules(True, 20, 0.05, 60.0)
+STANDARD = Standard(13, insiders=1)
+
+
+def asked(total: int, kind: str = "sum", size: int = SIZE) -> tuple[AnsweredSystem, Query, Ints]:
+    """A system that knows the mean of many, a question about a few of them, a table with that answer."""
+    table = np.full(size, 3, dtype=np.int64)
+    table[:FEW] = total // FEW
+    table[: total % FEW] += 1
+    # what the few have more or less the others make up for
+    rest = FEW * 3 - total
+    spread = np.arange(FEW, size)
+    step = 1 if rest > 0 else -1
+    for place in range(abs(rest)):
+        table[spread[place % len(spread)]] += step
+    system = AnsweredSystem(size, 0, TOP, 1)
+    system.add_sum(range(size), 3 * size)
+    return system, system.query(kind, np.arange(FEW)), table
+
+
+def case(system: AnsweredSystem, query: Query, table: Ints) -> Case:
+    return Case(system, [query], STANDARD, lambda those: [int(each.of(table)) for each in those], Effort())
+
+
+def test_answers_that_break_the_limit_are_told_as_one_end_and_the_others_exactly() -> None:
+    told = dict[int, tuple[int | None, int | None]]()
+    for total in (0, 10, 20, 30, 70, 90, 120):
+        system, query, table = asked(total)
+        assert simulate([case(system, query, table)], RULES, Budget(RULES).__enter__()) is None
+        outcome = decide([case(system, query, table)], RULES)
+        assert (outcome.verdict, outcome.surprise) == ("safe", False)
+        (recorded,) = outcome.parts[0].recorded
+        assert recorded.told.holds(total)
+        told[total] = recorded.told.least, recorded.told.most
+    # more of them break it than delta allows: before, that refused the question whatever the answer was
+    question = case(*asked(51)).question()
+    lost = [
+        worlds
+        for values, worlds in question.hypothetical(RULES.worlds).items()
+        if not (shown := question.judge_by_center(values, STANDARD, Allowance())) or not shown.safe
+    ]
+    assert sum(map(len, lost)) > RULES.delta * RULES.worlds
+    low = {ends for ends in told.values() if ends[0] is None}
+    assert len(low) == 1
+    ((_, end),) = low
+    assert end is not None
+    # with 13 units for a record and 24 for an insider, and the margin besides
+    assert end >= STANDARD.need + TOP
+    assert all(ends == (total, total) for total, ends in told.items() if end < total)
+
+
+def test_tables_that_give_the_same_answers_so_far_get_the_same_partition() -> None:
+    found = []
+    for total in (5, 15, 25):
+        system, query, table = asked(total)
+        outcome = decide([case(system, query, table)], RULES)
+        found.append((outcome.verdict, outcome.parts[0].recorded[0].told))
+    assert len(set(found)) == 1
+
+
+@pytest.mark.parametrize(("kind", "size", "margin"), [("sum", SIZE, 10), ("max", SIZE, 0), ("sum", 200, 0)])
+def test_sums_of_large_tables_have_a_margin(kind: str, size: int, margin: int) -> None:
+    assert margin_of(case(*asked(42, kind, size))) == margin
+
+
+def test_two_persons_are_refused_as_before() -> None:
+    system = AnsweredSystem(SIZE, 0, TOP, 1)
+    system.add_sum(range(SIZE), 3 * SIZE)
+    query = system.query("sum", np.arange(2))
+    table = np.full(SIZE, 3, dtype=np.int64)
+    refusal = simulate([case(system, query, table)], RULES, Budget(RULES).__enter__())
+    assert refusal is not None
+    assert refusal.verdict == "risk"
