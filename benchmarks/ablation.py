@@ -25,6 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 from auditor import Gate, Policy, QueryRefused, QueryUnsupported
+from auditor.deciding import one_value
 from benchmarks._data import timed
 from benchmarks._people import People, RangeQueries
 from benchmarks._results import Line, options, write
@@ -32,11 +33,13 @@ from benchmarks.honest import STUDIES, How, counted_groups, is_grouped
 from benchmarks.reconstruction import LOANS, QUERIES
 from benchmarks.reconstruction import POLICY as ATTACKED
 from benchmarks.scale import POLICY as CROWD
-from cae_sql.inference.certify import coverage
+from cae_sql.inference.allowance import Allowance
+from cae_sql.inference.certify import coverage, pooled_payments
 from cae_sql.inference.certify.coverage import Coverage
 from cae_sql.inference.certify.pooled_payments import Pooled
 from cae_sql.inference.certify.question import Question
 from cae_sql.inference.certify.short_payments import Further
+from cae_sql.inference.search.judging import Judgement, Standard
 from cae_sql.inference.tables.central import Central
 from cae_sql.inference.tables.kept_moves import NO_MOVES
 from cae_sql.inference.tables.pool import Pool
@@ -54,6 +57,15 @@ def _off(owner: object, name: str, instead: object = _nothing) -> Switch:
     return lambda: patch.object(owner, name, instead)
 
 
+def _whole(
+    question: Question, answers: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance
+) -> dict[tuple[int, ...], Judgement]:
+    """All hypothetical answers or none, as where several values are asked at once."""
+    found = question.judge_together(answers, standard, allowance)
+    safe = len(found) == len(answers) and all(each.safe for each in found.values())
+    return found if safe else {}
+
+
 WITHOUT: dict[str, tuple[Switch, ...]] = {
     "nothing": (),
     "kept moves": (_off(QuestionTables, "moves", property(lambda _: NO_MOVES)),),
@@ -67,6 +79,9 @@ WITHOUT: dict[str, tuple[Switch, ...]] = {
     "directions": (_off(Further, "show"),),
     "reserves and directions": (_off(coverage, "RESERVES", 0), _off(Further, "show")),
     "shared rooms": (_off(Pooled, "show"),),
+    "further bases": (_off(pooled_payments, "TURNS", pooled_payments.TURNS[: len(pooled_payments.ALONE)]),),
+    "margin": (_off(one_value, "MARGIN", 0.0),),
+    "middles": (_off(Question, "judge_middle", _whole),),
     "searches": (_off(Question, "searchable", property(lambda _: False)),),
     "lists": (_off(Pool, "gathered"),),
     "bounds that refuse": (_off(Question, "certainly_lost"),),

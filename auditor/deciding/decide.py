@@ -3,9 +3,10 @@
 Simulatable (the default): hypothetical answers are drawn from worlds, each is judged as if it were the
 answer. Of several values at once more than δN failures refuse; of one value see `one_value`. Else a partition
 of all possible answers is fixed: which are told exactly, and which as an end ("at most", "at least"). All of
-that comes from past answers and the query, so it tells nothing. Only then is the true answer looked at, and what the partition says of it is told. Should that
-break the limit all the same, it is a *surprise*: a range is told instead, or the query is refused; surprises
-are counted, and administrators see them. Answer-dependent: the true answer alone decides, and refusals speak.
+that comes from past answers and the query, so it tells nothing. Only then is the true answer looked at, and
+what the partition says of it is told. Should that break the limit all the same, it is a *surprise*: a range
+is told instead, or the query is refused; surprises are counted, and administrators see them.
+Answer-dependent: the true answer alone decides, and refusals speak.
 
 Where the policy asks for a candidate model, an answer must keep the limit twice: by what it excludes, and by
 what the model makes of it. The second is tried for those alone that pass the first.
