@@ -117,19 +117,6 @@ class Drawn:
     judged: Judged
     """Filled with what was judged."""
 
-    def beyond(self, kept: Sequence[Values]) -> bool:
-        """Whether too many worlds give answers that are neither among some of one value nor can be told as an
-        end beyond them.
-        """
-        if not kept:
-            return True
-        kind, broken = self.case.queries[0].kind, set[int]()
-        for values, worlds in self.answers.items():
-            above, below = values > kept[-1], values < kept[0]
-            if (above and kind == "max") or (below and kind == "min"):
-                broken |= set(worlds)
-        return len(broken) > self.allowed
-
     def refuse(
         self,
         cases: Sequence[Case],

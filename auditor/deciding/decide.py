@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from auditor.deciding.cases import NOTHING, Case, Drawn, Judged, Outcome, Part
-from auditor.deciding.one_value import margin_of, of_one_value, sides
+from auditor.deciding.one_value import is_one_sum, margin_of, of_one_value, sides
 from auditor.deciding.partition import Partition
 from auditor.deciding.recorded import Recorded, recorded
 from auditor.told import Told, exactly
@@ -201,7 +201,7 @@ def _partition(case: Case, judged: Judged, rules: Rules) -> Partition | None:
                 judgement = question.learn(values, allowance).judge(standard, allowance)
         except (OutOfTime, InconsistentAnswers):
             return False
-        return judgement.safe and (model is None or model.judge(values, allowance).safe)
+        return judgement.safe and (model is None or model.judge(values, allowance, keep=False).safe)
 
     def end_shown(told: Told[int]) -> bool:
         # of what is excluded an end leaves more than the exact answer; what it makes likely is another thing
@@ -214,7 +214,7 @@ def _partition(case: Case, judged: Judged, rules: Rules) -> Partition | None:
         assert likely is not None
         allowance = Allowance(LOOK * rules.steps)
         allowance.end_in(rules.seconds)
-        return likely.judge((found.value,), allowance).safe
+        return likely.judge((found.value,), allowance, keep=False).safe
 
     settled = [value is not None for value in question.settled]
     kept = [values for values, judgement in judged.items() if judgement.safe]
@@ -298,8 +298,8 @@ def simulate(
             answers = question.hypothetical(rules.worlds)
             allowed = int(rules.delta * sum(len(worlds) for worlds in answers.values()) + 1e-9)
             drawn.append(Drawn(place, case, answers, allowed, {} if judged is None else judged[place]))
-    if len(cases) == 1 and len(cases[0].queries) == 1:
-        return of_one_value(cases, drawn[0], allowance) if drawn else None
+    if len(cases) == 1 and drawn and is_one_sum(cases[0]):
+        return of_one_value(cases, drawn[0], allowance)
     broken = set[int]()
     # what costs least first: where bounds make a refusal certain, nothing is searched for
     for step in (_by_what_is_certain, _by_what_is_excluded, _by_what_is_likely):

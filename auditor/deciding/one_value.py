@@ -1,8 +1,11 @@
-"""Of one value: which hypothetical answers, next to each other, are told exactly. The others refuse nothing.
+"""Of one sum: which hypothetical answers, next to each other, are told exactly. The others refuse nothing.
 
 What breaks the limit can be told as an end. So some answers next to each other are enough, and how many
-others there are is of no account: where the true one lies among those an end is told (`partition`). Only what
-ends cannot tell counts as broken: above a maximum, below a minimum.
+others there are is of no account: where the true one lies among those an end is told (`partition`).
+
+MAX, MIN and small systems, where searches go to the limit, are not decided so. It was tried: an end of many
+values was not always shown to be safe once it was looked at, and that refusal said on which side the answer
+lies (`tests/attacks/test_ends.py`).
 
 By what is made likely more than a few that fail refuse, as where several values are asked at once. Leverage
 hardly hangs on answers, and the posterior is an approximation: where some answers would break the limit the
@@ -36,14 +39,19 @@ right at its limit: on the ACS day 87 to 151 groups, for small changes of how an
 16 surprises. With 0.1, 0.25 and 0.5: 132, 135 and 134 groups, and 2, 0 and 0 surprises."""
 
 
+def is_one_sum(case: Case) -> bool:
+    """Whether a single sum is asked of a large system."""
+    return [query.kind for query in case.queries] == ["sum"] and not case.question().searchable
+
+
 def margin_of(case: Case) -> int:
     """How far inside of what breaks the limit the answers to one sum stay, in units.
 
     An answer at the limit leaves its group just so much that everybody can be shown once more, and not when
     later questions have cut it. In small systems searches find what there is.
     """
-    question, standard = case.question(), case.standard
-    if len(case.queries) > 1 or case.queries[0].kind != "sum" or question.searchable:
+    standard = case.standard
+    if not is_one_sum(case):
         return 0
     return ceil(MARGIN * (standard.need + (int(case.system.grid.top) if standard.insiders else 0)))
 
@@ -57,26 +65,23 @@ def of_one_value(cases: Sequence[Case], drawn: Drawn, allowance: Allowance) -> O
         allowance: What may be spent on it.
     """
     case, answers, judged = drawn.case, drawn.answers, drawn.judged
-    question, kind = case.question(), case.queries[0].kind
+    question = case.question()
     order = sorted(answers)
     for values in order:
         lost = question.certainly_lost(values, answers[values], case.standard)
         if lost is not None:
             judged[values] = lost
-    found = _next_to_each_other(order, answers, kind, lambda values: values not in judged)
-    if drawn.beyond(found):
-        return drawn.refuse(cases, "risk", judged[order[-1] if kind == "max" else order[0]])
+    found = _next_to_each_other(order, answers, lambda values: values not in judged)
+    if not found:
+        return drawn.refuse(cases, "risk", judged[order[0]])
     case.effort.regain()
     judged.update(question.judge_middle(found, case.standard, allowance))
-    if question.searchable:
-        _search_outwards(drawn, found, allowance)
-    elif kind == "sum":
-        _keep_apart(drawn, found, allowance)
+    _keep_apart(drawn, found, allowance)
     if allowance.late:
         # how far a search had come when time was over is no figure of the risk
         return Outcome("time", tuple(NOTHING for _ in cases))
-    found = _next_to_each_other(found, answers, kind, lambda values: _safe(judged.get(values)))
-    if drawn.beyond(found):
+    found = _next_to_each_other(found, answers, lambda values: _safe(judged.get(values)))
+    if not found:
         failed = [judged[values] for values in order if values in judged and not judged[values].safe]
         return drawn.refuse(cases, "risk", failed[0] if failed else Judgement(False, -1))
     return _likely_of_one_value(cases, drawn, found, allowance)
@@ -87,7 +92,7 @@ def _safe(judgement: Judgement | None) -> bool:
 
 
 def _keep_apart(drawn: Drawn, order: Sequence[Values], allowance: Allowance) -> None:
-    """In large systems: unlearn what was shown if it has less than the margin to both sides."""
+    """Unlearn what was shown if it has less than the margin to both sides."""
     case, judged = drawn.case, drawn.judged
     question, margin = case.question(), margin_of(case)
     shown = [values[0] for values in order if _safe(judged.get(values))]
@@ -102,26 +107,6 @@ def _keep_apart(drawn: Drawn, order: Sequence[Values], allowance: Allowance) -> 
                 for value in shown:
                     judged[(value,)] = Judgement(False, -1)
                 return
-
-
-def _search_outwards(drawn: Drawn, order: Sequence[Values], allowance: Allowance) -> None:
-    """In small systems: judge record by record from the middle of what is shown outwards, until one fails."""
-    case, judged = drawn.case, drawn.judged
-    question = case.question()
-    shown = [place for place, values in enumerate(order) if values in judged] or [len(order) // 2]
-    upwards = range(min(shown), len(order)), range(min(shown) - 1, -1, -1)
-    if case.queries[0].kind == "max":
-        upwards = range(0), range(len(order) - 1, -1, -1)
-    elif case.queries[0].kind == "min":
-        upwards = range(len(order)), range(0)
-    for way in upwards:
-        for place in way:
-            values = order[place]
-            if values not in judged:
-                worlds = drawn.answers[values]
-                judged[values] = question.judge(values, worlds, case.standard, allowance, case.effort)
-            if not judged[values].safe or allowance.late:
-                break
 
 
 def _likely_of_one_value(
@@ -146,24 +131,19 @@ def _likely_of_one_value(
             if len(broken) > drawn.allowed:
                 of_risk = len(broken - unknown) > drawn.allowed
                 return drawn.refuse(cases, "risk" if of_risk else "uncounted", excluded, likely)
-    kept = _next_to_each_other(order, drawn.answers, case.queries[0].kind, lambda values: judged[values].safe)
+    kept = _next_to_each_other(order, drawn.answers, lambda values: judged[values].safe)
     for values in order:
         if values not in kept and judged[values].safe:
             del judged[values]
-    return drawn.refuse(cases, "risk", Judgement(False, -1)) if drawn.beyond(kept) else None
+    return None if kept else drawn.refuse(cases, "risk", Judgement(False, -1))
 
 
 def _next_to_each_other(
     order: Sequence[Values],
     worlds: Mapping[Values, Sequence[int]],
-    kind: str,
     passes: Callable[[Values], bool],
 ) -> list[Values]:
-    """Answers in ascending order that pass and have none between them that does not: those of most worlds.
-
-    Of maxima and minima the run goes on from the greatest or least one that passes: beyond it nothing can be
-    told as an end.
-    """
+    """Answers in ascending order that pass and have none between them that does not: those of most worlds."""
     runs: list[list[Values]] = [[]]
     for values in order:
         if passes(values):
@@ -171,10 +151,6 @@ def _next_to_each_other(
         elif runs[-1]:
             runs.append([])
     runs = [run for run in runs if run] or [[]]
-    if kind == "max":
-        return runs[-1]
-    if kind == "min":
-        return runs[0]
     return max(runs, key=lambda run: sum(len(worlds[values]) for values in run))
 
 

@@ -69,7 +69,7 @@ class Partition:
         if len(self.queries) > 1:
             return None
         shown = {values[0] for values in self.kept}
-        shown |= {values[0] for values, safe in self._judged.items() if safe}
+        shown |= {value for (_, value), safe in self._judged.items() if safe}
         known = sorted(shown)
         place = bisect_left(known, value)
         return Told(known[place - 1], known[place]) if 0 < place < len(known) else None
@@ -133,10 +133,8 @@ class Partition:
             return good
         # what comes near to where it fails leaves nothing to later questions
         edge = way * max(way * inmost, min(way * good, way * bad - self.margin))
-        for candidate in (edge, (edge + inmost) // 2):
-            if candidate == good or self._shown(place, way, candidate):
-                return candidate
-        return inmost
+        # no further inside than that: whoever lies there was told exactly without a look at this end
+        return edge if edge == good or self._shown(place, way, edge) else good
 
     def _shown(self, place: int, way: int, candidate: int) -> bool:
         """Whether a value is, the others of the question being those of an answer in the middle."""
@@ -144,12 +142,13 @@ class Partition:
         middles = [sorted(values[each] for values in self.kept)[len(self.kept) // 2] for each in places]
         middle = min(self.kept, key=lambda each: sum(abs(a - b) for a, b in zip(each, middles, strict=True)))
         values = (*middle[:place], candidate, *middle[place + 1 :])
-        if values not in self._judged:
+        # the same value may be looked at as one end and as the other
+        if (way, *values) not in self._judged:
             safe = self.judge(values)
             if safe and len(self.queries) == 1:
                 safe = self.judge_end((self._at_most if way < 0 else self._at_least)(place, candidate))
-            self._judged[values] = safe
-        return self._judged[values]
+            self._judged[way, *values] = safe
+        return self._judged[way, *values]
 
 
 def possible(query: Query, top: int) -> tuple[int, int]:

@@ -221,7 +221,7 @@ class DecisionRules(Section):
     worlds: Whole = Field(default=20, ge=1, le=1_000)
     """how many hypothetical answers are judged per decision, 1 or more: worlds = 20"""
     delta: Real = Field(default=0.05, ge=0, lt=1)
-    """of several values at once, the fraction of them that may break the limit, 0 to below 1: delta = 0.05"""
+    """the fraction of them that may break the limit, from 0 to below 1: delta = 0.05"""
     timeout: Real = Field(default=60.0, gt=0, allow_inf_nan=False)
     """seconds after which a query is refused, as a last resort, above 0: timeout = 60"""
     partial: Literal["suppress", "refuse"] = "suppress"

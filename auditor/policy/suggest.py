@@ -293,8 +293,8 @@ risk = 0.5
 [decision]
 # "simulatable": refusals are computed from past answers alone, and tell nothing.
 mode = "simulatable"
-# Hypothetical answers judged per decision; of several values at once the fraction of them that may break the
-# limit; the seconds after which a decision is given up: a last resort, since what decides is work, not time.
+# Hypothetical answers judged per decision, the fraction of them that may break the limit, and
+# the seconds after which a decision is given up. What decides is work, not time: they are a last resort.
 worlds = 20
 delta = 0.05
 timeout = 60

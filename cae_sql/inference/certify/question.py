@@ -175,7 +175,7 @@ class Question:
     def judge_middle(
         self, answers: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance
     ) -> dict[tuple[int, ...], Judgement]:
-        """Judge hypothetical answers to one query: all of them, or those around the one in the middle.
+        """Judge hypothetical answers to one sum: all of them, or those around the one in the middle.
 
         What one look shows of several it shows of all answers between them.
 
@@ -189,8 +189,6 @@ class Question:
         """
         if not answers or not self.question_tables.usable:
             return {}
-        if self.queries[0].kind != "sum":
-            return self._judge_extremes(answers, standard, allowance)
         found: dict[tuple[int, ...], Judgement] = {}
         for first, last in MIDDLES:
             group = list(answers[int(first * len(answers)) : 1 + int(last * (len(answers) - 1))])
@@ -208,20 +206,6 @@ class Question:
                     break
             elif found:
                 break
-        return found
-
-    def _judge_extremes(
-        self, answers: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance
-    ) -> dict[tuple[int, ...], Judgement]:
-        """As `judge_middle`, of a maximum from the greatest down and of a minimum from the least up: beyond
-        those that are told exactly an end is told.
-        """
-        found: dict[tuple[int, ...], Judgement] = {}
-        for values in answers if self.queries[0].kind == "min" else answers[::-1]:
-            judgement = None if allowance.over else self.judge_by_center(values, standard, allowance)
-            if judgement is None or not judgement.safe:
-                break
-            found[values] = judgement
         return found
 
     def _ends_open(self, group: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance) -> bool:
