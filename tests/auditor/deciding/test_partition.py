@@ -107,6 +107,32 @@ def test_an_end_has_the_margin_to_what_is_known_to_fail(low, high, margin) -> No
         assert min(abs(end - each) for each in failed) >= margin or abs(end - middle) <= 1
 
 
+@given(st.data(), st.integers(0, 30))
+def test_the_same_ends_are_told_whatever_the_judge_says(data, margin) -> None:
+    """Judging is a search: what is shown need not be an interval, nor the same for both ends."""
+    bits = st.lists(st.booleans(), min_size=LAST + 1, max_size=LAST + 1)
+    safe, low, high = data.draw(bits), data.draw(bits), data.draw(bits)
+    kept = sorted(data.draw(st.sets(st.integers(20, 80), min_size=1, max_size=5)))
+    broken = [each for each in (kept[0] - 1, kept[-1] + 1) if data.draw(st.booleans())]
+
+    def end_is_safe(told: Told[int]) -> bool:
+        return high[told.least] if told.most is None else low[told.most]
+
+    told = []
+    for value in range(LAST + 1):
+        each = partition("sum", (0, LAST), kept, broken, None, margin)
+        each.judge, each.judge_end = (lambda values: safe[values[0]]), end_is_safe
+        told += each.told([value])
+    assert all(one is not None and one.holds(value) for value, one in enumerate(told))
+    exact = [value for value, one in enumerate(told) if one.exact]
+    assert exact == list(range(exact[0], exact[-1] + 1)) if exact else True
+    # an end tells what it says: all values that it holds are told so
+    for one in {one for one in told if not one.exact}:
+        assert [value for value, other in enumerate(told) if other == one] == [
+            value for value in range(LAST + 1) if one.holds(value)
+        ]
+
+
 def test_an_answer_inside_of_those_drawn_has_no_candidate_judged() -> None:
     judged = list[int]()
     assert partition("sum", (10, 90), [40, 60], [], judged).told([50]) == [Told(50, 50)]
