@@ -3,7 +3,7 @@
 What breaks the limit can be told as an end. So some answers next to each other are enough, and how many
 others there are is of no account: where the true one lies among those an end is told (`partition`).
 
-MAX, MIN and small systems, where searches go to the limit, are not decided so. It was tried: an end of many
+MAX, MIN and small systems, where searches go to the limit, are not decided so, nor are large ones. It was tried: an end of many
 values was not always shown to be safe once it was looked at, and that refusal said on which side the answer
 lies (`tests/attacks/test_ends.py`).
 
@@ -27,6 +27,7 @@ from auditor.deciding.cases import NOTHING, Case, Drawn, Outcome, Values
 from auditor.deciding.partition import possible
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.search.judging import Judgement
+from cae_sql.inference.tables.large_pool import LargePool
 
 if TYPE_CHECKING:
     from cae_sql.inference.posterior.judging import ModelQuestion
@@ -40,8 +41,14 @@ right at its limit: on the ACS day 87 to 151 groups, for small changes of how an
 
 
 def is_one_sum(case: Case) -> bool:
-    """Whether a single sum is asked of a large system."""
-    return [query.kind for query in case.queries] == ["sum"] and not case.question().searchable
+    """Whether a single sum is asked of a system that is neither small nor large.
+
+    Of more than 5,000 records hypothetical answers are judged together as before: around the middle the Adult
+    day had 32 statements in full in place of 43.
+    """
+    question = case.question()
+    middling = not question.searchable and not isinstance(question.pool, LargePool)
+    return middling and [query.kind for query in case.queries] == ["sum"]
 
 
 def margin_of(case: Case) -> int:
