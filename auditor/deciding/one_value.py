@@ -3,9 +3,9 @@
 What breaks the limit can be told as an end. So some answers next to each other are enough, and how many
 others there are is of no account: where the true one lies among those an end is told (`partition`).
 
-MAX, MIN and small systems, where searches go to the limit, are not decided so, nor are large ones. It was tried: an end of many
-values was not always shown to be safe once it was looked at, and that refusal said on which side the answer
-lies (`tests/attacks/test_ends.py`).
+MAX, MIN and small systems, where searches go to the limit, are not decided so, nor are large ones. It was
+tried: an end of many values was not always shown to be safe once it was looked at, and that refusal said on
+which side the answer lies (`tests/attacks/test_ends.py`).
 
 By what is made likely more than a few that fail refuse, as where several values are asked at once. Leverage
 hardly hangs on answers, and the posterior is an approximation: where some answers would break the limit the
