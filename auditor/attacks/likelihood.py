@@ -9,6 +9,7 @@ total is a convolution. Nothing of the gate's own reckoning has a part in it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from auditor.attacks.attack import Attack
 from auditor.attacks.sources import OWN
-from auditor.attacks.target import Claim, Target
+from auditor.attacks.target import Claim, Target, number
 
 PERSONS, SUMS, OTHERS = 2, 60, 12
 """Whom it is after, in how many sums each, with how many others in each of them."""
@@ -32,6 +33,8 @@ IMPOSSIBLE = -80.0
 """The logarithm of nearly nothing."""
 MOST_VALUES = 1_000
 """Values of the domain up to which they are looked at one by one."""
+MOST_BESIDE = 2_000
+"""People beside a star, beyond which their total says next to nothing of it."""
 
 Floats = NDArray[np.float64]
 
@@ -55,17 +58,23 @@ class Company:
             total: Of company and others together, in units of the column.
             others: How many these are.
         """
-        units = round((total - float((count + others) * self._least)) / float(self._resolution))
+        return self.of(count, self.units(total, count + others) - np.arange(others * (self.values - 1) + 1))
+
+    def units(self, total: float, count: int) -> int:
+        """A sum over so many people, in steps of the resolution above the least that it can be."""
+        return round((total - float(count * self._least)) / float(self._resolution))
+
+    def of(self, count: int, units: NDArray[np.int64]) -> Floats:
+        """log P(so many people have these totals), each as many units above the least."""
         if count not in self._totals:
             found = np.ones(1)
             for _ in range(count):
                 found = np.convolve(found, np.full(self.values, 1.0 / self.values))
             self._totals[count] = found
-        left = units - np.arange(others * (self.values - 1) + 1)
         found = self._totals[count]
-        inside = (left >= 0) & (left < len(found))
+        inside = (units >= 0) & (units < len(found))
         with np.errstate(divide="ignore"):
-            logs: Floats = np.where(inside, np.log(found[np.clip(left, 0, len(found) - 1)]), -np.inf)
+            logs: Floats = np.where(inside, np.log(found[np.clip(units, 0, len(found) - 1)]), -np.inf)
         return logs
 
 
@@ -122,14 +131,44 @@ def differences(target: Target) -> list[Claim]:
     halves = target.cuts()[:4] or [target.everyone]
     for person, arms in _stars(target):
         each = list[Floats]()
-        for number, arm in enumerate(arms):
-            large, small = halves[number % len(halves)], target.among([person, *arm])
+        for turn, arm in enumerate(arms):
+            large, small = halves[turn % len(halves)], target.among([person, *arm])
             whole = target.sum(large | small)
             rest = None if whole is None else target.sum(large & ~small)
             if whole is not None and rest is not None:
                 each.append(company.with_total(len(arm), float(whole - rest), 1))
         found += _claimed(target, person, sum(each, np.zeros(company.values)), each)
     return found
+
+
+def groups(target: Target) -> list[Claim]:
+    """The same by GROUP BY: one group is the person with company, the other is everybody else."""
+    company, found = Company(target), list[Claim]()
+    whole = target.sum(target.everyone)
+    for person, arms in _stars(target):
+        each, units, company_of = list[Floats](), 0, 0
+        for arm in arms:
+            total = _of_its_group(target, [person, *arm], whole)
+            if total is not None:
+                each.append(company.with_total(len(arm), float(total), 1))
+                units += company.units(float(total), 1 + len(arm))
+                company_of += len(arm)
+        likely, beside = sum(each, np.zeros(company.values)), target.size - 1 - company_of
+        if whole is not None and each and beside <= MOST_BESIDE:
+            # whoever is in none of the groups has what these leave of the total
+            left = company.units(float(whole), target.size) - units
+            likely = likely + company.of(beside, left + (len(each) - 1) * np.arange(company.values))
+        found += _claimed(target, person, likely, each)
+    return found
+
+
+def _of_its_group(target: Target, people: Sequence[int], whole: Fraction | None) -> Fraction | None:
+    """The sum over some people, from a grouping by whether one is among them: told, or the rest of all."""
+    among = f"CASE WHEN {target.among(people).text} THEN 'these' ELSE 'those' END"
+    rows = target.ask(f"SELECT {among} AS g, SUM({target.column}) FROM {target.table} GROUP BY g")
+    told = {name: number(value) for name, value in rows or []}
+    these, those = told.get("these"), told.get("those")
+    return whole - those if these is None and those is not None and whole is not None else these
 
 
 def clique(target: Target) -> list[Claim]:
@@ -139,8 +178,8 @@ def clique(target: Target) -> list[Claim]:
     others = target.crowd(BESIDE * len(edges), without=persons)
     logs: dict[tuple[int, int], Floats] = {}
     alone: dict[tuple[int, int], Floats] = {}
-    for number, (i, j) in enumerate(edges):
-        beside = others[number * BESIDE : (number + 1) * BESIDE]
+    for turn, (i, j) in enumerate(edges):
+        beside = others[turn * BESIDE : (turn + 1) * BESIDE]
         total = target.sum(target.among([persons[i], persons[j], *beside])) if beside else None
         if total is not None:
             logs[i, j] = logs[j, i] = company.with_total(len(beside), float(total), 2)
@@ -197,5 +236,6 @@ ATTACKS = (
         differences,
         crowded,
     ),
+    Attack("star-of-groups", "The same by GROUP BY, everybody else in a group.", OWN, groups, crowded),
     Attack("clique", "Persons, each two of them in a sum with company of its own.", OWN, clique, crowded),
 )

@@ -24,6 +24,7 @@ CASES = [
     ("star", "bits", 0),
     *((name, kind, 1) for name in ("star", "star-of-differences") for kind in ("bits", "salaries")),
     *(("star-of-differences", kind, 0) for kind in ("bits", "salaries")),
+    *(("star-of-groups", kind, 0) for kind in ("bits", "salaries")),
     ("clique", "salaries", 0),
 ]
 
