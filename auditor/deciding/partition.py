@@ -65,14 +65,19 @@ class Partition:
         ]
 
     def around(self, value: int) -> Told[int] | None:
-        """Of a single query, the range between the nearest answers that were shown, if there are two."""
+        """Of a single query, the range between the nearest answers that were shown, if there are two.
+
+        These would be told exactly, so it is between them, and neither. None of one that was shown itself.
+        """
         if len(self.queries) > 1:
             return None
         shown = {values[0] for values in self.kept}
         shown |= {value for (_, value), safe in self._judged.items() if safe}
         known = sorted(shown)
         place = bisect_left(known, value)
-        return Told(known[place - 1], known[place]) if 0 < place < len(known) else None
+        if not 0 < place < len(known) or known[place] == value:
+            return None
+        return Told(known[place - 1] + 1, known[place] - 1)
 
     def _told(self, place: int, value: int) -> Told[int] | None:
         query, drawn = self.queries[place], [values[place] for values in self.kept]

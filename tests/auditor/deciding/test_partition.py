@@ -163,3 +163,16 @@ def test_of_a_single_query_an_end_is_judged_as_an_end_too() -> None:
     assert told.most is not None
     assert 25 <= told.most <= 40
     assert found.told([told.most + 1]) == [Told(told.most + 1, told.most + 1)]
+
+
+@given(st.integers(0, LAST), st.integers(0, LAST), st.integers(0, LAST))
+def test_what_is_told_around_a_surprise_leaves_out_its_neighbours_which_would_be_told_exactly(
+    one, other, value
+) -> None:
+    found = partition("sum", (0, LAST), sorted({one, other}), [])
+    told, low, high = found.around(value), min(one, other), max(one, other)
+    if low < value < high:
+        assert told == Told(low + 1, high - 1)
+        assert told.holds(value)
+    else:
+        assert told is None
