@@ -42,7 +42,6 @@ from cae_sql.inference.certify.short_payments import Further
 from cae_sql.inference.search.judging import Judgement, Standard
 from cae_sql.inference.tables.central import Central
 from cae_sql.inference.tables.kept_moves import NO_MOVES
-from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.question_tables import QuestionTables
 
 Switch = Callable[[], object]
@@ -72,7 +71,6 @@ WITHOUT: dict[str, tuple[Switch, ...]] = {
     "central tables": (_off(Central, "table"),),
     "balanced tables": (_off(QuestionTables, "balanced"),),
     "tables of single answers": (_off(Question, "_between_single"),),
-    "halves": (_off(Question, "_judge_halves", lambda *_: {}),),
     "bases": (_off(Coverage, "_bases", lambda _: []),),
     "new bases": (_off(Question, "_renewable", lambda *_: False),),
     "reserves": (_off(coverage, "RESERVES", 0),),
@@ -83,7 +81,6 @@ WITHOUT: dict[str, tuple[Switch, ...]] = {
     "margin": (_off(one_value, "MARGIN", 0.0),),
     "middles": (_off(Question, "judge_middle", _whole),),
     "searches": (_off(Question, "searchable", property(lambda _: False)),),
-    "lists": (_off(Pool, "gathered"),),
     "bounds that refuse": (_off(Question, "certainly_lost"),),
 }
 

@@ -25,7 +25,6 @@ from cae_sql.inference.search.runs import Effort
 from cae_sql.inference.tables.centering import rebuild
 from cae_sql.inference.tables.central import Central
 from cae_sql.inference.tables.exchange import Bounds, Tables
-from cae_sql.inference.tables.gathering import spread_over
 from cae_sql.inference.tables.holding import bounds_of, hold
 from cae_sql.inference.tables.large_pool import LargePool
 from cae_sql.inference.tables.pool import Pool
@@ -33,8 +32,6 @@ from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import RoomyTable
 from cae_sql.threads import in_two
 
-HALVED, FEWEST_HALVED = 2, 4
-"""How often answers that lie too far apart are halved, and how many these must be."""
 MIDDLES = ((0.0, 1.0), (0.5, 0.5), (0.25, 0.75), (0.75, 0.75), (0.25, 0.25))
 """Parts of hypothetical answers, in ascending order, that are looked at together until one is shown."""
 MOST_STARTS = 2
@@ -165,9 +162,7 @@ class Question:
             if judgement is not None and judgement.safe:
                 found.update(dict.fromkeys(group, judgement))
                 continue
-            if not self._missed and not self._ends_open(group, standard, allowance):
-                found.update(self._judge_halves(group, standard, allowance))
-            elif not self.searchable:
+            if self._missed and not self.searchable:
                 found.update(self._judge_rest(group, standard, allowance))
         self._spared = 0
         return found
@@ -206,35 +201,6 @@ class Question:
                     break
             elif found:
                 break
-        return found
-
-    def _ends_open(self, group: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance) -> bool:
-        """Whether neither the least nor the greatest of some answers is shown alone: no half of them is then.
-
-        Only where each is looked at alone later in any case, and what is seen here is not looked at again.
-        """
-        if not self.question_tables.usable or not self.searchable or len(group) < FEWEST_HALVED:
-            return False
-        order = sorted(group, key=self._fresh)
-        looks = (self._show([each], standard, allowance) for each in (order[0], order[-1]))
-        return not any(look is not None and look.safe for look in looks)
-
-    def _judge_halves(
-        self, group: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance, turn: int = 0
-    ) -> dict[tuple[int, ...], Judgement]:
-        """Answers that lie too far apart for tables between them, those that are nearer to each other."""
-        found: dict[tuple[int, ...], Judgement] = {}
-        if turn == HALVED or len(group) < FEWEST_HALVED or not self.question_tables.fresh:
-            return found
-        order = sorted(group, key=self._fresh)
-        for half in (order[: len(order) // 2], order[len(order) // 2 :]):
-            if allowance.over:
-                break
-            judgement = self._show(half, standard, allowance)
-            if judgement is not None and judgement.safe:
-                found.update(dict.fromkeys(half, judgement))
-            else:
-                found.update(self._judge_halves(half, standard, allowance, turn + 1))
         return found
 
     def _judge_rest(
@@ -300,12 +266,7 @@ class Question:
         judgement = self.judge_by_center(values, standard, allowance, renew)
         if judgement is not None and judgement.safe:
             return judgement
-        if not self.searchable:
-            return Judgement(False, -1)
-        listed = self._searched.listed(values, allowance, keep=renew)
-        if listed is None or not len(listed.worlds):
-            return None
-        return self._searched.judge_listed(values, listed, standard, allowance)
+        return None if self.searchable else Judgement(False, -1)
 
     def judge_by_center(
         self, values: Sequence[int], standard: Standard, allowance: Allowance, renew: bool = True
@@ -497,11 +458,7 @@ class Question:
             tables = self.pool.answered(self.question_tables, boxes, answers, totals)
             return Learned(self.question_tables, self.pool, tuple(values), boxes, totals, tables)
         pool = self.pool.copy()
-        listed = self._searched.listed(values, allowance, keep=False)
-        if listed is not None and len(listed.worlds) > len(pool.values):
-            pool.take(self.answers(values), spread_over(listed, len(pool.values)))
-        else:
-            pool.learn(self.answers(values), allowance)
+        pool.learn(self.answers(values), allowance)
         pool.rebase()
         pool.mix(list(range(len(pool.values))), 3)
         return Learned(self.question_tables, self.pool, tuple(values), boxes, totals, pool)

@@ -19,10 +19,9 @@ from cae_sql.inference.facts.constraints import is_world
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.facts.ties import without_ties
-from cae_sql.inference.search.pairs import STARTS, keeps_with_insider
+from cae_sql.inference.search.pairs import keeps_with_insider
 from cae_sql.inference.search.programs_for_one import Accepts, grow
 from cae_sql.inference.search.runs import Effort, Runs
-from cae_sql.inference.tables.gathering import Gathered, of_answers, run_widths, spread_over
 from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.programs import any_world
 from cae_sql.inference.tables.sieve import Sieve
@@ -75,8 +74,6 @@ class Search:
         self._refined: tuple[Knowledge, list[int | None]] | None = None
         # kept here and not with the sums: what a true answer made necessary must not help later verdicts
         self._sieve = Sieve()
-        self._gathered: Gathered | None = None
-        """The list that true answers were looked up in; hypothetical ones have the pool's."""
 
     @property
     def known(self) -> Knowledge:
@@ -125,56 +122,13 @@ class Search:
         effort: Effort,
     ) -> Judgement:
         """As `Question.judge`."""
-        listed, those = self.listed(values, allowance), self.pool.values[list(worlds)]
-        return self._judge(values, those, standard, allowance, effort, self._sieve, listed)
-
-    def judge_listed(
-        self, values: Sequence[int], listed: Gathered, standard: Standard, allowance: Allowance
-    ) -> Judgement:
-        """The same of answers that worlds of a list give, whether or not any world of the pool does.
-
-        Nothing that later verdicts could hang on is kept: the answers may be the true ones.
-        """
-        those = spread_over(listed, STARTS)
-        return self._judge(values, those, standard, allowance, Effort(), Sieve(), listed)
-
-    def _judge(
-        self,
-        values: Sequence[int],
-        worlds: NDArray[np.int64],
-        standard: Standard,
-        allowance: Allowance,
-        effort: Effort,
-        sieve: Sieve,
-        listed: Gathered | None,
-    ) -> Judgement:
-        known = self.known
+        known, those = self.known, self.pool.values[list(worlds)]
         for query, value in zip(self.queries, values, strict=True):
             if query.kind != "sum":
                 known = known.with_extreme(query, value)
         if standard.insiders:
-            return judge_pairs(known, worlds, standard, allowance, effort, sieve, listed)
-        if listed is not None:
-            shortest = int(run_widths(listed)[: known.atoms.real].min(initial=standard.need))
-            if listed.whole and standard.accepts is None and shortest < standard.need:
-                return Judgement(False, shortest)
-            worlds = np.vstack([worlds, spread_over(listed, STARTS)])
-        return judge(known, known.totals(worlds), standard, allowance, effort)
-
-    def listed(self, values: Sequence[int], allowance: Allowance, keep: bool = True) -> Gathered | None:
-        """Worlds that give these answers, from a list that is made once; None where there is no such list.
-
-        Args:
-            values: One answer per query, in units.
-            allowance: What may be spent; nothing more is tried beyond it.
-            keep: See `Pool.gathered`.
-        """
-        gathered = None if keep else self._gathered
-        if gathered is None:
-            gathered = self.pool.gathered(allowance, keep)
-        if not keep:
-            self._gathered = gathered
-        return None if gathered is None else of_answers(gathered, self.queries, values)
+            return judge_pairs(known, those, standard, allowance, effort, self._sieve)
+        return judge(known, known.totals(those), standard, allowance, effort)
 
 
 def judge_pairs(
@@ -184,9 +138,8 @@ def judge_pairs(
     allowance: Allowance,
     effort: Effort,
     sieve: Sieve | None = None,
-    listed: Gathered | None = None,
 ) -> Judgement:
-    """As `judge`, with an insider, of worlds (w, n) of a small system, and a list of more of them."""
+    """As `judge`, with an insider, of worlds (w, n) of a small system."""
     try:
         for reading in without_ties(known) if known.extremes else ():
             found = _worlds_of(reading, known.totals(values), allowance)
@@ -198,11 +151,11 @@ def judge_pairs(
             if not pool.give(0, found[0]):
                 return Judgement(False, -1)
             # its worlds are worlds of all readings: who keeps a run in these keeps it in those
-            known, values, listed = reading, pool.values, None
+            known, values = reading, pool.values
             break
     except OutOfTime:
         return Judgement(False, -1)
-    kept = keeps_with_insider(known, values, standard.need, allowance, effort, sieve, listed)
+    kept = keeps_with_insider(known, values, standard.need, allowance, effort, sieve)
     return Judgement(kept.safe, kept.width)
 
 

@@ -18,8 +18,7 @@ from cae_sql.inference.allowance import MOVE, Allowance
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.search.runs import Effort
-from cae_sql.inference.search.walks import EXCHANGES, longest, note_all, shortest, walk
-from cae_sql.inference.tables.gathering import Gathered
+from cae_sql.inference.search.walks import EXCHANGES, longest, shortest, walk
 from cae_sql.inference.tables.pool import Pool, in_time
 from cae_sql.inference.tables.programs import MOST_NODES, ComponentProgram
 from cae_sql.inference.tables.short_moves import Moves, short_moves
@@ -43,8 +42,6 @@ LOOKS = 8
 """How often, on such a walk, it is seen whether all is shown."""
 FEW, FEW_SHARE = 40, 0.25
 """Values of insiders that may be left, and of how many in all, for a sieve not to be worth its time."""
-FEW_LISTED = 4
-"""The same where many worlds were looked at before: what they leave is hard to find."""
 SPARE = 1
 """Integer programs that a decision has in any case: too few for a sieve, or for what walks leave open."""
 SIEVE_EFFORT, FAR_EFFORT = 4, 4
@@ -72,7 +69,6 @@ def keeps_with_insider(
     allowance: Allowance,
     effort: Effort,
     sieve: Sieve | None = None,
-    listed: Gathered | None = None,
 ) -> PairVerdict:
     """Whether every record keeps a run of width `need`, whatever value any one other turns out to have.
 
@@ -83,8 +79,6 @@ def keeps_with_insider(
         allowance: What may be spent; nothing more is tried beyond it.
         effort: Integer programs and moves allowed.
         sieve: Of the same sums, where others with other right-hand sides are judged too.
-        listed: More worlds that agree with them. Where they are all that there seem to be, nothing else is
-            looked for.
     """
     if known.narrowest < need:
         return PairVerdict(False, known.narrowest, True)
@@ -94,7 +88,7 @@ def keeps_with_insider(
         return PairVerdict(False, -1, False)
     pairs = _Pairs(known, so_far, values, need, allowance, effort, sieve or Sieve())
     try:
-        safe = pairs.settle() if listed is None else pairs.settle_with(listed)
+        safe = pairs.settle()
     except OutOfTime:
         return PairVerdict(False, pairs.width(), False)
     return PairVerdict(safe, need if safe else pairs.width(), True)
@@ -138,11 +132,8 @@ class _Pairs:
         self.inside = (values_at >= known.low[labels][:, None]) & (values_at <= known.high[labels][:, None])
         """(r, v) values in the records' boxes."""
 
-    def settle(self, few: int = FEW) -> bool:
+    def settle(self) -> bool:
         """Whether everybody keeps enough: what walks do not show is settled by integer programs.
-
-        Args:
-            few: Values of insiders that may be left, for a sieve not to be worth its time.
 
         Raises:
             OutOfTime: time or effort ended before it was found out.
@@ -157,7 +148,7 @@ class _Pairs:
                     self._walk_around(insider, value)
                     if self.effort.left <= 0 and self._runs(insider, value).min() < self.need:
                         break  # it would take a program, and there is none left
-        if sieved or len(self._open()) > few:
+        if sieved or len(self._open()) > FEW:
             self._spend(FAR_EFFORT if sieved else FAR_EFFORT + SIEVE_EFFORT)
             self.moves = _with_directions(self.known, self.sieve.of(self.known.tableau, self.allowance))
             self.walked_around.clear()
@@ -170,21 +161,6 @@ class _Pairs:
                     return False
             nodes *= 4
         return True
-
-    def settle_with(self, listed: Gathered) -> bool:
-        """As `settle`, first by worlds that are known already.
-
-        Where they seem to be all, a run that they leave short is not looked for elsewhere; that a value is
-        in none of them is proved as ever.
-        """
-        note_all(listed.worlds, self.records, self.base, self.seen, self.example, self.kept)
-        if not self._open():
-            return True
-        if listed.whole and self.width() < self.need:
-            return False
-        some = listed.worlds[:: max(1, len(listed.worlds) // STARTS)].astype(np.int64)
-        self.starts = np.vstack([self.starts, some])[:STARTS]
-        return self.settle(FEW_LISTED)
 
     def width(self) -> int:
         """The shortest run that was shown, over all values of all others that were found possible."""

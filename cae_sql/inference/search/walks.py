@@ -58,34 +58,6 @@ def note(
 
 
 @compiled()
-def note_all(
-    worlds: NDArray[np.int8], records: Ints, base: int, seen: Words, example: Ints, kept: NDArray[np.int32]
-) -> None:
-    """Note what tables (m, n) show of all pairs; the arguments are those of `note`."""
-    count, words = len(records), seen.shape[3]
-    values, bits = np.zeros(worlds.shape[1], np.int64), np.zeros((words, count), np.uint64)
-    nobody, one = np.zeros(0, np.int64), np.zeros(1, np.int64)
-    for world in range(len(worlds)):
-        for k in range(len(values)):
-            values[k] = worlds[world, k]
-        bits[:] = 0
-        for i in range(count):
-            value = values[records[i]] - base
-            bits[value >> 6, i] = np.uint64(1) << np.uint64(value & 63)
-        who = nobody
-        for j in range(count):
-            mine = values[records[j]] - base
-            for word in range(words):
-                for i in range(count):
-                    seen[j, mine, i, word] |= bits[word, i]
-            if example[j, mine] == 0:
-                one[0] = j
-                who = one
-        if len(who):
-            note(values, records, who, base, seen, example, kept)
-
-
-@compiled()
 def room(
     turn: int, starts: Ints, atoms: Ints, weights: Ints, order: Ints, firsts: Ints, low: Ints, high: Ints,
     values: Ints, held: int, homes: Ints, picks: Ints, steps: Ints,

@@ -18,13 +18,11 @@ from cae_sql.inference.allowance import UNLIMITED, Allowance
 from cae_sql.inference.facts.knowledge import Extreme, Knowledge
 from cae_sql.inference.facts.query import Answer, Ints
 from cae_sql.inference.facts.witnesses import Pins, able, choose_witnesses, rooms
-from cae_sql.inference.tables.gathering import Gathered, few, gather
 from cae_sql.inference.tables.mixing import UNIFORM, mix, spread
 from cae_sql.inference.tables.moves import push, steer
 from cae_sql.inference.tables.priors import Prior
 from cae_sql.inference.tables.programs import any_world
 from cae_sql.inference.tables.short_moves import roam, short_moves
-from cae_sql.inference.tables.sieve import many_moves, packed
 from cae_sql.threads import in_two
 
 STEER_SWEEPS = 12
@@ -43,7 +41,6 @@ class Pool:
     """Counts random moves, so that no two are alike."""
     prior: Prior | None = None
     """From where values come; None where all are alike."""
-    _gathered: Gathered | None = None
 
     @classmethod
     def draw(cls, knowledge: Knowledge, count: int, seed: int, prior: Prior | None = None) -> Pool:
@@ -73,7 +70,6 @@ class Pool:
             InconsistentAnswers: no world agrees.
             OutOfTime: none was found, and none excluded, with what may be spent.
         """
-        self._gathered = None  # worlds of fewer answers
         room = self.knowledge.room(self.totals())
         self.knowledge = self.knowledge.refined(answers, room)
         for answer in answers:
@@ -82,18 +78,6 @@ class Pool:
         extremes = [answer for answer in answers if answer.kind != "sum"]
         if extremes:
             self._learn_extremes(extremes, allowance)
-
-    def take(self, answers: Sequence[Answer], values: NDArray[np.int64]) -> None:
-        """Take in more answers, with worlds (w, n) that agree with them and all before."""
-        room = self.knowledge.room(self.totals())
-        known = self.knowledge.refined(answers, room)
-        room = known.room(known.totals(values))
-        for answer in answers:
-            if answer.kind == "sum":
-                known, _ = known.with_sum(answer, room)
-            else:
-                known = known.with_extreme(answer, int(answer.value))
-        self.knowledge, self.values, self._gathered = known, values, None
 
     def _learn_sum(self, known: Knowledge, answer: Answer, value: int, allowance: Allowance) -> None:
         totals = known.totals(self.values)
@@ -240,22 +224,6 @@ class Pool:
         """Make a world have these totals (p,); False where no records were found to attain all extremes."""
         pins = choose_witnesses(self.knowledge, totals, seed=self.chance())
         return pins is not None and self._realise(self.knowledge, place, self.values[place], totals, pins)
-
-    def gathered(self, allowance: Allowance, keep: bool = True) -> Gathered | None:
-        """Many worlds, where there may be few; None where this is not for a system.
-
-        Args:
-            allowance: What may be spent; nothing more is tried beyond it.
-            keep: Whether to gather them once for all: not where a true answer asks for them, since whether
-                they were there in time must not tell later verdicts of it.
-        """
-        known = self.knowledge
-        if self._gathered is not None or not few(known):
-            return self._gathered
-        found = gather(known, self.values, packed(many_moves(known.tableau, allowance)), allowance)
-        if keep:
-            self._gathered = found
-        return found
 
     def totals(self) -> Ints:
         """(w, p) the atoms' totals in each world."""
