@@ -35,6 +35,8 @@ def main() -> int:
                         help=f"all: one gate for each {PER_GATE} systems")  # fmt: skip
     parser.add_argument("--others", type=int, default=1, help="tables each verdict is compared on; 0: none")
     parser.add_argument("--largest", type=int, default=7, help="most records")
+    parser.add_argument("--baseline", choices=("members", "prior"), default="members",
+                        help="prior: what is likely is counted too, all tables alike")  # fmt: skip
     parser.add_argument("--only", type=int, help="the number of a single system")
     parser.add_argument("--seconds", type=float, help="for each level, mode and kind of values, at most")
     parser.add_argument("--as-found", action="store_true", help="do not look for smaller examples")
@@ -46,12 +48,16 @@ def main() -> int:
         Policy.parse(Rules(insiders=given.insiders).policy(1))
     except PolicyError as error:
         parser.error(str(error))
+
+    def settings(mode: str, values: str) -> Settings:
+        return Settings(given.insiders, mode, values, kinds, given.largest, baseline=given.baseline)
+
     found = 0
     for level in LEVELS if given.level == "all" else (given.level,):
         for values in VALUES if given.values == "both" else (given.values,):
             modes = ("",) if level == "certified" else MODES if given.mode == "both" else (given.mode,)
             for mode in modes:
-                found += run(level, Settings(given.insiders, mode, values, kinds, given.largest), given)
+                found += run(level, settings(mode, values), given)
     print("findings:", found)
     return 1 if found else 0
 

@@ -2,7 +2,8 @@
 oracle.
 
 Checked at each decision:
-- an answer that was given leaves everybody the limit, in all tables that agree with all answers;
+- an answer that was given leaves everybody the limit, in all tables that agree with all answers; where
+  likelihood is judged against the whole domain, also if all these tables are equally likely;
 - what is told is true: an answer exactly, or an end of where it lies;
 - what is called known is the same in all those tables;
 - in the simulatable mode the verdict, and what is told exactly or as an end, is the same whichever of the
@@ -49,7 +50,7 @@ class Finding:
     """A promise that was not kept."""
 
     what: str
-    """"limit", "known", "value", "refusal" or "partition"."""
+    """"limit", "likely", "known", "value", "refusal" or "partition"."""
     detail: str
     step: int
     """Which statement."""
@@ -235,6 +236,10 @@ class Play:
         breach = self.bound.breach(self.possible, self.insiders)
         if breach is not None:
             yield Finding("limit", str(breach), step)
+        if self.scenario.rules.baseline == "prior" and self.scenario.rules.ratio == 1:
+            likely = self.bound.likely(self.possible, self.insiders)
+            if likely is not None:
+                yield Finding("likely", str(likely), step)
 
     def _useful(self, outcome: Outcome, statement: Statement, step: int) -> None:
         """Whether the statement could be answered, and was.

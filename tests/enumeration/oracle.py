@@ -161,6 +161,41 @@ def entropy_at(values: Sequence[int], epsilon: int) -> float:
     return [h for spread, h in curve(values).items() if spread <= epsilon][-1]
 
 
+def weighted_curve(weights: Sequence[float]) -> dict[int, float]:
+    """As `curve`, of the values 0, 1, … with these weights, which are not all 0."""
+    there = [x for x, weight in enumerate(weights) if weight > 0]
+    total, found = sum(weights), dict[int, float]()
+    for cuts in range(len(there)):
+        for chosen in combinations(range(1, len(there)), cuts):
+            ends = [0, *chosen, len(there)]
+            blocks = [there[a:b] for a, b in pairwise(ends)]
+            spread = max(block[-1] - block[0] for block in blocks)
+            parts = [sum(weights[x] for x in block) / total for block in blocks]
+            entropy = -sum(p * log2(p) for p in parts)
+            found[spread] = min(found.get(spread, entropy), entropy)
+    best, falling = float("inf"), {}
+    for spread in sorted(found):
+        best = min(best, found[spread])
+        falling[spread] = best
+    return falling
+
+
+@dataclass(frozen=True)
+class Likely:
+    """A record that is too likely to have some value."""
+
+    record: int
+    weights: tuple[int, ...]
+    """In how many of the tables it has each value."""
+    insider: int | None = None
+    """As `Breach`."""
+    known: int | None = None
+
+    def __str__(self) -> str:
+        whom = "" if self.insider is None else f" to record {self.insider}, who has {self.known}"
+        return f"record {self.record} has each value in {list(self.weights)} tables{whom}"
+
+
 @dataclass(frozen=True)
 class Breach:
     """A record that does not keep the limit."""
@@ -227,6 +262,33 @@ class Bound:
         if values not in self._known:
             self._known[values] = longest_run(values) > self.need or self.accepts(values)
         return self._known[values]
+
+    def likely(self, possible: Possible, insiders: int) -> Likely | None:
+        """Somebody of whom all tables, equally likely, say too much: where a step is one unit."""
+        tables, size = possible.tables, possible.size
+        for record in range(size):
+            weights = np.bincount(tables[:, record], minlength=self.top + 1)
+            if not self._open(weights):
+                return Likely(record, tuple(weights.tolist()))
+        for insider in range(size if insiders else 0):
+            for known in np.unique(tables[:, insider]).tolist():
+                some = tables[tables[:, insider] == known]
+                for record in range(size):
+                    weights = np.bincount(some[:, record], minlength=self.top + 1)
+                    if record != insider and not self._open(weights):
+                        return Likely(record, tuple(weights.tolist()), insider, known)
+        return None
+
+    def _open(self, weights: NDArray[np.int64]) -> bool:
+        """Whether values with these weights leave enough uncertain, measured against the whole domain."""
+        steps = list(weighted_curve(weights.tolist()).items())
+        found = sum(h * (after - here) for (here, h), (after, _) in pairwise(steps))
+        if self.risk is not None and 1 - found / self._prior > self.risk + NEAR:
+            return False
+        if self.epsilon is None:
+            return True
+        bits = [h for spread, h in steps if spread <= self.epsilon][-1]
+        return bits > NEAR if self.min_entropy is None else bits >= self.min_entropy - NEAR
 
     def breach(self, possible: Possible, insiders: int) -> Breach | None:
         """Somebody who does not keep the limit, or None where everybody does."""

@@ -36,6 +36,8 @@ class Settings:
     """Most records."""
     most: int = MOST_TABLES
     """Possible tables that a system seldom has more of."""
+    baseline: str = "members"
+    """Against what likelihood is judged."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class Rules:
     epsilon: int | None = None
     """In steps at which risk is judged."""
     min_entropy: float | None = None
+    baseline: str = "members"
 
     def bound(self, top: int) -> Bound:
         """What everybody must keep, as the oracle reads it."""
@@ -65,7 +68,7 @@ class Rules:
         return "\n".join([
             "[protect]", 'table = "t"', 'column = "v"', "minimum = 0", f"maximum = {top}",
             f"step = {self.ratio}", "resolution = 1", 'public = "all"',
-            "[limit]", *lines, "[intruder]", f"insiders = {self.insiders}",
+            "[limit]", *lines, "[intruder]", f"insiders = {self.insiders}", f'baseline = "{self.baseline}"',
             "[decision]", f'mode = "{self.mode}"', f"delta = {self.delta}", f"worlds = {self.worlds}",
             "timeout = 100", more,
         ])  # fmt: skip
@@ -133,6 +136,7 @@ def rules_at_random(rng: np.random.Generator, settings: Settings, top: int) -> R
             risk,
             epsilon,
             bits,
+            settings.baseline,
         )
         if rules.bound(top).possible:
             return rules

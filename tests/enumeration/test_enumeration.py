@@ -30,7 +30,7 @@ from .oracle import Question
 from .scenarios import MODES, Scenario, Settings, minimised, scenario_at_random
 from .scenarios import Rules as Wanted
 
-INSIDERS = (0,)
+INSIDERS = (0, 1)
 """Numbers of insiders that the gate is held against."""
 SEED = 20
 QUICK = Settings(most=5_000, largest=6)
@@ -59,7 +59,8 @@ def test_after_every_answer_everybody_keeps_the_limit_in_all_tables(insiders: in
 @pytest.mark.slow
 @pytest.mark.parametrize("insiders", INSIDERS)
 def test_refusals_are_the_same_whichever_table_is_the_true_one(insiders: int) -> None:
-    tally = played(replace(QUICK, insiders=insiders), 15, others=1)
+    # with an insider fewer are answered
+    tally = played(replace(QUICK, insiders=insiders), 15 if not insiders else 45, others=1)
     assert tally.compared > 20
     assert {"safe", "risk"} <= set(tally.verdicts)
 
@@ -70,6 +71,31 @@ def test_some_of_what_could_be_answered_is(insiders: int) -> None:
     tally = played(replace(QUICK, insiders=insiders), 30, others=0)
     print(f"answered {dict(tally.answered)} of {dict(tally.harmless)}")
     assert sum(tally.answered.values()) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("insiders", [0, 1])
+@pytest.mark.parametrize("mode", some(list(MODES), 1))
+def test_after_every_answer_everybody_keeps_the_limit_if_all_tables_are_equally_likely(
+    insiders: int, mode: str
+) -> None:
+    """Ends among the answers; measured against the whole domain."""
+    settings = replace(QUICK, mode=mode, insiders=insiders, baseline="prior")
+    tally = played(settings, 50, others=1)
+    assert tally.verdicts["safe"] + tally.verdicts["ends"] > 5
+
+
+def test_a_gate_that_does_not_count_what_is_likely_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of three who sum up to 3 nothing of anybody is excluded; 0 is four times as likely as 3."""
+    rules = Wanted(mode="answer-dependent", risk=0.1, baseline="prior")
+    asked = Scenario((1, 1, 1), 3, rules, (), ((ALL3,),))
+    assert kinds(list(Play(asked, 0).findings())) == set()
+
+    def half(cases: Sequence[Case], rules: Rules) -> Outcome:
+        return decide([replace(case, model=None) for case in cases], rules)
+
+    monkeypatch.setattr(deciding, "decide", half)
+    assert kinds(list(Play(asked, 0).findings())) == {"likely"}
 
 
 def test_what_is_certified_is_possible_and_what_is_possible_is_in_the_interval() -> None:
@@ -83,7 +109,7 @@ def test_what_is_certified_is_possible_and_what_is_possible_is_in_the_interval()
 @pytest.mark.parametrize("mode", some(MODES, 1))
 def test_what_a_gate_hands_out_leaves_everybody_the_limit(mode: str, insiders: int) -> None:
     tally = Tally()
-    for number in range(4):
+    for number in range(4 if not insiders else 12):
         one = asking_at_random(replace(QUICK, mode=mode, insiders=insiders), SEED, number)
         heard = Heard(one)
         assert not list(heard.findings()), f"seed {SEED}, number {number}:\n{one}"
@@ -143,6 +169,16 @@ def test_an_insider_whom_the_gate_does_not_reckon_with_is_noticed() -> None:
     heard = Heard(Asking(rows, 4, two.rules, "", (Select((Aggregate("AVG"),)),)))
     heard.insiders = 1
     assert kinds(list(heard.findings())) == {"limit"}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_insider_with_the_greatest_value_knows_that_there_is_a_tie(mode: str) -> None:
+    """Five have 9 together, and at most 4; so have three of them. A fourth with 4 leaves the fifth 0 or 1."""
+    everybody, three = (1, 1, 1, 1, 1), (0, 1, 1, 0, 1)
+    asked = (Question("sum", everybody), Question("max", everybody)), (Question("max", three),)
+    rules = Wanted(insiders=1, mode=mode, risk=0.7)
+    for truth in ((0, 4, 2, 0, 3), (4, 4, 1, 0, 0), (0, 0, 4, 4, 1)):
+        assert not list(Play(Scenario(truth, 4, rules, (), asked), 5).findings())
 
 
 def test_a_refusal_that_looked_at_the_true_answer_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,18 @@ from cae_sql import cae_area, cae_entropy
 from cae_sql.domain import Domain
 from cae_sql.risk import Limit
 
-from .oracle import Bound, Breach, Possible, Question, area, entropy_at, longest_run
+from .oracle import (
+    Bound,
+    Breach,
+    Likely,
+    Possible,
+    Question,
+    area,
+    curve,
+    entropy_at,
+    longest_run,
+    weighted_curve,
+)
 
 PAIR = Question("sum", (1, 1))
 
@@ -120,3 +131,23 @@ def test_the_least_run_is_that_of_the_package(top: int) -> None:
         assert Bound(top, risk=risk).need + 1 == Limit(risk=risk).least_run(domain)
     for epsilon in range(top):
         assert Bound(top, epsilon=epsilon).need + 1 == Limit(epsilon=epsilon).least_run(domain)
+
+
+def test_values_that_are_equally_likely_weigh_the_same_in_both_curves() -> None:
+    for values in ([0, 1, 2, 3], [0, 3], [1, 2, 5]):
+        weights = [7 * (x in values) for x in range(6)]
+        assert weighted_curve(weights) == pytest.approx(curve(values))
+
+
+def test_what_all_tables_make_likely_is_the_measure_of_the_package() -> None:
+    weights, grid = np.array([4, 3, 2, 1]), np.arange(4)
+    found = 1 - cae_area(grid, weights / 10) / cae_area(grid, np.full(4, 0.25))
+    possible = told(3, 3, (Question("sum", (1, 1, 1)), 3))
+    assert Bound(3, risk=found + 1e-6).likely(possible, 0) is None
+    assert Bound(3, risk=found - 1e-6).likely(possible, 0) == Likely(0, (4, 3, 2, 1))
+
+
+def test_to_an_insider_of_three_the_other_two_are_likely_to_share_what_is_left() -> None:
+    possible = told(3, 3, (Question("sum", (1, 1, 1)), 3))
+    assert Bound(3, risk=0.9).likely(possible, 0) is None
+    assert Bound(3, risk=0.9).likely(possible, 1) == Likely(1, (1, 0, 0, 0), 0, 3)

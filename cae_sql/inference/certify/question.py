@@ -19,7 +19,7 @@ from cae_sql.inference.certify.coverage import Shown, all_pairs, left_open, show
 from cae_sql.inference.certify.learned import Learned
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Answer, Ints, Query
-from cae_sql.inference.facts.ties import without_ties
+from cae_sql.inference.facts.ties import narrows, without_ties
 from cae_sql.inference.search.judging import Judgement, Search, Standard
 from cae_sql.inference.search.runs import Effort
 from cae_sql.inference.tables.centering import rebuild
@@ -306,14 +306,18 @@ class Question:
             keep: Whether later judgements may build on this one: not where the answers are the true ones.
         """
         boxes = self.boxes_with(group[0])
-        if boxes.extremes:
-            try:
-                # the strictest reading is the one an intruder takes, if any table agrees with it; its tables
-                # are tables of all readings, so what it leaves to everybody they leave too
-                boxes = next(iter(without_ties(boxes)), boxes)
-            except OutOfTime:
-                return None
-        return self._show_reading(boxes, group, standard, allowance, keep)
+        try:
+            # the strictest reading is the one an intruder takes, if any table agrees with it; its tables
+            # are tables of all readings, so what it leaves to everybody they leave too
+            strict = next(iter(without_ties(boxes)), boxes) if boxes.extremes else boxes
+        except OutOfTime:
+            return None
+        found = self._show_reading(strict, group, standard, allowance, keep)
+        if found is None or not found.safe or not standard.insiders or not narrows(strict, boxes):
+            return found
+        # but to an insider who has the value it says nothing: who has it knows that there is a tie
+        other = self._show_reading(boxes, group, standard, allowance, keep)
+        return other and Judgement(other.safe, min(found.width, other.width))
 
     def boxes_with(self, values: Sequence[int]) -> Knowledge:
         """The parts, with the boxes and extremes that answers leave."""

@@ -51,6 +51,11 @@ def without_ties(known: Knowledge) -> list[Knowledge]:
     return [replace(loose, low=low, high=high), loose]
 
 
+def narrows(reading: Knowledge, known: Knowledge) -> bool:
+    """Whether it takes values from somebody: one who has such a value knows that the reading is wrong."""
+    return bool((reading.low > known.low).any() or (reading.high < known.high).any())
+
+
 def _overlapping(sets: list[Ints]) -> list[list[Ints]]:
     """Sets joined where they share atoms; groups of two or more different ones."""
     different = list({tuple(s.tolist()): s for s in sets}.values())

@@ -18,7 +18,7 @@ from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.constraints import is_world
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints, Query
-from cae_sql.inference.facts.ties import without_ties
+from cae_sql.inference.facts.ties import narrows, without_ties
 from cae_sql.inference.search.pairs import keeps_with_insider
 from cae_sql.inference.search.programs_for_one import Accepts, grow
 from cae_sql.inference.search.runs import Effort, Runs
@@ -150,9 +150,13 @@ def judge_pairs(
             pool = Pool(reading, np.clip(values[:1], reading.low[labels], reading.high[labels]), seed=0)
             if not pool.give(0, found[0]):
                 return Judgement(False, -1)
-            # its worlds are worlds of all readings: who keeps a run in these keeps it in those
-            known, values = reading, pool.values
-            break
+            first = keeps_with_insider(reading, pool.values, standard.need, allowance, effort, sieve)
+            # its worlds are worlds of all readings: who keeps a run in these keeps it in those; but whoever
+            # has a value that it takes from them knows that there is a tie
+            if not first.safe or not narrows(reading, known):
+                return Judgement(first.safe, first.width)
+            second = keeps_with_insider(known, values, standard.need, allowance, effort, sieve)
+            return Judgement(second.safe, min(first.width, second.width))
     except OutOfTime:
         return Judgement(False, -1)
     kept = keeps_with_insider(known, values, standard.need, allowance, effort, sieve)
