@@ -66,9 +66,9 @@ class Moves:
         """Some of them, in the order given, which is by part."""
         lengths = np.diff(self.starts)[places]
         starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
-        within = np.arange(starts[-1]) - np.repeat(starts[:-1], lengths)
-        entries = np.repeat(self.starts[places], lengths) + within
-        return Moves(self.whom[places], starts, self.parts[entries], self.by[entries])
+        parts, by = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.int32)
+        _copy(self.starts[places], self.parts, self.by, starts, parts, by)
+        return Moves(self.whom[places], starts, parts, by)
 
     def kept_by(self, marks: Columns) -> NDArray[np.bool_]:
         """(m,) whether no sum changes: added up in whole numbers.
@@ -139,6 +139,15 @@ def _roomiest(pairs: tuple[Ints, Ints], room: Ints) -> tuple[Ints, Ints]:
     both = np.minimum(room[inside], room[outside])
     order = np.argsort(-both, kind="stable")[: min(PAIRS, int(np.count_nonzero(both > 0)))]
     return inside[order], outside[order]
+
+
+@compiled()
+def _copy(firsts: Ints, parts: Whole, by: Whole, starts: Ints, to_parts: Whole, to_by: Whole) -> None:
+    """Copy runs of entries, each from where it began to where it begins now."""
+    for m in range(len(firsts)):
+        for place in range(starts[m + 1] - starts[m]):
+            to_parts[starts[m] + place] = parts[firsts[m] + place]
+            to_by[starts[m] + place] = by[firsts[m] + place]
 
 
 @compiled()

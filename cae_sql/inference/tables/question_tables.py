@@ -77,11 +77,12 @@ class QuestionTables:
     @property
     def moves(self) -> Moves:
         """Those by which somebody was shown before, over the parts: each keeps all sums, past and new."""
-        if not self.roomy_table.moves.count and self._moves is None:
-            return NO_MOVES  # pairs of many parts take their time
         if self._moves is None:
+            past = self.roomy_table.kept_moves()
+            if not past.count:
+                return NO_MOVES  # pairs of many parts take their time
             pairs = [self.exchange.pairs(number) for number in range(len(self._rows))]
-            found = self.roomy_table.moves.over_parts(self.parents, self._room, self._rows, pairs)
+            found = past.over_parts(self.parents, self._room, self._rows, pairs)
             # past sums have the same coefficients in all parts of an atom: they were looked at before
             well = found.kept_by(np.ascontiguousarray(self._rows.T.astype(np.int8)))
             self._moves = found if well.all() else found.taken(np.flatnonzero(well))
@@ -92,8 +93,7 @@ class QuestionTables:
         found = found.taken(np.flatnonzero(found.kept_by(self.marks_of(np.arange(self.boxes.count)))))
         self._moves = joined([found, self.moves])
         if self.current:
-            over_atoms = found.over_atoms(self.parents)
-            self.roomy_table.moves = joined([over_atoms, self.roomy_table.moves])
+            self.roomy_table.keep(found.over_atoms(self.parents))
 
     # --- bases
 

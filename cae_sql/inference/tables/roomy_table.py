@@ -22,7 +22,7 @@ from cae_sql.inference.facts.basis import eliminate
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.tables.columns import LARGEST_ENTRY, Columns, apply_pending, by_sums, multiplied
-from cae_sql.inference.tables.kept_moves import NO_MOVES, Moves
+from cae_sql.inference.tables.kept_moves import NO_MOVES, Moves, joined
 from cae_sql.inference.tables.swaps import Swaps, find, fours, kept_by
 from cae_sql.threads import in_two
 
@@ -92,7 +92,9 @@ class RoomyTable:
     fours: Ints = field(default_factory=lambda: np.zeros((0, 4), dtype=np.int64))
     """(q, 4) two of them against each other: moves that keep every sum."""
     moves: Moves = NO_MOVES
-    """Moves of single records that keep every sum, by which somebody was shown."""
+    """Moves of single records that keep every sum, by which somebody was shown ..."""
+    _later: list[Moves] = field(default_factory=list, repr=False)
+    """... and those that were found since: they are many, and put to the others when somebody asks."""
     _unseen: NDArray[np.bool_] | None = field(default=None, repr=False)
 
     @classmethod
@@ -124,8 +126,20 @@ class RoomyTable:
             bases=[Basis(basis.basic, basis.columns) for basis in self.bases],
             renewed_at=self.rank,
             swaps=None if self.swaps is None else self.swaps.grown(),
+            moves=self.kept_moves(),
+            _later=[],
             _unseen=np.append(self.unseen, True),
         )
+
+    def keep(self, moves: Moves) -> None:
+        """Keep moves of single records that keep every sum."""
+        self._later.append(moves)
+
+    def kept_moves(self) -> Moves:
+        """Those by which somebody was shown, of each atom the latest first."""
+        self.moves = joined([*reversed(self._later), self.moves])
+        self._later.clear()
+        return self.moves
 
     @property
     def stale(self) -> bool:
@@ -215,6 +229,7 @@ class RoomyTable:
             self.fours = self.fours[kept_by(self.fours, rows, np.arange(count))]
         self.boxes, self.totals, self.bases = boxes, totals, kept
         self.moves = moves
+        self._later.clear()
         self.sums += values
         if self._unseen is not None:
             self._unseen = self._unseen[parents] & ~np.any(rows, axis=0)

@@ -195,7 +195,7 @@ def test_by_kept_moves_too_nobody_is_shown_a_run_that_an_integer_program_exclude
             continue
         if not roomy_table.usable:
             continue
-        kept += roomy_table.moves.count
+        kept += roomy_table.kept_moves().count
         found = told.question(roomy_table, 1)
         judgement = found.judge_by_center(tuple(told.values[-1:]), Standard(need, None, 1), Allowance())
         if judgement is None or not judgement.safe:
@@ -241,10 +241,10 @@ def test_nothing_that_true_answers_led_to_is_kept() -> None:
     judgement = question.judge_true(values, standard, Allowance())
     assert judgement is not None
     assert judgement.safe
-    assert not roomy_table.moves.count
+    assert not roomy_table.kept_moves().count
     assert not question.question_tables.moves.count
     assert question.judge_by_center(values, standard, Allowance())
-    assert roomy_table.moves.count
+    assert roomy_table.kept_moves().count
 
 
 def test_what_was_kept_spares_most_of_the_search_in_a_question_about_others() -> None:

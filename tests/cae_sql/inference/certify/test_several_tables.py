@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-from cae_sql import AnsweredSystem
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.certify import question as questions
 from cae_sql.inference.certify.coverage import Shown, left_open, show
-from cae_sql.inference.certify.question import Standard
 from cae_sql.inference.certify.rooms import Whom
-from cae_sql.inference.search.judging import Judgement
-from cae_sql.inference.tables.central import Central
-from cae_sql.inference.tables.exchange import Bounds, Tables
+from cae_sql.inference.tables.exchange import Tables
 from cae_sql.inference.tables.holding import bounds_of, hold
-from cae_sql.inference.tables.question_tables import QuestionTables
 from tests.cae_sql.inference.told import Told
 
 
@@ -47,5 +40,3 @@ def test_of_whom_nothing_is_asked_nothing_is_shown() -> None:
     assert some.free.tolist() == (~first).tolist()
     assert some.width == -1
     assert bounds_of(boxes, pins).least.shape == first.shape
-
-
