@@ -26,6 +26,8 @@ MOST_EXTREMES = 6
 """Extremes of one component that are counted by inclusion and exclusion."""
 MOST_COUNTED = 200_000
 """Values of a box that are counted one by one."""
+Aside = tuple[int, int]
+"""An atom of a component, and how many units one of its records has."""
 _CERTAIN = 1e-7
 """Least share of tables that must attain all extremes, so that differences keep their digits."""
 
@@ -76,7 +78,7 @@ def counted_exactly(
     return rows, missing
 
 
-def name_of(known: Knowledge, sums: Ints, atoms: Ints) -> bytes:
+def name_of(known: Knowledge, sums: Ints, atoms: Ints, aside: Aside | None = None) -> bytes:
     """One name for components that are counted alike."""
     rows = np.flatnonzero(known.matrix[:, atoms].any(axis=1))
     parts = [known.low[atoms], known.high[atoms], known.sizes[atoms], spares_of(known)[atoms], sums[rows]]
@@ -85,11 +87,18 @@ def name_of(known: Knowledge, sums: Ints, atoms: Ints) -> bytes:
         inside = np.flatnonzero(np.isin(atoms, each.atoms))
         if len(inside):
             parts.append(np.array([len(inside), each.top, each.value, *inside], dtype=np.int64))
+    if aside is not None:
+        parts.append(np.array([int(np.searchsorted(atoms, aside[0])), aside[1]], dtype=np.int64))
     return blake2b(b"".join(b"%d " % len(part) + part.tobytes() for part in parts), digest_size=20).digest()
 
 
 def of_component(
-    known: Knowledge, sums: Ints, atoms: Ints, allowance: Allowance, odds: Floats | None = None
+    known: Knowledge,
+    sums: Ints,
+    atoms: Ints,
+    allowance: Allowance,
+    odds: Floats | None = None,
+    aside: Aside | None = None,
 ) -> list[Floats]:
     """By atom, probabilities over the units of its box.
 
@@ -105,6 +114,7 @@ def of_component(
         atoms: Those of the component.
         allowance: What may be spent; nothing more is tried beyond it.
         odds: (top + 1,) how likely each unit is before any answer, up to a factor; None where all are alike.
+        aside: What somebody is known to have: the others of the atom are told of.
 
     Raises:
         OutOfTime: too much to be counted, or differences that lose their digits.
@@ -112,8 +122,13 @@ def of_component(
     rows = np.flatnonzero(known.matrix[:, atoms].any(axis=1))
     extremes = [each for each in attained(known) if np.isin(each.atoms, atoms).any()]
     low, high, matrix = known.low[atoms], known.high[atoms], known.matrix[np.ix_(rows, atoms)]
-    spares = spares_of(known)[atoms]
+    spares, sides = spares_of(known)[atoms], sums[rows]
     sizes, extended = known.sizes[atoms] - spares, np.flatnonzero((spares > 0) & matrix.any(axis=0))
+    if aside is not None:
+        place = int(np.searchsorted(atoms, aside[0]))
+        sizes[place] -= 1
+        sides = sides - matrix[:, place] * aside[1]
+        extremes = [each for each in extremes if aside[1] != each.value or aside[0] not in each.atoms]
     real = np.flatnonzero(sizes)
     boxes_of_spares = zip(spares[extended], low[extended], high[extended], strict=True)
     slack = [np.arange(count * a, count * b + 1) for count, a, b in boxes_of_spares]
@@ -132,7 +147,7 @@ def of_component(
             if odds is not None:
                 weights[: len(real)] = [odds[each] for each in ranges[: len(real)]]
             boxes = [Weighted(each, weight) for each, weight in zip(ranges, weights, strict=True)]
-            part = counted(boxes, sizes, matrix, sums[rows], allowance)
+            part = counted(boxes, sizes, matrix, sides, allowance)
             if part.log_weight > -math.inf:
                 logs.append(part.log_weight)
                 signs.append(-1 if count % 2 else 1)

@@ -31,6 +31,7 @@ from cae_sql.inference.posterior.areas import areas_of_rows, entropies_of_rows
 from cae_sql.inference.posterior.asked import Asked
 from cae_sql.inference.posterior.figures import ClassFigures
 from cae_sql.inference.posterior.insiders import Given, Measure, bells_of, quick_risks, risks_with_insider
+from cae_sql.inference.posterior.insiders_counted import counted_with_insider
 from cae_sql.inference.posterior.judging import CLOSE, UNKNOWN, AsItStands, ModelJudgement
 from cae_sql.inference.posterior.likely import Fit, Flags, Likely
 from cae_sql.inference.posterior.members import (
@@ -188,16 +189,17 @@ class LikelyQuestion:
         """The greatest risk, and the least entropy, that an insider's value can bring about."""
         limit, domain = self._standard.limit, self._standard.domain
         held, enough, told = self._past.baselines, _enough(limit), len(likely.telling.columns)
-        risk = float(quick.max())
+        counted = counted_with_insider(likely, Measure(domain, held))
+        risk = max(float(counted.risk.max()), float(quick.max()))
         if risk <= enough and limit.epsilon is None and not told:
             return risk, None
         ends = ends_of(likely.fit)
 
         def worst(measure: Measure, enough: float, quick: Floats | None = None) -> float:
-            by_formula = float(risks_with_insider(likely, ends, measure, enough, quick).risk.max())
-            return (
-                by_formula if by_formula > enough else max(by_formula, risk_overheard(likely, ends, measure))
-            )
+            by_count = counted if measure.epsilon is None else counted_with_insider(likely, measure)
+            by_formula = risks_with_insider(likely, ends, measure, enough, quick).risk
+            found = float(np.where(by_count.atoms, by_count.risk, by_formula).max())
+            return found if found > enough else max(found, risk_overheard(likely, ends, measure))
 
         risk = worst(Measure(domain, held), enough, quick)
         if limit.epsilon is None:

@@ -30,7 +30,7 @@ from cae_sql.inference.allowance import UNLIMITED, Allowance
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.posterior.attained import Ends, mixed
 from cae_sql.inference.posterior.bell import STILL, rows_of, stiffness
-from cae_sql.inference.posterior.components import MOST_COUNTED, name_of, of_component
+from cae_sql.inference.posterior.components import MOST_COUNTED, Aside, name_of, of_component
 from cae_sql.inference.posterior.leverage import Factor, covariance
 from cae_sql.inference.posterior.observations import Observations, observations
 from cae_sql.inference.posterior.telling import Telling, weighed
@@ -354,10 +354,9 @@ class Likely:
         """(p, w) rows of the components that are counted, and (p,) which those are."""
         known, windows = self.known, self.tilt.windows
         rows, counted = np.zeros((known.count, windows.count)), np.zeros(known.count, dtype=np.bool_)
-        logs, units = self.tilt.logs, int(known.high.max()) + 1
-        if units > MOST_COUNTED:
+        if int(known.high.max()) + 1 > MOST_COUNTED:
             return rows, counted
-        odds = None if logs is None else np.exp(logs[np.arange(units) // windows.width])
+        odds = self._odds
         # of whom nothing was answered p⁰ is exact
         alone = np.ones(known.count, dtype=np.bool_)
         alone[self._tied] = False
@@ -372,6 +371,39 @@ class Likely:
             if left.over:
                 break
         return rows, counted
+
+    @property
+    def counted_components(self) -> list[Ints]:
+        """Atoms of the components that are counted and of which answers tell something."""
+        counted = self.exact[1]
+        return [atoms for atoms in self._small if counted[atoms].all()] if counted.any() else []
+
+    def counted_units(self, atoms: Ints) -> list[Floats]:
+        """By atom of a counted component, probabilities over the units of its box."""
+        return self._aside(atoms, None, UNLIMITED)
+
+    def counted_aside(self, atoms: Ints, aside: Aside, left: Allowance) -> list[Floats]:
+        """The same of all others, where one record has so many units.
+
+        Raises:
+            OutOfTime: too much to be counted with what may be spent, or no table has that.
+        """
+        return self._aside(atoms, aside, left)
+
+    def _aside(self, atoms: Ints, aside: Aside | None, left: Allowance) -> list[Floats]:
+        name = name_of(self.known, self.sums, atoms, aside)
+        found = None if self._kept is None else self._kept.get(name)
+        if found is None:
+            found = of_component(self.known, self.sums, atoms, left, self._odds, aside)
+            if self._kept is not None:
+                self._kept[name] = found
+        return found
+
+    @property
+    def _odds(self) -> Floats | None:
+        """(units,) how likely each is before any answer, up to a factor; None where all are alike."""
+        logs, units = self.tilt.logs, int(self.known.high.max()) + 1
+        return None if logs is None else np.exp(logs[np.arange(units) // self.tilt.windows.width])
 
     def _counted(self, atoms: Ints, odds: Floats | None, left: Allowance) -> list[Floats] | None:
         """Of one component; None where it costs too much."""
