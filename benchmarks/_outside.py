@@ -1,4 +1,6 @@
-"""What answers give away, by scipy's integer programs: shares no code with the package's inference.
+"""What answers give away, by integer programs of others: shares no code with the package's inference.
+
+Tables of whole numbers are looked for by OR-Tools' CP-SAT; programs over real numbers are SciPy's.
 
 Given are the answers of a ledger, the number of records and the domain. Records that no answer tells apart
 are exchangeable, so a class of them counts by its total, and the record in question stands alone beside its
@@ -16,9 +18,11 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from ortools.sat.python import cp_model
 from scipy import optimize, sparse
 
 from auditor.ledger import KnownAnswer
@@ -33,7 +37,9 @@ NOTHING: Mapping[int, int] = {}
 RECORD, OTHER = 0, 1
 """Columns of a program: the record looked at, and the insider's where there is one."""
 TOLERANCE = 1e-6
-PROGRAM_SECONDS, ALL_SECONDS = 5.0, 60.0
+FAR = 2**40
+"""Further than any sum."""
+PROGRAM_SECONDS, ALL_SECONDS = 10.0, 300.0
 """Limits of one integer program and of a whole check; what is not solved in time stays undecided."""
 
 
@@ -92,15 +98,56 @@ class Program:
             if not lower[place] <= value <= upper[place]:
                 return optimize.OptimizeResult(status=2, success=False)
             lower[place] = upper[place] = value
+        if integral:
+            return self._whole(cost, column, lower, upper)
         objective = np.zeros(len(lower))
         objective[column] = cost
         return optimize.milp(
             objective,
             constraints=[optimize.LinearConstraint(self.matrix, self.least, self.most)],
             bounds=optimize.Bounds(lower, upper),
-            integrality=np.full(len(lower), int(integral)),
             options={"time_limit": PROGRAM_SECONDS},
         )
+
+    def _whole(
+        self, cost: float, column: int, lower: NDArray[np.float64], upper: NDArray[np.float64]
+    ) -> optimize.OptimizeResult:
+        """A table of whole numbers, which is added up again."""
+        stated = self._stated.clone()
+        for place in np.flatnonzero((lower > self.lower) | (upper < self.upper)).tolist():
+            variable = stated.get_int_var_from_proto_index(place)
+            stated.add_linear_constraint(variable, int(lower[place]), int(upper[place]))
+        if cost:
+            stated.minimize(stated.get_int_var_from_proto_index(column) * int(cost))
+        solver = cp_model.CpSolver()
+        solver.parameters.max_time_in_seconds = PROGRAM_SECONDS
+        solver.parameters.random_seed, solver.parameters.num_workers = SEED, 2
+        status = solver.solve(stated)
+        if status == cp_model.INFEASIBLE:
+            return optimize.OptimizeResult(status=2, success=False)
+        if status != cp_model.OPTIMAL:
+            return optimize.OptimizeResult(status=1, success=False)
+        table = np.array(solver.response_proto.solution, dtype=np.float64)
+        sums = self.matrix @ table
+        inside = (table >= lower).all() and (table <= upper).all()
+        if not (inside and (sums >= self.least).all() and (sums <= self.most).all()):
+            raise AssertionError("what the solver calls a table is none")
+        return optimize.OptimizeResult(status=0, success=True, x=table, fun=cost * table[column])
+
+    @cached_property
+    def _stated(self) -> cp_model.CpModel:
+        stated = cp_model.CpModel()
+        ends = zip(self.lower.tolist(), self.upper.tolist(), strict=True)
+        variables = [stated.new_int_var(int(low), int(high), "") for low, high in ends]
+        for row in range(self.matrix.shape[0]):
+            some = slice(self.matrix.indptr[row], self.matrix.indptr[row + 1])
+            weights = self.matrix.data[some].astype(np.int64).tolist()
+            total = cp_model.LinearExpr.weighted_sum(
+                [variables[i] for i in self.matrix.indices[some]], weights
+            )
+            least, most = (np.clip(each[row], -FAR, FAR) for each in (self.least, self.most))
+            stated.add_linear_constraint(total, int(np.ceil(least)), int(np.floor(most)))
+        return stated
 
 
 class Outside:

@@ -92,6 +92,7 @@ class Study:
             f'{self.told}[protect]\ntable = "{self.table}"\ncolumn = "{self.column}"\nminimum = {low}\n'
             f"maximum = {high}\nstep = {step}\npublic = {json.dumps(self.public)}\n"
             f'[intruder]\ninsiders = {how.insiders}\ncandidates = "{how.candidates}"\n{prior}'
+            f'baseline = "{how.baseline}"\n'
             f'[limit]\nrisk = {risk}\n[decision]\nmode = "{mode}"\npartial = "{how.partial}"\n'
         )
 
@@ -183,6 +184,7 @@ class How:
     candidates: str = "interval"
     prior: str = ""
     """As the policy has it."""
+    baseline: str = "members"
 
 
 @dataclass(frozen=True)
@@ -375,9 +377,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--judged", type=int, default=6, help="refusals to look at from outside, of each run")
     parser.add_argument("--candidates", choices=("interval", "posterior", "exact"), default="interval")
     parser.add_argument("--prior", default="", help="intruder.prior, as TOML")
+    parser.add_argument("--baseline", choices=("members", "prior"), default="members")
     given = parser.parse_args(arguments)
     judged = 1 if given.quick else given.judged
-    how = How(given.partial, given.insiders, judged, given.candidates, given.prior)
+    how = How(given.partial, given.insiders, judged, given.candidates, given.prior, given.baseline)
     console = Console(width=140)
     table = Table(title="A day of honest analysis")
     for name in COLUMNS:
