@@ -247,7 +247,7 @@ def asked(
         known = [each for entry in gate._ledger.entries() for each in entry.answers if each.kind == "sum"]
         values = gate._database.vaults[0].integers
         pool = gate._knowledge.of("analyst").columns[0].system.pool()
-        listed = mixed(pool) if isinstance(pool, Pool) else None
+        listed = mixed(pool)[:, : len(values)] if isinstance(pool, Pool) else None  # without spare records
     matrix = np.zeros((len(known), len(values)))
     for place, each in enumerate(known):
         matrix[place, each.records] = 1 if each.signs is None else each.signs
