@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
+import highspy  # noqa: F401  before OR-Tools, whose own copy of the library would be taken for it
 import numpy as np
 from numpy.typing import NDArray
 from ortools.sat.python import cp_model
