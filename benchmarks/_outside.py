@@ -19,14 +19,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from uuid import uuid4
 
-import highspy  # noqa: F401  before OR-Tools, whose own copy of the library would be taken for it
 import numpy as np
 from numpy.typing import NDArray
-from ortools.sat.python import cp_model
 from scipy import optimize, sparse
 
 from auditor.ledger import KnownAnswer
+from benchmarks._cp_sat import Stated, solved
 from cae_sql import Domain, cae_area
 
 SEED = 20130527
@@ -38,8 +38,6 @@ NOTHING: Mapping[int, int] = {}
 RECORD, OTHER = 0, 1
 """Columns of a program: the record looked at, and the insider's where there is one."""
 TOLERANCE = 1e-6
-FAR = 2**40
-"""Further than any sum."""
 PROGRAM_SECONDS, ALL_SECONDS = 10.0, 300.0
 """Limits of one integer program and of a whole check; what is not solved in time stays undecided."""
 
@@ -114,21 +112,14 @@ class Program:
         self, cost: float, column: int, lower: NDArray[np.float64], upper: NDArray[np.float64]
     ) -> optimize.OptimizeResult:
         """A table of whole numbers, which is added up again."""
-        stated = self._stated.clone()
-        for place in np.flatnonzero((lower > self.lower) | (upper < self.upper)).tolist():
-            variable = stated.get_int_var_from_proto_index(place)
-            stated.add_linear_constraint(variable, int(lower[place]), int(upper[place]))
-        if cost:
-            stated.minimize(stated.get_int_var_from_proto_index(column) * int(cost))
-        solver = cp_model.CpSolver()
-        solver.parameters.max_time_in_seconds = PROGRAM_SECONDS
-        solver.parameters.random_seed, solver.parameters.num_workers = SEED, 2
-        status = solver.solve(stated)
-        if status == cp_model.INFEASIBLE:
-            return optimize.OptimizeResult(status=2, success=False)
-        if status != cp_model.OPTIMAL:
-            return optimize.OptimizeResult(status=1, success=False)
-        table = np.array(solver.response_proto.solution, dtype=np.float64)
+        found, table = solved(
+            Stated(self._name, self.matrix, self.least, self.most, lower, upper),
+            int(cost),
+            column,
+            PROGRAM_SECONDS,
+        )
+        if table is None:
+            return optimize.OptimizeResult(status=2 if found == "none" else 1, success=False)
         sums = self.matrix @ table
         inside = (table >= lower).all() and (table <= upper).all()
         if not (inside and (sums >= self.least).all() and (sums <= self.most).all()):
@@ -136,19 +127,8 @@ class Program:
         return optimize.OptimizeResult(status=0, success=True, x=table, fun=cost * table[column])
 
     @cached_property
-    def _stated(self) -> cp_model.CpModel:
-        stated = cp_model.CpModel()
-        ends = zip(self.lower.tolist(), self.upper.tolist(), strict=True)
-        variables = [stated.new_int_var(int(low), int(high), "") for low, high in ends]
-        for row in range(self.matrix.shape[0]):
-            some = slice(self.matrix.indptr[row], self.matrix.indptr[row + 1])
-            weights = self.matrix.data[some].astype(np.int64).tolist()
-            total = cp_model.LinearExpr.weighted_sum(
-                [variables[i] for i in self.matrix.indices[some]], weights
-            )
-            least, most = (np.clip(each[row], -FAR, FAR) for each in (self.least, self.most))
-            stated.add_linear_constraint(total, int(np.ceil(least)), int(np.floor(most)))
-        return stated
+    def _name(self) -> str:
+        return uuid4().hex
 
 
 class Outside:
