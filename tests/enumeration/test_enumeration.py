@@ -87,16 +87,15 @@ def test_after_every_answer_everybody_keeps_the_limit_if_all_tables_are_equally_
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("insiders", INSIDERS)
 @pytest.mark.parametrize("baseline", ["members", "prior"])
 def test_the_rule_for_one_sum_of_larger_tables_keeps_the_promises_on_small_ones_too(
-    baseline: str, insiders: int, monkeypatch: pytest.MonkeyPatch
+    baseline: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where nobody is searched for, some hypothetical answers next to each other are enough."""
     monkeypatch.setattr(certify_question, "MOST_SEARCHED", 0)
-    settings = replace(QUICK, kinds=("sum",), largest=8, insiders=insiders, baseline=baseline)
+    settings = replace(QUICK, kinds=("sum",), largest=8, baseline=baseline)
     tally = played(settings, 60, others=1)
-    assert tally.verdicts["safe"] + tally.verdicts["ends"] > 0
+    assert tally.verdicts["safe"] + tally.verdicts["ends"] > 5
 
 
 def test_a_gate_that_does_not_count_what_is_likely_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
