@@ -129,18 +129,23 @@ def longest_run(values: Sequence[int]) -> int:
 
 
 def curve(values: Sequence[int]) -> dict[int, float]:
-    """H(ε) of equally likely values in bits, at ε = 0 and wherever it may change.
+    """H(ε) of equally likely values, none below 0, in bits, at ε = 0 and wherever it may change."""
+    return weighted_curve([int(x in set(values)) for x in range(max(values) + 1)])
+
+
+def weighted_curve(weights: Sequence[float]) -> dict[int, float]:
+    """H(ε) of the values 0, 1, … with these weights, which are not all 0.
 
     The least entropy over all ways of cutting the values into consecutive blocks of spread at most ε.
     """
-    x = sorted(set(values))
-    found: dict[int, float] = {}
-    for cuts in range(len(x)):
-        for chosen in combinations(range(1, len(x)), cuts):
-            ends = [0, *chosen, len(x)]
-            blocks = [x[a:b] for a, b in pairwise(ends)]
+    there = [x for x, weight in enumerate(weights) if weight > 0]
+    total, found = sum(weights), dict[int, float]()
+    for cuts in range(len(there)):
+        for chosen in combinations(range(1, len(there)), cuts):
+            ends = [0, *chosen, len(there)]
+            blocks = [there[a:b] for a, b in pairwise(ends)]
             spread = max(block[-1] - block[0] for block in blocks)
-            parts = [len(block) / len(x) for block in blocks]
+            parts = [sum(weights[x] for x in block) / total for block in blocks]
             entropy = -sum(p * log2(p) for p in parts)
             found[spread] = min(found.get(spread, entropy), entropy)
     best, falling = float("inf"), {}
@@ -159,25 +164,6 @@ def area(values: Sequence[int]) -> float:
 def entropy_at(values: Sequence[int], epsilon: int) -> float:
     """H(ε) in bits."""
     return [h for spread, h in curve(values).items() if spread <= epsilon][-1]
-
-
-def weighted_curve(weights: Sequence[float]) -> dict[int, float]:
-    """As `curve`, of the values 0, 1, … with these weights, which are not all 0."""
-    there = [x for x, weight in enumerate(weights) if weight > 0]
-    total, found = sum(weights), dict[int, float]()
-    for cuts in range(len(there)):
-        for chosen in combinations(range(1, len(there)), cuts):
-            ends = [0, *chosen, len(there)]
-            blocks = [there[a:b] for a, b in pairwise(ends)]
-            spread = max(block[-1] - block[0] for block in blocks)
-            parts = [sum(weights[x] for x in block) / total for block in blocks]
-            entropy = -sum(p * log2(p) for p in parts)
-            found[spread] = min(found.get(spread, entropy), entropy)
-    best, falling = float("inf"), {}
-    for spread in sorted(found):
-        best = min(best, found[spread])
-        falling[spread] = best
-    return falling
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,8 @@ from .oracle import (
     Possible,
     Question,
     area,
-    curve,
     entropy_at,
     longest_run,
-    weighted_curve,
 )
 
 PAIR = Question("sum", (1, 1))
@@ -131,12 +129,6 @@ def test_the_least_run_is_that_of_the_package(top: int) -> None:
         assert Bound(top, risk=risk).need + 1 == Limit(risk=risk).least_run(domain)
     for epsilon in range(top):
         assert Bound(top, epsilon=epsilon).need + 1 == Limit(epsilon=epsilon).least_run(domain)
-
-
-def test_values_that_are_equally_likely_weigh_the_same_in_both_curves() -> None:
-    for values in ([0, 1, 2, 3], [0, 3], [1, 2, 5]):
-        weights = [7 * (x in values) for x in range(6)]
-        assert weighted_curve(weights) == pytest.approx(curve(values))
 
 
 def test_what_all_tables_make_likely_is_the_measure_of_the_package() -> None:
