@@ -255,7 +255,7 @@ class Question:
     def judge_true(
         self, values: Sequence[int], standard: Standard, allowance: Allowance, renew: bool = False
     ) -> Judgement | None:
-        """As `judge`, of answers that no world of the pool gives; None where nothing has such worlds.
+        """As `judge`, of answers that no world of the pool gives; None where searches would need one.
 
         Args:
             values: One answer per query, in units.
@@ -313,7 +313,9 @@ class Question:
         except OutOfTime:
             return None
         found = self._show_reading(strict, group, standard, allowance, keep)
-        if found is None or not found.safe or not standard.insiders or not narrows(strict, boxes):
+        if found is None or not found.safe or not standard.insiders or strict is boxes:
+            return found
+        if not narrows(strict, boxes):
             return found
         # but to an insider who has the value it says nothing: who has it knows that there is a tie
         other = self._show_reading(boxes, group, standard, allowance, keep)

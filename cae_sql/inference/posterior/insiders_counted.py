@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.errors import OutOfTime
-from cae_sql.inference.allowance import UNLIMITED, Allowance
+from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.posterior.bell import stiffness
 from cae_sql.inference.posterior.components import spares_of
 from cae_sql.inference.posterior.insiders import Given, Measure, given, told_tilts
@@ -43,18 +43,18 @@ class Counted:
     """The greatest with any of them, by `Measure`; −∞ of the others and where nobody else is."""
 
 
-def counted_with_insider(likely: Likely, measure: Measure, allowance: Allowance = UNLIMITED) -> Counted:
+def counted_with_insider(likely: Likely, measure: Measure) -> Counted:
     """The greatest risk of records in small components, whoever the insider is.
 
+    What is not counted with what may be spent is left to the formula.
+
     Args:
-        likely: What answers make likely.
+        likely: What answers make likely, and what may be spent on it.
         measure: Of a posterior.
-        allowance: What may be spent; what is not counted with it is left to the formula.
     """
     known = likely.known
     found = Counted(np.zeros(known.count, dtype=np.bool_), np.full(known.count, -np.inf))
-    left = Allowance(min(ALL_STEPS, allowance.steps), allowance.until)
-    begun = left.steps
+    left = likely.allowed(ALL_STEPS)
     for atoms in likely.counted_components:
         room = int((known.sizes[atoms] * (known.high - known.low + 1)[atoms]).sum())
         if room > MOST_ROOM:
@@ -64,7 +64,6 @@ def counted_with_insider(likely: Likely, measure: Measure, allowance: Allowance 
         except OutOfTime:
             continue
         found.atoms[atoms], found.risk[atoms] = True, risk
-    allowance.spend(begun - left.steps)
     return found
 
 

@@ -362,7 +362,7 @@ class Likely:
         alone[self._tied] = False
         if alone.any():
             rows[alone], counted[alone] = self._rows(np.flatnonzero(alone), narrowed=False), True
-        left = Allowance(min(ALL_STEPS, self._allowance.steps), self._allowance.until)
+        left = self.allowed(ALL_STEPS)
         for atoms in self._small:
             found = self._counted(atoms, odds, left)
             for atom, p in zip(atoms.tolist(), found or (), strict=False):
@@ -371,6 +371,10 @@ class Likely:
             if left.over:
                 break
         return rows, counted
+
+    def allowed(self, steps: float) -> Allowance:
+        """So many steps, or what there is."""
+        return Allowance(min(steps, self._allowance.steps), self._allowance.until)
 
     @property
     def counted_components(self) -> list[Ints]:

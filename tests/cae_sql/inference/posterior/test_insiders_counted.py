@@ -9,7 +9,6 @@ import pytest
 from numpy.typing import NDArray
 
 from cae_sql.domain import Domain
-from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.posterior import insiders_counted
 from cae_sql.inference.posterior.insiders import Measure
 from cae_sql.inference.posterior.insiders_counted import counted_with_insider
@@ -92,12 +91,29 @@ def test_who_has_nearly_all_of_a_sum_knows_what_the_others_have_better_than_the_
     assert risk > 0.8194
 
 
-def test_what_may_not_be_spent_is_left_to_the_formula(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_components_of_many_records_and_values_are_left_to_the_formula(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     system = AnsweredSystem(5, 0, 4, 1)
     system.add_sum(range(5), 5)
     past = LikelyKnowledge(system, LikelyStandard(Limit(risk=0.5), Domain(0, 4, 1), "prior", 1))
     measure = Measure(past.standard.domain, past.baselines)
+    assert counted_with_insider(past.likely, measure).atoms.all()
     monkeypatch.setattr(insiders_counted, "MOST_ROOM", 24)
     assert not counted_with_insider(past.likely, measure).atoms.any()
+
+
+def test_what_cannot_be_counted_with_what_may_be_spent_is_left_to_the_formula(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    system = AnsweredSystem(6, 0, 4, 1)
+    system.add_sum([0, 1, 2, 3], 7)
+    system.add_sum([2, 3, 4, 5], 8)
+    system.add_sum([0, 2, 4], 6)
+    past = LikelyKnowledge(system, LikelyStandard(Limit(risk=0.5), Domain(0, 4, 1), "prior", 1))
+    measure = Measure(past.standard.domain, past.baselines)
+    assert past.likely.exact[1].all()
+    monkeypatch.setattr(insiders_counted, "ALL_STEPS", 0)
+    assert not counted_with_insider(past.likely, measure).atoms.any()
     monkeypatch.undo()
-    assert counted_with_insider(past.likely, measure, Allowance()).atoms.all()
+    assert counted_with_insider(past.likely, measure).atoms.all()
