@@ -143,7 +143,7 @@ def test_a_group_at_its_limit_is_shown_by_all_of_its_units_together(monkeypatch:
 @pytest.mark.usefixtures("pooled_alone")
 def test_of_larger_systems_too_nobody_is_shown_a_run_that_an_integer_program_excludes() -> None:
     looked_at = 0
-    for seed in range(rounds(60)):
+    for seed in range(rounds(120)):
         rng = np.random.default_rng(seed)
         size, top = int(rng.integers(15, 50)), int(rng.choice([3, 10, 24]))
         told = told_at_random(rng, size, top, int(rng.integers(2, 6)))
