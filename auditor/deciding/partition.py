@@ -22,8 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from auditor.told import Told, exactly
-from cae_sql.inference.facts.query import Query
-from cae_sql.inference.facts.spares import MOST
+from cae_sql.inference.facts.query import Kind, Query
 
 LOOKS, LONGER = 6, 3
 """Candidates on each side of each value, and how many times as far out each next one is."""
@@ -37,22 +36,25 @@ Shows = Callable[[Values], bool]
 
 @dataclass
 class Partition:
-    """The partition of all answers to one question."""
+    """The partition of all answers to one question: in units, or cell by cell (`ladder`)."""
 
-    queries: Sequence[Query]
+    kinds: Sequence[Kind]
+    """Of the queries."""
+    possible: Sequence[tuple[int, int]]
+    """The least and the greatest answer to each that the domain allows."""
     settled: Sequence[bool]
     """Of which queries past answers leave one answer: those have no end."""
-    top: int
-    """The greatest value of a record, in units."""
+    far: int
+    """So much, at most, may lie between an end and the least, or greatest, answer that it leaves."""
     step: int
-    """The least first step outwards, in units."""
+    """The least first step outwards."""
     judge: Shows
     judge_end: Callable[[Told[int]], bool]
     """Whether everybody keeps the limit with an end of a single query told, if its being exact does."""
     kept: list[Values]
     """Hypothetical answers that keep the limit, at least one."""
     margin: int = 0
-    """How far inside of the first answer that fails an end of a single sum stays, in units."""
+    """How far inside of the first answer that fails an end of a single sum stays."""
     broken: list[Values] = field(default_factory=list)
     """Hypothetical answers that break it."""
     _judged: dict[Values, bool] = field(default_factory=dict)
@@ -69,7 +71,7 @@ class Partition:
 
         These would be told exactly, so it is between them, and neither. None of one that was shown itself.
         """
-        if len(self.queries) > 1:
+        if len(self.kinds) > 1:
             return None
         shown = {values[0] for values in self.kept}
         shown |= {value for (_, value), safe in self._judged.items() if safe}
@@ -80,30 +82,28 @@ class Partition:
         return Told(known[place - 1] + 1, known[place] - 1)
 
     def _told(self, place: int, value: int) -> Told[int] | None:
-        query, drawn = self.queries[place], [values[place] for values in self.kept]
-        least, most = possible(query, self.top)
+        kind, drawn = self.kinds[place], [values[place] for values in self.kept]
+        least, most = self.possible[place]
         found = exactly(value)
         # a greatest value can be told as "at most" alone, a least one as "at least"
         low = high = None
-        if value <= min(drawn) + self.margin and query.kind != "min":
+        if value <= min(drawn) + self.margin and kind != "min":
             low = self._end(place, -1, least, value)
         if low is not None and least < low >= value:
             found = self._at_most(place, low)
-        elif value >= max(drawn) - self.margin and query.kind != "max":
+        elif value >= max(drawn) - self.margin and kind != "max":
             high = self._end(place, 1, most, value)
             if most > high <= value:
                 # what is told as the other end is not told as this one: both would tell more than they say
-                low = least if query.kind == "min" else self._end(place, -1, least, high)
+                low = least if kind == "min" else self._end(place, -1, least, high)
                 found = self._at_least(place, max(high, low + 1) if least < low else high)
         return found if found.holds(value) else None
 
     def _at_most(self, place: int, end: int) -> Told[int]:
-        least, far = possible(self.queries[place], self.top)[0], MOST * self.top
-        return Told(None if end - least <= far else end - far, end)
+        return Told(None if end - self.possible[place][0] <= self.far else end - self.far, end)
 
     def _at_least(self, place: int, end: int) -> Told[int]:
-        most, far = possible(self.queries[place], self.top)[1], MOST * self.top
-        return Told(end, None if most - end <= far else end + far)
+        return Told(end, None if self.possible[place][1] - end <= self.far else end + self.far)
 
     def _end(self, place: int, way: int, last: int, value: int) -> int:
         """The last answer that is told exactly one way, 1 or -1, or one beyond a value.
@@ -114,7 +114,7 @@ class Partition:
         good = way * max(way * each for each in drawn)
         inmost = way * min(way * each for each in drawn)
         bad: int | None = None
-        if len(self.queries) == 1:
+        if len(self.kinds) == 1:
             failed = [way * values[0] for values in self.broken if way * values[0] > way * good]
             bad = way * min(failed) if failed else None
         step, looks = max(max(drawn) - min(drawn), self.step), LOOKS
@@ -143,14 +143,14 @@ class Partition:
 
     def _shown(self, place: int, way: int, candidate: int) -> bool:
         """Whether a value is, the others of the question being those of an answer in the middle."""
-        places = range(len(self.queries))
+        places = range(len(self.kinds))
         middles = [sorted(values[each] for values in self.kept)[len(self.kept) // 2] for each in places]
         middle = min(self.kept, key=lambda each: sum(abs(a - b) for a, b in zip(each, middles, strict=True)))
         values = (*middle[:place], candidate, *middle[place + 1 :])
         # the same value may be looked at as one end and as the other
         if (way, *values) not in self._judged:
             safe = self.judge(values)
-            if safe and len(self.queries) == 1:
+            if safe and len(self.kinds) == 1:
                 safe = self.judge_end((self._at_most if way < 0 else self._at_least)(place, candidate))
             self._judged[way, *values] = safe
         return self._judged[way, *values]

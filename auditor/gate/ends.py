@@ -24,13 +24,16 @@ Fates = Sequence[Told[Fraction] | None]
 """By asked, in column units; None where it is withheld."""
 
 
-def ranges_of(plan: Plan, asked: Sequence[Asked], told: Fates, database: Database) -> tuple[Range, ...]:
+def ranges_of(
+    plan: Plan, asked: Sequence[Asked], told: Fates, database: Database, knowledge: Knowledge
+) -> tuple[Range, ...]:
     """What is told as ends, in the order in which it is asked."""
     found = []
     for each, ends in zip(asked, told, strict=True):
         if ends is None or ends.exact:
             continue
-        value = ends.under(each.value, rising=each.coefficient >= 0)
+        value = _saying(ends, knowledge.columns[each.protected].possible(each))
+        value = value.under(each.value, rising=each.coefficient >= 0)
         block = plan.blocks[each.block]
         aggregate = block.aggregates[each.column]
         column = database.schema.protected[aggregate.protected].column
@@ -51,12 +54,20 @@ def around(
             found.append(None)
             continue
         least, most = knowledge.columns[each.protected].possible(each)
+        ends = _saying(ends, (least, most))
         known = Told(least if ends.least is None else ends.least, most if ends.most is None else ends.most)
         value = known.under(each.value, rising=each.coefficient >= 0)
         assert value.least is not None
         assert value.most is not None
         found.append((value.least, value.most))
     return found
+
+
+def _saying(ends: Told[Fraction], possible: tuple[Fraction, Fraction]) -> Told[Fraction]:
+    """Without the end that the domain says anyway: the last cell of a ladder reaches beyond it."""
+    least = None if ends.least is None or ends.least <= possible[0] else ends.least
+    most = None if ends.most is None or ends.most >= possible[1] else ends.most
+    return ends if ends.exact or least is most is None else Told(least, most)
 
 
 def lacking(plan: Plan, asked: Sequence[Asked], told: Fates) -> bool:

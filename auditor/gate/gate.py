@@ -22,8 +22,9 @@ from auditor.data.database import Asked, Database, StatementFailed
 from auditor.data.running import Limits
 from auditor.deciding.cache import Memory, Remembered, Settled
 from auditor.deciding.cases import Outcome
-from auditor.deciding.decide import Budget, at_once, simulate
+from auditor.deciding.decide import at_once, foresee
 from auditor.deciding.request import Ask, Parameters, checked
+from auditor.deciding.rules import Budget
 from auditor.decision import Decision
 from auditor.errors import (
     AuditorError,
@@ -208,7 +209,8 @@ class Gate:
         with self._turn():
             self._catch_up()
             self._prepare_for(ask, asked)
-            decision = self._checked_groups(ask, asked) if self._by_group(ask) else self._checked(ask, asked)
+            by_group = self._by_group(ask, asked)
+            decision = self._checked_groups(ask, asked) if by_group else self._checked(ask, asked)
             self._record(ask, decision)
         return decision
 
@@ -266,15 +268,16 @@ class Gate:
         reads = person.reads(asked)
         cases = person.cases(reads)
         rules = self._knowledge.rules
-        refusal = at_once(cases, rules)
+        ranged = self._ranged(ask, asked)
+        refusal = None if ranged else at_once(cases, rules)
         if refusal is None and all(case.question().derivable for case in cases):
             return verdict.KNOWN
         if refusal is not None:
-            return self._verdict(ask, person, reads, refusal, person.risk_at_hand())
+            decision = self._verdict(ask, person, reads, refusal, person.risk_at_hand())
+            return self._with_range(ask, asked, decision)
         before = person.risk()
-        with Budget(rules) as allowance:
-            outcome = simulate(cases, rules, allowance) or Outcome("safe", ())
-        return self._verdict(ask, person, reads, outcome, before)
+        outcome = foresee(cases, rules, Budget(rules), ranged) or Outcome("safe", ())
+        return self._with_range(ask, asked, self._verdict(ask, person, reads, outcome, before))
 
     def _checked_groups(self, ask: Ask, asked: list[Asked]) -> Decision:
         """Each group alone on past answers: together they may be fewer."""
@@ -282,7 +285,8 @@ class Gate:
         fates = list(Suppression(self._knowledge, ask.user, units_of(ask.plan, asked)).check())
         code, withheld = verdict_of(fates)
         before = self._knowledge.of(ask.user).risk()
-        return self._said(ask, code, {each.protected for each in asked}, before, None, withheld)
+        said = self._said(ask, code, {each.protected for each in asked}, before, None, withheld)
+        return self._with_range(ask, asked, said)
 
     def _understood(self, ask: Ask) -> Ask:
         found = self._read(ask)
@@ -332,7 +336,7 @@ class Gate:
     ) -> Settled:
         """What is told, in words; a statement that nothing can be shown of is refused in them."""
         assert ask.plan is not None
-        ranges = ends.ranges_of(ask.plan, asked, told, self._database)
+        ranges = ends.ranges_of(ask.plan, asked, told, self._database, self._knowledge)
         lacking = ends.lacking(ask.plan, asked, told)
         rest = None
         if any(each is None or not each.exact for each in told):
@@ -341,7 +345,9 @@ class Gate:
         read = {each.protected for each in asked}
         decision = self._said(ask, code, read, before, after, withheld, ranges, lacking)
         if ends.unseen(ask.plan, asked, told) or code == "range":
-            decision = replace(decision, hint=self._with_ends(ask, read, decision.hint))
+            decision = replace(decision, hint=self._with_ends(ask, read, decision.hint, hints.ENDS))
+        elif withheld:
+            decision = self._with_range(ask, asked, decision)
         return Settled(decision, told, ranges=ranges, rest=rest)
 
     def _decide(self, ask: Ask, asked: list[Asked]) -> Settled:
@@ -349,17 +355,17 @@ class Gate:
         self._prepare_for(ask, asked)
         with self._ledger.deciding():
             self._catch_up()
-            if self._by_group(ask):
+            if self._by_group(ask, asked):
                 return self._decide_groups(ask, asked)
             person = self._knowledge.of(ask.user)
             reads = person.reads(asked)
             # who asks for a figure that only the administrator sees need not wake what nobody else needs
             before = person.risk_at_hand() if person.refused_at_once(reads) else person.risk()
-            outcome = person.decide(reads, ask.public)
+            outcome = person.decide(reads, ask.public, self._ranged(ask, asked))
             if outcome.verdict == "known":
                 return self._settled(ask, asked, person.told(asked, reads, outcome), "known")
             if outcome.verdict != "safe":
-                decision = self._verdict(ask, person, reads, outcome, before)
+                decision = self._with_range(ask, asked, self._verdict(ask, person, reads, outcome, before))
                 self._record(ask, decision, surprises=int(outcome.surprise))
                 raise QueryRefused(decision)
             answers, told = person.known_answers(reads, outcome), person.told(asked, reads, outcome)
@@ -372,7 +378,8 @@ class Gate:
     def _prepare_for(self, ask: Ask, asked: list[Asked]) -> None:
         """As `_prepare`, unless a refusal needs no kernel."""
         person = self._knowledge.of(ask.user)
-        if self._by_group(ask) or not person.refused_at_once(person.reads(asked)):
+        searched = self._by_group(ask, asked) or self._ranged(ask, asked)
+        if searched or not person.refused_at_once(person.reads(asked)):
             self._prepare()
             self._weigh_the_past()
 
@@ -380,10 +387,18 @@ class Gate:
         """Compile what decisions call, before a clock is started: once for an installation."""
         warm(self.compiling, max(column.size for column in self._knowledge.columns), whole=False)
 
-    def _by_group(self, ask: Ask) -> bool:
+    def _by_group(self, ask: Ask, asked: Sequence[Asked]) -> bool:
+        """Whether some of what is asked may be given without the rest: groups, and values as ranges."""
         assert ask.plan is not None
-        suppressed = self.policy.decision.partial == "suppress" and not ask.public
-        return suppressed and any(block.grouped for block in ask.plan.blocks)
+        if self.policy.decision.partial != "suppress" or ask.public:
+            return False
+        several = ask.plan.asks_ranges and len(asked) > 1
+        return several or any(block.grouped for block in ask.plan.blocks)
+
+    def _ranged(self, ask: Ask, asked: Sequence[Asked]) -> bool:
+        """Whether a range is asked of everything."""
+        assert ask.plan is not None
+        return all(ask.plan.blocks[each.block].aggregates[each.column].ranged for each in asked)
 
     def _decide_groups(self, ask: Ask, asked: list[Asked]) -> Settled:
         """Decide group by group, and record all of it at once: what is not on record is known to nobody."""
@@ -402,7 +417,8 @@ class Gate:
             else:
                 said = self._said(ask, code, {each.protected for each in asked}, before, after, withheld)
                 at_least = found.refusal is not None and not found.given and found.refusal[1].certain
-                settled = Settled(replace(said, risk_at_least=at_least), found.told)
+                said = self._with_range(ask, asked, replace(said, risk_at_least=at_least))
+                settled = Settled(said, found.told)
             decision = settled.decision
             entry = self._record(ask, decision, surprises=found.surprises, answers=found.answers)
             if found.answers:
@@ -442,17 +458,39 @@ class Gate:
             said = f"{ask.sql} {ask.written_parameters}"
             whole = self.policy.decision.partial == "refuse"
             hint = hints.hint(code, ask.plan.normalised, columns, said, whole)
-        return verdict.of(code, columns, before, after, withheld, hint, ranges, lacking)
+        grouped = any(block.grouped for block in ask.plan.blocks)
+        what = "group" if grouped else "value"
+        return verdict.of(code, columns, before, after, withheld, hint, ranges, lacking, what)
 
-    def _with_ends(self, ask: Ask, positions: Iterable[int], hint: str) -> str:
-        """A hint, and the statement with AT_LEAST and AT_MOST, if it is one that is understood."""
+    def _with_range(self, ask: Ask, asked: Sequence[Asked], decision: Decision) -> Decision:
+        """A refusal whose hint says how to ask for a range, if some sum that is asked may have one."""
+        assert ask.plan is not None
+        exact = any(each.kind == "sum" and not self._ranged(ask, [each]) for each in asked)
+        if not exact or decision.code not in ("risk", "uncounted", "partial"):
+            return decision
+        read = {each.protected for each in asked}
+        hint = self._with_ends(ask, read, decision.hint, f"{hints.RANGE}.", whole=False)
+        return replace(decision, hint=hint)
+
+    def _with_ends(self, ask: Ask, positions: Iterable[int], hint: str, said: str, whole: bool = True) -> str:
+        """A hint, and the statement with AT_LEAST and AT_MOST, if it is one that is understood.
+
+        Args:
+            ask: The statement.
+            positions: Of the protected columns that it reads.
+            hint: What else would help.
+            said: What the ends are good for.
+            whole: Whether that is said where the statement cannot be shown too.
+        """
         if self.policy.decision.ranges == "never":
             return hint
         columns = [self._knowledge.columns[place].protect.column for place in sorted(positions)]
         sql = hints.with_ends(ask.sql, ask.dialect, columns)
         found = None if sql is None else self._read(replace(ask, sql=sql))
         shown = isinstance(found, Plan) and not found.shows_any
-        return f"{hint} {f'{hints.ENDS[:-1]}: {sql}' if shown else hints.ENDS}".lstrip()
+        if not shown and not whole:
+            return hint
+        return f"{hint} {f'{said[:-1]}: {sql}' if shown else said}".lstrip()
 
     def _warn_of_earlier_answers(self, insiders: int) -> None:
         """Say so if what was answered with fewer insiders is not shown to keep the limit now."""

@@ -45,6 +45,8 @@ FIXED = {
 
 ENDS = "AT_LEAST and AT_MOST give the ends as columns."
 """What is said of a value that is told as an end."""
+RANGE = "Or ask for a range, which may be told where the exact value is not"
+"""What is said where the exact value of a sum or mean is refused."""
 LONGEST_STATEMENT = 1_000
 """Letters of a statement that a hint writes out."""
 

@@ -6,6 +6,9 @@ groups of the same statement included. A group that is not safe is withheld: NUL
 protected aggregates, and nothing else of them goes on. Each has its part of the statement's work; those for
 whom that does not suffice come last and have more, so that a doubtful group does not cost the others theirs.
 
+Values that AT_LEAST and AT_MOST alone are asked of are judged together like others. Where that fails, each is
+judged by itself, and may be told as a range; so it is with several such values that are not grouped.
+
 Promise: which groups are withheld follows from the policy, past answers, the statement and the answers given
 in it, except for surprises, which are counted. A group that was withheld for good in a statement is withheld
 wherever else in it the same is asked. Nothing here is recorded: whoever fails to record what this gives must
@@ -21,7 +24,8 @@ from typing import Literal
 
 from auditor.data.database import Asked
 from auditor.deciding.cases import Outcome
-from auditor.deciding.decide import Budget, Rules, decide, simulate
+from auditor.deciding.decide import decide, foresee
+from auditor.deciding.rules import Budget, Rules
 from auditor.ledger import KnownAnswer
 from auditor.parties.confidential import GROUP_WORLDS
 from auditor.parties.party import Knowledge, Party, Reads
@@ -31,7 +35,7 @@ from auditor.told import Told
 Fate = Literal["known", "safe", "risk", "time", "uncounted"]
 """What becomes of a group: past answers settle it, it may be answered, or why it is withheld."""
 
-GIVEN = ("known", "safe")
+GIVEN, REFUSED = ("known", "safe"), ("risk", "uncounted")
 
 SHARES = (1 / 16, 1 / 4)
 """Parts of a statement's work that one group may take: at first, and of those that it did not suffice for."""
@@ -47,17 +51,49 @@ class Unit:
     """What is there."""
     grouped: bool
     """Whether there are others to be told without it."""
+    ranged: bool = False
+    """Whether a range is asked of each."""
+    of_group: bool = True
+    """Whether it is of a group; else each value is withheld by itself."""
+
+    @property
+    def names(self) -> set[tuple[int, ...]]:
+        """Names of the groups, or of the values, that it is about."""
+        if self.of_group:
+            return {(each.block, each.group) for each in self.asked}
+        return {(each.block, each.group, each.column) for each in self.asked}
+
+    @property
+    def may_be_taken_apart(self) -> bool:
+        """Whether its aggregates may be given one by one."""
+        return self.ranged and len(self.places) > 1
+
+    @property
+    def apart(self) -> list[Unit]:
+        """Each of its aggregates by itself."""
+        return [
+            replace(self, places=(place,), asked=(each,))
+            for place, each in zip(self.places, self.asked, strict=True)
+        ]
 
 
 def units_of(plan: Plan, asked: Sequence[Asked]) -> list[Unit]:
     """What is judged together, in the order in which it is judged."""
     found: dict[tuple[int, int] | None, list[int]] = {}
+    ranged = [plan.blocks[each.block].aggregates[each.column].ranged for each in asked]
     for place, each in enumerate(asked):
-        grouped = plan.blocks[each.block].grouped
+        # without groups, what ranges are asked of may be withheld apart from the rest
+        grouped = plan.blocks[each.block].grouped or ranged[place]
         found.setdefault((each.block, each.group) if grouped else None, []).append(place)
     ordered = sorted(found.items(), key=lambda item: item[0] is not None)
     return [
-        Unit(tuple(places), tuple(asked[place] for place in places), name is not None)
+        Unit(
+            tuple(places),
+            tuple(asked[place] for place in places),
+            name is not None,
+            all(ranged[place] for place in places),
+            all(plan.blocks[asked[place].block].grouped for place in places),
+        )
         for name, places in ordered
     ]
 
@@ -83,13 +119,27 @@ class Suppressed:
         return any(fate in GIVEN for _, fate in self.fates)
 
 
+@dataclass(frozen=True)
+class _Judged:
+    """What becomes of a unit."""
+
+    fate: Fate
+    undecided: bool = False
+    """Whether more work might have shown that it may be given."""
+    surprise: bool = False
+    """Whether it was refused once the true answers were looked at."""
+
+
 def verdict_of(fates: Sequence[tuple[Unit, Fate]]) -> tuple[str, int]:
-    """The code of a statement's verdict from what becomes of its units, and how many groups are withheld."""
+    """The code of a statement's verdict from what becomes of its units, and how many groups are withheld.
+
+    Where nothing is grouped, how many values.
+    """
     lost = [(unit, fate) for unit, fate in fates if fate not in GIVEN]
     if not lost:
         return ("known" if all(fate == "known" for _, fate in fates) else "answered"), 0
     if len(lost) < len(fates) and all(unit.grouped for unit, _ in lost):
-        return "partial", len(lost)
+        return "partial", len({name for unit, _ in lost for name in unit.names})
     reasons = {fate for unit, fate in lost if not unit.grouped} or {fate for _, fate in lost}
     return next(fate for fate in ("risk", "time", "uncounted") if fate in reasons), len(lost)
 
@@ -105,14 +155,14 @@ class Suppression:
         self._budget = Budget(rules)
         # delta is about a statement, and a statement has many groups
         self._of_groups = replace(rules, delta=0.0, worlds=max(rules.worlds, GROUP_WORLDS))
-        self._lost = set[frozenset[tuple[int, object]]]()
+        self._lost = set[tuple[bool, frozenset[tuple[int, object]]]]()
         self._party.think_up(self._of_groups.worlds)
 
     def give(self) -> Suppressed:
         """Judge all units; what is given is known from then on, so it must be recorded or forgotten."""
         found = Suppressed([None] * sum(len(unit.places) for unit in self._units))
         for unit in (unit for unit in self._units if not unit.grouped):
-            fate, _ = self._judge(unit, found, self._budget)
+            fate = self._judge(unit, found, self._budget).fate
             found.fates.append((unit, fate))
             if fate not in GIVEN:
                 return found
@@ -122,8 +172,9 @@ class Suppression:
             doubtful = []
             for unit in waiting:
                 with self._budget.part(share) as budget:
-                    fates[unit], undecided = self._judge(unit, found, budget)
-                doubtful += [unit] if undecided else []
+                    for part, judged in self._judge_grouped(unit, found, budget):
+                        fates[part] = judged.fate
+                        doubtful += [part] if judged.undecided else []
             waiting = doubtful
         found.fates += fates.items()
         return found
@@ -131,24 +182,42 @@ class Suppression:
     def check(self) -> Iterator[tuple[Unit, Fate]]:
         """What would become of each unit alone, on past answers; nothing is looked at or learned."""
         for unit in self._units:
-            reads = self._party.reads(unit.asked)
-            fate = self._before(reads)
-            if fate is None:
-                with self._budget.part(SHARES[-1] if unit.grouped else 1) as budget, budget as allowance:
-                    refusal = simulate(self._party.cases(reads), self._rules(unit), allowance)
-                fate = "safe" if refusal is None else refusal.verdict
-            yield unit, fate
+            fate = self._checked(unit)
+            if unit.may_be_taken_apart and fate in REFUSED:
+                yield from ((part, self._checked(part)) for part in unit.apart)
+            else:
+                yield unit, fate
 
-    def _judge(self, unit: Unit, found: Suppressed, budget: Budget) -> tuple[Fate, bool]:
-        """What becomes of a unit, and whether more work might have shown that it may be given."""
+    def _checked(self, unit: Unit) -> Fate:
         reads = self._party.reads(unit.asked)
-        name = frozenset((place, query.name) for place, queries in reads.items() for query in queries)
+        fate = self._before(reads)
+        if fate is not None:
+            return fate
+        with self._budget.part(SHARES[-1] if unit.grouped else 1) as budget:
+            refusal = foresee(self._party.cases(reads), self._rules(unit), budget, unit.ranged)
+        return "safe" if refusal is None else refusal.verdict
+
+    def _judge_grouped(self, unit: Unit, found: Suppressed, budget: Budget) -> Iterator[tuple[Unit, _Judged]]:
+        """What becomes of a unit, or of each of its values where ranges are asked of several."""
+        judged = self._judge(unit, found, budget)
+        if unit.may_be_taken_apart and judged.fate in REFUSED and not judged.surprise:
+            yield from ((part, self._judge(part, found, budget)) for part in unit.apart)
+        else:
+            yield unit, judged
+
+    def _judge(self, unit: Unit, found: Suppressed, budget: Budget) -> _Judged:
+        """What becomes of a unit as a whole."""
+        reads = self._party.reads(unit.asked)
+        name = (
+            unit.ranged,
+            frozenset((place, query.name) for place, queries in reads.items() for query in queries),
+        )
         if name in self._lost:
-            return "risk", False
+            return _Judged("risk")
         fate = self._before(reads)
         if fate not in (None, "known"):
-            return fate, False
-        outcome = decide(self._party.cases(reads), self._rules(unit), budget)
+            return _Judged(fate)
+        outcome = decide(self._party.cases(reads), self._rules(unit), budget, unit.ranged)
         found.answers += self._party.known_answers(reads, outcome)
         found.surprises += outcome.surprise
         if outcome.verdict in GIVEN:
@@ -156,13 +225,13 @@ class Suppression:
             self._party.accept(reads, outcome)
             for place, each in zip(unit.places, told, strict=True):
                 found.told[place] = each
-            return outcome.verdict, False
+            return _Judged(outcome.verdict)
         found.refusal = found.refusal or (reads, outcome)
         # after a surprise it would hang on the true answer whether it is looked at again
         undecided = budget.used_up and not outcome.surprise
         if not undecided:
             self._lost.add(name)
-        return outcome.verdict, undecided
+        return _Judged(outcome.verdict, undecided, outcome.surprise)
 
     def _rules(self, unit: Unit) -> Rules:
         return self._of_groups if unit.grouped else self._knowledge.rules

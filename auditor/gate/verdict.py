@@ -32,7 +32,7 @@ NO_RANGES = Decision(
 
 TEXTS = {
     "answered": "Every record keeps the limit.",
-    "partial": "{groups} withheld (NULL): together with the others and earlier answers, more could tell too "
+    "partial": "{units} withheld (NULL): together with the others and earlier answers, more could tell too "
     "much about somebody's {any}.",
     "ends": "{ends}",
     "range": "This is worked out from a value that cannot be told exactly. {ends}",
@@ -59,6 +59,7 @@ def of(
     hint: str = "",
     ranges: Sequence[Range] = (),
     lacking: bool = True,
+    what: str = "group",
 ) -> Decision:
     """The verdict on a decided statement.
 
@@ -67,17 +68,18 @@ def of(
         columns: The protected columns that the statement reads.
         before: Worst risk before it.
         after: Worst risk as it would leave it.
-        withheld: How many of its groups are.
+        withheld: How many of its groups, or values, are.
         hint: What would help, read off its text.
         ranges: What it tells as ends.
         lacking: Whether it reads some of these values themselves, or only AT_LEAST and AT_MOST of them.
+        what: What is withheld: a "group", or a "value" where nothing is grouped.
     """
     said = _ends(ranges, lacking)
     if code == "known":
         message = f"{KNOWN.message} {said}"
         return replace(KNOWN, message=message, hint=hint, ends=len(ranges)) if ranges else KNOWN
-    groups = "1 group is" if withheld == 1 else f"{withheld} groups are"
-    text = TEXTS[code].format(any=" or ".join(columns), every=" and ".join(columns), groups=groups, ends=said)
+    units = f"1 {what} is" if withheld == 1 else f"{withheld} {what}s are"
+    text = TEXTS[code].format(any=" or ".join(columns), every=" and ".join(columns), units=units, ends=said)
     message = f"{text} {said}" if code == "partial" and ranges else text
     verdict: Verdict = "answered" if code in ("answered", "ends", "partial") else "refused"
     return Decision(verdict, code, message, hint, before, after, ends=len(ranges))

@@ -16,7 +16,8 @@ from operator import neg
 from auditor.data.database import Asked, Database
 from auditor.deciding.cache import Refusals, digest
 from auditor.deciding.cases import Case, Outcome
-from auditor.deciding.decide import Rules, at_once, decide
+from auditor.deciding.decide import at_once, decide
+from auditor.deciding.rules import Rules
 from auditor.ledger import Entry, KnownAnswer
 from auditor.parties.column import ColumnKnowledge, Name
 from auditor.parties.confidential import Confidential
@@ -169,19 +170,21 @@ class Party:
         """To be decided together."""
         return [self.columns[place].case(queries) for place, queries in reads.items()]
 
-    def decide(self, reads: Reads, public: bool = False) -> Outcome:
-        """Decide on what would be answered together; a refusal holds until something is learned.
+    def decide(self, reads: Reads, public: bool = False, ranges: bool = False) -> Outcome:
+        """Decide on what would be answered together, by a range too if that may be.
 
-        One that hangs on the clock does not, nor one that the true answer had a part in: it is on record.
-        What everybody knows anyway decides itself: hypothetical ones hide nothing there, and may be far off.
+        A refusal holds until something is learned. One that hangs on the clock does not, nor one that the
+        true answer had a part in: it is on record. What everybody knows anyway decides itself: hypothetical
+        answers hide nothing there, and may be far off.
         """
         rules, learned = self._knowledge.rules, self.learned
         if public:
             return decide(self.cases(reads), replace(rules, simulatable=False))
         name = b"".join(b"%d " % place + digest(queries) for place, queries in reads.items())
+        name += b"ranges" if ranges else b""
         outcome = self._refusals.recall(name, learned)
         if outcome is None:
-            outcome = decide(self.cases(reads), rules)
+            outcome = decide(self.cases(reads), rules, ranges=ranges)
             if outcome.verdict in ("risk", "uncounted") and rules.simulatable and not outcome.surprise:
                 self._refusals.keep(name, learned, outcome)
         return outcome

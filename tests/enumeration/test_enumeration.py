@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from auditor.deciding.cases import Case, Outcome
-from auditor.deciding.decide import Rules, decide
+from auditor.deciding.decide import decide
+from auditor.deciding.rules import Rules
 from auditor.parties.party import Knowledge
 from cae_sql import AnsweredSystem
 from cae_sql.inference.certify import question as certify_question

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from auditor.deciding.decide import Budget, Rules
+from auditor.deciding.rules import Budget, Rules
 
 
 def budget(steps: float = 1_000.0) -> Budget:

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from auditor.deciding.cases import Case
-from auditor.deciding.decide import Budget, Rules, decide, simulate
+from auditor.deciding.decide import decide
+from auditor.deciding.hypothetical import simulate
 from auditor.deciding.one_value import margin_of
+from auditor.deciding.rules import Budget, Rules
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.search.judging import Standard

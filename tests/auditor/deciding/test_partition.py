@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from auditor.deciding.partition import Partition, possible
 from auditor.told import Told
 from cae_sql.inference.facts.query import Query
+from cae_sql.inference.facts.spares import MOST
 
 TOP, SIZE = 9, 12
 LAST = TOP * SIZE
@@ -31,9 +32,10 @@ def partition(
 
     query = Query(kind=kind, members=np.arange(SIZE))  # type: ignore[arg-type]
     return Partition(
-        [query],
+        [query.kind],
+        [possible(query, TOP)],
         [False],
-        TOP,
+        MOST * TOP,
         2,
         judge,
         lambda _: True,

@@ -43,8 +43,8 @@ def decided(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     made = list[str]()
     decide = party.decide
 
-    def counted(*given: object) -> Outcome:
-        outcome = decide(*given)  # type: ignore[arg-type]
+    def counted(*given: object, **named: object) -> Outcome:
+        outcome = decide(*given, **named)  # type: ignore[arg-type]
         made.append(outcome.verdict)
         return outcome
 

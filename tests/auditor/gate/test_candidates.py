@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 
 from auditor import Gate, Policy, PolicyError
 from auditor.deciding.cases import Case
-from auditor.deciding.decide import Budget, Rules, decide, simulate
+from auditor.deciding.decide import decide
+from auditor.deciding.hypothetical import simulate
+from auditor.deciding.rules import Budget, Rules
 from auditor.errors import EarlierAnswersWarning
 from cae_sql.domain import Domain
 from cae_sql.inference.facts.query import Answer

@@ -312,9 +312,9 @@ def test_a_lock_file_that_somebody_removes_does_not_let_both_through(
     lock, real = tmp_path / "staff.ledger.lock", auditor.parties.party.decide
     with Gate.open(database, policy()) as one, Gate.open(database, policy()) as two:
 
-        def decide(*arguments: Any) -> Any:
+        def decide(*arguments: Any, **named: Any) -> Any:
             monkeypatch.setattr("auditor.parties.party.decide", real)
-            found = real(*arguments)
+            found = real(*arguments, **named)
             lock.unlink()
             thread = threading.Thread(target=lambda: verdict(two, ALL_BUT_ONE))
             thread.start()

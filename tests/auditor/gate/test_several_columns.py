@@ -159,7 +159,8 @@ def test_an_end_about_one_column_stands_beside_an_exact_value_of_another(tmp_pat
 def test_delta_is_of_the_statement_and_not_of_each_column(tmp_path: Path) -> None:
     """Hypothetical tables break the limit in either column; together they are more than in one."""
     from auditor.deciding.cases import Case
-    from auditor.deciding.decide import Rules, simulate
+    from auditor.deciding.hypothetical import simulate
+    from auditor.deciding.rules import Rules
     from cae_sql.inference.search.judging import Standard
     from cae_sql.inference.search.runs import Effort
     from cae_sql.inference.system import AnsweredSystem

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from auditor.deciding.cases import Case, Outcome
-from auditor.deciding.decide import Rules, simulate
+from auditor.deciding.hypothetical import simulate
+from auditor.deciding.rules import Rules
 from cae_sql import AnsweredSystem
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify import question as trial_module

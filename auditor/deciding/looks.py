@@ -1,0 +1,58 @@
+"""One candidate, judged as if it were told, with an allowance of its own: how many it takes may hang on the
+true answer, and nothing that judging one finds is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from auditor.deciding.cases import Case, Values
+from auditor.deciding.recorded import recorded
+from auditor.deciding.rules import Rules
+from auditor.told import Told
+from cae_sql.errors import InconsistentAnswers, OutOfTime
+from cae_sql.inference.allowance import Allowance
+
+LOOK = 0.5
+"""Part of a decision's work that may be spent on one candidate."""
+
+
+def is_kept_by(case: Case, values: Values, rules: Rules) -> bool:
+    """Whether everybody is shown to keep the limit with these answers."""
+    allowance, model = _allowance(rules), case.model_question()
+    return is_not_excluded_by(case, values, allowance) and (
+        model is None or model.judge(values, allowance, keep=False).safe
+    )
+
+
+def is_not_excluded_by(case: Case, values: Values, allowance: Allowance) -> bool:
+    """The same by what is excluded alone."""
+    question, standard = case.question(), case.standard
+    judgement = question.judge_true(values, standard, allowance)
+    try:
+        if judgement is None:
+            judgement = question.learn(values, allowance).judge(standard, allowance)
+    except (OutOfTime, InconsistentAnswers):
+        return False
+    return judgement.safe
+
+
+def end_is_kept_by(case: Case, told: Told[int], rules: Rules) -> bool:
+    """Whether everybody is with an end of a single query told, if they are with its being exact.
+
+    Of what is excluded an end leaves more than the exact answer; what it makes likely is another thing.
+    """
+    if case.model is None:
+        return True
+    found = recorded(case.system, case.queries[0], told)
+    if found is None:
+        return False
+    likely = replace(case, queries=[found.query]).model_question()
+    assert likely is not None
+    return likely.judge((found.value,), _allowance(rules), keep=False).safe
+
+
+def _allowance(rules: Rules) -> Allowance:
+    allowance = Allowance(LOOK * rules.steps)
+    allowance.end_in(rules.seconds)
+    return allowance
