@@ -37,6 +37,7 @@ def main() -> int:
     parser.add_argument("--largest", type=int, default=7, help="most records")
     parser.add_argument("--baseline", choices=("members", "prior"), default="members",
                         help="prior: what is likely is counted too, all tables alike")  # fmt: skip
+    parser.add_argument("--ranges", action="store_true", help="ranges are asked of single sums")
     parser.add_argument("--only", type=int, help="the number of a single system")
     parser.add_argument("--seconds", type=float, help="for each level, mode and kind of values, at most")
     parser.add_argument("--as-found", action="store_true", help="do not look for smaller examples")
@@ -50,7 +51,9 @@ def main() -> int:
         parser.error(str(error))
 
     def settings(mode: str, values: str) -> Settings:
-        return Settings(given.insiders, mode, values, kinds, given.largest, baseline=given.baseline)
+        return Settings(
+            given.insiders, mode, values, kinds, given.largest, baseline=given.baseline, ranges=given.ranges
+        )
 
     found = 0
     for level in LEVELS if given.level == "all" else (given.level,):

@@ -62,7 +62,7 @@ class Tally:
 
     systems: int = 0
     verdicts: Counter[str] = field(default_factory=Counter)
-    """Of statements; "surprise" and "ends" among them."""
+    """Of statements; "surprise", "ends" and "ranges" among them."""
     by_sets: int = 0
     """Answers after which somebody keeps the limit by an exactly known set, not by a run."""
     needless: int = 0
@@ -100,6 +100,7 @@ class Bench:
             warnings.simplefilter("ignore", CoarserGridWarning)
             knowledge = Knowledge(policy, cast(Database, database))
         self.rules, self.most = knowledge.rules, scenario.allowance
+        self.ranges = scenario.rules.ranges
         self.column: ColumnKnowledge = knowledge.of("eve").columns[0]
 
     def query(self, question: Question) -> Query:
@@ -127,7 +128,13 @@ class Bench:
     def decide(self, queries: Sequence[Query]) -> Outcome:
         """The decision; nothing is accepted."""
         self.effort()
-        return decide([self.column.case(queries)], self.rules)
+        return self.decide_case(self.column.case(queries))
+
+    def decide_case(self, case: Case) -> Outcome:
+        """The same, of a case."""
+        if self.ranges:
+            return decide([case], self.rules, ranges=True)
+        return decide([case], self.rules)
 
     def system(self) -> AnsweredSystem:
         """A copy of the system that the next decision begins with."""
@@ -145,7 +152,7 @@ class Bench:
         case: Case = replace(
             self.column.case(queries), truth=other, effort=replace(effort), system=deepcopy(system)
         )
-        return decide([case], self.rules)
+        return self.decide_case(case)
 
 
 def passed(outcome: Outcome) -> str:
@@ -193,7 +200,9 @@ class Play:
             queries, effort, system = bench.queries(statement), bench.effort(), bench.system()
             outcome = bench.decide(queries)
             ends = any(not each.exact for each in told(outcome))
-            name = "surprise" if outcome.surprise else "ends" if ends else outcome.verdict
+            between = any(None not in (each.least, each.most) for each in told(outcome) if not each.exact)
+            kind = "ranges" if between else "ends" if ends else outcome.verdict
+            name = "surprise" if outcome.surprise else kind
             self.tally.verdicts[name] += 1
             transcript.append(outcome)
             if self.others and self.simulatable:

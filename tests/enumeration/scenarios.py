@@ -38,6 +38,8 @@ class Settings:
     """Possible tables that a system seldom has more of."""
     baseline: str = "members"
     """Against what likelihood is judged."""
+    ranges: bool = False
+    """Whether ranges are asked of single sums."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,8 @@ class Rules:
     """In steps at which risk is judged."""
     min_entropy: float | None = None
     baseline: str = "members"
+    ranges: bool = False
+    """Whether a range may be told of a single sum."""
 
     def bound(self, top: int) -> Bound:
         """What everybody must keep, as the oracle reads it."""
@@ -137,6 +141,7 @@ def rules_at_random(rng: np.random.Generator, settings: Settings, top: int) -> R
             epsilon,
             bits,
             settings.baseline,
+            settings.ranges,
         )
         if rules.bound(top).possible:
             return rules
