@@ -44,6 +44,7 @@ from benchmarks._data import ACS, ADULT, MICRODATA, peak_megabytes, shown, timed
 from benchmarks._needless import Judged, Refusal, counted, judge, refusal
 from benchmarks._outside import Checked, check
 from benchmarks._packaged import MEPS, NLS, Packaged
+from benchmarks._ranges import holds, pasted
 from benchmarks._results import Line, options, write
 from cae_sql import Domain
 
@@ -185,6 +186,8 @@ class How:
     prior: str = ""
     """As the policy has it."""
     baseline: str = "members"
+    ranges: bool = False
+    """Whether what is not told exactly is asked for again as a range, as the hint says."""
 
 
 @dataclass(frozen=True)
@@ -203,6 +206,10 @@ class Asked:
     """Groups that have NULL where plain DuckDB has a value."""
     ended: int = 0
     """Groups of which an aggregate is told as an end."""
+    ranged: bool = False
+    """Whether it was asked again for ranges: verdict and groups are of that, seconds of the slower one."""
+    refused: bool = False
+    """Whether it was refused before."""
 
 
 @dataclass
@@ -259,13 +266,26 @@ def day(study: Study, database: Path, how: How, risk: float, mode: str, statemen
                     decision, groups = answer.decision, counted_groups(answer)
                 except (QueryRefused, QueryUnsupported) as error:
                     decision = error.decision
+            seconds, refused = watch.seconds, decision.verdict == "refused"
+            again = pasted(decision) if how.ranges else None
+            if again is not None:
+                with timed() as watch:
+                    try:
+                        answer = gate.execute(again)
+                        decision, groups = answer.decision, counted_groups(answer)
+                    except (QueryRefused, QueryUnsupported) as error:
+                        decision = error.decision
+                seconds = max(seconds, watch.seconds)
+                if decision.verdict == "answered" and not holds(answer, again, database):
+                    raise AssertionError(f"a true value is outside of its range: {again}")
             if decision.code in ("risk", "time") and how.judged:
                 refusals.append(refusal(gate, sql, decision.code, mode == "simulatable"))
             message = f"{decision.message} {decision.hint}".strip()
             run.asked.append(
                 Asked(
-                    *(sql, decision.verdict, decision.code, message, watch.seconds, decision.risk_after),
+                    *(sql, decision.verdict, decision.code, message, seconds, decision.risk_after),
                     *(groups if is_grouped(sql) else (0, 0, 0)),
+                    *(again is not None, refused),
                 )
             )
         history = gate.history()
@@ -321,6 +341,13 @@ def tell(console: Console, runs: Sequence[Run]) -> None:
         for each in mine[0].asked:
             if each.verdict == "unsupported":
                 console.print(f"  {' '.join(each.sql.split())}\n    [dim]{each.code}: {each.message}[/dim]")
+        ranged = [each for run in mine for each in run.asked if each.ranged and each.verdict == "answered"]
+        if ranged:
+            before = sum(each.refused for each in ranged)
+            console.print(
+                f"[bold]{study}: told as ranges[/bold] {len(ranged)} statements, {before} of which were "
+                "refused before; every true value lies in its range"
+            )
         console.print(f"[bold]{study}: refused[/bold] (in how many of the {len(mine)} runs)")
         refused = Counter(each.sql for run in mine for each in run.asked if each.verdict == "refused")
         for sql, times in refused.most_common():
@@ -378,9 +405,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--candidates", choices=("interval", "posterior", "exact"), default="interval")
     parser.add_argument("--prior", default="", help="intruder.prior, as TOML")
     parser.add_argument("--baseline", choices=("members", "prior"), default="members")
+    parser.add_argument("--ranges", action="store_true", help="ask again for ranges what is not told exactly")
     given = parser.parse_args(arguments)
     judged = 1 if given.quick else given.judged
-    how = How(given.partial, given.insiders, judged, given.candidates, given.prior, given.baseline)
+    how = How(
+        *(given.partial, given.insiders, judged, given.candidates, given.prior, given.baseline, given.ranges)
+    )
     console = Console(width=140)
     table = Table(title="A day of honest analysis")
     for name in COLUMNS:

@@ -1,0 +1,58 @@
+"""Ranges, asked for as a refusal's hint says, and held against the database without a gate."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import duckdb
+
+from auditor import Answer, Decision
+from auditor.gate.hints import RANGE
+
+LOW, HIGH = "at_least", "at_most"
+"""What the names of their columns have in them."""
+MACROS = ";".join(f"CREATE TEMP MACRO {word}(x) AS CAST(x AS DOUBLE)" for word in (LOW, HIGH))
+
+
+def pasted(decision: Decision) -> str | None:
+    """The statement that a hint shows to ask for ranges, if it shows one."""
+    return decision.hint.partition(f"{RANGE}: ")[2] or None
+
+
+def holds(answer: Answer, sql: str, path: Path) -> bool:
+    """Whether every true value lies in its range: plain DuckDB gives it for both ends. Rows in any order."""
+    names = answer.columns
+    with duckdb.connect(str(path), read_only=True) as plain:
+        plain.execute(MACROS)
+        expected = plain.execute(sql).fetchall()
+    rows = list(zip(*(column.to_pylist() for column in answer.arrow().columns), strict=True))
+    if len(rows) != len(expected):
+        return False
+    ends = {place for place, name in enumerate(names) if LOW in name.lower() or HIGH in name.lower()}
+    keys = [place for place in range(len(names)) if place not in ends]
+
+    def key(row: tuple[object, ...]) -> str:
+        return repr([row[place] for place in keys])
+
+    for told, true in zip(sorted(rows, key=key), sorted(expected, key=key), strict=True):
+        for place in ends:
+            low = LOW in names[place].lower()
+            if told[place] is None or true[place] is None:
+                continue
+            slack = 1e-9 * max(1.0, abs(true[place]))
+            if not (told[place] <= true[place] + slack if low else told[place] >= true[place] - slack):
+                return False
+    return True
+
+
+def widths(answer: Answer) -> list[float]:
+    """Of each told range, how wide it is, in units of the column; of exact values 0."""
+    names = [name.lower() for name in answer.columns]
+    pairs = [(place, place + 1) for place, name in enumerate(names) if LOW in name]
+    found = []
+    for row in zip(*(column.to_pylist() for column in answer.arrow().columns), strict=True):
+        for low, high in pairs:
+            if row[low] is not None and row[high] is not None and math.isfinite(row[high] - row[low]):
+                found.append(float(row[high] - row[low]))
+    return found
