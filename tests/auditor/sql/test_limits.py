@@ -90,7 +90,6 @@ def test_at_the_edge_and_beyond(name: str, statement: Callable[[int], str], most
     [
         ("nullif(@, 1)", 4, 7),
         ("split_part(@, '-', 1)", 6, 13),
-        ("fmod(@, 3)", 5, 11),
         ("CASE @ WHEN 1 THEN 2 WHEN 3 THEN 4 END", 9, 25),
     ],
 )
