@@ -24,6 +24,7 @@ from auditor.deciding.partition import Partition, possible
 from auditor.deciding.rules import Rules
 from auditor.told import Told
 from cae_sql.inference.allowance import Allowance
+from cae_sql.inference.certify.reach import reach
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.facts.spares import MOST
 from cae_sql.inference.search.judging import Judgement
@@ -67,6 +68,14 @@ class Rung:
         """What is told of the answer where this is told of its cell."""
         least = None if cells.least is None else self.upper(cells.least - 1) + 1
         return Told(least, None if cells.most is None else self.upper(cells.most))
+
+    def reach(self, allowance: Allowance) -> tuple[int, int]:
+        """The first and the last cell that past answers leave something in, as far as is known."""
+        question = self.case.question()
+        found = reach(question.question_tables, self.case.queries[0], allowance)
+        if found is None:
+            return 0, self.last
+        return max(0, self.cell(found[0])), min(self.last, self.cell(found[1]))
 
     @property
     def extended(self) -> Case:
@@ -125,7 +134,7 @@ def narrowest(case: Case, rules: Rules, allowance: Allowance) -> Cells | None:
         if allowance.over:
             return None
         if judged is not None:
-            return Cells(rung, _partition(rung, judged, rules))
+            return Cells(rung, _partition(rung, judged, rules, allowance))
     return None
 
 
@@ -152,10 +161,11 @@ def _judged(
     return {rung.cell(values[0]): judgement.safe for values, judgement in judged.items()}
 
 
-def _partition(rung: Rung, judged: dict[int, bool], rules: Rules) -> Partition:
+def _partition(rung: Rung, judged: dict[int, bool], rules: Rules, allowance: Allowance) -> Partition:
     return Partition(
         kinds=["sum"],
         possible=[(0, rung.last)],
+        reach=[rung.reach(allowance)],
         settled=[False],
         far=MOST // rung.spares,
         step=1,

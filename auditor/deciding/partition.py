@@ -42,6 +42,8 @@ class Partition:
     """Of the queries."""
     possible: Sequence[tuple[int, int]]
     """The least and the greatest answer to each that the domain allows."""
+    reach: Sequence[tuple[int, int]]
+    """The least and the greatest that past answers leave, as far as is known."""
     settled: Sequence[bool]
     """Of which queries past answers leave one answer: those have no end."""
     far: int
@@ -83,7 +85,7 @@ class Partition:
 
     def _told(self, place: int, value: int) -> Told[int] | None:
         kind, drawn = self.kinds[place], [values[place] for values in self.kept]
-        least, most = self.possible[place]
+        least, most = self.reach[place]
         found = exactly(value)
         # a greatest value can be told as "at most" alone, a least one as "at least"
         low = high = None

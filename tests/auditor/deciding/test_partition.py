@@ -34,6 +34,7 @@ def partition(
     return Partition(
         [query.kind],
         [possible(query, TOP)],
+        [possible(query, TOP)],
         [False],
         MOST * TOP,
         2,

@@ -1,0 +1,150 @@
+"""Where the exact sum is refused, the fixed public cell that it lies in is told, as narrow as it may be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from auditor.deciding import decide as module
+from auditor.deciding.cases import Case, Outcome
+from auditor.deciding.decide import cells_for, decide, foresee
+from auditor.deciding.hypothetical import simulate
+from auditor.deciding.ladder import is_on_a_ladder, rungs
+from auditor.deciding.rules import Budget, Rules
+from auditor.told import Told, exactly
+from cae_sql.inference.facts.query import Ints, Query
+from cae_sql.inference.search.judging import Standard
+from cae_sql.inference.search.runs import Effort
+from cae_sql.inference.system import AnsweredSystem
+
+SIZE, TOP = 300, 24
+RULES = Rules(True, 20, 0.05, 60.0)
+STANDARD = Standard(13, insiders=1)
+
+
+def case(system: AnsweredSystem, query: Query, table: Ints) -> Case:
+    return Case(system, [query], STANDARD, lambda those: [int(each.of(table)) for each in those], Effort())
+
+
+def but_one(table: Ints) -> Case:
+    """After the sum of all, the sum of all but one: exactly told, it tells that one's value."""
+    system = AnsweredSystem(len(table), 0, TOP, 1)
+    system.add_sum(range(len(table)), int(table.sum()))
+    return case(system, system.query("sum", np.arange(1, len(table))), table)
+
+
+def told_in(outcome: Outcome) -> Told[int]:
+    assert (outcome.verdict, outcome.surprise) == ("safe", False)
+    (recorded,) = outcome.parts[0].recorded
+    return recorded.told
+
+
+@pytest.fixture
+def table() -> Ints:
+    return np.random.default_rng(0).integers(0, TOP + 1, SIZE)
+
+
+@given(st.integers(1, 40), st.integers(1, 9), st.integers(0, 30))
+def test_cells_are_fixed_have_one_width_and_hold_every_answer_once(size: int, top: int, minus: int) -> None:
+    system = AnsweredSystem(size + minus, 0, top, 1)
+    signs = np.append(np.ones(size, dtype=np.int64), -np.ones(minus, dtype=np.int64))
+    query = system.query("sum", np.arange(size + minus), signs)
+    found = list(rungs(case(system, query, np.zeros(size + minus, dtype=np.int64))))
+    assert [rung.spares for rung in found] == [2**place for place in range(len(found))]
+    for rung in found:
+        cells = [rung.told(exactly(cell)) for cell in range(rung.last + 1)]
+        assert all(cell.most - cell.least == rung.spares * top for cell in cells)  # type: ignore[operator]
+        for answer in range(rung.possible[0], rung.possible[1] + 1):
+            assert [cell for cell in cells if cell.holds(answer)] == [cells[rung.cell(answer)]]
+
+
+def test_a_range_is_told_where_the_exact_sum_is_refused(table: Ints) -> None:
+    exact, ranged = decide([but_one(table)], RULES), decide([but_one(table)], RULES, ranges=True)
+    assert exact.verdict == "risk"
+    told = told_in(ranged)
+    assert told.holds(int(table[1:].sum()))
+    assert not told.exact
+    rung = next(
+        each for each in rungs(but_one(table)) if each.told(exactly(each.cell(told.least or 0))) == told
+    )
+    # one that leaves the one all values of the domain would be needlessly wide
+    assert rung.width <= 8 * TOP + 1
+
+
+def test_a_sum_that_can_be_told_exactly_is(table: Ints) -> None:
+    system = AnsweredSystem(SIZE, 0, TOP, 1)
+    half = case(system, system.query("sum", np.arange(SIZE // 2)), table)
+    assert told_in(decide([half], RULES, ranges=True)) == exactly(int(table[: SIZE // 2].sum()))
+
+
+def test_the_cell_is_the_same_for_every_table_in_it(table: Ints) -> None:
+    told = told_in(decide([but_one(table)], RULES, ranges=True))
+    for value in range(TOP + 1):
+        other = table.copy()
+        other[0] = value
+        # the sum of all stays as it was
+        rest = int(table[0]) - value
+        for place in np.flatnonzero((table[1:] > 0) & (table[1:] < TOP))[: abs(rest)] + 1:
+            other[place] += np.sign(rest)
+        assert other.sum() == table.sum()
+        found = told_in(decide([but_one(other)], RULES, ranges=True))
+        assert found.holds(int(other[1:].sum()))
+        assert (found == told) == told.holds(int(other[1:].sum()))
+
+
+def test_which_rung_is_taken_does_not_hang_on_the_true_answer(table: Ints) -> None:
+    def blind(_: object) -> list[int]:
+        raise AssertionError("the true answer was looked at")
+
+    asked = replace(but_one(table), truth=blind)
+    with Budget(RULES) as allowance:
+        refusal = simulate([asked], RULES, allowance)
+    assert refusal is not None
+    found = cells_for([asked], refusal, RULES, Budget(RULES))
+    assert found is not None
+    assert told_in(decide([but_one(table)], RULES, ranges=True)) == found.told([int(table[1:].sum())])[0]
+    assert foresee([asked], RULES, Budget(RULES)) is not None
+    assert foresee([asked], RULES, Budget(RULES), ranges=True) is None
+
+
+def test_one_person_has_no_cell_but_all_of_the_domain(table: Ints) -> None:
+    system = AnsweredSystem(SIZE, 0, TOP, 1)
+    alone = case(system, system.query("sum", np.arange(1)), table)
+    assert list(rungs(alone)) == []
+    assert decide([alone], RULES, ranges=True).verdict == "risk"
+
+
+def test_extremes_and_several_values_have_no_ladder(table: Ints) -> None:
+    system = AnsweredSystem(SIZE, 0, TOP, 1)
+    highest, total = system.query("max", np.arange(9)), system.query("sum", np.arange(9))
+    assert not is_on_a_ladder([case(system, highest, table)])
+    assert not is_on_a_ladder([replace(case(system, total, table), queries=[total, highest])])
+
+
+def test_where_the_true_answer_decides_the_narrowest_safe_cell_of_it_is_told(table: Ints) -> None:
+    speaking = replace(RULES, simulatable=False)
+    assert decide([but_one(table)], speaking).verdict == "risk"
+    assert told_in(decide([but_one(table)], speaking, ranges=True)).holds(int(table[1:].sum()))
+
+
+def test_a_refusal_that_the_clock_decided_stays_one(table: Ints, monkeypatch: pytest.MonkeyPatch) -> None:
+    late = Outcome("time", (module.NOTHING,))
+    monkeypatch.setattr(module, "at_once", lambda *_: late)
+    assert decide([but_one(table)], RULES, ranges=True) is late
+
+
+def test_what_is_told_counts_for_what_is_asked_afterwards(table: Ints) -> None:
+    """A cell and the sum of all bound one person: an exact answer about the same is still refused."""
+    asked = but_one(table)
+    outcome = decide([asked], RULES, ranges=True)
+    (recorded,) = outcome.parts[0].recorded
+    asked.system.accept([recorded.query.answered(recorded.value)], outcome.parts[0].learned)
+    again = decide([replace(asked, queries=[asked.system.query("sum", np.arange(1, SIZE))])], RULES)
+    assert again.verdict == "risk"
+    bounds = asked.system.bounds([0])
+    assert bounds.lower[0] <= table[0] <= bounds.upper[0]
+    assert bounds.upper[0] - bounds.lower[0] >= STANDARD.need - 1
