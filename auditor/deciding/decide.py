@@ -139,11 +139,9 @@ def _partition(case: Case, judged: Judged, rules: Rules) -> Partition | None:
         return None
     broken = [values for values, judgement in judged.items() if not judgement.safe]
     top = int(case.system.grid.top)
-    ends = [possible(query, top) for query in case.queries]
     return Partition(
         kinds=[query.kind for query in case.queries],
-        possible=ends,
-        reach=ends,
+        possible=[possible(query, top) for query in case.queries],
         settled=settled,
         far=MOST * top,
         step=1 + case.standard.need // 4,

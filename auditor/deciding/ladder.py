@@ -4,10 +4,13 @@ A rung of the ladder cuts all possible answers to a query into cells of one widt
 no earlier answers. A cell is as wide as so many spare records can make up for, 1, 2, 4 and so on, and what is
 told of it is an exact answer about these and the query's own (`recorded`): the engine, the posterior and the
 ledger know it as they know ends. From the narrowest rung on, the cells of the hypothetical answers are judged
-as if they were the answer; the first rung of which no more than δN fail is taken. Then cells outwards are
-judged as answers are (`partition`), and what lies beyond the last one is told as "at most" or "at least".
+as if they were the answer. The first rung is taken of which no more than δN fail, and of which is shown what
+can be told of the rest: cells outwards are judged too, and what lies beyond the last of them is told with it,
+as "at most" or "at least".
 
-Promise: the rung and its partition follow from past answers, the question and hypothetical answers.
+Promise: the rung, and what it tells of which answer, follow from past answers, the question and hypothetical
+answers. All of it is shown to keep the limit before the true answer is looked at, but for cells that lie
+between two that were.
 
 Source: `mathematics.md`, 8 (ranges instead of refusals).
 """
@@ -19,15 +22,19 @@ from dataclasses import dataclass, replace
 
 from auditor.deciding.cases import Case, Drawn, Judged, Values
 from auditor.deciding.hypothetical import by_what_is_likely
-from auditor.deciding.looks import end_is_kept_by, is_kept_by, is_not_excluded_by
-from auditor.deciding.partition import Partition, possible
+from auditor.deciding.looks import is_kept_by, is_not_excluded_by
+from auditor.deciding.partition import possible
+from auditor.deciding.recorded import recorded
 from auditor.deciding.rules import Rules
-from auditor.told import Told
+from auditor.told import Told, exactly
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify.reach import reach
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.facts.spares import MOST
 from cae_sql.inference.search.judging import Judgement
+
+LOOKS = 6
+"""Cells that are looked at outwards, on each side."""
 
 
 @dataclass(frozen=True)
@@ -98,23 +105,33 @@ def rungs(case: Case) -> Iterator[Rung]:
         spares *= 2
 
 
-@dataclass
+@dataclass(frozen=True)
 class Cells:
     """What is told of a sum by one rung. As `Partition`, in units."""
 
     rung: Rung
-    partition: Partition
-    """Of the cells."""
+    low: int
+    """The first cell that is told as such, or with all below it."""
+    high: int
+    """The last cell that is told as such, or with all above it."""
+    tails: tuple[Told[int] | None, Told[int] | None]
+    """What is told of the first cell and those below, and of the last and those above, in cells; None where
+    past answers leave nothing there."""
 
     def told(self, values: Sequence[int]) -> list[Told[int] | None]:
-        """What is told of the answer."""
-        (cells,) = self.partition.told([self.rung.cell(values[0])])
-        return [None if cells is None else self.rung.told(cells)]
+        """What is told of the answer; None where nothing can be."""
+        cell = self.rung.cell(values[0])
+        below, above = self.tails
+        found: Told[int] | None = exactly(cell)
+        if cell < self.low or (below is not None and cell == self.low):
+            found = below
+        elif cell > self.high or (above is not None and cell == self.high):
+            found = above
+        return [self.rung.told(found) if found is not None and found.holds(cell) else None]
 
-    def around(self, value: int) -> Told[int] | None:
-        """The cells between the nearest ones that were shown."""
-        cells = self.partition.around(self.rung.cell(value))
-        return None if cells is None else self.rung.told(cells)
+    def around(self, _: int) -> None:
+        """No other range: one that hangs on the true answer would tell more than it says."""
+        return
 
 
 def narrowest(case: Case, rules: Rules, allowance: Allowance) -> Cells | None:
@@ -133,8 +150,9 @@ def narrowest(case: Case, rules: Rules, allowance: Allowance) -> Cells | None:
         judged = _judged(rung, worlds, rules, allowance)
         if allowance.over:
             return None
-        if judged is not None:
-            return Cells(rung, _partition(rung, judged, rules, allowance))
+        found = None if judged is None else _outwards(rung, judged, rules, allowance)
+        if found is not None:
+            return found
     return None
 
 
@@ -161,19 +179,56 @@ def _judged(
     return {rung.cell(values[0]): judgement.safe for values, judgement in judged.items()}
 
 
-def _partition(rung: Rung, judged: dict[int, bool], rules: Rules, allowance: Allowance) -> Partition:
-    return Partition(
-        kinds=["sum"],
-        possible=[(0, rung.last)],
-        reach=[rung.reach(allowance)],
-        settled=[False],
-        far=MOST // rung.spares,
-        step=1,
-        judge=lambda cells: is_kept_by(rung.extended, (rung.upper(cells[0]),), rules),
-        judge_end=lambda cells: end_is_kept_by(rung.case, rung.told(cells), rules),
-        kept=[(cell,) for cell, safe in judged.items() if safe],
-        broken=[(cell,) for cell, safe in judged.items() if not safe],
-    )
+def _outwards(rung: Rung, judged: dict[int, bool], rules: Rules, allowance: Allowance) -> Cells | None:
+    """How far outwards cells keep the limit, and what is told of those beyond; None where nothing can be.
+
+    What is told of them is shown to keep the limit here, not once the true answer is known.
+    """
+    reach, kept = rung.reach(allowance), [cell for cell, safe in judged.items() if safe]
+    ends, tails = list[int](), list[Told[int] | None]()
+    for way, last, inmost in ((-1, reach[0], min(kept)), (1, reach[1], max(kept))):
+        end = _end(rung, way, last, inmost, judged, rules)
+        ends.append(end)
+        if way * end >= way * last:
+            tails.append(None)
+            continue
+        far = MOST // rung.spares
+        if abs(last - end) > far:
+            return None
+        tail = Told(None, end) if way < 0 else Told(end, None)
+        if (end if way < 0 else rung.last - end) > far:
+            tail = Told(end - far, end) if way < 0 else Told(end, end + far)
+        if not _tail_is_kept_by(rung, tail, rules):
+            return None
+        tails.append(tail)
+    if ends[0] == ends[1] and None not in tails:
+        return None  # one cell would be told as either end, and both together tell more than they say
+    return Cells(rung, ends[0], ends[1], (tails[0], tails[1]))
+
+
+def _end(rung: Rung, way: int, last: int, inmost: int, judged: dict[int, bool], rules: Rules) -> int:
+    """The last cell one way, 1 or -1, that keeps the limit, as far as is looked for."""
+    good, bad, step = inmost, None, 1
+    failed = [way * cell for cell, safe in judged.items() if not safe and way * cell > way * inmost]
+    bad = way * min(failed) if failed else None
+    for _ in range(LOOKS):
+        if way * good >= way * last or (bad is not None and abs(bad - good) <= 1):
+            break
+        candidate = way * min(way * last, way * good + step)
+        if bad is not None:
+            candidate = good + way * (abs(bad - good) // 2)
+        if is_kept_by(rung.extended, (rung.upper(candidate),), rules):
+            good, step = candidate, 2 * step
+        else:
+            bad = candidate
+    return good
+
+
+def _tail_is_kept_by(rung: Rung, cells: Told[int], rules: Rules) -> bool:
+    found = recorded(rung.case.system, rung.case.queries[0], rung.told(cells))
+    if found is None:
+        return False
+    return is_kept_by(replace(rung.case, queries=[found.query]), (found.value,), rules)
 
 
 def is_on_a_ladder(cases: Sequence[Case]) -> bool:

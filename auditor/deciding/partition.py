@@ -36,14 +36,12 @@ Shows = Callable[[Values], bool]
 
 @dataclass
 class Partition:
-    """The partition of all answers to one question: in units, or cell by cell (`ladder`)."""
+    """The partition of all answers to one question."""
 
     kinds: Sequence[Kind]
     """Of the queries."""
     possible: Sequence[tuple[int, int]]
     """The least and the greatest answer to each that the domain allows."""
-    reach: Sequence[tuple[int, int]]
-    """The least and the greatest that past answers leave, as far as is known."""
     settled: Sequence[bool]
     """Of which queries past answers leave one answer: those have no end."""
     far: int
@@ -85,7 +83,7 @@ class Partition:
 
     def _told(self, place: int, value: int) -> Told[int] | None:
         kind, drawn = self.kinds[place], [values[place] for values in self.kept]
-        least, most = self.reach[place]
+        least, most = self.possible[place]
         found = exactly(value)
         # a greatest value can be told as "at most" alone, a least one as "at least"
         low = high = None

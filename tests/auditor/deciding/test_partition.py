@@ -34,7 +34,6 @@ def partition(
     return Partition(
         [query.kind],
         [possible(query, TOP)],
-        [possible(query, TOP)],
         [False],
         MOST * TOP,
         2,
