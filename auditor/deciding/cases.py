@@ -65,7 +65,7 @@ class Part:
     recorded: tuple[Recorded, ...] = ()
     """What is told of each query; empty where the statement is refused."""
     learned: Learned | None = None
-    """What the system becomes with the answers; None where past answers settle them."""
+    """What the system becomes with the answers; None where past answers say all of it."""
     judgement: Judgement | None = None
     """How everybody fares with the answers known, where that may be told."""
     model: ModelJudgement | None = None

@@ -25,7 +25,7 @@ from typing import Literal
 
 from auditor.deciding.cases import NOTHING, Case, Judged, Outcome, Part
 from auditor.deciding.hypothetical import simulate
-from auditor.deciding.ladder import Cells, is_on_a_ladder, narrowest, rungs
+from auditor.deciding.ladder import Cells, is_on_a_ladder, known_range, narrowest, rungs
 from auditor.deciding.looks import end_is_kept_by, is_kept_by
 from auditor.deciding.one_value import margin_of
 from auditor.deciding.partition import Partition, possible
@@ -69,6 +69,8 @@ def decide(
                         refusal = Outcome("risk", tuple(NOTHING for _ in cases))
     if refusal is not None:
         found = cells_for(cases, refusal, rules, budget) if ranges else None
+        if isinstance(found, Told):
+            return Outcome("safe", (Part((Recorded(cases[0].queries[0], 0, found),)),))
         if found is None:
             return refusal
         told = [found]
@@ -101,15 +103,18 @@ def foresee(cases: Sequence[Case], rules: Rules, budget: Budget, ranges: bool = 
     return refusal if cells_for(cases, refusal, rules, budget) is None else None
 
 
-def cells_for(cases: Sequence[Case], refusal: Outcome, rules: Rules, budget: Budget) -> Cells | None:
-    """The cells that a sum is told by, where its exact value is refused; None where none are found.
+def cells_for(
+    cases: Sequence[Case], refusal: Outcome, rules: Rules, budget: Budget
+) -> Cells | Told[int] | None:
+    """What a sum is told by, where its exact value is refused: cells, or what is known of it anyway.
 
-    A refusal that the clock decided stays one.
+    None where there are neither. A refusal that the clock decided stays one.
     """
     if refusal.verdict == "time":
         return None
     with alone(), budget.ranges() as allowance:
-        return narrowest(cases[0], rules, allowance)
+        found = narrowest(cases[0], rules, allowance)
+    return known_range(cases[0], Allowance(rules.steps)) if found is None else found
 
 
 def at_once(cases: Sequence[Case], rules: Rules) -> Outcome | None:

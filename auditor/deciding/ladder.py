@@ -115,8 +115,8 @@ class Cells:
     high: int
     """The last cell that is told as such, or with all above it."""
     tails: tuple[Told[int] | None, Told[int] | None]
-    """What is told of the first cell and those below, and of the last and those above, in cells; None where
-    past answers leave nothing there."""
+    """What is told of the first cell and those below that past answers leave, and of the last and those
+    above, in cells; None where they leave nothing there."""
 
     def told(self, values: Sequence[int]) -> list[Told[int] | None]:
         """What is told of the answer; None where nothing can be."""
@@ -156,6 +156,18 @@ def narrowest(case: Case, rules: Rules, allowance: Allowance) -> Cells | None:
     return None
 
 
+def known_range(case: Case, allowance: Allowance) -> Told[int] | None:
+    """What past answers say of a sum anyway, where that is at most half of what the domain allows.
+
+    It tells nothing, and nobody needs to be shown to keep anything.
+    """
+    least, most = possible(case.queries[0], int(case.system.grid.top))
+    found = reach(case.question().question_tables, case.queries[0], allowance)
+    if found is None or 2 * (found[1] - found[0]) > most - least or next(rungs(case), None) is None:
+        return None
+    return Told(max(least, found[0]), min(most, found[1]))
+
+
 def _judged(
     rung: Rung, worlds: dict[int, list[int]], rules: Rules, allowance: Allowance
 ) -> dict[int, bool] | None:
@@ -192,12 +204,8 @@ def _outwards(rung: Rung, judged: dict[int, bool], rules: Rules, allowance: Allo
         if way * end >= way * last:
             tails.append(None)
             continue
-        far = MOST // rung.spares
-        if abs(last - end) > far:
-            return None
-        tail = Told(None, end) if way < 0 else Told(end, None)
-        if (end if way < 0 else rung.last - end) > far:
-            tail = Told(end - far, end) if way < 0 else Told(end, end + far)
+        # no further than past answers leave something: so many spare records fewer are needed
+        tail = Told(last, end) if way < 0 else Told(end, last)
         if not _tail_is_kept_by(rung, tail, rules):
             return None
         tails.append(tail)

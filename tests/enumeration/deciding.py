@@ -211,7 +211,8 @@ class Play:
             if outcome.verdict == "safe":
                 judgement = outcome.parts[0].judgement
                 self.tally.by_sets += judgement is not None and bool(judgement.sets)
-                bench.column.accept(queries, outcome.parts[0])
+                if outcome.parts[0].learned is not None:
+                    bench.column.accept(queries, outcome.parts[0])
         if self.others and self.simulatable:
             yield from self._other_transcript(transcript)
 
@@ -240,7 +241,7 @@ class Play:
             return
         for question, each in zip(statement, told(outcome), strict=True):
             self.possible = _heard(self.possible, question, each)
-            if not each.exact:
+            if not each.exact and outcome.parts[0].learned is not None:
                 self.ended.add(question)
         breach = self.bound.breach(self.possible, self.insiders)
         if breach is not None:
@@ -317,7 +318,7 @@ class Play:
                 detail = f"{told(here)} here, {told(outcome)} if the table were {other.tolist()}"
                 yield Finding("partition", f"whole transcript: {detail}", step)
                 return
-            if outcome.verdict == "safe":
+            if outcome.verdict == "safe" and outcome.parts[0].learned is not None:
                 bench.column.accept(queries, outcome.parts[0])
                 pairs = zip(statement, told(outcome), strict=True)
                 ended |= {question for question, each in pairs if not each.exact}
