@@ -76,6 +76,19 @@ class Rung:
         least = None if cells.least is None else self.upper(cells.least - 1) + 1
         return Told(least, None if cells.most is None else self.upper(cells.most))
 
+    def whole(self, cells: Told[int], way: int) -> Told[int]:
+        """Several cells as whole domains of spare records: wider the way where there is nothing more.
+
+        Wider the other way it would say less than what whoever knows the cells reads from it.
+        """
+        told, top = self.told(cells), int(self.case.system.grid.top)
+        assert told.least is not None
+        assert told.most is not None
+        width = -(-(told.most - told.least) // top) * top
+        if way < 0:
+            return Told(told.most - width, told.most)
+        return Told(told.least, told.least + width)
+
     def reach(self, allowance: Allowance) -> tuple[int, int]:
         """The first and the last cell that past answers leave something in, as far as is known."""
         question = self.case.question()
@@ -116,18 +129,18 @@ class Cells:
     """The last cell that is told as such, or with all above it."""
     tails: tuple[Told[int] | None, Told[int] | None]
     """What is told of the first cell and those below that past answers leave, and of the last and those
-    above, in cells; None where they leave nothing there."""
+    above; None where they leave nothing there."""
 
     def told(self, values: Sequence[int]) -> list[Told[int] | None]:
         """What is told of the answer; None where nothing can be."""
         cell = self.rung.cell(values[0])
         below, above = self.tails
-        found: Told[int] | None = exactly(cell)
+        found: Told[int] | None = self.rung.told(exactly(cell))
         if cell < self.low or (below is not None and cell == self.low):
             found = below
         elif cell > self.high or (above is not None and cell == self.high):
             found = above
-        return [self.rung.told(found) if found is not None and found.holds(cell) else None]
+        return [found if found is not None and found.holds(values[0]) else None]
 
     def around(self, _: int) -> None:
         """No other range: one that hangs on the true answer would tell more than it says."""
@@ -205,7 +218,7 @@ def _outwards(rung: Rung, judged: dict[int, bool], rules: Rules, allowance: Allo
             tails.append(None)
             continue
         # no further than past answers leave something: so many spare records fewer are needed
-        tail = Told(last, end) if way < 0 else Told(end, last)
+        tail = rung.whole(Told(last, end) if way < 0 else Told(end, last), way)
         if not _tail_is_kept_by(rung, tail, rules):
             return None
         tails.append(tail)
@@ -232,8 +245,8 @@ def _end(rung: Rung, way: int, last: int, inmost: int, judged: dict[int, bool], 
     return good
 
 
-def _tail_is_kept_by(rung: Rung, cells: Told[int], rules: Rules) -> bool:
-    found = recorded(rung.case.system, rung.case.queries[0], rung.told(cells))
+def _tail_is_kept_by(rung: Rung, tail: Told[int], rules: Rules) -> bool:
+    found = recorded(rung.case.system, rung.case.queries[0], tail)
     if found is None:
         return False
     return is_kept_by(replace(rung.case, queries=[found.query]), (found.value,), rules)

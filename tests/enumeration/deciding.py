@@ -239,6 +239,12 @@ class Play:
                 after = after.told(question, value)
             self.tally.needless += outcome.surprise and self.bound.breach(after, self.insiders) is None
             return
+        if outcome.parts[0].learned is None:
+            # what past answers say anyway, which may be too much already where they were published
+            for question, each in zip(statement, told(outcome), strict=True):
+                if len(_heard(self.possible, question, each).tables) < len(self.possible.tables):
+                    yield Finding("known", f"{each} of {question} is told as known, and is not", step)
+            return
         for question, each in zip(statement, told(outcome), strict=True):
             self.possible = _heard(self.possible, question, each)
             if not each.exact and outcome.parts[0].learned is not None:

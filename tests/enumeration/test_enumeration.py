@@ -88,6 +88,15 @@ def test_after_every_answer_everybody_keeps_the_limit_if_all_tables_are_equally_
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("insiders", INSIDERS)
+@pytest.mark.parametrize("baseline", ["members", "prior"])
+def test_ranges_keep_the_promises_and_tell_nothing_by_which_is_told(insiders: int, baseline: str) -> None:
+    settings = replace(QUICK, kinds=("sum",), insiders=insiders, baseline=baseline, ranges=True)
+    tally = played(settings, 40, others=1)
+    assert tally.verdicts["ranges"] > 5
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("baseline", ["members", "prior"])
 def test_the_rule_for_one_sum_of_larger_tables_keeps_the_promises_on_small_ones_too(
     baseline: str, monkeypatch: pytest.MonkeyPatch

@@ -62,6 +62,27 @@ def test_cells_are_fixed_have_one_width_and_hold_every_answer_once(size: int, to
             assert [cell for cell in cells if cell.holds(answer)] == [cells[rung.cell(answer)]]
 
 
+@given(st.integers(2, 40), st.integers(1, 9), st.data())
+def test_several_cells_as_one_end_begin_where_the_others_end(
+    size: int, top: int, data: st.DataObject
+) -> None:
+    """Found by enumeration: the upper tail said "from 8 to 23" where it was told from 12 on."""
+    system = AnsweredSystem(size, 0, top, 1)
+    asked = case(system, system.query("sum", np.arange(size)), np.zeros(size, dtype=np.int64))
+    for rung in rungs(asked):
+        first = data.draw(st.integers(0, rung.last))
+        last = data.draw(st.integers(first, rung.last))
+        cells = rung.told(Told(first, last))
+        for way, end in ((-1, cells.most), (1, cells.least)):
+            told = rung.whole(Told(first, last), way)
+            assert end == (told.most if way < 0 else told.least)
+            assert told.least <= cells.least < cells.most <= told.most  # type: ignore[operator]
+            # recorded as it is said
+            found = system.within(asked.queries[0], told.least, told.most)  # type: ignore[arg-type]
+            assert found is not None
+            assert found[1] == told.least
+
+
 def test_a_range_is_told_where_the_exact_sum_is_refused(table: Ints) -> None:
     exact, ranged = decide([but_one(table)], RULES), decide([but_one(table)], RULES, ranges=True)
     assert exact.verdict == "risk"

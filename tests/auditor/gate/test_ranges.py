@@ -297,3 +297,87 @@ def test_tables_of_which_the_same_is_on_record_are_told_the_same(seed: int, tmp_
             if last[0].answers != last[1].answers or last[0].surprises != last[1].surprises:
                 break
             assert heard[0] == heard[1], sql
+
+
+# --- ranges in place of refusals
+
+EXACT, BUT_FEW = "SELECT sum(salary) FROM staff", "SELECT sum(salary) AS s FROM staff WHERE age >= 21"
+ENDS_OF_IT = (
+    "SELECT AT_LEAST(SUM(salary)) AS s_at_least, AT_MOST(SUM(salary)) AS s_at_most FROM staff WHERE age >= 21"
+)
+
+
+def with_one_of_twenty(count: int = 300) -> list[Person]:
+    """One person alone is younger than 21."""
+    persons = people(count, 4)
+    return [
+        (*p[:1], 20 if place == 0 else 21 + int(str(p[1])) % 40, *p[2:]) for place, p in enumerate(persons)
+    ]
+
+
+@pytest.fixture
+def one(tmp_path: Path) -> Path:
+    return build(tmp_path / "one.duckdb", with_one_of_twenty())
+
+
+def test_where_the_exact_value_is_refused_the_hint_can_be_pasted_and_a_range_is_told(one: Path) -> None:
+    with Gate.open(one, policy()) as gate:
+        gate.execute(EXACT)
+        with pytest.raises(QueryRefused) as refused:
+            gate.execute(BUT_FEW)
+        sql = refused.value.decision.hint.rpartition(": ")[2]
+        assert sql == ENDS_OF_IT
+        assert gate.check(sql).verdict == "answered"
+        answer = gate.execute(sql)
+        [(low, high)] = answer.fetchall()
+        [(exact,)] = truth(one, BUT_FEW)
+        assert low < exact < high
+        assert answer.decision.code == "ends"
+        [told] = answer.ranges
+        assert (told.at_least, told.at_most) == (low, high)
+        # the same is told to whoever asks again, also by the plain aggregate, and after a restart
+        assert gate.execute(sql).fetchall() == [(low, high)]
+        assert gate.execute(BUT_FEW).fetchall() == [(None,)]
+        assert not gate.verify().problems
+    with Gate.open(one, policy()) as gate:
+        assert gate.execute(ENDS_OF_IT).fetchall() == [(low, high)]
+        assert gate.execute(BUT_FEW).decision.code == "known"
+
+
+def test_of_several_values_each_is_told_as_it_can_be(one: Path) -> None:
+    with Gate.open(one, policy()) as gate:
+        gate.execute(EXACT)
+        ends = ", ".join(f"{word}({f}(salary))" for f in ("avg", "min") for word in ("AT_LEAST", "AT_MOST"))
+        answer = gate.execute(f"SELECT {ends} FROM staff WHERE age >= 21")
+        [(low, high, *least)] = answer.fetchall()
+        [(exact, smallest)] = truth(one, "SELECT avg(salary), min(salary) FROM staff WHERE age >= 21")
+        assert low < exact < high
+        assert least == [None, None] or least[0] <= smallest <= least[1]
+
+
+def test_of_groups_those_that_are_withheld_are_told_as_ranges_where_they_can_be(one: Path) -> None:
+    by_age = "SELECT age < 22 AS young, {} FROM staff GROUP BY ALL ORDER BY young"
+    with Gate.open(one, policy()) as gate:
+        gate.execute(EXACT)
+        gate.execute("SELECT dept, avg(salary) FROM staff GROUP BY dept")
+        answer = gate.execute(by_age.format("AT_LEAST(avg(salary)), AT_MOST(avg(salary))"))
+        for (_, low, high), (_, exact) in zip(
+            answer.fetchall(), truth(one, by_age.format("avg(salary)")), strict=True
+        ):
+            assert (low is None and high is None) or low <= exact <= high
+
+
+def test_nobody_alone_is_told_as_a_range(one: Path) -> None:
+    with Gate.open(one, policy()) as gate:
+        for asked in ("age = 20", "id = 7"):
+            decision = verdict(
+                gate, f"SELECT AT_LEAST(avg(salary)), AT_MOST(avg(salary)) FROM staff WHERE {asked}"
+            )
+            assert (decision.verdict, decision.code) == ("refused", "risk")
+
+
+def test_a_policy_without_ranges_offers_none(one: Path) -> None:
+    with Gate.open(one, policy('[decision]\nranges = "never"')) as gate:
+        gate.execute(EXACT)
+        assert "range" not in verdict(gate, BUT_FEW).hint
+        assert verdict(gate, ENDS_OF_IT).code == "ranges-never"
