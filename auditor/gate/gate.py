@@ -466,7 +466,7 @@ class Gate:
         """A refusal whose hint says how to ask for a range, if some sum that is asked may have one."""
         assert ask.plan is not None
         exact = any(each.kind == "sum" and not self._ranged(ask, [each]) for each in asked)
-        if not exact or decision.code not in ("risk", "uncounted", "partial"):
+        if not exact or decision.code not in ("risk", "partial"):
             return decision
         read = {each.protected for each in asked}
         hint = self._with_ends(ask, read, decision.hint, f"{hints.RANGE}.", whole=False)
