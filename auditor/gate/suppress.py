@@ -156,7 +156,8 @@ class Suppression:
         # delta is about a statement, and a statement has many groups
         self._of_groups = replace(rules, delta=0.0, worlds=max(rules.worlds, GROUP_WORLDS))
         self._lost = set[tuple[bool, frozenset[tuple[int, object]]]]()
-        self._party.think_up(self._of_groups.worlds)
+        if any(unit.of_group for unit in units):
+            self._party.think_up(self._of_groups.worlds)
 
     def give(self) -> Suppressed:
         """Judge all units; what is given is known from then on, so it must be recorded or forgotten."""
@@ -234,7 +235,7 @@ class Suppression:
         return _Judged(outcome.verdict, undecided, outcome.surprise)
 
     def _rules(self, unit: Unit) -> Rules:
-        return self._of_groups if unit.grouped else self._knowledge.rules
+        return self._of_groups if unit.grouped and unit.of_group else self._knowledge.rules
 
     def _before(self, reads: Reads) -> Fate | None:
         """What becomes of a unit whatever a decision would say; None where one is needed."""
