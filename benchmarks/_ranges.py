@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import duckdb
 
-from auditor import Answer, Decision
+from auditor import Answer, Decision, Gate, QueryRefused, QueryUnsupported
 from auditor.gate.hints import RANGE
+from benchmarks._data import timed
 
 LOW, HIGH = "at_least", "at_most"
 """What the names of their columns have in them."""
 MACROS = ";".join(f"CREATE TEMP MACRO {word}(x) AS CAST(x AS DOUBLE)" for word in (LOW, HIGH))
+
+
+def tried(gate: Gate, sql: str, user: str = "analyst") -> tuple[Answer | None, Decision, float]:
+    """The answer, if there is one, the verdict, and the seconds that they took."""
+    answer: Answer | None = None
+    with timed() as watch:
+        try:
+            answer = gate.execute(sql, user=user)
+            decision = answer.decision
+        except (QueryRefused, QueryUnsupported) as error:
+            decision = error.decision
+    return answer, decision, watch.seconds
 
 
 def pasted(decision: Decision) -> str | None:
@@ -47,15 +59,3 @@ def holds(answer: Answer, sql: str, path: Path) -> bool:
             if not (told <= exact + slack if low else told >= exact - slack):
                 return False
     return True
-
-
-def widths(answer: Answer) -> list[float]:
-    """Of each told range, how wide it is, in units of the column; of exact values 0."""
-    names = [name.lower() for name in answer.columns]
-    pairs = [(place, place + 1) for place, name in enumerate(names) if LOW in name]
-    found = []
-    for row in zip(*(column.to_pylist() for column in answer.arrow().columns), strict=True):
-        for low, high in pairs:
-            if row[low] is not None and row[high] is not None and math.isfinite(row[high] - row[low]):
-                found.append(float(row[high] - row[low]))
-    return found

@@ -39,12 +39,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from auditor import Answer, Gate, Policy, QueryRefused, QueryUnsupported
+from auditor import Answer, Gate, Policy
 from benchmarks._data import ACS, ADULT, MICRODATA, peak_megabytes, shown, timed
 from benchmarks._needless import Judged, Refusal, counted, judge, refusal
 from benchmarks._outside import Checked, check
 from benchmarks._packaged import MEPS, NLS, Packaged
-from benchmarks._ranges import holds, pasted
+from benchmarks._ranges import holds, pasted, tried
 from benchmarks._results import Line, options, write
 from cae_sql import Domain
 
@@ -259,25 +259,15 @@ def day(study: Study, database: Path, how: How, risk: float, mode: str, statemen
     run.opening = opening.seconds
     with gate:
         for sql in statements:
-            groups = 0, 0, 0
-            with timed() as watch:
-                try:
-                    answer = gate.execute(sql)
-                    decision, groups = answer.decision, counted_groups(answer)
-                except (QueryRefused, QueryUnsupported) as error:
-                    decision = error.decision
-            seconds, refused = watch.seconds, decision.verdict == "refused"
+            answer, decision, seconds = tried(gate, sql)
+            refused = decision.verdict == "refused"
             again = pasted(decision) if how.ranges else None
             if again is not None:
-                with timed() as watch:
-                    try:
-                        answer = gate.execute(again)
-                        decision, groups = answer.decision, counted_groups(answer)
-                    except (QueryRefused, QueryUnsupported) as error:
-                        decision = error.decision
-                seconds = max(seconds, watch.seconds)
-                if decision.verdict == "answered" and not holds(answer, again, database):
+                answer, decision, more = tried(gate, again)
+                seconds = max(seconds, more)
+                if answer is not None and not holds(answer, again, database):
                     raise AssertionError(f"a true value is outside of its range: {again}")
+            groups = (0, 0, 0) if answer is None else counted_groups(answer)
             if decision.code in ("risk", "time") and how.judged:
                 refusals.append(refusal(gate, sql, decision.code, mode == "simulatable"))
             message = f"{decision.message} {decision.hint}".strip()

@@ -26,7 +26,7 @@ from typing import Literal
 from auditor.deciding.cases import NOTHING, Case, Judged, Outcome, Part
 from auditor.deciding.hypothetical import simulate
 from auditor.deciding.ladder import Cells, is_on_a_ladder, known_range, narrowest, rungs
-from auditor.deciding.looks import end_is_kept_by, is_kept_by
+from auditor.deciding.looks import LOOK, end_is_kept_by, is_kept_by
 from auditor.deciding.one_value import margin_of
 from auditor.deciding.partition import Partition, possible
 from auditor.deciding.recorded import Recorded, recorded
@@ -80,7 +80,7 @@ def decide(
     with alone(), budget.true_answers():
         parts = [
             _settled(case)
-            if isinstance(each, Partition | None) and case.question().derivable
+            if refusal is None and case.question().derivable
             else _told(case, each, allowance, known, ranges)
             for case, each, known in zip(cases, told, judged, strict=True)
         ]
@@ -114,7 +114,12 @@ def cells_for(
         return None
     with alone(), budget.ranges() as allowance:
         found = narrowest(cases[0], rules, allowance)
-    return known_range(cases[0], Allowance(rules.steps)) if found is None else found
+        if found is not None or allowance.late:
+            return found
+        # of its own: it takes little, and the cells may have used all up
+        least = Allowance(LOOK * rules.steps)
+        least.end_in(allowance.seconds)
+        return known_range(cases[0], least)
 
 
 def at_once(cases: Sequence[Case], rules: Rules) -> Outcome | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import threading
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -55,6 +56,10 @@ if TYPE_CHECKING:
 
 PUBLISHER = "published"
 """The user by whom statements that the policy calls published are recorded."""
+CONSTANTS = re.compile(r"'(?:[^']|'')*'|\b\d[\d., ]*")
+"""Texts and numbers of a statement; a list of numbers is one."""
+MOST_FORMS = 256
+"""Forms of statements that are remembered."""
 
 
 class Gate:
@@ -71,6 +76,7 @@ class Gate:
         self._deciding = threading.RLock()
         self._memory = Memory()
         self._weighed = True
+        self._forms: dict[tuple[str, str], bool] = {}
 
     @classmethod
     def open(
@@ -486,11 +492,23 @@ class Gate:
             return hint
         columns = [self._knowledge.columns[place].protect.column for place in sorted(positions)]
         sql = hints.with_ends(ask.sql, ask.dialect, columns)
-        found = None if sql is None else self._read(replace(ask, sql=sql))
-        shown = isinstance(found, Plan) and not found.shows_any
+        shown = sql is not None and self._shows_ends(replace(ask, sql=sql))
         if not shown and not whole:
             return hint
         return f"{hint} {f'{said[:-1]}: {sql}' if shown else said}".lstrip()
+
+    def _shows_ends(self, ask: Ask) -> bool:
+        """Whether a statement is understood, and reads aggregates by their ends alone.
+
+        To see that takes ten times as long as to write it, and hangs on its form: that is remembered.
+        """
+        form = ask.dialect, CONSTANTS.sub("?", ask.sql)
+        if form not in self._forms:
+            found = self._read(ask)
+            if len(self._forms) >= MOST_FORMS:
+                self._forms.clear()
+            self._forms[form] = isinstance(found, Plan) and not found.shows_any
+        return self._forms[form]
 
     def _warn_of_earlier_answers(self, insiders: int) -> None:
         """Say so if what was answered with fewer insiders is not shown to keep the limit now."""

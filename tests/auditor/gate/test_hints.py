@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -150,3 +151,19 @@ def test_the_gate_gives_the_hint_with_its_refusal(gate: Gate) -> None:
 def test_of_a_range_that_is_refused_no_range_is_offered(gate: Gate) -> None:
     decision = verdict(gate, "SELECT AT_LEAST(sum(salary)), AT_MOST(sum(salary)) FROM staff WHERE id = 3")
     assert (decision.code, decision.hint) == ("risk", "Drop the condition id = 3.")
+
+
+def test_whether_a_shown_statement_is_understood_is_seen_once_for_each_form(
+    gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, read = list[str](), Gate._read
+
+    def counted(self: Gate, ask: Any) -> Any:
+        seen.extend([ask.sql] if "AT_LEAST" in ask.sql else [])
+        return read(self, ask)
+
+    monkeypatch.setattr(Gate, "_read", counted)
+    for sql in ("id < 2 OR dept = 'no'", "id < 3 OR dept = 'it''s'", "id IN (1, 2)", "id IN (3)"):
+        decision = verdict(gate, f"SELECT sum(salary) FROM staff WHERE {sql}")
+        assert decision.hint.endswith(f"AT_MOST(SUM(salary)) FROM staff WHERE {sql}")
+    assert len(seen) == 2
