@@ -61,7 +61,8 @@ def peak() -> int:
     some(
         [
             "SELECT COUNT(*) FROM numbers a, numbers b WHERE a.n * b.n % 7 = 1",
-            "SELECT a.n + b.n FROM numbers a, numbers b WHERE a.n * b.n % 7 = 8",
+            # no two squares add up to 7; a filter that ranges of values exclude would not be run at all
+            "SELECT a.n + b.n FROM numbers a, numbers b WHERE a.n * a.n + b.n * b.n = 7",
             "SELECT SUM(a.n * b.n) FROM numbers a CROSS JOIN numbers b CROSS JOIN numbers c",
             "SELECT SUM(pay) FROM people WHERE id IN (SELECT a.n * b.n % 1000 FROM numbers a, numbers b)",
             "SELECT MAX(p) FROM (SELECT SUM(pay) AS p FROM people), numbers a, numbers b WHERE a.n * b.n > p",
