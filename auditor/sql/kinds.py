@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from auditor.sql import ranges
+from auditor.sql import ranges, truth
 from auditor.sql.grouping import grouping
 from auditor.sql.linear import Argument, tests_null
 from auditor.sql.names import nearest
@@ -85,6 +85,10 @@ class Kinds:
     def name(self, kind: int) -> str:
         """The name of a protected column."""
         return self._schema.protected[kind].column
+
+    def type(self, kind: int) -> str:
+        """DuckDB's text of the type of a protected column."""
+        return self._schema.protected[kind].type
 
     def _read(self, scope: Scope) -> None:
         node = scope.expression
@@ -198,6 +202,7 @@ class _Reader:
         self._passes = False
 
     def read(self) -> None:
+        truth.plainer(self._select, self._is_truth)
         calls = [node for node in own_nodes(self._select) if ranges.end_of(node) is not None]
         example = self._kinds.name(0) if calls else ""
         for call in calls:
@@ -263,6 +268,10 @@ class _Reader:
 
     def _kind(self, column: exp.Column) -> Kind:
         return self._sources.get(column.table, {}).get(column.name)
+
+    def _is_truth(self, node: exp.Expr) -> bool:
+        kind = self._kind(node) if isinstance(node, exp.Column) else None
+        return kind is not None and self._kinds.type(kind) == truth.TYPE
 
     def _resolve(self, column: exp.Column) -> None:
         if column.table in self._sources:
@@ -349,7 +358,7 @@ class _Reader:
         holder = aggregate.parent if isinstance(aggregate.parent, exp.Filter) else aggregate
         if holder.find(exp.Query):
             raise NotUnderstood("subquery-in-aggregate")
-        argument = Argument(aggregate.this, self._kind, kind, self._kinds.name)
+        argument = Argument(aggregate.this, self._kind, kind, self._kinds.name, self._is_truth)
         if isinstance(aggregate, _SUMMED):
             argument.require_sum()
         elif isinstance(aggregate, _EXTREMES):

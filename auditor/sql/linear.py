@@ -15,6 +15,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from auditor.sql import truth
 from auditor.sql.statement import Leaf
 from auditor.sql.understood import NotUnderstood
 
@@ -38,8 +39,16 @@ Form = Leaf | Choice | None
 class Argument:
     """The linear form of one aggregate's argument."""
 
-    def __init__(self, argument: exp.Expr, kind_of: KindOf, kind: int, name_of: Callable[[int], str]) -> None:
+    def __init__(
+        self,
+        argument: exp.Expr,
+        kind_of: KindOf,
+        kind: int,
+        name_of: Callable[[int], str],
+        is_truth: truth.IsTruth,
+    ) -> None:
         self._kind_of = kind_of
+        self._is_truth = is_truth
         self.kind = kind
         """Position of the protected column in the schema."""
         self._column = name_of(kind)
@@ -87,11 +96,10 @@ class Argument:
     def _form(self, node: exp.Expr) -> Form:
         if isinstance(node, exp.Paren):
             return self._form(node.this)
+        if truth.is_number(node, self._is_truth):
+            return self._form(node.this)
         if isinstance(node, exp.Column) and self._is_protected(node):
-            if self.record is not None and self.record != node:
-                same = self._kind_of(node) == self._kind_of(self.record)
-                raise self._error("argument" if same else "two-columns")
-            self.record = node
+            self._read(node)
             return Leaf(Fraction(1), Fraction(0))
         if isinstance(node, exp.Null):
             return None
@@ -110,6 +118,12 @@ class Argument:
             return self._product(node)
         raise self._error("protected-cast" if isinstance(node, exp.Cast) else self._outside(node))
 
+    def _read(self, column: exp.Column) -> None:
+        if self.record is not None and self.record != column:
+            same = self._kind_of(column) == self._kind_of(self.record)
+            raise self._error("argument" if same else "two-columns")
+        self.record = column
+
     def _outside(self, node: exp.Expr) -> str:
         if isinstance(node, exp.Pow):
             return "nonlinear"
@@ -122,9 +136,9 @@ class Argument:
         return any(self._is_protected(column) for column in node.find_all(exp.Column))
 
     def _case(self, node: exp.Case | exp.If) -> Form:
-        branches: list[tuple[exp.Expr, Form]] = []
+        branches: list[tuple[exp.Expr, exp.Expr]] = []
         if isinstance(node, exp.If):
-            branches.append((self._public(node.this), self._form(node.args["true"])))
+            branches.append((node.this, node.args["true"]))
             default = node.args.get("false")
         else:
             for branch in node.args["ifs"]:
@@ -133,9 +147,36 @@ class Argument:
                     condition = exp.EQ(
                         this=exp.paren(node.this.copy()), expression=exp.paren(condition.copy())
                     )
-                branches.append((self._public(condition), self._form(branch.args["true"])))
+                branches.append((condition, branch.args["true"]))
             default = node.args.get("default")
-        return Choice(tuple(branches), None if default is None else self._form(default))
+        form = None if default is None else self._form(default)
+        for condition, then in reversed(branches):
+            form = self._branch(condition, self._form(then), form)
+        return form
+
+    def _branch(self, condition: exp.Expr, then: Form, otherwise: Form) -> Form:
+        """CASE WHEN … THEN … ELSE … of two forms."""
+        found = truth.truth_of(condition, self._is_truth)
+        if found is None or (found.true == found.false and tests_null(found.column)):
+            rest = otherwise.branches if isinstance(otherwise, Choice) else ()
+            default = otherwise.default if isinstance(otherwise, Choice) else otherwise
+            return Choice(((self._public(condition), then), *rest), default)
+        # linear in the values 1 and 0, if each of them gives a number
+        if not (isinstance(then, Leaf) and isinstance(otherwise, Leaf)):
+            raise self._error("protected-condition")
+        if then.coefficient or otherwise.coefficient:
+            raise self._error("protected-condition")
+        self._read(found.column)
+        at_true = then.offset if found.true else otherwise.offset
+        at_false = then.offset if found.false else otherwise.offset
+        public = [] if found.public is None else [self._public(found.public)]
+        present = found.column.copy().is_(exp.null()).not_()
+        branches: list[tuple[exp.Expr, Form]] = [
+            (exp.and_(*public, present), Leaf(at_true - at_false, at_false))
+        ]
+        if found.null:
+            branches.append((exp.and_(*public) if public else exp.true(), then))
+        return Choice(tuple(branches), otherwise)
 
     def _public(self, condition: exp.Expr) -> exp.Expr:
         for column in condition.find_all(exp.Column):
@@ -201,8 +242,14 @@ def constant(node: exp.Expr) -> Fraction | None:
         return constant(node.this)
     if isinstance(node, exp.Literal) and not node.is_string:
         return _number(node.name)
-    if isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal) and node.is_type("double"):
-        return _number(node.name)
+    if isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal) and not node.this.is_string:
+        return (
+            _as_decimal(node)
+            if node.is_type("decimal")
+            else _number(node.name)
+            if node.is_type("double")
+            else None
+        )
     if isinstance(node, exp.Neg):
         inner = constant(node.this)
         return None if inner is None else -inner
@@ -216,6 +263,17 @@ def constant(node: exp.Expr) -> Fraction | None:
             return left - right
         return left * right if isinstance(node, exp.Mul) else left / right
     return None
+
+
+def _as_decimal(cast: exp.Cast) -> Fraction | None:
+    """A number as a DECIMAL with digits enough for it, as translations write it."""
+    digits = [each.name for each in cast.to.expressions]
+    number = _number(cast.name)
+    if number is None or len(digits) != 2 or not all(each.isdecimal() for each in digits):
+        return None
+    width, scale = map(int, digits)
+    whole = number * 10**scale
+    return number if whole.denominator == 1 and abs(whole) < 10**width else None
 
 
 def _number(text: str) -> Fraction | None:

@@ -14,6 +14,7 @@ import sqlglot
 from sqlglot import exp
 
 from auditor.sql.statement import ENDS, Block, Plan, aggregate_name, end_name
+from auditor.sql.truth import total_of
 from auditor.sql.writing import bracketed
 
 GROUP = "_group"
@@ -66,9 +67,12 @@ def rest_of(plan: Plan, withheld: Mapping[int, Collection[int]]) -> Rest | None:
                 if select not in homes:
                     if _reads_any(value, block, lacking):
                         _put(projection, exp.cast(exp.null(), plan.types[column], dialect="duckdb"))
-                elif (exact := next((i for i in lacking if _is(value, block, i)), None)) is not None:
+                    continue
+                bare = total_of(value)
+                exact = next((i for i in lacking if _is(bare, block, i)), None)
+                if exact is not None:
                     cells.setdefault((place, exact), column)
-                elif marks:
+                if marks and (exact is None or bare is not value):
                     _put(projection, _guarded(value, block, marks))
     numbered = None
     if shown == [tree] and not tree.args.get("distinct"):

@@ -1,0 +1,260 @@
+"""Conditions on a protected column that is BOOLEAN: what they count is a sum of it, and is asked as one.
+
+    COUNT(*) FILTER (WHERE ill)         COALESCE(SUM(CASE WHEN ill THEN 1 ELSE 0 END), 0)
+    COUNT(CASE WHEN ill THEN 1 END)     the same
+    COUNT(*) … WHERE ill                the same, where there is no GROUP BY
+    COUNT_IF(ill)                       SUM(CASE WHEN ill THEN 1 ELSE 0 END) FILTER (WHERE ill IS NOT NULL)
+    SUM(CASE WHEN ill THEN 1 END)       NULLIF(SUM(CASE WHEN ill THEN 1 ELSE 0 END), 0)
+
+Promise: what is written anew gives the value and the type that it had, NULLs included; what cannot be is left
+as it is, and is refused where conditions on a protected column are. One NULL may be the engine's 0: of
+COUNT_IF, where its public part is NULL in all rows of a group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from auditor.sql.ranges import end_of
+from auditor.sql.scopes import own_nodes
+from auditor.sql.windows import is_windowed
+
+IsTruth = Callable[[exp.Expr], bool]
+"""Whether a node is a column that is protected and BOOLEAN."""
+Outcome = bool | int | None
+
+TYPE = "BOOLEAN"
+_INTEGERS = frozenset(["TINYINT", "SMALLINT", "INT", "BIGINT", "INT128", "UTINYINT", "USMALLINT", "UINT"])
+
+
+class NoTruth(Exception):
+    """Not a condition on one such column, or not one that is read here."""
+
+
+@dataclass(frozen=True)
+class Truth:
+    """A condition that holds where a public one does and the column's value is among some."""
+
+    column: exp.Column
+    """The protected column."""
+    public: exp.Expr | None
+    """The other conditions, joined by AND; None: there are none."""
+    true: bool
+    """Whether it holds of the value TRUE."""
+    false: bool
+    """Whether it holds of FALSE."""
+    null: bool
+    """Whether it holds where the value is NULL."""
+    unknown: bool
+    """Whether its part on the column is NULL where the value is."""
+
+
+def truth_of(condition: exp.Expr, is_truth: IsTruth) -> Truth | None:
+    """A condition as one on a BOOLEAN column; None if it is none, or reads it in another way."""
+    parts = list(_conjuncts(condition))
+    reading = [part for part in parts if any(is_truth(node) for node in part.walk())]
+    columns = [node for part in reading for node in part.find_all(exp.Column) if is_truth(node)]
+    if not columns or any(column != columns[0] for column in columns):
+        return None
+    try:
+        outcomes = [[_value(part, value, is_truth) for part in reading] for value in (True, False, None)]
+    except NoTruth:
+        return None
+    # FALSE and NULL alike keep a row from being counted
+    true, false, null = (all(each is not None and each != 0 for each in given) for given in outcomes)
+    unknown = None in outcomes[2] and all(each is None or each != 0 for each in outcomes[2])
+    public = [part.copy() for part in parts if part not in reading]
+    return Truth(columns[0], exp.and_(*public) if public else None, true, false, null, unknown)
+
+
+def is_number(node: exp.Expr, is_truth: IsTruth) -> bool:
+    """Whether a node is a BOOLEAN column written as the numbers 1 and 0: `ill::INT`."""
+    if not isinstance(node, exp.Cast):
+        return False
+    inner = _bare(node.this)
+    return is_truth(inner) and _type(node) in _INTEGERS | {"DOUBLE", "FLOAT"}
+
+
+def total_of(node: exp.Expr) -> exp.Expr:
+    """What stands inside of what `plainer` writes around a sum; the node itself where it wrote nothing."""
+    inner = _bare(node)
+    if isinstance(inner, exp.Cast) and inner.is_type("bigint"):
+        inner = _bare(inner.this)
+    if isinstance(inner, exp.Coalesce) and _are_zero(inner.expressions):
+        return _bare(inner.this)
+    if isinstance(inner, exp.Nullif) and _are_zero([inner.expression]):
+        return _bare(inner.this)
+    return node
+
+
+def _are_zero(nodes: list[exp.Expr]) -> bool:
+    return len(nodes) == 1 and isinstance(nodes[0], exp.Literal) and nodes[0].name == "0"
+
+
+def plainer(select: exp.Select, is_truth: IsTruth) -> None:
+    """Write what a SELECT counts of such columns as sums, in place; queries inside it are left alone."""
+    _into_filters(select, is_truth)
+    for node in list(own_nodes(select)):
+        if isinstance(node, exp.AggFunc) and not is_windowed(node):
+            _plainer(node, is_truth)
+
+
+def _into_filters(select: exp.Select, is_truth: IsTruth) -> None:
+    """Let what WHERE says of such a column be said by FILTER of each COUNT, where there is nothing else."""
+    where = select.args.get("where")
+    if where is None or select.args.get("group"):
+        return  # a group of which nobody is counted is no row
+    calls = [node for node in own_nodes(select) if isinstance(node, exp.AggFunc)]
+    if not calls or not all(type(node) is exp.Count and not is_windowed(node) for node in calls):
+        return
+    parts = _conjuncts(where.this)
+    moved = [part for part in parts if truth_of(part, is_truth) is not None]
+    if not moved or any(isinstance(node.this, exp.Distinct) for node in calls):
+        return
+    rest = [part for part in parts if part not in moved]
+    # not copied: queries inside are known by their nodes
+    select.set("where", exp.Where(this=exp.and_(*rest, copy=False)) if rest else None)
+    for node in calls:
+        holder = node.parent if isinstance(node.parent, exp.Filter) else None
+        own = [part.copy() for part in moved]
+        if holder is not None:
+            holder.expression.set("this", exp.and_(holder.expression.this, *own, copy=False))
+        else:
+            place = exp.Filter(expression=exp.Where(this=exp.and_(*own)))
+            node.replace(place)
+            place.set("this", node)
+
+
+def _plainer(node: exp.AggFunc, is_truth: IsTruth) -> None:
+    holder = node.parent if isinstance(node.parent, exp.Filter) else node
+    filtered = holder.expression.this if isinstance(holder, exp.Filter) else None
+    counts = isinstance(node, exp.Count)
+    number, condition = _counted(node)
+    # a query inside has been read where it stands: a copy of it would be read by nobody
+    if number is None or isinstance(node.this, exp.Distinct) or holder.find(exp.Query):
+        return
+    if filtered is not None and any(is_truth(each) for each in filtered.walk()):
+        # a row that FILTER leaves out and one that counts nothing are the same to COUNT, not to COUNT_IF
+        if isinstance(node, exp.CountIf):
+            return
+        condition = filtered.copy() if condition is None else exp.and_(filtered.copy(), condition)
+        filtered = None
+    elif condition is None:
+        return
+    found = truth_of(condition, is_truth)
+    if found is None or found.true == found.false:
+        return  # where it hangs on NULL alone, it is public
+    if isinstance(node, exp.CountIf) and found.unknown:
+        filtered = exp.and_(*([] if filtered is None else [filtered.copy()]), _is_known(found))
+    case = exp.Case().when(condition, number).else_(exp.Literal.number(0))
+    total: exp.Expr = exp.Sum(this=case)
+    if filtered is not None:
+        total = exp.Filter(this=total, expression=exp.Where(this=filtered.copy()))
+    call = holder.parent
+    place = call if call is not None and end_of(call) is not None and len(call.expressions) == 1 else None
+    if place is not None:
+        total = exp.Anonymous(this=place.this, expressions=[total])
+    if counts:
+        total = exp.Coalesce(this=total, expressions=[exp.Literal.number(0)])
+        total = total if place is not None else exp.cast(total, "BIGINT", dialect="duckdb")
+    elif not isinstance(node, exp.CountIf) and place is None:
+        total = exp.Nullif(this=total, expression=exp.Literal.number(0))
+    (place or holder).replace(total)
+
+
+def _is_known(condition: Truth) -> exp.Expr:
+    """Whether a condition is true or false, as far as that is public: COUNT_IF passes over what is NULL."""
+    present = condition.column.copy().is_(exp.null()).not_()
+    if condition.public is None:
+        return present
+    return exp.or_(exp.and_(condition.public.copy(), present), condition.public.copy().not_())
+
+
+def _counted(node: exp.AggFunc) -> tuple[exp.Expr | None, exp.Expr | None]:
+    """What each row adds and the condition under which it does; no number: it is none of these forms."""
+    one = exp.Literal.number(1)
+    if isinstance(node, exp.CountIf):
+        return one, node.this.copy()
+    if not isinstance(node, exp.Count | exp.Sum) or getattr(node, "expressions", None):
+        return None, None
+    inner = _bare(node.this)
+    condition, then = _only_branch(inner)
+    if isinstance(node, exp.Sum):
+        number = then if condition is not None else inner
+        return (number.copy(), condition) if number is not None and _is_number(number) else (None, None)
+    if condition is not None:
+        return (one, condition) if _is_number(then) or isinstance(then, exp.Boolean) else (None, None)
+    if isinstance(inner, exp.Star | exp.Literal):
+        return one, None
+    return one, inner.copy().is_(exp.null()).not_()
+
+
+def _only_branch(node: exp.Expr) -> tuple[exp.Expr | None, exp.Expr | None]:
+    """Condition and value of a CASE or IF that gives NULL otherwise."""
+    otherwise: exp.Expr | None
+    if isinstance(node, exp.Case) and node.this is None and len(node.args["ifs"]) == 1:
+        branch, otherwise = node.args["ifs"][0], node.args.get("default")
+    elif isinstance(node, exp.If):
+        branch, otherwise = node, node.args.get("false")
+    else:
+        return None, None
+    if otherwise is not None and not isinstance(otherwise, exp.Null):
+        return None, None
+    return branch.this.copy(), _bare(branch.args["true"])
+
+
+def _is_number(node: exp.Expr | None) -> bool:
+    return isinstance(node, exp.Literal) and not node.is_string and node.name.strip("0.") != ""
+
+
+def _bare(node: exp.Expr) -> exp.Expr:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node
+
+
+def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
+    node = _bare(node)
+    if isinstance(node, exp.And):
+        return [*_conjuncts(node.left), *_conjuncts(node.right)]
+    return [node]
+
+
+def _type(cast: exp.Cast) -> str:
+    kind = cast.to.this
+    return kind.value if isinstance(kind, exp.DType) else str(kind)
+
+
+def _value(node: exp.Expr, value: bool | None, is_truth: IsTruth) -> Outcome:
+    """What a condition gives where the column has a value.
+
+    Raises:
+        NoTruth: something else is in it.
+    """
+    if is_truth(node):
+        return value
+    if isinstance(node, exp.Boolean):
+        return bool(node.this)
+    if isinstance(node, exp.Literal) and node.is_int:
+        return int(node.name)
+    if isinstance(node, exp.Paren):
+        return _value(node.this, value, is_truth)
+    if isinstance(node, exp.Cast) and _type(node) in _INTEGERS:
+        inner = _value(node.this, value, is_truth)
+        return None if inner is None else int(inner)
+    if isinstance(node, exp.Not):
+        inner = _value(node.this, value, is_truth)
+        return None if inner is None else not inner
+    if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
+        return _value(node.this, value, is_truth) is None
+    if isinstance(node, exp.EQ | exp.NEQ | exp.Is | exp.NullSafeEQ | exp.NullSafeNEQ):
+        left, right = (_value(each, value, is_truth) for each in (node.this, node.expression))
+        if isinstance(node, exp.EQ | exp.NEQ) and (left is None or right is None):
+            return None
+        if None not in (left, right) and isinstance(left, bool) is not isinstance(right, bool):
+            raise NoTruth  # which of the two is cast is the engine's to say
+        return (left == right) is not isinstance(node, exp.NEQ | exp.NullSafeNEQ)
+    raise NoTruth
