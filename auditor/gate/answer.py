@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from auditor.decision import Decision
+from auditor.sql.statement import Plan
 from auditor.told import Range
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 PLAIN = (
     "BOOLEAN",
@@ -36,6 +38,7 @@ class Answer:
         types: tuple[str, ...],
         decision: Decision,
         ranges: tuple[Range, ...] = (),
+        plan: Plan | None = None,
     ) -> None:
         """Wrap rows.
 
@@ -44,8 +47,9 @@ class Answer:
             types: DuckDB's type of each column, as text.
             decision: The verdict that released them.
             ranges: What is told of values that are not given exactly.
+            plan: The statement, for pictures.
         """
-        self._table, self._types = table, types
+        self._table, self._types, self._plan = table, types, plan
         self.decision = decision
         """The verdict."""
         self.ranges = ranges
@@ -84,6 +88,23 @@ class Answer:
     def arrow(self) -> pa.Table:
         """All rows."""
         return self._table
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw what is told of each aggregate of a protected column: a bar where it is a value, a band from
+        AT_LEAST to AT_MOST, a marker where there is one end alone. Public columns say whose it is.
+
+        Args:
+            ax: Where; None: new axes. Needs matplotlib.
+
+        Raises:
+            ImportError: matplotlib is not installed.
+            ValueError: there is no such aggregate in the answer, or too many rows to be read.
+        """
+        from auditor.gate.picture import NOTHING, draw
+
+        if self._plan is None:
+            raise ValueError(NOTHING)
+        return draw(self._plan, self.columns, self._all(), self.ranges, ax)
 
     def __repr__(self) -> str:
         return f"<Answer: {self._table.num_rows} rows of {', '.join(self.columns)}>"

@@ -167,7 +167,13 @@ class Gate:
         remembered = self._memory.recall(knowledge.party(user), ask, knowledge.learned(user))
         if remembered is not None:
             self._record(replace(ask, plan=remembered.plan), remembered.decision)
-            return Answer(remembered.table, remembered.plan.types, remembered.decision, remembered.ranges)
+            return Answer(
+                remembered.table,
+                remembered.plan.types,
+                remembered.decision,
+                remembered.ranges,
+                remembered.plan,
+            )
         ask = self._understood(ask)
         assert ask.plan is not None
         if ask.plan.public:
@@ -631,7 +637,7 @@ class Gate:
                 again = verdict.of("known", (), hint=decision.hint, ranges=ranges, lacking=lacking)
             kept = Remembered(ask.plan, table, again, ranges, settled.learned)
             self._memory.keep(self._knowledge.party(ask.user), ask, kept)
-        return Answer(table, ask.plan.types, decision, ranges)
+        return Answer(table, ask.plan.types, decision, ranges, ask.plan)
 
     # --- for the administrator
 

@@ -182,7 +182,8 @@ def test_in_postgres_words(database: Database, sql: str) -> None:
 def test_what_is_withheld_is_no_number_and_ends_stand_around_what_is_counted(tmp_path: Path) -> None:
     path = make(
         tmp_path / "wards.duckdb",
-        "CREATE TABLE staff AS SELECT i AS id, ['a', 'b', 'c', 'd'][1 + i % 4] AS ward, 20 + i * 7 % 50 AS age,"
+        "CREATE TABLE staff AS SELECT i AS id, ['a', 'b', 'c', 'd'][1 + i % 4] AS ward, "
+        "20 + i * 7 % 50 AS age, "
         "CASE WHEN i % 29 > 0 THEN i * i % 7 < 3 END AS ill "
         "FROM range(400) t(i) "
         "UNION ALL SELECT * FROM (VALUES (400, 'z', 30, TRUE), (401, 'z', 31, FALSE))",
