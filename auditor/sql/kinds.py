@@ -2,7 +2,8 @@
 
 Promises, for each SELECT of a qualified tree: every reference to a protected column is a bare column of a
 derived table or WITH query, a test for NULL, or stands in the argument of SUM, AVG, MIN, MAX or COUNT; and
-the rows and groups of a SELECT that aggregates one depend on public data alone.
+the rows and groups of a SELECT that aggregates one depend on public data alone. What is counted of a BOOLEAN
+column is written as a sum first, by `truth`.
 """
 
 from __future__ import annotations

@@ -243,13 +243,9 @@ def constant(node: exp.Expr) -> Fraction | None:
     if isinstance(node, exp.Literal) and not node.is_string:
         return _number(node.name)
     if isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal) and not node.this.is_string:
-        return (
-            _as_decimal(node)
-            if node.is_type("decimal")
-            else _number(node.name)
-            if node.is_type("double")
-            else None
-        )
+        if node.is_type("decimal"):
+            return _as_decimal(node)
+        return _number(node.name) if node.is_type("double") else None
     if isinstance(node, exp.Neg):
         inner = constant(node.this)
         return None if inner is None else -inner

@@ -257,6 +257,23 @@ def test_what_is_withheld_is_no_number_and_ends_stand_around_what_is_counted(tmp
             assert all(low <= real[age] <= high for age, low, high in told)
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT AT_LEAST(COUNT(*)) AS n FROM patients WHERE ill",
+        "SELECT AT_LEAST(COUNT(*) FILTER (WHERE ill)) AS n FROM patients",
+        "SELECT AT_MOST(COUNT(CASE WHEN ill AND age > 30 THEN 1 END)) AS n FROM patients",
+        "SELECT AT_MOST(SUM(CASE WHEN ill THEN 1 END)) AS n FROM patients",
+        "SELECT AT_MOST(AVG(ill::INT)) AS n FROM patients",
+        "SELECT AT_LEAST(COUNT_IF(NOT ill)) AS n FROM patients",
+    ],
+)
+def test_at_least_and_at_most_stand_around_them(database: Database, sql: str) -> None:
+    plan = understood(database, sql)
+    assert plan.asks_ranges
+    assert plan.types == ("DOUBLE",)
+
+
 def test_ends_of_a_count_are_named_with_the_column_that_lacks_them(tmp_path: Path) -> None:
     path = make(
         tmp_path / "rare.duckdb",
