@@ -2,7 +2,7 @@
 
     COUNT(*) FILTER (WHERE ill)         COALESCE(SUM(CASE WHEN ill THEN 1 ELSE 0 END), 0)
     COUNT(CASE WHEN ill THEN 1 END)     the same
-    COUNT(*) … WHERE ill                the same, where there is no GROUP BY
+    COUNT(*) … WHERE ill                the same; with GROUP BY, HAVING COUNT(*) FILTER (WHERE ill) > 0
     COUNT_IF(ill)                       SUM(CASE WHEN ill THEN 1 ELSE 0 END) FILTER (WHERE ill IS NOT NULL)
     SUM(CASE WHEN ill THEN 1 END)       NULLIF(SUM(CASE WHEN ill THEN 1 ELSE 0 END), 0)
 
@@ -18,8 +18,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from auditor.sql.grouping import SETS
 from auditor.sql.ranges import end_of
 from auditor.sql.scopes import own_nodes
+from auditor.sql.statement import AT_MOST
 from auditor.sql.windows import is_windowed
 
 IsTruth = Callable[[exp.Expr], bool]
@@ -104,9 +106,9 @@ def plainer(select: exp.Select, is_truth: IsTruth) -> None:
 
 def _into_filters(select: exp.Select, is_truth: IsTruth) -> None:
     """Let what WHERE says of such a column be said by FILTER of each COUNT, where there is nothing else."""
-    where = select.args.get("where")
-    if where is None or select.args.get("group"):
-        return  # a group of which nobody is counted is no row
+    where, group = select.args.get("where"), select.args.get("group")
+    if where is None or (group is not None and any(True for _ in group.find_all(*SETS))):
+        return  # a total of nobody is a row all the same
     calls = [node for node in own_nodes(select) if isinstance(node, exp.AggFunc)]
     if not calls or not all(type(node) is exp.Count and not is_windowed(node) for node in calls):
         return
@@ -117,6 +119,18 @@ def _into_filters(select: exp.Select, is_truth: IsTruth) -> None:
     rest = [part for part in parts if part not in moved]
     # not copied: queries inside are known by their nodes
     select.set("where", exp.Where(this=exp.and_(*rest, copy=False)) if rest else None)
+    if group is not None:
+        # a group of which nobody is counted is no row
+        somebody: exp.Expr = exp.Filter(
+            this=exp.Count(this=exp.Star()), expression=exp.Where(this=exp.and_(*moved, copy=True))
+        )
+        if all(_end_around(node) is not None for node in calls):
+            # who asks for ends is shown the groups in which there may be somebody
+            somebody = exp.Anonymous(this=AT_MOST, expressions=[somebody])
+        having = select.args.get("having")
+        kept = [] if having is None else [having.this]
+        more = exp.GT(this=somebody, expression=exp.Literal.number(0))
+        select.set("having", exp.Having(this=exp.and_(*kept, more, copy=False)))
     for node in calls:
         holder = node.parent if isinstance(node.parent, exp.Filter) else None
         own = [part.copy() for part in moved]
@@ -153,8 +167,7 @@ def _plainer(node: exp.AggFunc, is_truth: IsTruth) -> None:
     total: exp.Expr = exp.Sum(this=case)
     if filtered is not None:
         total = exp.Filter(this=total, expression=exp.Where(this=filtered.copy()))
-    call = holder.parent
-    place = call if call is not None and end_of(call) is not None and len(call.expressions) == 1 else None
+    place = _end_around(node)
     if place is not None:
         total = exp.Anonymous(this=place.this, expressions=[total])
     if counts:
@@ -163,6 +176,12 @@ def _plainer(node: exp.AggFunc, is_truth: IsTruth) -> None:
     elif not isinstance(node, exp.CountIf) and place is None:
         total = exp.Nullif(this=total, expression=exp.Literal.number(0))
     (place or holder).replace(total)
+
+
+def _end_around(node: exp.AggFunc) -> exp.Expr | None:
+    """The AT_LEAST or AT_MOST that stands around an aggregate and its FILTER."""
+    call = node.parent.parent if isinstance(node.parent, exp.Filter) else node.parent
+    return call if call is not None and end_of(call) is not None and len(call.expressions) == 1 else None
 
 
 def _is_known(condition: Truth) -> exp.Expr:

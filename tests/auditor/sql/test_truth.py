@@ -127,6 +127,11 @@ def test_what_is_counted_is_what_duckdb_counts(
         "SELECT COUNT(*) FROM patients p JOIN other o ON p.ward = o.ward WHERE p.ill AND o.size = 1",
         "SELECT COUNT(*) FROM patients WHERE ill IS NOT NULL AND ill",
         "SELECT COUNT(*) FROM patients WHERE ill IS NULL",
+        "SELECT ward, COUNT(*) AS n FROM patients WHERE ill GROUP BY ward ORDER BY ward",
+        "SELECT ward, COUNT(*) AS n FROM patients WHERE ill AND age > 30 GROUP BY ALL ORDER BY n DESC, ward",
+        "SELECT ward, age > 40 AS old, COUNT(*) FROM patients WHERE NOT ill GROUP BY 1, 2 "
+        "HAVING COUNT(*) > 2 OR ward = 'a' ORDER BY 1, 2 LIMIT 4",
+        "SELECT COUNT(*), SUM(n) FROM (SELECT ward, COUNT(*) AS n FROM patients WHERE ill GROUP BY ward)",
         "SELECT MAX(n) FROM (SELECT ward, COUNT(*) FILTER (WHERE ill) AS n FROM patients GROUP BY ward)",
     ],
 )
@@ -137,7 +142,9 @@ def test_they_stand_wherever_an_aggregate_may(database: Database, place: Path, s
 @pytest.mark.parametrize(
     ("sql", "code"),
     [
-        ("SELECT ward, COUNT(*) FROM patients WHERE ill GROUP BY ward", "protected-condition"),
+        ("SELECT ward, COUNT(*) FROM patients WHERE ill GROUP BY ROLLUP (ward)", "protected-condition"),
+        ("SELECT ward FROM patients WHERE ill GROUP BY ward", "protected-condition"),
+        ("SELECT ward, COUNT(*), MAX(age) FROM patients WHERE ill GROUP BY ward", "protected-condition"),
         ("SELECT COUNT(*), AVG(age) FROM patients WHERE ill", "protected-condition"),
         ("SELECT COUNT(DISTINCT ward) FROM patients WHERE ill", "protected-condition"),
         ("SELECT COUNT(*) FROM patients WHERE ill OR age > 40", "protected-condition"),
@@ -255,6 +262,14 @@ def test_what_is_withheld_is_no_number_and_ends_stand_around_what_is_counted(tmp
             told = [(age, low, high) for age, low, high in rows if low is not None]
             assert told
             assert all(low <= real[age] <= high for age, low, high in told)
+            condition = "NOT ill" if "NOT" in counted else "ill"
+            again = gate.execute(
+                "SELECT age, AT_LEAST(COUNT(*)), AT_MOST(COUNT(*)) FROM staff "
+                f"WHERE {condition} GROUP BY age ORDER BY age"
+            ).fetchall()
+            # as many as before, and whoever could not be told of then
+            assert {each for each in told if each[2]} <= set(again)
+            assert all(low <= real[age] <= high and high for age, low, high in again)
 
 
 @pytest.mark.parametrize(
