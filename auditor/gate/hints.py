@@ -22,6 +22,7 @@ from sqlglot.errors import SqlglotError
 from auditor.sql import ranges
 from auditor.sql.dialects import Dialect
 from auditor.sql.schema import folded
+from auditor.sql.scopes import conjuncts
 from auditor.sql.shape import DATA
 from auditor.sql.spelling import written
 from auditor.sql.statement import AT_LEAST, AT_MOST
@@ -298,20 +299,10 @@ def _conditions(
 ) -> Iterator[_Change]:
     """Conjuncts of WHERE and FILTER on public columns."""
     for where in tree.find_all(exp.Where):
-        for conjunct in _conjuncts(where.this):
+        for conjunct in conjuncts(where.this):
             names = {folded(column.name) for column in conjunct.find_all(exp.Column)}
             if isinstance(conjunct, kinds) and names and not names & wanted and not conjunct.find(exp.Query):
                 yield text.format(_shown(conjunct)), conjunct, partial(_changed, tree, conjunct, _drop)
-
-
-def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
-    if isinstance(node, exp.Paren):
-        yield from _conjuncts(node.this)
-    elif isinstance(node, exp.And):
-        yield from _conjuncts(node.left)
-        yield from _conjuncts(node.right)
-    else:
-        yield node
 
 
 def _drop(conjunct: exp.Expr) -> None:

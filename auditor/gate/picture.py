@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import sqlglot
@@ -24,7 +25,9 @@ _END = {word: re.compile(end_name(word, 0)[:-1] + r"(\d+)") for word in ENDS}
 """The relation's columns of AT_LEAST and AT_MOST."""
 _AGGREGATE = re.compile(aggregate_name(0)[:-1] + r"\d+")
 _MOST_LABELS = 60
-NOTHING = "nothing to draw: no column of the answer is worked out from an aggregate of a protected column"
+NOTHING = (
+    "nothing to draw: no column of numbers is worked out from a protected column in one SELECT of the answer"
+)
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ def draw(
         ImportError: matplotlib is not installed.
         ValueError: no column has a protected aggregate, or its ends; or there are too many rows to be read.
     """
-    measures = _measures(plan, columns)
+    measures = [each for each in _measures(plan, columns) if _is_numeric(each, rows)]
     if not measures:
         raise ValueError(NOTHING)
     if len(rows) > _MOST_LABELS:
@@ -126,6 +129,12 @@ def _measures(plan: Plan, columns: Sequence[str]) -> list[_Measure]:
         name = " … ".join(columns[each] for each in (low, high) if each is not None)
         both.append(_Measure(name, low=low, high=high))
     return singles + both
+
+
+def _is_numeric(measure: _Measure, rows: Sequence[tuple[Any, ...]]) -> bool:
+    """Whether a measure has a height: a text or a truth that is worked out from an aggregate is a label."""
+    values = [row[place] for row in rows for place in measure.columns if row[place] is not None]
+    return all(isinstance(each, int | float | Decimal) and not isinstance(each, bool) for each in values)
 
 
 def _ends(

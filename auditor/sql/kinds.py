@@ -203,7 +203,9 @@ class _Reader:
         self._passes = False
 
     def read(self) -> None:
-        truth.plainer(self._select, self._is_truth)
+        kinds = {kind for columns in self._sources.values() for kind in columns.values() if kind is not None}
+        if any(self._kinds.type(kind) == truth.TYPE for kind in kinds):
+            truth.plainer(self._select, self._is_truth)
         calls = [node for node in own_nodes(self._select) if ranges.end_of(node) is not None]
         example = self._kinds.name(0) if calls else ""
         for call in calls:

@@ -17,7 +17,7 @@ from auditor.sql.kinds import Kinds, Reading
 from auditor.sql.linear import Argument
 from auditor.sql.names import cte_of
 from auditor.sql.ranges import end_of
-from auditor.sql.scopes import own_nodes, sources_of
+from auditor.sql.scopes import conjuncts, own_nodes, sources_of
 from auditor.sql.statement import ENDS, Aggregate, Block, Function, aggregate_name, end_name
 from auditor.sql.understood import NotUnderstood
 from auditor.sql.windows import is_windowed
@@ -136,12 +136,12 @@ class _Lowering:
         """Leave out the groups that public filters remove; order the others by their keys."""
         expand = _Expansion()
         having = self._select.args.get("having")
-        conjuncts = list(_conjuncts(having.this)) if having else []
-        public = [node for node in conjuncts if self._is_public(node)]
+        parts = list(conjuncts(having.this)) if having else []
+        public = [node for node in parts if self._is_public(node)]
         kept = [expand(node) for node in public + self._outer]
         if kept:
             groups.set("having", exp.Having(this=exp.and_(*kept, copy=False)))
-        total = self._total_order() if len(public) == len(conjuncts) else None
+        total = self._total_order() if len(public) == len(parts) else None
         if total is not None:
             groups.set("order", exp.Order(expressions=[expand(node) for node in total]))
             for clause in ("limit", "offset"):
@@ -268,16 +268,6 @@ def _own(root: exp.Expr, kind: type[exp.Expr]) -> bool:
     return any(isinstance(node, kind) for node in own_nodes(root)) and not isinstance(root, exp.Query)
 
 
-def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
-    if isinstance(node, exp.Paren):
-        yield from _conjuncts(node.this)
-    elif isinstance(node, exp.And):
-        yield from _conjuncts(node.left)
-        yield from _conjuncts(node.right)
-    else:
-        yield node
-
-
 def _substitute(root: exp.Expr, names: list[tuple[exp.Expr, str]], relation: str) -> None:
     """Replace, from the outside in, what the relation holds by its columns."""
     pending = [root]
@@ -322,7 +312,7 @@ def _outer_conditions(reading: Reading, kinds: Kinds) -> list[exp.Expr]:
         and not any(id(inner) in reading.aggregates for inner in node.walk())
     }
     result = []
-    for conjunct in _conjuncts(where.this):
+    for conjunct in conjuncts(where.this):
         columns = list(conjunct.find_all(exp.Column))
         if conjunct.find(exp.Query) or not columns:
             continue

@@ -34,7 +34,7 @@ def plainer(tree: exp.Query) -> None:
         word = end_of(call)
         if word is not None:
             call.set("this", word)
-            call.set("expressions", [_bare(each) for each in call.expressions])
+            call.set("expressions", [each.unnest() for each in call.expressions])
 
 
 def require_aggregate(call: exp.Expr, column: str) -> None:
@@ -70,9 +70,3 @@ def require_protected(call: exp.Expr, column: str, protected: Collection[int]) -
 
 def _misplaced(call: exp.Expr, column: str, what: str) -> NotUnderstood:
     return NotUnderstood("range-argument", name=str(end_of(call)), what=what, column=column)
-
-
-def _bare(node: exp.Expr) -> exp.Expr:
-    while isinstance(node, exp.Paren):
-        node = node.this
-    return node

@@ -72,3 +72,13 @@ def in_filter_condition(column: exp.Column) -> bool:
             return node.arg_key == "expression"
         node = node.parent
     return False
+
+
+def conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
+    """The conditions that AND joins, without the parentheses around them."""
+    node = node.unnest()
+    if isinstance(node, exp.And):
+        yield from conjuncts(node.left)
+        yield from conjuncts(node.right)
+    else:
+        yield node

@@ -20,7 +20,7 @@ from sqlglot import exp
 
 from auditor.sql.grouping import SETS
 from auditor.sql.ranges import end_of
-from auditor.sql.scopes import own_nodes
+from auditor.sql.scopes import conjuncts, own_nodes
 from auditor.sql.statement import AT_MOST
 from auditor.sql.windows import is_windowed
 
@@ -56,7 +56,7 @@ class Truth:
 
 def truth_of(condition: exp.Expr, is_truth: IsTruth) -> Truth | None:
     """A condition as one on a BOOLEAN column; None if it is none, or reads it in another way."""
-    parts = list(_conjuncts(condition))
+    parts = list(conjuncts(condition))
     reading = [part for part in parts if any(is_truth(node) for node in part.walk())]
     columns = [node for part in reading for node in part.find_all(exp.Column) if is_truth(node)]
     if not columns or any(column != columns[0] for column in columns):
@@ -76,20 +76,19 @@ def is_number(node: exp.Expr, is_truth: IsTruth) -> bool:
     """Whether a node is a BOOLEAN column written as the numbers 1 and 0: `ill::INT`."""
     if not isinstance(node, exp.Cast):
         return False
-    inner = _bare(node.this)
+    inner = node.this.unnest()
     return is_truth(inner) and _type(node) in _INTEGERS | {"DOUBLE", "FLOAT"}
 
 
 def total_of(node: exp.Expr) -> exp.Expr:
     """What stands inside of what `plainer` writes around a sum; the node itself where it wrote nothing."""
-    inner = _bare(node)
+    inner = node.unnest()
     if isinstance(inner, exp.Cast) and inner.is_type("bigint"):
-        inner = _bare(inner.this)
-    if isinstance(inner, exp.Coalesce) and _are_zero(inner.expressions):
-        return _bare(inner.this)
-    if isinstance(inner, exp.Nullif) and _are_zero([inner.expression]):
-        return _bare(inner.this)
-    return node
+        inner = inner.this.unnest()
+    written = isinstance(inner, exp.Coalesce) and _are_zero(inner.expressions)
+    written |= isinstance(inner, exp.Nullif) and _are_zero([inner.expression])
+    total: exp.Expr = inner.this.unnest() if written else node
+    return total
 
 
 def _are_zero(nodes: list[exp.Expr]) -> bool:
@@ -112,9 +111,12 @@ def _into_filters(select: exp.Select, is_truth: IsTruth) -> None:
     calls = [node for node in own_nodes(select) if isinstance(node, exp.AggFunc)]
     if not calls or not all(type(node) is exp.Count and not is_windowed(node) for node in calls):
         return
-    parts = _conjuncts(where.this)
-    moved = [part for part in parts if truth_of(part, is_truth) is not None]
-    if not moved or any(isinstance(node.this, exp.Distinct) for node in calls):
+    parts = list(conjuncts(where.this))
+    found = [(part, truth_of(part, is_truth)) for part in parts]
+    moved = [part for part, truth in found if truth is not None]
+    if all(truth is None or truth.true == truth.false for _, truth in found):
+        return  # what hangs on NULL alone is public, and stays where it is
+    if any(isinstance(node.this, exp.Distinct) for node in calls):
         return
     rest = [part for part in parts if part not in moved]
     # not copied: queries inside are known by their nodes
@@ -199,7 +201,7 @@ def _counted(node: exp.AggFunc) -> tuple[exp.Expr | None, exp.Expr | None]:
         return one, node.this.copy()
     if not isinstance(node, exp.Count | exp.Sum) or getattr(node, "expressions", None):
         return None, None
-    inner = _bare(node.this)
+    inner = node.this.unnest()
     condition, then = _only_branch(inner)
     if isinstance(node, exp.Sum):
         number = then if condition is not None else inner
@@ -222,24 +224,11 @@ def _only_branch(node: exp.Expr) -> tuple[exp.Expr | None, exp.Expr | None]:
         return None, None
     if otherwise is not None and not isinstance(otherwise, exp.Null):
         return None, None
-    return branch.this.copy(), _bare(branch.args["true"])
+    return branch.this.copy(), branch.args["true"].unnest()
 
 
 def _is_number(node: exp.Expr | None) -> bool:
     return isinstance(node, exp.Literal) and not node.is_string and node.name.strip("0.") != ""
-
-
-def _bare(node: exp.Expr) -> exp.Expr:
-    while isinstance(node, exp.Paren):
-        node = node.this
-    return node
-
-
-def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
-    node = _bare(node)
-    if isinstance(node, exp.And):
-        return [*_conjuncts(node.left), *_conjuncts(node.right)]
-    return [node]
 
 
 def _type(cast: exp.Cast) -> str:

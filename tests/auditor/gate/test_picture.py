@@ -69,6 +69,17 @@ def test_values_beside_each_other_have_a_legend(tmp_path: Path) -> None:
         assert axes.get_xticklabels()[0].get_text().startswith("f, ")
 
 
+def test_what_is_no_number_is_a_label(tmp_path: Path) -> None:
+    with Gate.open(build(tmp_path / "staff.duckdb", people(100)), policy()) as gate:
+        answer = gate.execute(
+            "SELECT sum(salary) AS s, CASE WHEN sum(salary) > 1 THEN 'much' END AS t, avg(salary) > 1 AS b "
+            "FROM staff"
+        )
+        axes, bars = drawn(answer)
+        assert len(bars) == 1
+        assert [each.get_text() for each in axes.get_xticklabels()] == ["much, True"]
+
+
 def test_drawn_twice_and_after_being_asked_again_it_is_the_same(tmp_path: Path) -> None:
     with Gate.open(build(tmp_path / "staff.duckdb", people(100)), policy()) as gate:
         first, again = (gate.execute("SELECT sum(salary) FROM staff") for _ in range(2))
