@@ -25,6 +25,7 @@ from cae_sql.inference.facts import spares
 from cae_sql.inference.facts.atoms import Atoms
 from cae_sql.inference.facts.members import members_of, records_of
 from cae_sql.inference.facts.query import Answer, Grid, Ints, Kind, Query, extreme_answer, sum_answer
+from cae_sql.inference.facts.shares import Share, held_in
 from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.intervals.bounds import Bounds, ByPrograms, Exact, Progress, Solved, intervals
 from cae_sql.inference.intervals.certificates import Certificate, Side, certify
@@ -33,6 +34,7 @@ from cae_sql.inference.search.judging import Judgement, Standard, judge
 from cae_sql.inference.search.programs_for_one import grow
 from cae_sql.inference.search.runs import Effort, Runs
 from cae_sql.inference.system_state import SystemState, several_bases
+from cae_sql.inference.tables.guides import guide, shuffled
 from cae_sql.inference.tables.large_pool import MOST, LargePool
 from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.priors import Prior
@@ -55,6 +57,8 @@ SMALL = 5_000
 """Up to so many records worlds are kept with a tableau of their own, and searched record by record."""
 FINE = 4_096
 """Units from which leverage reads a prior by windows."""
+GUIDES = 8
+"""Worlds, at most, from which a table is made that says who may be held where."""
 LARGEST_TOTAL = 2**61
 """Sums in units must stay below this, so that they and their differences fit 64 bits."""
 
@@ -113,6 +117,10 @@ class AnsweredSystem:
                 )
         self.answers: list[Answer] = []
         """What has been answered, in order."""
+        self.shares: list[Share] = []
+        """What ranges of other statistics than sums say."""
+        self.observed: list[Query] = []
+        """What these make likely, as "about"."""
         self.seed = seed
         self.prior = prior
         self._pool_size = pool
@@ -122,6 +130,11 @@ class AnsweredSystem:
         self._kept: SystemState | None = None
         self._trials: dict[int, Question] = {}
         """The last question about so many records, and the last one about more."""
+        self._spare = 1
+        self._guide: Ints | None = None
+        """A table that agrees with all answers and keeps what ranges say, if one is at hand."""
+        self._tables_now: tuple[int, Ints] | None = None
+        self._held_now: tuple[int, Sequence[Query] | None] | None = None
         self._likely_now: tuple[object, Likely] | None = None
         self._carriers_now: tuple[Likely, Carriers] | None = None
         self._singled_out: tuple[tuple[int, int, list[tuple[str, bytes, bytes]]], bool] | None = None
@@ -366,13 +379,12 @@ class AnsweredSystem:
             InvalidInput: no resolution, so no grid.
             InconsistentAnswers: no table agrees.
         """
-        if isinstance(self.pool(), LargePool):
+        if isinstance(self.pool(), LargePool) or self.keeps_some:
             several_bases(self.roomy_table)
-            low, high = certified_runs(self.roomy_table)
-            labels = self.roomy_table.boxes.atoms.labels[: self.size]
+            low, high = certified_runs(self.roomy_table, self._kept_for_ranges)
             return Bounds(
-                self.in_column_units(low)[labels].astype(np.float64),
-                self.in_column_units(high)[labels].astype(np.float64),
+                self.in_column_units(low[: self.size]).astype(np.float64),
+                self.in_column_units(high[: self.size]).astype(np.float64),
             )
         runs = self.runs()
         labels = runs.knowledge.atoms.labels[: self.size]
@@ -384,6 +396,8 @@ class AnsweredSystem:
     def runs(self, need: int | None = None) -> Runs:
         """Certified runs by atom, in units, as long as `need` where possible (None: as long as is found)."""
         pool = self.pool()
+        if self.keeps_some:
+            raise InvalidInput("runs by search know nothing of ranges of statistics; certified() does")
         if isinstance(pool, LargePool):
             raise InvalidInput(f"runs by search are for up to {SMALL} records; certified() has them for more")
         known = pool.knowledge
@@ -402,6 +416,16 @@ class AnsweredSystem:
             InconsistentAnswers: no table agrees.
         """
         return self._tables().pool(self.answers, self._system)
+
+    @property
+    def keeps_some(self) -> bool:
+        """Whether ranges of statistics are known: searches record by record know nothing of them."""
+        return bool(self.shares)
+
+    @property
+    def version(self) -> int:
+        """Grows with whatever becomes known."""
+        return len(self.answers) + len(self.observed)
 
     def think_up(self, worlds: int) -> None:
         """Keep at least so many worlds from now on, as far as they are a large pool."""
@@ -535,10 +559,10 @@ class AnsweredSystem:
 
     def _likely(self, domain: Domain | None, insider: tuple[int, Number] | None) -> Likely:
         """Worked out once for the same answers, domain and insider."""
-        name = len(self.answers), domain, insider
+        name = self.version, domain, insider
         if self._likely_now is None or self._likely_now[0] != name:
             # late: an eighth of a second that a question which is known need not pay
-            from cae_sql.inference.posterior.likely import Likely
+            from cae_sql.inference.posterior.noisy import likely_of
             from cae_sql.inference.posterior.windows import Tilt, Windows
 
             windows = Windows.of(self.grid, domain)
@@ -551,9 +575,10 @@ class AnsweredSystem:
                     raise InvalidInput(f"the insider's value {value} is not on the grid")
                 answers.append(Answer(kind="sum", members=members, value=units))
             found = solved(self.size, self.grid, answers, range(len(answers)), 1)
+            known = found.known.refined(self.observed).observing(self.observed)
             self._likely_now = (
                 name,
-                Likely(found.known, found.sums, Tilt(windows, self.prior), int(self.grid.top)),
+                likely_of(known, found.sums, Tilt(windows, self.prior), int(self.grid.top)),
             )
         return self._likely_now[1]
 
@@ -566,6 +591,8 @@ class AnsweredSystem:
 
     def column_value(self, query: Query, units: int) -> Fraction:
         """An answer in units as Σ sign · value, or the extreme, in units of the column."""
+        if query.kind == "count":
+            return Fraction(units)
         if query.kind != "sum":
             return self.grid.to_value(units)
         weight = len(query.members) if query.coefficients is None else int(query.coefficients.sum())
@@ -578,6 +605,8 @@ class AnsweredSystem:
             InconsistentAnswers: the value is not on the grid.
         """
         weight = 1
+        if query.kind == "count":
+            return int(value)
         if query.kind == "sum":
             weight = len(query.members) if query.coefficients is None else int(query.coefficients.sum())
         units = (value - weight * self.grid.minimum) / self.grid.unit
@@ -593,12 +622,15 @@ class AnsweredSystem:
             allowance: What may be spent; nothing more is tried beyond it.
         """
         top = int(self.grid.top)
-        if not self.answers and standard.need <= top:
+        if not self.version and standard.need <= top:
             return Judgement(True, top)  # as the roomy table shows it, and no kernel need be loaded for it
         pool = self.pool()
-        judgement = Question(self.roomy_table, pool, []).judge_by_center((), standard, allowance, renew=False)
-        if (judgement is not None and judgement.safe) or standard.insiders or isinstance(pool, LargePool):
+        question = Question(self.roomy_table, pool, [], self._kept_for_ranges)
+        judgement = question.judge_by_center((), standard, allowance, renew=False)
+        searchable = isinstance(pool, Pool) and not self.keeps_some and not standard.insiders
+        if (judgement is not None and judgement.safe) or not searchable:
             return judgement or Judgement(False, -1)
+        assert isinstance(pool, Pool)
         return judge(pool.knowledge, pool.totals(), standard, allowance, Effort(0))
 
     def singled_out(self, queries: Sequence[Query], insiders: int) -> bool:
@@ -606,7 +638,7 @@ class AnsweredSystem:
 
         What was said last is kept: a gate asks several times on the way to one verdict.
         """
-        name = len(self.answers), insiders, [query.name for query in queries]
+        name = self.version, insiders, [query.name for query in queries]
         if self._singled_out is None or self._singled_out[0] != name:
             self._singled_out = name, singled_out(self.answers, queries, self.size, insiders)
         return self._singled_out[1]
@@ -628,10 +660,106 @@ class AnsweredSystem:
             # of questions about spare records one is kept: each has worlds of its own
             plain = self._trials.get(self._whole)
             self._trials = {} if plain is None else {self._whole: plain}
-            last = self._trials[whole] = Question(roomy_table, pool, queries)
+            last = self._trials[whole] = Question(roomy_table, pool, queries, self._kept_for_ranges)
         return last
 
     # --- ends and ranges
+
+    def accept_range(self, shares: Sequence[Share], observed: Query, spare: int, guide: Ints | None) -> None:
+        """Take what the range of a statistic says, which is known to be true, unchecked.
+
+        Args:
+            shares: That.
+            observed: What it makes likely, as "about".
+            spare: As many records as may be elsewhere where a table is looked at: a record and an insider.
+            guide: (n,) a table that keeps all of it with these to spare, where one is at hand.
+        """
+        self.shares += shares
+        self.observed.append(observed)
+        self._spare = max(self._spare, spare)
+        self._guide = guide
+        self._trials.clear()
+
+    def keeping(self, shares: Sequence[Share], spare: int) -> tuple[Ints, Question] | None:
+        """The question whether everybody keeps a standard with more shares known, and a table that has them.
+
+        None where no table was found to say who may be held where.
+
+        Args:
+            shares: What the range of a statistic says (`cae_sql.inference.facts.shares`).
+            spare: As many records as may be elsewhere.
+        """
+        spare, shares = max(spare, self._spare), [*self.shares, *shares]
+        for place, table in enumerate(self.tables[:GUIDES]):
+            found = self._guided(table, shares, spare, place)
+            held = None if found is None else held_in(shares, found, self._boxes, spare)
+            if found is not None and held is not None:
+                return found, Question(self.roomy_table, self.pool(), [], held)
+        return None
+
+    @property
+    def tables(self) -> NDArray[np.signedinteger]:
+        """(w, n) tables that agree with all answers and with what ranges say: worlds, where none is told.
+
+        For hypothetical answers; none where no table was found.
+        """
+        if not self.shares:
+            return self.pool().values
+        if self._tables_now is None or self._tables_now[0] != self.version:
+            self._tables_now = self.version, self._made()
+        return self._tables_now[1]
+
+    def _made(self) -> Ints:
+        """Worlds, led to where they keep what ranges say; who cannot be is made from another."""
+        worlds = self.pool().values
+        found = [self._guided(world, self.shares, self._spare, place) for place, world in enumerate(worlds)]
+        kept = self._guide is not None and len(self._guide) == worlds.shape[1]
+        if kept and all(each is None for each in found):
+            found[0] = self._guide
+        good = [each for each in found if each is not None]
+        if not good:
+            return np.zeros((0, worlds.shape[1]), dtype=np.int64)
+        for place, each in enumerate(found):
+            if each is None:
+                source = good[place % len(good)]
+                found[place] = shuffled(source, self._members, self._kept_boxes(source), self.seed + place)
+        return np.array(found)
+
+    def _guided(
+        self, table: NDArray[np.integer], shares: Sequence[Share], spare: int, place: int
+    ) -> Ints | None:
+        pool, center = self.pool(), self.roomy_table
+        free = center.unseen if isinstance(pool, LargePool) else np.all(pool.knowledge.matrix == 0, axis=0)
+        return guide(table, self._members, self._boxes, shares, spare, self.seed + place, free)
+
+    def _kept_boxes(self, table: Ints) -> tuple[Ints, Ints]:
+        """(n,) each: the boxes with those held that keep what ranges say in a table."""
+        low, high = (each.copy() for each in self._boxes)
+        for query in held_in(self.shares, table, self._boxes, self._spare) or ():
+            low[query.members], high[query.members] = query.region[0]
+        return low, high
+
+    @property
+    def _kept_for_ranges(self) -> Sequence[Query] | None:
+        """Who is held where, so that tables keep what ranges say; None where no table says it."""
+        if not self.shares:
+            return ()
+        if self._held_now is None or self._held_now[0] != self.version:
+            found = [held_in(self.shares, table, self._boxes, self._spare) for table in self.tables[:1]]
+            self._held_now = self.version, found[0] if found else None
+        return self._held_now[1]
+
+    @property
+    def _boxes(self) -> tuple[Ints, Ints]:
+        """(n,) each: between which values answered extremes leave each record."""
+        known = self.roomy_table.boxes
+        return known.low[known.atoms.labels], known.high[known.atoms.labels]
+
+    @property
+    def _members(self) -> tuple[Ints, Ints]:
+        """Records by atom of what sums tell apart, and where each atom's start."""
+        pool = self.pool()
+        return pool.knowledge.members if isinstance(pool, Pool) else self.roomy_table.boxes.members
 
     @property
     def _whole(self) -> int:
@@ -675,5 +803,6 @@ class AnsweredSystem:
         self.answers.extend(answers)
         self._solved = self._atoms = None
         self._trials.clear()
+        self._guide = None if learned is None else learned.guide
         if learned is not None and self._kept is not None:
             self._kept.accept(learned, before, len(self.answers))

@@ -150,7 +150,7 @@ def _members(boxes: Knowledge, parts: Ints) -> Ints:
 def _left(boxes: Knowledge, row: Row, value: int, worlds: NDArray[np.integer], insiders: int) -> int:
     """What one combination leaves at most to the one who has least of it."""
     parts, sizes = row.parts, boxes.sizes[row.parts]
-    low, high = boxes.low[parts], boxes.high[parts]
+    low, high = (each[parts] for each in boxes.own)
     span, theirs = high - low, boxes.protected[parts]
     if not theirs.any():
         return boxes.narrowest

@@ -17,14 +17,15 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from cae_sql.inference.allowance import ENTRIES, Allowance
+from cae_sql.inference.allowance import ENTRIES, REPORT, Allowance
 from cae_sql.inference.certify.pooled_payments import MOST_OPEN as MOST_POOLED
 from cae_sql.inference.certify.pooled_payments import Pooled
 from cae_sql.inference.certify.rooms import Far, Rooms, Whom
 from cae_sql.inference.certify.short_payments import MOST_OPEN, Further
 from cae_sql.inference.facts.knowledge import Knowledge
-from cae_sql.inference.facts.query import Ints
+from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.facts.witnesses import Pins
+from cae_sql.inference.tables.central import Central
 from cae_sql.inference.tables.columns import SAFETY, loads
 from cae_sql.inference.tables.exchange import Tables
 from cae_sql.inference.tables.holding import bounds_of, hold
@@ -239,7 +240,7 @@ class Coverage:
             ends[:, reserves.single] = 0
             more = np.minimum(ends[:2] + rooms.slack, 1e9).astype(np.int64)
             rise, fall = rise + more[0], fall + more[1]
-        low, high = self.boxes.low, self.boxes.high
+        low, high = self.boxes.own
         return np.maximum(low + rooms.first - fall, low), np.minimum(low + rooms.last + rise, high)
 
     def _reach(self, basis: Basis, pending: Pending, parts: Ints) -> NDArray[np.floating]:
@@ -302,20 +303,33 @@ def show(
     return replace(shown, width=max(shown.width, wide.width))
 
 
-def certified_runs(roomy_table: RoomyTable) -> tuple[Ints, Ints]:
-    """Least and greatest value, (p,) units each, of a run that every record of each atom takes.
+def certified_runs(roomy_table: RoomyTable, held: Sequence[Query] | None = ()) -> tuple[Ints, Ints]:
+    """Least and greatest value, (n,) units each, of a run that each record takes.
 
     Where no table is at hand a run is the box of an atom in no answer, else empty: low above high.
+
+    Args:
+        roomy_table: What is known.
+        held: Who is held where, so that tables keep what ranges of statistics say; None: nobody knows.
     """
     boxes = roomy_table.boxes
-    if not roomy_table.usable:
-        return boxes.high + 1, boxes.high
-    question_tables = QuestionTables(roomy_table, [])
+    nobody = (boxes.high + 1)[boxes.atoms.labels], boxes.high[boxes.atoms.labels]
+    if not roomy_table.usable or held is None:
+        return nobody
+    question_tables = QuestionTables(roomy_table, [], held)
+    if held:
+        boxes = question_tables.boxes
+    totals: Ints | None = question_tables.totals
     pins = hold(boxes, question_tables.totals, 2, np.zeros(0, dtype=np.int64))
-    if pins is None or (question_tables.totals < bounds_of(boxes, pins).least).any():
+    if held and pins is not None:
+        totals = Central(question_tables, bounds_of(boxes, pins), Allowance(REPORT)).table([])
+    if totals is None:
+        return nobody
+    if pins is None or (totals < bounds_of(boxes, pins).least).any():
         pins = Pins(np.zeros_like(boxes.low), np.zeros_like(boxes.low)) if not boxes.extremes else None
-    if pins is None or (question_tables.totals > bounds_of(boxes, pins).most).any():
-        return boxes.high + 1, boxes.high
-    tables = Tables(question_tables.totals, question_tables.totals)
-    showing = Coverage(question_tables, boxes, pins, tables, int((boxes.high - boxes.low).max()), 0)
-    return showing.runs()
+    if pins is None or (totals > bounds_of(boxes, pins).most).any():
+        return nobody
+    tables = Tables(totals, totals)
+    showing = Coverage(question_tables, boxes, pins, tables, int((boxes.own[1] - boxes.own[0]).max()), 0)
+    low, high = showing.runs()
+    return low[boxes.atoms.labels], high[boxes.atoms.labels]

@@ -32,6 +32,8 @@ class Learned:
     totals: Ints | None
     """(p',) the roomy table; None where none was found."""
     pool: Pool | LargePool
+    guide: Ints | None = None
+    """(n,) a table with the answers that keeps what ranges of statistics say."""
 
     @property
     def current(self) -> bool:

@@ -8,7 +8,7 @@ record shown to keep a long enough run of values, or an exactly known set that w
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -52,24 +52,34 @@ class Question:
     to searches record by record.
     """
 
-    def __init__(self, roomy_table: RoomyTable, pool: Pool | LargePool, queries: Sequence[Query]) -> None:
+    def __init__(
+        self,
+        roomy_table: RoomyTable,
+        pool: Pool | LargePool,
+        queries: Sequence[Query],
+        held: Sequence[Query] | None = (),
+    ) -> None:
         """Refine what is known by the queries' sets.
 
         Args:
             roomy table: The system's; its bases and table may be renewed here, not what it knows.
             pool: The system's worlds; not changed.
             queries: In the order in which they would be answered.
+            held: Who is held where, so that tables keep what ranges of statistics say: searches record by
+                record know nothing of it. None: nobody knows how to keep it, and nothing is shown.
         """
         self.roomy_table, self.pool = roomy_table, pool
-        self.queries = list(queries)
-        self.question_tables = QuestionTables(roomy_table, queries)
-        self._search = None if isinstance(pool, LargePool) else Search(pool, queries)
+        self.queries, self.held = list(queries), held
+        self.question_tables = QuestionTables(roomy_table, queries, held or ())
+        self._search = None if isinstance(pool, LargePool) or held is None or held else Search(pool, queries)
         if not self.question_tables.usable and self._search is None:
             self.settled: list[int | None] = [None] * len(self.queries)
         else:
             self.settled = (
                 self.question_tables.settled if self.question_tables.usable else self._searched.settled
             )
+        if held is None:
+            self.question_tables.usable = False
         self._found: dict[tuple[Hashable, tuple[int, ...]], Ints] = {}
         """Tables for single answers."""
         self._shown: dict[Hashable, dict[frozenset[tuple[int, ...]], _Shown]] = {}
@@ -292,7 +302,7 @@ class Question:
         self._shown.clear()
         self._found.clear()
         self._missed.clear()
-        self.question_tables = QuestionTables(self.roomy_table, self.queries)
+        self.question_tables = QuestionTables(self.roomy_table, self.queries, self.held or ())
 
     def _show(
         self, group: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance, keep: bool = True
@@ -452,6 +462,9 @@ class Question:
             InconsistentAnswers: no world agrees.
             OutOfTime: none was found in time.
         """
+        if self.held is None or self.held:
+            plain = Question(self.roomy_table, self.pool, self.queries)
+            return replace(plain.learn(values, allowance), guide=self._guide(values, allowance))
         boxes, totals = self.boxes_with(values), None
         answers = [values[place] for place in self.question_tables.fresh]
         if self.question_tables.usable:
@@ -468,6 +481,27 @@ class Question:
         pool.rebase()
         pool.mix(list(range(len(pool.values))), 3)
         return Learned(self.question_tables, self.pool, tuple(values), boxes, totals, pool)
+
+    def _guide(self, values: Sequence[int], allowance: Allowance) -> Ints | None:
+        """(n,) a table with these answers, spare records too, that keeps what ranges of statistics say."""
+        if not self.question_tables.usable:
+            return None
+        boxes = self.boxes_with(values)
+        pins = hold(boxes, self.question_tables.totals, 1, np.zeros(0, dtype=np.int64))
+        answers = [values[place] for place in self.question_tables.fresh]
+        totals = None if pins is None else self._told(bounds_of(boxes, pins), answers, allowance)
+        if totals is None or pins is None:
+            return None
+        # spread over each part's records as evenly as may be, but for those who attain an extreme
+        order, firsts = boxes.members
+        rest = totals - pins.top * boxes.high - pins.bottom * boxes.low
+        each, more = np.divmod(rest, np.maximum(boxes.sizes - pins.count, 1))
+        labels, place = boxes.atoms.labels, np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order)) - np.repeat(firsts[:-1], boxes.sizes)
+        loose = place - pins.count[labels]
+        held = np.where(place < pins.top[labels], boxes.high[labels], boxes.low[labels])
+        table: Ints = np.where(loose < 0, held, each[labels] + (loose < more[labels]))
+        return table
 
     def _told(self, bounds: Bounds, answers: Sequence[int], allowance: Allowance) -> Ints | None:
         """The table that is kept from now on: in the middle, so that it stays roomy; None if not found."""

@@ -40,7 +40,7 @@ def reach(question_tables: QuestionTables, query: Query, allowance: Allowance) -
     sums = marks @ question_tables.totals
     row = np.zeros(parts.count, dtype=np.int64)
     parts.atoms.fill_row(query, row)
-    low, high = parts.sizes * parts.low, parts.sizes * parts.high
+    low, high = (parts.sizes * each for each in parts.own)
     ends = sums.astype(float), sums.astype(float), low.astype(float), high.astype(float)
     program = Program(scipy.sparse.csr_matrix(marks), *ends)
     found = []

@@ -65,11 +65,12 @@ class Rooms:
         alone = without(self.down, self.loose, 1), without(self.up, self.loose, 1)
         self.left = np.where(theirs, alone[0], self.down), np.where(theirs, alone[1], self.up)
         """What a basic atom gives where one of its records gives nothing; spare ones give all they have."""
-        span = boxes.high - boxes.low
+        least, most = boxes.own
+        span, within = most - least, boxes.low - least
         loose = np.maximum(self.loose, 1)
-        # where in its box a record may be: low + (first ... last)
-        first = np.where(self.loose > 0, self.down // loose, span)
-        last = np.where(self.loose > 0, span - self.up // loose, 0)
+        # where in its own box a record may be: least + (first ... last)
+        first = np.where(self.loose > 0, within + self.down // loose, span)
+        last = np.where(self.loose > 0, boxes.high - least - self.up // loose, 0)
         last = np.where(self.loose > 0, np.maximum(last, first), 0)
         self.first = np.where(pins.bottom > 0, 0, first)
         self.last = np.where(pins.top > 0, span, last)

@@ -51,6 +51,13 @@ class Knowledge:
     """Answered extremes that somebody must attain; boxes already obey them."""
     implied: tuple[Extreme, ...] = ()
     """Answered extremes that others attain for them: they matter to the reading without ties alone."""
+    outer: tuple[Ints, Ints] | None = None
+    """(p,) each: the boxes that answers leave, where `low` and `high` are narrower: tables keep some records
+    in intervals, so that ranges of statistics stay true (`cae_sql.inference.facts.shares`). Whoever moves may
+    leave them, at most two at a time. None: the same."""
+    observed: tuple[tuple[Ints, float], ...] = ()
+    """Sums over atoms that are known but for noise, its variance in terms of that of one record's value: for
+    what is likely alone."""
 
     @classmethod
     def nothing(cls, size: int, top: int) -> Knowledge:
@@ -67,6 +74,9 @@ class Knowledge:
             atoms=self.atoms.grown(spares),
             low=np.append(self.low, 0),
             high=np.append(self.high, top),
+            outer=None
+            if self.outer is None
+            else (np.append(self.outer[0], 0), np.append(self.outer[1], top)),
             tableau=Tableau(tableau.basic, _wider(tableau.entries), _wider(tableau.stuck)),
             matrix=_wider(self.matrix),
         )
@@ -130,9 +140,22 @@ class Knowledge:
         return self.atoms.protected
 
     @property
+    def own(self) -> tuple[Ints, Ints]:
+        """(p,) each: the boxes in which a record itself may move, whatever tables keep of it."""
+        return (self.low, self.high) if self.outer is None else self.outer
+
+    @property
+    def loosened(self) -> Knowledge:
+        """With the boxes that answers leave alone."""
+        return (
+            self if self.outer is None else replace(self, low=self.outer[0], high=self.outer[1], outer=None)
+        )
+
+    @property
     def narrowest(self) -> int:
         """Units that the narrowest box of somebody leaves: greatest minus least value."""
-        return int((self.high - self.low)[self.protected].min())
+        low, high = self.own
+        return int((high - low)[self.protected].min())
 
     @property
     def directions(self) -> Directions:
@@ -217,6 +240,8 @@ class Knowledge:
             np.ascontiguousarray(self.matrix[:, parents]),
             finer,
             implied,
+            None if self.outer is None else (self.outer[0][parents], self.outer[1][parents]),
+            tuple((np.flatnonzero(np.isin(parents, atoms)), noise) for atoms, noise in self.observed),
         )
 
     def with_sum(self, query: Query, room: NDArray[np.float64]) -> tuple[Knowledge, bool]:
@@ -228,17 +253,37 @@ class Knowledge:
         matrix = np.vstack([self.matrix, row[None]])
         return replace(self, tableau=tableau, matrix=matrix), True
 
+    def observing(self, queries: Sequence[Query]) -> Knowledge:
+        """With what ranges of statistics make likely ("about"), over a partition already refined by it."""
+        labels = self.atoms.labels
+        new = ((np.unique(labels[query.members]), float(query.part)) for query in queries)
+        return replace(self, observed=(*self.observed, *new)) if queries else self
+
     def with_extreme(self, query: Query, value: int) -> Knowledge:
         """With one more MAX or MIN, over a partition already refined by it."""
         atoms = np.unique(self.atoms.labels[query.members])
         low, high = self.low.copy(), self.high.copy()
         top = query.kind == "max"
-        if top:
-            high[atoms] = np.minimum(high[atoms], value)
-        else:
-            low[atoms] = np.maximum(low[atoms], value)
-        known = replace(self, low=low, high=high)
+        boxes = [(low, high)]
+        if self.outer is not None:
+            boxes.append((self.outer[0].copy(), self.outer[1].copy()))
+        for least, most in boxes:
+            if top:
+                most[atoms] = np.minimum(most[atoms], value)
+            else:
+                least[atoms] = np.maximum(least[atoms], value)
+        known = replace(self, low=low, high=high, outer=None if self.outer is None else boxes[1])
         return known._with_attained(Extreme(top, atoms, value))
+
+    def with_held(self, queries: Sequence[Query]) -> Knowledge:
+        """With some records kept in intervals, over a partition already refined by them."""
+        if not queries:
+            return self
+        low, high = self.low.copy(), self.high.copy()
+        for query in queries:
+            atoms, (least, most) = np.unique(self.atoms.labels[query.members]), query.region[0]
+            low[atoms], high[atoms] = np.maximum(low[atoms], least), np.minimum(high[atoms], most)
+        return replace(self, low=low, high=high, outer=self.own)
 
     def _with_attained(self, extreme: Extreme) -> Knowledge:
         """With an extreme that boxes obey; of equal ones only the innermost need somebody to attain them.
@@ -281,6 +326,8 @@ class Knowledge:
 
         It is settled where an answered extreme lies inside the query set and no box goes beyond it.
         """
+        if self.outer is not None:
+            return self.loosened.forced_extreme(query)
         atoms, counts = np.unique(self.atoms.labels[query.members], return_counts=True)
         top = query.kind == "max"
         whole = counts == self.sizes[atoms]

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from cae_sql.errors import InconsistentAnswers, InvalidInput
 
-Kind = Literal["sum", "max", "min"]
+Kind = Literal["sum", "max", "min", "count", "quantile", "held", "about"]
+Region = tuple[tuple[int, int], ...]
+"""Values in units: disjoint intervals, ascending, ends included."""
 Ints = NDArray[np.int64]
 
 SNAP = Fraction(1, 10**6)
@@ -47,28 +49,49 @@ class Grid:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Query:
-    """What is asked: Σ coefficients · u over the members, or an extreme of them."""
+    """What is asked: Σ coefficients · u over the members, an extreme of them, or another statistic.
+
+    Of statistics, "count" and "quantile", ranges alone are told; "held" and "about" are what a system keeps
+    of a range (`cae_sql.inference.facts.shares`).
+    """
 
     kind: Kind
-    """"sum" (means included), "max" or "min"."""
+    """"sum" (means included), "max" or "min"; "count", "quantile"; "held", "about"."""
     members: Ints
     """(m,) record numbers, ascending, each once."""
     coefficients: Ints | None = None
     """(m,) coprime integers, none 0, for a sum; None where all are 1, and for extremes."""
     factor: Fraction = Fraction(1)
     """The coefficients above are those of the asked sum times this factor."""
+    region: Region = ()
+    """Of "count": which values count. Of "held": the interval in which tables keep the members."""
+    ranks: tuple[int, int] = (0, 0)
+    """Of "quantile": which two of the members' values in ascending order, from 0, it lies between ..."""
+    part: Fraction = Fraction(0)
+    """... and how far along the way from the first to the second. Of "about": the variance of the noise, in
+    terms of that of one record's value."""
 
     @property
     def name(self) -> tuple[str, bytes, bytes]:
         """Equal for queries that ask the same."""
-        coefficients = b"" if self.coefficients is None else self.coefficients.tobytes()
-        return self.kind, self.members.tobytes(), coefficients
+        further = b"" if self.coefficients is None else self.coefficients.tobytes()
+        if self.kind not in ("sum", "max", "min"):
+            further = repr((self.region, self.ranks, self.part)).encode()
+        return self.kind, self.members.tobytes(), further
 
     def of(self, values: NDArray[np.integer]) -> NDArray[np.int64]:
-        """The answer in units to tables (…, n) in units."""
+        """The answer in units to tables (…, n) in units; of a quantile that is no unit the one below."""
         picked = values[..., self.members].astype(np.int64)
         found: NDArray[np.int64]
-        if self.kind == "sum":
+        if self.kind == "count":
+            found = sum(
+                ((low <= picked) & (picked <= high) for low, high in self.region),
+                np.zeros(picked.shape, dtype=np.int64),
+            ).sum(axis=-1)
+        elif self.kind == "quantile":
+            lower, upper = (np.sort(picked, axis=-1)[..., rank] for rank in self.ranks)
+            found = lower + self.part.numerator * (upper - lower) // self.part.denominator
+        elif self.kind == "sum":
             found = (picked if self.coefficients is None else picked * self.coefficients).sum(axis=-1)
         else:
             found = picked.max(axis=-1) if self.kind == "max" else picked.min(axis=-1)
@@ -81,6 +104,9 @@ class Query:
             members=self.members,
             coefficients=self.coefficients,
             factor=self.factor,
+            region=self.region,
+            ranks=self.ranks,
+            part=self.part,
             value=Fraction(value),
         )
 

@@ -30,6 +30,8 @@ def without_ties(known: Knowledge) -> list[Knowledge]:
     from certain atoms, the reading says so; where one record attains them all, nobody else has the value.
     """
     added: list[Extreme] = []
+    if known.outer is not None:
+        return [_kept_in(each, known) for each in without_ties(known.loosened)]
     low, high = known.low.copy(), known.high.copy()
     for top in (True, False):
         answered = [e for e in (*known.extremes, *known.implied) if e.top == top]
@@ -51,9 +53,16 @@ def without_ties(known: Knowledge) -> list[Knowledge]:
     return [replace(loose, low=low, high=high), loose]
 
 
+def _kept_in(reading: Knowledge, known: Knowledge) -> Knowledge:
+    """A reading of what was answered, with records kept in the intervals of tables."""
+    low, high = np.maximum(reading.low, known.low), np.minimum(reading.high, known.high)
+    return replace(reading, low=low, high=high, outer=(reading.low, reading.high))
+
+
 def narrows(reading: Knowledge, known: Knowledge) -> bool:
     """Whether it takes values from somebody: one who has such a value knows that the reading is wrong."""
-    return bool((reading.low > known.low).any() or (reading.high < known.high).any())
+    (low, high), (least, most) = reading.own, known.own
+    return bool((low > least).any() or (high < most).any())
 
 
 def _overlapping(sets: list[Ints]) -> list[list[Ints]]:

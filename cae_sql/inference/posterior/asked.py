@@ -28,6 +28,7 @@ from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.intervals.interior import sparse_columns
 from cae_sql.inference.posterior.leverage import Border
 from cae_sql.inference.posterior.likely import Fit, Likely, moments_of
+from cae_sql.inference.posterior.noisy import with_observed
 from cae_sql.inference.posterior.observations import Observations, observations
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt
@@ -71,6 +72,7 @@ class Asked:
             fit = self._widened.fit(values, self._past.tilt)
         if fit is None:
             fit = Fit.of(observations(known, sums), self._past.tilt, None, allowance)
+        fit = with_observed(fit, known)
         return Likely(known, sums, self._past.tilt, self._past.top, fit, allowance, self._kept)
 
     def apart(self) -> Asked:
@@ -95,9 +97,10 @@ class Asked:
 
     @cached_property
     def _widened(self) -> _Widened | None:
-        if any(query.kind != "sum" for query in self.queries):
+        if any(query.kind not in ("sum", "about") for query in self.queries):
             return None
-        return _Widened.of(self._past.fit, self._past.known, self._refined)
+        past = self._past.fit.of_sums or self._past.fit
+        return _Widened.of(past, self._past.known, self._refined)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +127,8 @@ class _Refined:
         for query, value in zip(queries, values, strict=True):
             if query.kind == "sum":
                 added.append(value)
+            elif query.kind == "about":
+                known = known.observing([query])
             else:
                 known = known.with_extreme(query, value)
         return known, np.append(past, np.array(added, dtype=np.int64))

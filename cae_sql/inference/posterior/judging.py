@@ -87,13 +87,13 @@ class AsItStands(Generic[Q]):
     def __init__(self, system: AnsweredSystem, made: Callable[[Sequence[Query]], Q]) -> None:
         """Take note of how much is answered; `made` makes a question."""
         self.system, self._made = system, made
-        self._answered = len(system.answers)
+        self._version = system.version
         self._trial: Q | None = None
 
     @property
     def current(self) -> bool:
         """Whether nothing was answered since."""
-        return len(self.system.answers) == self._answered
+        return self.system.version == self._version
 
     def question(self, queries: Sequence[Query]) -> Q:
         """What if these were answered, together? The last one asked for is kept."""

@@ -42,6 +42,7 @@ from cae_sql.inference.posterior.members import (
     held,
     posterior_risks,
 )
+from cae_sql.inference.posterior.noisy import likely_of
 from cae_sql.inference.posterior.overheard import risk_overheard
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt, Windows
@@ -89,7 +90,8 @@ class LikelyKnowledge(AsItStands["LikelyQuestion"]):
         found = solved(self.system.size, self.system.grid, answers, range(len(answers)), 1)
         windows = Windows.of(self.system.grid, self.standard.domain)
         tilt = Tilt(windows, self.system.prior)
-        return Likely(found.known, found.sums, tilt, int(self.system.grid.top))
+        known = found.known.refined(self.system.observed).observing(self.system.observed)
+        return likely_of(known, found.sums, tilt, int(self.system.grid.top))
 
 
 class LikelyQuestion:

@@ -79,6 +79,9 @@ class Fit:
     factor: Factor
     worked_out: Floats | None = None
     """(q,) leverage, where it is known."""
+    of_sums: Fit | None = None
+    """The fit of the answered sums alone, where this has what is observed besides (`noisy`): their rows and
+    columns come first here."""
 
     @classmethod
     def of(
@@ -325,13 +328,15 @@ class Likely:
     @cached_property
     def telling(self) -> Telling:
         """What residues of the sums tell, besides the formula."""
-        fit, seen = self.fit, self.fit.observed
+        # what is observed with noise has no residue
+        fit, leverage = self.fit.of_sums or self.fit, self.fit.leverage
+        seen = fit.observed
 
         def rows(columns: Ints) -> Floats:
             atoms = seen.atoms[columns]
             return self.formula[atoms] if self.known.extremes else self._rows(atoms, narrowed=True)
 
-        return Telling.of(seen, fit.theta, fit.variances, fit.leverage, rows, self.tilt.windows)
+        return Telling.of(seen, fit.theta, fit.variances, leverage[: len(fit.theta)], rows, self.tilt.windows)
 
     @cached_property
     def narrowed(self) -> Floats:
@@ -354,8 +359,8 @@ class Likely:
         """(p, w) rows of the components that are counted, and (p,) which those are."""
         known, windows = self.known, self.tilt.windows
         rows, counted = np.zeros((known.count, windows.count)), np.zeros(known.count, dtype=np.bool_)
-        if int(known.high.max()) + 1 > MOST_COUNTED:
-            return rows, counted
+        if int(known.high.max()) + 1 > MOST_COUNTED or known.observed:
+            return rows, counted  # what is observed with noise cannot be counted
         odds = self._odds
         # of whom nothing was answered p⁰ is exact
         alone = np.ones(known.count, dtype=np.bool_)

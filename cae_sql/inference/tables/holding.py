@@ -33,7 +33,8 @@ def hold(boxes: Knowledge, totals: Ints, copies: int, basic: Ints, seed: int | N
         if not len(atoms):
             return None  # nobody can attain it: no table agrees
         low, high = boxes.low[atoms], boxes.high[atoms]
-        if (low == high).any():
+        # a box of one value attains it whatever happens; an interval that tables keep somebody in may be left
+        if (boxes.own[0][atoms] == boxes.own[1][atoms]).any():
             continue
         mine = top if extreme.top else bottom
         missing = copies - int(mine[atoms].sum())

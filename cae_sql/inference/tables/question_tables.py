@@ -38,19 +38,20 @@ RELAX_ROUNDS = 60
 class QuestionTables:
     """Queries over a roomy table, before anything about their answers is known."""
 
-    def __init__(self, roomy_table: RoomyTable, queries: Sequence[Query]) -> None:
+    def __init__(self, roomy_table: RoomyTable, queries: Sequence[Query], held: Sequence[Query] = ()) -> None:
         """Cut the atoms and extend the bases.
 
         Args:
             roomy table: Not changed. The question is of no use once it has changed.
             queries: In the order in which they would be answered.
+            held: Who is held in which interval in all tables that are looked at.
         """
         self.roomy_table, self.queries, self.version = roomy_table, list(queries), roomy_table.version
         coarse = roomy_table.boxes
         self.settled: list[int | None] = [
             None if query.kind == "sum" else coarse.forced_extreme(query) for query in queries
         ]
-        self.boxes: Knowledge = coarse.refined(queries)
+        self.boxes: Knowledge = coarse.refined([*queries, *held]).with_held(held)
         """The parts, with the boxes of past answers."""
         count = self.boxes.count
         self.parents = np.empty(count, dtype=np.int64)

@@ -1,0 +1,118 @@
+"""What a range of a count or a quantile says, and who is held so that tables that are looked at keep it.
+
+"At least k of S have values in R" (a *share*) is what such ranges say: "between a and b of S are above c" is
+one share of those above and one of the others; "the median of S is between l and u" is one of the values from
+l on and one of those up to u. It is no sum, so moves that keep all sums need not keep it. Tables keep it all
+the same if some records of S are *held* in R, as those who attain an answered maximum are: more of them than
+k by as many as may be elsewhere, the one who is looked at and the insider. Everybody who pays keeps to the
+interval he is held in; the two who are looked at may leave theirs, and at least k stay.
+
+So of a range nothing is shown but by tables in which these records are held. Who they are is no secret: it
+follows from the question, its range and tables that are drawn. That nobody else need be held is what makes
+this cheap, and why a range should be wide: between k and all of S many are free.
+
+Source: `mathematics.md`, 8 (soft constraints with a margin; s = 1 for a record, 1 for an insider).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.inference.facts.query import Ints, Query, Region
+
+
+@dataclass(frozen=True, eq=False)
+class Share:
+    """At least so many of some records have values in a region."""
+
+    members: Ints
+    region: Region
+    least: int
+
+    def inside(self, table: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """(m,) whose value in a table (n,) is in the region."""
+        picked = table[self.members]
+        found = np.zeros(len(picked), dtype=np.bool_)
+        for low, high in self.region:
+            found |= (low <= picked) & (picked <= high)
+        return found
+
+
+def shares_of(query: Query, least: int | None, most: int | None, top: int) -> list[Share]:
+    """What it takes for a statistic to lie between two ends.
+
+    Args:
+        query: A count or a quantile.
+        least: The lower end, as `Query.of` gives answers; None: nothing is said of it.
+        most: The upper end.
+        top: Greatest value of a record, in units.
+    """
+    members, found = query.members, list[tuple[Region, int]]()
+    if query.kind == "count":
+        if least is not None:
+            found.append((query.region, least))
+        if most is not None:
+            found.append((complement(query.region, top), len(members) - most))
+    else:
+        # Query.of rounds downwards what lies between two values: the first is enough for the lower end, the
+        # second for the upper one
+        if least is not None:
+            found.append((((least, top),), len(members) - query.ranks[0]))
+        if most is not None:
+            found.append((((0, most),), query.ranks[1] + 1))
+    return [Share(members, region, count) for region, count in found if count > 0]
+
+
+def complement(region: Region, top: int) -> Region:
+    """The other values from 0 to top."""
+    found, start = list[tuple[int, int]](), 0
+    for low, high in region:
+        if low > start:
+            found.append((start, low - 1))
+        start = high + 1
+    return (*found, (start, top)) if start <= top else tuple(found)
+
+
+def held_in(
+    shares: Sequence[Share], table: NDArray[np.integer], boxes: tuple[Ints, Ints], spare: int
+) -> list[Query] | None:
+    """Who is held where, so that tables keep the shares; None where too few are inside.
+
+    Args:
+        shares: To be kept.
+        table: (n,) one that keeps them with `spare` to spare; whoever is furthest inside is held.
+        boxes: (n,) each: in which intervals tables keep records already.
+        spare: As many as may be elsewhere.
+
+    Returns:
+        One query for each interval, of those who are held in it.
+    """
+    low, high = boxes[0].copy(), boxes[1].copy()
+    for share in shares:
+        inside = np.flatnonzero(share.inside(table))
+        wanted = share.least + spare
+        if len(inside) < wanted:
+            return None
+        records = share.members[inside]
+        lows, highs = (np.array(each, dtype=np.int64) for each in zip(*share.region, strict=True))
+        place = np.searchsorted(lows, table[records], side="right") - 1
+        least, most = lows[place], highs[place]
+        # an end of the domain is no way out
+        down = np.where(least > 0, table[records] - least, np.iinfo(np.int64).max)
+        up = np.where(most < int(boxes[1].max()), most - table[records], np.iinfo(np.int64).max)
+        chosen = np.argsort(-np.minimum(down, up), kind="stable")[:wanted]
+        these = records[chosen]
+        low[these] = np.maximum(low[these], least[chosen])
+        high[these] = np.minimum(high[these], most[chosen])
+    changed = np.flatnonzero((low > boxes[0]) | (high < boxes[1]))
+    if (low > high).any():
+        return None
+    found = list[Query]()
+    for least, most in np.unique(np.stack([low[changed], high[changed]], axis=1), axis=0).tolist():
+        members = changed[(low[changed] == least) & (high[changed] == most)]
+        found.append(Query(kind="held", members=members, region=((least, most),)))
+    return found
