@@ -21,7 +21,17 @@ from numpy.typing import NDArray
 from auditor.data.arrow import numbers_of, texts, whole
 from auditor.data.cells import Cells
 from auditor.sql.schema import quoted
-from auditor.sql.statement import AT_LEAST, AT_MOST, ENDS, Aggregate, Block, Leaf, aggregate_name, end_name
+from auditor.sql.statement import (
+    AT_LEAST,
+    AT_MOST,
+    ENDS,
+    Aggregate,
+    Block,
+    Leaf,
+    Statistic,
+    aggregate_name,
+    end_name,
+)
 from auditor.sql.withheld import GROUP, lost_name, mark_name
 
 # A bitmap beats sorting when a query set holds at least this share of all records.
@@ -42,7 +52,7 @@ class Asked:
 
     protected: int
     """Position of the protected column in the schema."""
-    kind: Literal["sum", "max", "min"]
+    kind: Literal["sum", "max", "min", "count", "quantile"]
     """What to compute over the records' values."""
     records: NDArray[np.int64]
     """The query set: record numbers, sorted, each once; never empty."""
@@ -60,6 +70,8 @@ class Asked:
     """Added to `coefficient * X`."""
     divisor: int
     """Number of rows that AVG counts, else 1."""
+    statistic: Statistic | None = None
+    """Of "count" and "quantile": which."""
 
     def value(self, x: Fraction) -> Fraction:
         """The aggregate's exact SQL value from X."""
@@ -229,6 +241,8 @@ def _entry(
         for spec, leaf in zip(aggregate.leaves, leaves, strict=True)
     ]
     rows = sum(counts)
+    if aggregate.statistic is not None:
+        return _of_statistic(aggregate, leaves[0], rows, place, listing)
     if not rows:
         return None
     parts = [
@@ -254,6 +268,25 @@ def _entry(
     records = listing.records(aggregate, numbers)
     signs = listing.signs(aggregate, numbers, signs, records)
     return Asked(aggregate.protected, "sum", records, signs, *place, weight, offset, divisor)
+
+
+def _of_statistic(
+    aggregate: Aggregate, members: _Members, rows: int, place: tuple[int, int, int], listing: _Listing
+) -> Asked | Fraction | None:
+    statistic, coefficient = aggregate.statistic, aggregate.leaves[0].coefficient
+    assert statistic is not None
+    if not rows and (aggregate.function != "count" or len(aggregate.leaves) > 1):
+        return None
+    if not len(members.numbers):
+        return Fraction(0) if statistic.kind == "count" else None
+    if members.times is not None:
+        # a quantile of repeated values is another one
+        if statistic.kind == "quantile" or (members.times != members.times[0]).any():
+            raise Uneven
+        coefficient *= int(members.times[0])
+    records = listing.records(aggregate, members.numbers)
+    scale = coefficient, Fraction(0), rows if aggregate.function == "avg" else 1
+    return Asked(aggregate.protected, statistic.kind, records, None, *place, *scale, statistic)
 
 
 def _weights(
@@ -320,7 +353,9 @@ def relation(
         for row in groups.entries:
             entry = row[number]
             value = values[entry] if isinstance(entry, int) else entry
-            written.append(None if value is None else text_of(value, aggregate.type))
+            # of a statistic ranges alone are told
+            bare = value is None or aggregate.statistic is not None
+            written.append(None if bare or value is None else text_of(value, aggregate.type))
         arrays.append(texts(written))
         names.append(aggregate_name(number))
         entries = [row[number] for row in groups.entries]
@@ -350,7 +385,7 @@ def _ends_as_texts(
         for word, up in ((AT_LEAST, False), (AT_MOST, True)):
             if told is None:
                 written[word].append(None)
-            elif told[0] == told[1]:
+            elif told[0] == told[1] and aggregate.statistic is None:
                 written[word].append(_as_double(told[0], aggregate.type))
             else:
                 written[word].append(repr(outward(told[up], up, aggregate.type == "FLOAT")))

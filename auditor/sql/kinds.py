@@ -8,12 +8,13 @@ column is written as a sum first, by `truth`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from auditor.sql import ranges, truth
+from auditor.sql import ranges, statistics, truth
 from auditor.sql.grouping import grouping
 from auditor.sql.linear import Argument, tests_null
 from auditor.sql.names import nearest
@@ -28,6 +29,7 @@ from auditor.sql.scopes import (
 )
 from auditor.sql.shape import DATA
 from auditor.sql.spelling import written
+from auditor.sql.statistics import StatisticArgument
 from auditor.sql.understood import NotUnderstood
 from auditor.sql.windows import breaks_ties, is_windowed
 
@@ -52,7 +54,7 @@ class Reading:
     """Its scope."""
     outputs: list[tuple[str, Kind]] = field(default_factory=list)
     """Its columns in order, and whether each is a protected column passed on."""
-    aggregates: dict[int, Argument] = field(default_factory=dict)
+    aggregates: dict[int, Argument | StatisticArgument] = field(default_factory=dict)
     """By id of the aggregate's node: the linear form of its argument."""
     nested: bool = False
     """Whether a query inside it aggregates a protected column."""
@@ -192,6 +194,15 @@ def _by_name(outputs: list[tuple[str, Kind]]) -> dict[str, Kind]:
     return columns
 
 
+def _bare(node: exp.Expr) -> str:
+    """As SQL, columns without their tables."""
+    copy = node.copy()
+    for column in copy.find_all(exp.Column):
+        column.set("table", None)
+        column.this.set("quoted", not column.name.isidentifier())
+    return copy.sql(dialect="duckdb")
+
+
 class _Reader:
     """Reads one SELECT."""
 
@@ -216,8 +227,9 @@ class _Reader:
             elif isinstance(node, exp.Join) and (node.args.get("using") or node.args.get("method")):
                 # names that are not columns of the tree would be read unseen
                 raise NotUnderstood("translation")
+        read = set(self._statistics())
         for node in own_nodes(self._select):
-            if isinstance(node, exp.Column) and not tests_null(node):
+            if isinstance(node, exp.Column) and not tests_null(node) and id(node) not in read:
                 kind = self._kind(node)
                 if kind is not None:
                     self._check(node, kind)
@@ -231,6 +243,24 @@ class _Reader:
         if self._reading.aggregates:
             self._require_public_rows()
             self._reading.released = True
+
+    def _statistics(self) -> Iterator[int]:
+        """Note the statistics of which ranges are told; the protected columns in them, by id.
+
+        Raises:
+            NotUnderstood: code "range", for one that AT_LEAST or AT_MOST does not stand around.
+        """
+        for node in own_nodes(self._select):
+            if not isinstance(node, exp.AggFunc) or is_windowed(node):
+                continue
+            found = statistics.read(node, self._kind)
+            if found is None or self._kinds.type(found.kind) == truth.TYPE:
+                continue
+            holder = node.parent if isinstance(node.parent, exp.Filter) else node
+            if holder.parent is None or ranges.end_of(holder.parent) is None:
+                raise self._error("range", found.kind, name=_bare(holder))
+            self._reading.aggregates[id(node)] = found
+            yield from (id(column) for column in holder.find_all(exp.Column))
 
     def _require_fixed_rows(self) -> None:
         """Check that which rows pass a protected value on does not hang on the order of equal rows."""

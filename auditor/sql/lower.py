@@ -19,6 +19,7 @@ from auditor.sql.names import cte_of
 from auditor.sql.ranges import end_of
 from auditor.sql.scopes import conjuncts, own_nodes, sources_of
 from auditor.sql.statement import ENDS, Aggregate, Block, Function, aggregate_name, end_name
+from auditor.sql.statistics import StatisticArgument
 from auditor.sql.understood import NotUnderstood
 from auditor.sql.windows import is_windowed
 from auditor.sql.writing import bracketed, generate
@@ -65,7 +66,7 @@ class _Lowering:
         self._grouping = grouping(self._select, groups_all)
         self._keys = self._grouping.keys
         self._public: list[exp.Expr] = []
-        self._protected: list[tuple[exp.Expr, exp.AggFunc, Argument]] = []
+        self._protected: list[tuple[exp.Expr, exp.AggFunc, Argument | StatisticArgument]] = []
         self._ranged = [node for node in own_nodes(self._select) if end_of(node) is not None]
         self._collect()
 
@@ -104,9 +105,14 @@ class _Lowering:
             start = starts.setdefault(tuple(generate(leaf) for leaf in leaves), len(columns))
             if start == len(columns):
                 columns += [(f"_m{i}_{j}", leaf) for j, leaf in enumerate(leaves)]
-            function = _FUNCTIONS[type(node)]
+            statistic = argument.statistic if isinstance(argument, StatisticArgument) else None
+            function = (
+                argument.function if isinstance(argument, StatisticArgument) else _FUNCTIONS[type(node)]
+            )
             ranged = any(call in self._ranged for call in _ends_of(holder).values())
-            aggregates.append(Aggregate(argument.kind, function, type_, argument.leaves, start, ranged))
+            aggregates.append(
+                Aggregate(argument.kind, function, type_, argument.leaves, start, ranged, statistic)
+            )
         groups = self._query(columns)
         self._restrict(groups)
         grouped = self._select.args.get("group") is not None and self._is_shown()
@@ -236,10 +242,11 @@ def _ends_of(holder: exp.Expr) -> dict[str, exp.Expr]:
     return {word: exp.Anonymous(this=word, expressions=[holder.copy()]) for word in ENDS}
 
 
-def _leaf_columns(holder: exp.Expr, argument: Argument) -> Iterator[exp.Expr]:
+def _leaf_columns(holder: exp.Expr, argument: Argument | StatisticArgument) -> Iterator[exp.Expr]:
     for leaf in argument.leaves:
         condition = argument.condition(leaf)
-        if isinstance(holder, exp.Filter):
+        # of a statistic, FILTER may have conditions on values: the public ones are the argument's
+        if isinstance(holder, exp.Filter) and isinstance(argument, Argument):
             condition = exp.and_(holder.expression.this.copy(), condition)
         if leaf.coefficient and argument.record is not None:
             column: exp.Expr = exp.Anonymous(this="LIST", expressions=[argument.record.copy()])

@@ -156,12 +156,17 @@ REASONS: dict[str, tuple[str, str]] = {
     ),
     "protected-aggregate": (
         "{name} of the protected column {column} is not answered.",
-        "SUM, AVG, MIN, MAX and COUNT of {column} are understood.",
+        "SUM, AVG, MIN, MAX and COUNT of {column} are understood, and inside of AT_LEAST and AT_MOST its median, "
+        "quantiles and counts by value.",
     ),
     "range-argument": (
-        "{name} stands around one SUM, AVG, MIN or MAX of a protected column, here around {what}.",
+        "{name} stands around one aggregate of a protected column, here around {what}.",
         "For example {name}(AVG({column})), or {name}(AVG({column}) FILTER (WHERE …)); arithmetic and other "
         "functions go outside.",
+    ),
+    "range": (
+        "{name} is told as a range alone: {column} is protected.",
+        "Ask for its ends: AT_LEAST({name}) and AT_MOST({name}).",
     ),
     "count-distinct": (
         "Counting different values of {column} would compare them.",

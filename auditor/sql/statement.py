@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-Function = Literal["sum", "avg", "max", "min"]
+Function = Literal["sum", "avg", "max", "min", "count", "median", "quantile"]
 
 AT_LEAST, AT_MOST = "AT_LEAST", "AT_MOST"
 ENDS = (AT_LEAST, AT_MOST)
@@ -43,6 +43,30 @@ class Leaf:
 
 
 @dataclass(frozen=True)
+class Interval:
+    """Values between two ends; None: no end on that side."""
+
+    least: Fraction | None
+    least_counts: bool
+    """Whether the end itself is inside."""
+    most: Fraction | None
+    most_counts: bool
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """What is asked of a protected column that is no sum and no extreme: ranges alone are told of it."""
+
+    kind: Literal["count", "quantile"]
+    region: tuple[Interval, ...] = ()
+    """Of a count: which values count, in column values; disjoint, ascending."""
+    fraction: Fraction = Fraction(0)
+    """Of a quantile: which, from 0 to 1."""
+    continuous: bool = False
+    """Of a quantile: whether it lies between two values (QUANTILE_CONT, MEDIAN) or is one (QUANTILE_DISC)."""
+
+
+@dataclass(frozen=True)
 class Aggregate:
     """One aggregate over a protected column."""
 
@@ -58,6 +82,8 @@ class Aggregate:
     """Position of the first leaf's column in the groups query."""
     ranged: bool = False
     """Whether AT_LEAST or AT_MOST of it is read: its relation then has `end_name` for both."""
+    statistic: Statistic | None = None
+    """What it is where it is neither a sum nor an extreme; it is always `ranged` then."""
 
 
 @dataclass(frozen=True)

@@ -256,6 +256,12 @@ CONSTRUCTS: tuple[Construct, ...] = (
         "lists, quantiles, ARG_MAX and other aggregates", "SELECT ARG_MAX(id, salary) FROM staff", "aggregate"
     ),
     Construct(
+        "counts by the protected value, medians and quantiles, inside of AT_LEAST and AT_MOST",
+        "SELECT dept, AT_LEAST(MEDIAN(salary)), AT_MOST(COUNT_IF(salary > 60)) FROM staff GROUP BY dept",
+        UNDERSTOOD,
+    ),
+    Construct("the same outside of them", "SELECT MEDIAN(salary) FROM staff", "range"),
+    Construct(
         "AT_LEAST, AT_MOST of anything but one such aggregate",
         "SELECT AT_LEAST(2 * AVG(salary)) FROM staff",
         "range-argument",

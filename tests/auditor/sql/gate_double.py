@@ -63,10 +63,33 @@ def open_staff(path: Path) -> Database:
 def compute(database: Database, asked: Asked) -> Fraction:
     vault = database.vaults[asked.protected]
     chosen = [int(value) for value in vault.integers[asked.records]]
+    if asked.statistic is not None:
+        return statistic(asked, sorted(value * vault.scale for value in chosen))
     if asked.kind == "sum":
         signs = [1] * len(chosen) if asked.signs is None else [int(sign) for sign in asked.signs]
         return sum(s * v for s, v in zip(signs, chosen, strict=True)) * vault.scale
     return (max(chosen) if asked.kind == "max" else min(chosen)) * vault.scale
+
+
+def statistic(asked: Asked, values: list[Fraction]) -> Fraction:
+    """By its meaning in SQL, and in no other way."""
+    assert asked.statistic is not None
+    if asked.kind == "count":
+        found = 0
+        for value in values:
+            for each in asked.statistic.region:
+                above = (
+                    each.least is None or value > each.least or (each.least_counts and value == each.least)
+                )
+                below = each.most is None or value < each.most or (each.most_counts and value == each.most)
+                found += above and below
+        return Fraction(found)
+    part = asked.statistic.fraction
+    if not asked.statistic.continuous:
+        return values[max(math.ceil(part * len(values)) - 1, 0)]
+    place = part * (len(values) - 1)
+    low, high = values[math.floor(place)], values[math.ceil(place)]
+    return low + (place - math.floor(place)) * (high - low)
 
 
 def answer(database: Database, plan: Plan) -> pa.Table:

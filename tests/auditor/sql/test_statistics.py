@@ -1,0 +1,190 @@
+"""Counts of values in a region, and quantiles: what AT_LEAST and AT_MOST around them ask, value by value."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from auditor.data.database import Database
+from auditor.sql import Plan, Unsupported, understand
+from tests.auditor.sql.gate_double import answer, make, open_staff, understood
+
+COUNTS = [
+    "COUNT(*) FILTER (WHERE salary > 300)",
+    "COUNT(*) FILTER (salary <= 300 AND age > 30)",
+    "COUNT(salary) FILTER (WHERE 500 <= salary AND age > 30)",
+    "COUNT(sex) FILTER (WHERE salary <> 300)",
+    "COUNT(1) FILTER (WHERE NOT (salary > 300 OR salary = 12.5))",
+    "COUNT(*) FILTER (WHERE salary IN (1, 2, 3) OR salary > 700)",
+    "COUNT(*) FILTER (WHERE salary BETWEEN 100.5 AND 300 AND dept <> 'IT')",
+    "COUNT(*) FILTER (WHERE salary > 100000)",
+    "COUNT_IF(salary BETWEEN 300 AND 400)",
+    "COUNT_IF(salary > 300 AND age > 40) FILTER (WHERE sex = 'f')",
+    "COUNT(CASE WHEN salary > 300 AND age > 40 THEN 1 END)",
+    "COUNT(IF(salary > 300, 1, NULL))",
+    "SUM(CASE WHEN salary < 300 THEN 1 ELSE 0 END)",
+    "SUM(CASE WHEN salary < 300 AND age > 30 THEN 5 ELSE 0 END) FILTER (WHERE sex = 'f')",
+    "AVG(CASE WHEN salary > 300.5 THEN 1.0 ELSE 0 END)",
+    "AVG(CASE WHEN salary > 300 THEN 100 ELSE 0 END) FILTER (WHERE age > 30)",
+]
+QUANTILES = [
+    "MEDIAN(salary)",
+    "MEDIAN(salary) FILTER (WHERE age > 40)",
+    "QUANTILE_CONT(salary, 0.9)",
+    "QUANTILE_DISC(salary, 0.25)",
+    "QUANTILE(salary, 0.1)",
+    "QUANTILE_DISC(salary, 0)",
+    "QUANTILE_DISC(salary, 1)",
+]
+TAILS = ["FROM staff", "FROM staff GROUP BY dept ORDER BY dept", "FROM staff WHERE age > 1000"]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make(tmp_path_factory.mktemp("statistics") / "staff.duckdb")
+
+
+@pytest.fixture(scope="module")
+def database(path: Path) -> Iterator[Database]:
+    with open_staff(path) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def plain(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect(str(path), read_only=True) as connection:
+        yield connection
+
+
+def same(told: list[tuple[Any, ...]], true: list[tuple[Any, ...]], unit: float = 0.01) -> bool:
+    """Whether both ends are what DuckDB has, which cuts quantiles of DECIMAL to its digits."""
+    for (*keys, low, high), (*others, value) in zip(told, true, strict=True):
+        if keys != others or (low is None) != (value is None):
+            return False
+        ends = [each for each in (low, high, value) if isinstance(each, float)]
+        if ends and not (low <= high <= low + 1e-9 and low - unit <= value <= high + 1e-9):
+            return False
+    return True
+
+
+@pytest.mark.parametrize("tail", TAILS)
+@pytest.mark.parametrize("aggregate", [*COUNTS, *QUANTILES])
+def test_with_exact_ends_both_are_the_value_that_duckdb_gives(
+    aggregate: str, tail: str, database: Database, plain: duckdb.DuckDBPyConnection
+) -> None:
+    keys = "dept, " if "GROUP" in tail else ""
+    plan = understood(database, f"SELECT {keys}AT_LEAST({aggregate}), AT_MOST({aggregate}) {tail}")
+    told = [tuple(row.values()) for row in answer(database, plan).to_pylist()]
+    true = plain.execute(f"SELECT {keys}CAST({aggregate} AS DOUBLE) {tail}").fetchall()
+    assert same(told, true), (told, true)
+
+
+@pytest.mark.parametrize(
+    "aggregate", [each for each in COUNTS if "COUNT_IF" not in each and "IF(" not in each]
+)
+def test_counts_are_read_in_postgresql_too(aggregate: str, database: Database) -> None:
+    aggregate = aggregate.replace("FILTER (salary", "FILTER (WHERE salary")
+    found = understand(f"SELECT AT_LEAST({aggregate}) FROM staff", None, database.schema, "postgres")
+    assert isinstance(found, Plan)
+    assert found.blocks[0].aggregates[0].statistic is not None
+
+
+@pytest.mark.parametrize("aggregate", [*COUNTS, *QUANTILES])
+def test_no_condition_on_a_value_is_run_on_record_numbers(aggregate: str, database: Database) -> None:
+    plan = understood(database, f"SELECT AT_LEAST({aggregate}) FROM staff")
+    groups = plan.blocks[0].groups_sql
+    assert "300" not in groups
+    assert "700" not in groups
+    assert not any(word in groups.upper() for word in ("MEDIAN", "QUANTILE", "BETWEEN"))
+
+
+@pytest.mark.parametrize("aggregate", [*COUNTS, *QUANTILES])
+def test_outside_of_the_two_it_is_said_how_to_ask(aggregate: str, database: Database) -> None:
+    found = understand(f"SELECT {aggregate} FROM staff", None, database.schema)
+    assert isinstance(found, Unsupported)
+    assert found.code == "range"
+    assert "AT_LEAST(" in found.hint
+
+
+WRONG = {
+    "COUNT(*) FILTER (WHERE salary > 3 OR age > 3)": "protected-condition",
+    "COUNT(*) FILTER (WHERE salary > age)": "protected-condition",
+    "COUNT(*) FILTER (WHERE salary * 2 > 30)": "protected-condition",
+    "COUNT(*) FILTER (WHERE salary > 3 AND salary < 2)": "protected-condition",
+    "COUNT(*) FILTER (WHERE salary IN (SELECT age FROM staff))": "protected-condition",
+    "COUNT(DISTINCT salary) FILTER (WHERE salary > 3)": "count-distinct",
+    "MEDIAN(DISTINCT salary)": "distinct-aggregate",
+    "MEDIAN(salary * 2)": "protected-aggregate",
+    "QUANTILE_CONT(salary, 2)": "protected-aggregate",
+    "STDDEV(salary)": "protected-aggregate",
+    "AVG(CASE WHEN salary > 3 THEN 1 END)": "protected-condition",
+    "SUM(1) FILTER (WHERE salary > 3)": "protected-condition",
+}
+
+
+@pytest.mark.parametrize("aggregate", WRONG)
+def test_what_is_not_wholly_read_is_not_understood(aggregate: str, database: Database) -> None:
+    found = understand(f"SELECT AT_LEAST({aggregate}) FROM staff", None, database.schema)
+    assert isinstance(found, Unsupported), found
+    assert found.code == WRONG[aggregate], found
+
+
+def test_parameters_may_be_the_constants(database: Database, plain: duckdb.DuckDBPyConnection) -> None:
+    sql = "SELECT AT_MOST(COUNT_IF(salary > ?)) FROM staff"
+    told = answer(database, understood(database, sql, [250])).column(0).to_pylist()
+    assert told == [
+        plain.execute("SELECT CAST(COUNT_IF(salary > 250) AS DOUBLE) FROM staff").fetchall()[0][0]
+    ]
+
+
+def test_joins_that_repeat_people_unevenly_are_not_counted(database: Database) -> None:
+    sql = "SELECT AT_LEAST(MEDIAN(s.salary)) FROM staff s JOIN regions r ON s.age > r.size * 10"
+    plan = understand(sql, None, database.schema)
+    assert isinstance(plan, Plan)
+    with pytest.raises(Exception, match="failed"):
+        database.ask(plan)
+
+
+def condition(chance: random.Random, depth: int) -> str:
+    """A condition on the protected column, or on public ones."""
+    if depth and chance.random() < 0.6:
+        left, right = condition(chance, depth - 1), condition(chance, depth - 1)
+        return chance.choice([f"({left} AND {right})", f"({left} OR {right})", f"(NOT {left})"])
+    number = chance.choice(["100", "250.5", "333.33", "700", "-5"])
+    other = chance.choice(["200", "400", "900.01"])
+    return chance.choice(
+        [
+            f"salary {chance.choice(['<', '<=', '>', '>=', '=', '<>'])} {number}",
+            f"{number} {chance.choice(['<', '<=', '>', '>='])} salary",
+            f"salary BETWEEN {number} AND {other}",
+            f"salary NOT BETWEEN {number} AND {other}",
+            f"salary IN ({number}, {other}, 433.5)",
+            f"salary NOT IN ({number}, {other})",
+            f"age > {chance.choice([25, 40])}",
+            "salary IS NOT NULL",
+        ]
+    )
+
+
+def test_random_conditions_that_are_understood_count_as_duckdb_does(
+    database: Database, plain: duckdb.DuckDBPyConnection
+) -> None:
+    chance, read = random.Random(5), 0
+    for _ in range(600):
+        wanted = f"COUNT(*) FILTER (WHERE {condition(chance, 2)} AND {condition(chance, 1)})"
+        plan = understand(f"SELECT sex, AT_LEAST({wanted}) FROM staff GROUP BY sex", None, database.schema)
+        if isinstance(plan, Unsupported):
+            assert plan.code in ("protected-condition", "range-argument"), plan
+            continue
+        read += 1
+        told = {
+            row[0]: row[1]
+            for row in zip(*(c.to_pylist() for c in answer(database, plan).columns), strict=True)
+        }
+        assert told == dict(plain.execute(f"SELECT sex, {wanted} FROM staff GROUP BY sex").fetchall()), wanted
+    assert read > 150
