@@ -282,7 +282,11 @@ class _Arena:
         """Past answers are known to the intruder too; records are numbered alike, by their public columns."""
         for entry in gate._ledger.entries() if self._history is not None else ():
             for answer in entry.answers:
-                if answer.kind == "leak" or not answer.ends.exact or answer.name != self._name:
+                if (
+                    answer.asked not in ("sum", "max", "min")
+                    or not answer.ends.exact
+                    or answer.name != self._name
+                ):
                     continue  # of ends no attack makes anything
                 weights = np.zeros(target.size, dtype=np.int64)
                 weights[answer.records] = 1 if answer.signs is None else answer.signs

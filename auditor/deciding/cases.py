@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Literal
 from auditor.deciding.recorded import Recorded
 from cae_sql.inference.certify.learned import Learned
 from cae_sql.inference.certify.question import Question
-from cae_sql.inference.facts.query import Query
+from cae_sql.inference.facts.query import Ints, Query
+from cae_sql.inference.facts.shares import Share
 from cae_sql.inference.search.judging import Judgement, Standard
 from cae_sql.inference.search.runs import Effort
 from cae_sql.inference.system import AnsweredSystem
@@ -48,6 +49,12 @@ class Case:
         return self.system.question(self.queries)
 
     @property
+    def derivable(self) -> bool:
+        """Whether past answers settle all of it; of other statistics they never do."""
+        kinds = {query.kind for query in self.queries}
+        return not kinds & {"count", "quantile"} and self.question().derivable
+
+    @property
     def singled_out(self) -> bool:
         """Whether any answer would tell somebody a value."""
         standard = self.standard
@@ -56,6 +63,20 @@ class Case:
     def model_question(self) -> ModelQuestion | LikelyQuestion | None:
         """What would they make likely? Prepared once; None without a model."""
         return None if self.model is None else self.model.question(self.queries)
+
+
+@dataclass(frozen=True, eq=False)
+class KeptRange:
+    """What the system keeps of the range of a statistic."""
+
+    shares: tuple[Share, ...]
+    """What it says."""
+    observed: Query
+    """What it makes likely."""
+    spare: int
+    """As many records as may be elsewhere where a table is looked at."""
+    guide: Ints | None = None
+    """(n,) a table that keeps it."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +93,8 @@ class Part:
     """The same under the candidate model, if there is one."""
     surprise: bool = False
     """What the partition says of the true answer was not shown to be safe, once it was looked at."""
+    kept: KeptRange | None = None
+    """Of a range of a statistic: what the system keeps of it."""
     given: bool = True
     """Whether something is told, or nothing was asked that past answers had not settled."""
 

@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
+from auditor.deciding import statistics
 from auditor.deciding.cases import NOTHING, Case, Judged, Outcome, Part
 from auditor.deciding.hypothetical import simulate
 from auditor.deciding.ladder import Cells, is_on_a_ladder, known_range, narrowest, rungs
@@ -50,6 +51,8 @@ def decide(
         budget: What is left for the statement; by default all that the policy allows.
         ranges: Whether a single sum whose exact value cannot be told may be answered by a range.
     """
+    if statistics.is_statistic(cases):
+        return statistics.decide(cases, rules, Budget(rules) if budget is None else budget)
     ranges = ranges and is_on_a_ladder(cases)
     refusal = at_once(cases, rules)
     if refusal is not None and not ranges:
@@ -59,7 +62,7 @@ def decide(
     told: list[Partition | Cells | None] = [None for _ in cases]
     if refusal is None:
         with alone(), budget as allowance:
-            if all(case.question().derivable for case in cases):
+            if all(case.derivable for case in cases):
                 return Outcome("known", tuple(map(_settled, cases)))
             if rules.simulatable:
                 refusal = simulate(cases, rules, allowance, judged)
@@ -80,7 +83,7 @@ def decide(
     with alone(), budget.true_answers():
         parts = [
             _settled(case)
-            if refusal is None and case.question().derivable
+            if refusal is None and case.derivable
             else _told(case, each, allowance, known, ranges)
             for case, each, known in zip(cases, told, judged, strict=True)
         ]
@@ -96,6 +99,8 @@ def decide(
 
 def foresee(cases: Sequence[Case], rules: Rules, budget: Budget, ranges: bool = False) -> Outcome | None:
     """What `decide` would refuse before it looks at any true answer, or None. As `decide`."""
+    if statistics.is_statistic(cases):
+        return statistics.foresee(cases, rules, budget)
     with budget as allowance:
         refusal = simulate(cases, rules, allowance)
     if refusal is None or not ranges or not is_on_a_ladder(cases):

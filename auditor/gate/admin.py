@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from auditor.parties.statistics import query_of
 from cae_sql.candidates import grid_candidates
 from cae_sql.errors import InvalidInput
 from cae_sql.inference.facts.query import Query
@@ -193,7 +194,7 @@ def verify(ledger: Ledger, knowledge: Knowledge) -> Verification:
                     continue
                 position = knowledge.position(answer)
                 system = systems[position]
-                query: Query = system.query(answer.asked, answer.records, answer.signs)
+                query: Query = query_of(answer, system)
                 true = system.column_value(query, knowledge.truth(position, [query])[0])
                 if not answer.ends.holds(true):
                     problems.append(f"entry {entry.number}, answer {place}: the data give another value now")

@@ -208,7 +208,7 @@ class Gate:
         try:
             asking = Ask(sql, parameters, user, check=True, dialect=dialect or self.policy.dialect)
             ask = self._understood(checked(asking))
-        except QueryUnsupported as error:
+        except (QueryRefused, QueryUnsupported) as error:
             return error.decision
         assert ask.plan is not None
         if ask.plan.public:
@@ -282,7 +282,7 @@ class Gate:
         rules = self._knowledge.rules
         ranged = self._ranged(ask, asked)
         refusal = None if ranged else at_once(cases, rules)
-        if refusal is None and all(case.question().derivable for case in cases):
+        if refusal is None and all(case.derivable for case in cases):
             return verdict.KNOWN
         if refusal is not None:
             decision = self._verdict(ask, person, reads, refusal, person.risk_at_hand())
@@ -303,10 +303,22 @@ class Gate:
     def _understood(self, ask: Ask) -> Ask:
         found = self._read(ask)
         if isinstance(found, Unsupported):
+            if found.code == "range":
+                hint = self._range_alone(ask, found.hint)
+                decision = Decision("refused", found.code, found.message, hint)
+                self._record(ask, decision)
+                raise QueryRefused(decision)
             decision = Decision("unsupported", found.code, found.message, found.hint)
             self._record(ask, decision)
             raise QueryUnsupported(decision)
         return replace(ask, plan=found)
+
+    def _range_alone(self, ask: Ask, hint: str) -> str:
+        """How to ask for what is told as a range alone: the statement itself, where it can be shown."""
+        if self.policy.decision.ranges == "never":
+            return verdict.NO_RANGES.hint
+        shown = self._with_ends(ask, range(len(self._knowledge.columns)), "", f"{hints.RANGE}.", whole=False)
+        return shown or hint
 
     def _read(self, ask: Ask) -> Plan | Unsupported:
         """The statement as it is understood, within what the policy allows."""

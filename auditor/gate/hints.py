@@ -19,7 +19,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from auditor.sql import ranges
+from auditor.sql import ranges, statistics
 from auditor.sql.dialects import Dialect
 from auditor.sql.schema import folded
 from auditor.sql.scopes import conjuncts
@@ -166,8 +166,18 @@ def _ends_instead(select: exp.Select, wanted: set[str]) -> None:
 
 
 def _holders(root: exp.Expr, wanted: set[str]) -> Iterator[exp.Expr]:
-    """Aggregates of protected columns with their FILTER, those of subqueries and windows left out."""
-    for node in _aggregates(root, wanted):
+    """Aggregates and other statistics of protected columns with their FILTER.
+
+    Those of subqueries and windows are left out.
+    """
+
+    def kind_of(column: exp.Column) -> int | None:
+        return 0 if folded(column.name) in wanted else None
+
+    plain = {id(node) for node in _aggregates(root, wanted)}
+    for node in root.find_all(exp.AggFunc):
+        if id(node) not in plain and statistics.read(node, kind_of) is None:
+            continue
         holder = node.parent if isinstance(node.parent, exp.Filter) else node
         inside = holder.find_ancestor(exp.Query)
         if (inside is None or inside is root.parent_select) and not isinstance(holder.parent, exp.Window):

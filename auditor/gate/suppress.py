@@ -79,12 +79,14 @@ class Unit:
 
 def units_of(plan: Plan, asked: Sequence[Asked]) -> list[Unit]:
     """What is judged together, in the order in which it is judged."""
-    found: dict[tuple[int, int] | None, list[int]] = {}
+    found: dict[tuple[int, int, int] | None, list[int]] = {}
     ranged = [plan.blocks[each.block].aggregates[each.column].ranged for each in asked]
     for place, each in enumerate(asked):
         # without groups, what ranges are asked of may be withheld apart from the rest
         grouped = plan.blocks[each.block].grouped or ranged[place]
-        found.setdefault((each.block, each.group) if grouped else None, []).append(place)
+        # what ranges alone are told of is judged by itself
+        alone = each.column if each.statistic is not None else -1
+        found.setdefault((each.block, each.group, alone) if grouped else None, []).append(place)
     ordered = sorted(found.items(), key=lambda item: item[0] is not None)
     return [
         Unit(
@@ -92,7 +94,9 @@ def units_of(plan: Plan, asked: Sequence[Asked]) -> list[Unit]:
             tuple(asked[place] for place in places),
             name is not None,
             all(ranged[place] for place in places),
-            all(plan.blocks[asked[place].block].grouped for place in places),
+            all(
+                plan.blocks[asked[place].block].grouped and asked[place].statistic is None for place in places
+            ),
         )
         for name, places in ordered
     ]
@@ -240,7 +244,7 @@ class Suppression:
     def _before(self, reads: Reads) -> Fate | None:
         """What becomes of a unit whatever a decision would say; None where one is needed."""
         with self._budget:  # what is prepared here is not prepared again
-            derivable = all(case.question().derivable for case in self._party.cases(reads))
+            derivable = all(case.derivable for case in self._party.cases(reads))
         if derivable:
             return "known"
         return "time" if self._budget.over else None

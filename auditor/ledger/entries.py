@@ -13,10 +13,14 @@ from numpy.typing import NDArray
 
 from auditor.told import Told
 
-Aggregate = Literal["sum", "max", "min"]
+Aggregate = Literal["sum", "max", "min", "count", "quantile"]
 Kind = Literal[
-    "sum", "max", "min", "sum at most", "sum at least", "sum between", "max at most", "min at least", "leak"
+    "sum", "max", "min", "sum at most", "sum at least", "sum between", "max at most", "min at least", "leak",
+    "count at most", "count at least", "count between",
+    "quantile at most", "quantile at least", "quantile between",
 ]  # fmt: skip
+AGGREGATES: Mapping[str, Aggregate] = {each: each for each in get_args(Aggregate)}
+"""By name, those that there are answers of."""
 KINDS: Mapping[str, Kind] = {kind: kind for kind in get_args(Kind)}
 """By name, those that a ledger may have."""
 
@@ -26,7 +30,8 @@ class KnownAnswer:
     """One released aggregate that taught something: exactly, or an end of where it lies."""
 
     kind: Kind
-    """Sum (averages too, as the sum that they stand for), maximum or minimum, or what end of it was told.
+    """Sum (averages too, as the sum that they stand for), maximum or minimum, or what end of it was told; or
+    the range of another statistic.
     "leak", of version 0.1 alone: a refusal told something about these records, and `value` is 0."""
     records: NDArray[np.int64]
     """Numbers of the records it covers, ascending, each once."""
@@ -40,6 +45,9 @@ class KnownAnswer:
     """That column."""
     most: Fraction | None = None
     """Of "between" the upper end."""
+    detail: str = ""
+    """Of "count" which values count, "101..200 250..250"; of "quantile" between which two of the values in
+    ascending order, from 0, and how far along the way, "14 15 1/2". In steps of the resolution."""
 
     @classmethod
     def told(
@@ -49,6 +57,7 @@ class KnownAnswer:
         signs: NDArray[np.int8] | None,
         ends: Told[Fraction],
         name: tuple[str, str],
+        detail: str = "",
     ) -> KnownAnswer:
         """What was told of an aggregate, in units of the column."""
         how, value, most = "", ends.least, None
@@ -59,7 +68,7 @@ class KnownAnswer:
         elif ends.least < ends.most:
             how, most = " between", ends.most
         assert value is not None
-        return cls(KINDS[f"{aggregate}{how}"], records, signs, value, *name, most)
+        return cls(KINDS[f"{aggregate}{how}"], records, signs, value, *name, most, detail)
 
     @property
     def asked(self) -> Aggregate:
@@ -76,7 +85,7 @@ class KnownAnswer:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, KnownAnswer):
             return NotImplemented
-        mine, others = ((each.kind, each.value, each.most, each.name) for each in (self, other))
+        mine, others = ((each.kind, each.value, each.most, each.name, each.detail) for each in (self, other))
         if mine != others:
             return False
         if (self.signs is None) != (other.signs is None):

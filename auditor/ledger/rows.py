@@ -26,6 +26,8 @@ from auditor.ledger.packing import (
     unpack_value,
 )
 
+OF = " of "
+"""Between the kind of an answer and what else it takes to say which, in the same column."""
 BATCH = 256
 """Entries read in one snapshot."""
 
@@ -232,7 +234,7 @@ def _answer_row(statement: int, position: int, answer: KnownAnswer) -> dict[str,
         "position": position,
         "table_name": answer.table,
         "column_name": answer.column,
-        "kind": answer.kind,
+        "kind": f"{answer.kind}{OF}{answer.detail}" if answer.detail else answer.kind,
         "records": pack_records(answer.records),
         "signs": pack_signs(answer.signs),
         "value": pack_value(answer.value, answer.most),
@@ -261,8 +263,9 @@ def _entry(row: Row, answers: Sequence[Row]) -> Entry:
 
 def _known(answer: Row) -> KnownAnswer:
     value, most = unpack_value(answer["value"])
-    kind = KINDS.get(answer["kind"])
+    name, _, detail = answer["kind"].partition(OF)
+    kind = KINDS.get(name)
     if kind is None:
         raise Unreadable(f"an answer of kind {answer['kind']!r} is of a later version")
     records, signs = unpack_records(answer["records"]), unpack_signs(answer["signs"])
-    return KnownAnswer(kind, records, signs, value, answer["table_name"], answer["column_name"], most)
+    return KnownAnswer(kind, records, signs, value, answer["table_name"], answer["column_name"], most, detail)

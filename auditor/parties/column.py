@@ -7,6 +7,7 @@ the same end again, however much is known by then.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,15 +16,20 @@ import numpy as np
 
 from auditor.data.database import Asked
 from auditor.deciding.cache import Figures, digest
-from auditor.deciding.cases import Case, Part
+from auditor.deciding.cases import Case, KeptRange, Part
 from auditor.deciding.recorded import Recorded, recorded
+from auditor.deciding.statistics import KINDS as STATISTICS
+from auditor.deciding.statistics import about
 from auditor.errors import LedgerError
 from auditor.ledger import KnownAnswer
+from auditor.ledger.entries import AGGREGATES
 from auditor.parties.confidential import Confidential
+from auditor.parties.statistics import detail, public_count, query_of, statistic
 from auditor.told import Told, exactly
 from cae_sql.inference.allowance import REPORT, Allowance
 from cae_sql.inference.facts.query import Answer, Query
 from cae_sql.inference.facts.repeated import repeated
+from cae_sql.inference.facts.shares import shares_of
 from cae_sql.inference.search.judging import Judgement
 from cae_sql.inference.search.programs_for_one import search
 from cae_sql.inference.search.runs import Effort, Runs
@@ -60,6 +66,8 @@ class ColumnKnowledge:
 
     def query(self, each: Asked) -> Query:
         """What is asked, in the system's terms; a sum of negated values as the sum itself."""
+        if each.statistic is not None:
+            return statistic(each.statistic, each.records, self.system.grid)
         signs = each.signs
         if signs is not None and (signs == -1).all():
             signs = None
@@ -71,6 +79,7 @@ class ColumnKnowledge:
         return Case(self.system, queries, self.column.standard, self._truth, self.effort, self.model)
 
     def _open(self, queries: Sequence[Query]) -> list[Query]:
+        queries = [query for query in queries if public_count(query, self.system.grid) is None]
         return [query for query in queries if not self._ends or digest([query]) not in self._ends]
 
     @property
@@ -92,6 +101,8 @@ class ColumnKnowledge:
     def settled(self, queries: Sequence[Query]) -> dict[Name, Told[Fraction]] | None:
         """What is told of the queries, by name, where past answers settle all of them; else None."""
         asked = self._open(queries)
+        if any(query.kind in STATISTICS for query in asked):
+            return None
         known: Sequence[int | None] = [self._figures.recall(query) for query in asked]
         if any(value is None for value in known):
             if not self.system.answers:
@@ -118,8 +129,13 @@ class ColumnKnowledge:
         new = {query.name: each for query, each in zip(asked, told, strict=True)}
         found = {}
         for query in queries:
-            each = new.get(query.name) or self._ends[digest([query])]
-            found[query.name] = each.under(partial(self.system.column_value, query))
+            public = public_count(query, self.system.grid)
+            each = new.get(query.name) or (self._ends[digest([query])] if public is None else exactly(public))
+            ends = each.under(partial(self.system.column_value, query))
+            if query.kind == "quantile" and query.part and ends.most is not None:
+                # what lies between two values was rounded downwards
+                ends = replace(ends, most=ends.most + self.system.grid.unit)
+            found[query.name] = ends
         return found
 
     def _new(self, part: Part) -> list[tuple[int, Recorded]]:
@@ -130,20 +146,42 @@ class ColumnKnowledge:
     def known_answers(self, queries: Sequence[Query], part: Part) -> list[KnownAnswer]:
         """What teaches something, as the ledger keeps it."""
         asked, found = self._open(queries), list[KnownAnswer]()
+        if part.kept is not None:
+            return self._known_range(asked[0], part)
         for place, each in self._new(part):
             query = asked[place]
             ends = each.told.under(partial(self.system.column_value, query))
             signs = None if query.coefficients is None else query.coefficients.astype(np.int8)
-            found.append(KnownAnswer.told(query.kind, query.members, signs, ends, self.column.name))
+            kind = AGGREGATES[query.kind]
+            found.append(KnownAnswer.told(kind, query.members, signs, ends, self.column.name))
         return found
+
+    def _known_range(self, query: Query, part: Part) -> list[KnownAnswer]:
+        """The range of a statistic."""
+        name = self.column.name
+        (recorded,) = part.recorded
+        ends = recorded.told.under(partial(self.system.column_value, query))
+        told = KnownAnswer.told(AGGREGATES[query.kind], query.members, None, ends, name, detail(query))
+        return [told]
 
     def accept(self, queries: Sequence[Query], part: Part) -> None:
         """From now on the answers are known."""
+        if part.kept is not None:
+            self._keep(self._open(queries)[0], part.recorded[0].told)
+            self._keep_range(part.kept)
+            self._took_in(part)
+            return
         answers = [each.query.answered(each.value) for _, each in self._new(part)]
         asked = self._open(queries)
         for query, each in zip(asked, part.recorded, strict=True):
             self._keep(query, each.told)
         self.system.accept(answers, part.learned)
+        self._took_in(part)
+
+    def _keep_range(self, kept: KeptRange) -> None:
+        self.system.accept_range(kept.shares, kept.observed, kept.spare, kept.guide)
+
+    def _took_in(self, part: Part) -> None:
         self._judgement, self._likely, self.effort = part.judgement, part.model, Effort()
 
     def _keep(self, query: Query, told: Told[int]) -> None:
@@ -158,12 +196,17 @@ class ColumnKnowledge:
         Raises:
             LedgerError: an end that was told cannot be taken in.
         """
-        new, extended = list[Answer](), list[Query]()
+        new, extended, kept = list[Answer](), list[Query](), list[KeptRange]()
         for answer in answers:
             if answer.kind == "leak":
                 continue  # version 0.1 refused there; what that told was never an answer
-            query = self.system.query(answer.asked, answer.records, answer.signs)
+            query = query_of(answer, self.system)
             told = answer.ends.under(partial(self._units, query))
+            if query.kind in STATISTICS:
+                self._keep(query, told)
+                shares = tuple(shares_of(query, told.least, told.most, int(self.system.grid.top)))
+                kept.append(KeptRange(shares, about(query, told), self.column.standard.insiders + 1))
+                continue
             found = recorded(self.system, query, told, extended)
             if found is None:
                 raise LedgerError(f'the ledger has an answer "{answer.kind}" that cannot be taken in')
@@ -171,8 +214,10 @@ class ColumnKnowledge:
                 self._keep(query, found.told)
                 extended.append(found.query)
             new.append(found.query.answered(found.value))
-        if new:
+        if new or kept:
             self.system.accept(new)
+            for each in kept:
+                self._keep_range(each)
             self._judgement, self._likely, self.effort = None, None, Effort()
 
     def _units(self, query: Query, value: Fraction) -> int:
@@ -181,7 +226,7 @@ class ColumnKnowledge:
     @property
     def judged(self) -> bool:
         """Whether `risk` takes no search."""
-        if self._judgement is None and self.system.answers:
+        if self._judgement is None and self.system.version:
             return False
         return self._likely is not None or not self.column.weighs
 
@@ -219,7 +264,7 @@ class ColumnKnowledge:
 
         None where there are too many records to search them one by one.
         """
-        if self.system.size > SMALL:
+        if self.system.size > SMALL or self.system.keeps_some:
             return None
         runs = self.system.runs()
         runs.need = self.column.standard.need

@@ -108,6 +108,8 @@ class Confidential:
         protect = self.protect
         least, steps = protect.minimum, (protect.maximum - protect.minimum) // protect.grid
         most = least + steps * protect.grid
+        if asked.kind == "count":
+            return Fraction(0), Fraction(len(asked.records))
         if asked.kind != "sum":
             return least, most
         negative = 0 if asked.signs is None else int((asked.signs < 0).sum())

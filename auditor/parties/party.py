@@ -151,7 +151,7 @@ class Party:
     @property
     def learned(self) -> int:
         """How many answers it knows of."""
-        return sum(len(each.system.answers) for each in self.columns)
+        return sum(each.system.version for each in self.columns)
 
     def think_up(self, worlds: int) -> None:
         """Keep at least so many hypothetical tables from now on."""
@@ -229,14 +229,14 @@ class Party:
         return [
             answer
             for (place, queries), part in zip(reads.items(), outcome.parts, strict=True)
-            if part.learned is not None
+            if part.learned is not None or part.kept is not None
             for answer in self.columns[place].known_answers(queries, part)
         ]
 
     def accept(self, reads: Reads, outcome: Outcome) -> None:
         """The answers are on record: from now on they are known."""
         for (place, queries), part in zip(reads.items(), outcome.parts, strict=True):
-            if part.learned is not None:
+            if part.learned is not None or part.kept is not None:
                 self.columns[place].accept(queries, part)
 
     def learn_entry(self, entry: Entry) -> None:

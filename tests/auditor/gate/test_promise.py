@@ -199,7 +199,7 @@ CLOSED = {
     "a sample": "SELECT sum(salary) FROM staff TABLESAMPLE 10%",
     "a sample at the end": "SELECT sum(salary) FROM staff USING SAMPLE 10",
     "a condition on the protected column": "SELECT count(*) FROM staff WHERE salary > 100",
-    "a condition of a filter": "SELECT count(*) FILTER (WHERE salary > 100) FROM staff",
+    "a condition of a filter": "SELECT sum(age) FILTER (WHERE salary > 100) FROM staff",
     "grouping by the protected column": "SELECT count(*) FROM staff GROUP BY salary",
     "grouping by its place": "SELECT salary, count(*) FROM staff GROUP BY 1",
     "ordering by the protected column": "SELECT id FROM staff ORDER BY salary",
@@ -225,6 +225,13 @@ def test_what_is_not_understood_is_not_answered_and_a_reason_is_given(what: str,
     assert decision.verdict == "unsupported"
     assert decision.code
     assert decision.message
+    assert [entry.answers for entry in entries(gate)] == [()]
+
+
+def test_a_count_of_values_is_refused_as_long_as_nobody_asks_for_its_ends(gate: Gate) -> None:
+    decision = verdict(gate, "SELECT count(*) FILTER (WHERE salary > 100) FROM staff")
+    assert (decision.verdict, decision.code) == ("refused", "range")
+    assert "AT_LEAST(COUNT(*) FILTER(WHERE salary > 100))" in decision.hint
     assert [entry.answers for entry in entries(gate)] == [()]
 
 

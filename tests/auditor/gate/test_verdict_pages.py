@@ -115,7 +115,7 @@ def test_a_page_begins_with_its_code(code: str) -> None:
 def test_a_page_shows_its_verdict_as_it_is_printed(code: str) -> None:
     shown = next(text for language, _, text in FENCE.findall(PAGES[code]) if language == "text")
     said = [verdict_of(sql, words) for page, words, sql in FAILING if page == code]
-    expected = said[0] if said else OWN[code]
+    expected = OWN[code] if code in OWN else said[0]
     assert not isinstance(expected, Plan)
     assert shown == printed(expected)
 
@@ -162,7 +162,8 @@ def test_the_index_lists_every_page_once_with_its_message() -> None:
     rows = re.findall(r"^\| \[`([\w-]+)`\]\(([\w-]+)\.md\) \| (.*?) \|$", INDEX, re.MULTILINE)
     assert sorted(code for code, _, _ in rows) == sorted(CODES)
     for code, link, message in rows:
-        template = REASONS[code][0] if code in REASONS else OWN[code].message
+        # of a code that both have the page has both messages, and the index the gate's
+        template = OWN[code].message if code in OWN else REASONS[code][0]
         assert (link, message) == (code, template)
 
 

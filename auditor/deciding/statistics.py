@@ -1,0 +1,299 @@
+"""A range of a statistic that is no sum: a count of values in a region, a quantile.
+
+As on the ladder of sums (`ladder`): a rung cuts all possible answers into cells of one width, which hang on
+no data; from the narrowest on, the cells of hypothetical answers are judged as if they were told, and the
+first rung is taken of which no more than δN fail. Cells outwards are judged too, and what lies beyond the
+last of them is told with it, as "at most" or "at least".
+
+What is shown of a cell is shown by tables that hold some records where they keep it true
+(`cae_sql.inference.facts.shares`), and what it makes likely is an observation with noise
+(`cae_sql.inference.posterior.noisy`). So nothing exact is ever told of such a statistic.
+
+Promise: the rung, and what it tells of which answer, follow from past answers, the question and hypothetical
+answers; all of it is shown to keep the limit before the true answer is looked at, but for cells that lie
+between two that were.
+
+Source: `mathematics.md`, 8 (any statistic can be a range).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from auditor.deciding.cases import NOTHING, Case, KeptRange, Outcome, Part
+from auditor.deciding.recorded import Recorded
+from auditor.deciding.rules import TRUE_ANSWER_FACTOR, Budget, Rules
+from auditor.told import Told
+from cae_sql.inference.allowance import Allowance
+from cae_sql.inference.facts.query import Query
+from cae_sql.inference.facts.shares import shares_of
+from cae_sql.inference.search.judging import Judgement
+from cae_sql.threads import alone
+
+KINDS = ("count", "quantile")
+LOOK = 1 / 8
+"""Part of a decision's work that may be spent on one candidate: with that of ranges, eight are looked at."""
+TAILS = 4
+"""Cells that are tried as the last one, from the outermost inwards."""
+LOOKS, LONGER = 9, 3
+"""Cells that are looked at outwards, on each side, and how many times as far out each next one is."""
+
+
+def is_statistic(cases: Sequence[Case]) -> bool:
+    """Whether something is asked of which ranges alone are told."""
+    return any(query.kind in KINDS for case in cases for query in case.queries)
+
+
+@dataclass(frozen=True)
+class Rung:
+    """Cells of one width, all that a statistic may be."""
+
+    query: Query
+    top: int
+    """Greatest value of a record, in units."""
+    width: int
+
+    @property
+    def most(self) -> int:
+        """The greatest answer; the least is 0."""
+        return len(self.query.members) if self.query.kind == "count" else self.top
+
+    @property
+    def last(self) -> int:
+        """Number of the last cell; the first one has 0. What is left beyond whole cells is the last one's."""
+        return (self.most + 1) // self.width - 1
+
+    def cell(self, answer: int) -> int:
+        """Number of the cell that an answer lies in."""
+        return min(answer // self.width, self.last)
+
+    def told(self, first: int, last: int) -> Told[int]:
+        """What some cells say together: no end where the domain ends."""
+        least = first * self.width if first > 0 else None
+        return Told(least, (last + 1) * self.width - 1 if last < self.last else None)
+
+
+def rungs(query: Query, top: int, spare: int) -> Iterator[Rung]:
+    """The ladder, the narrowest cells first; a cell with all answers in it says nothing."""
+    # narrower cells of a count leave no room for those who may be elsewhere; nothing is told exactly
+    width = 2 * spare + 1 if query.kind == "count" else 2
+    width = 1 << (width - 1).bit_length()
+    while True:
+        rung = Rung(query, top, width)
+        if rung.last < 1:
+            return
+        yield rung
+        width *= 2
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What shows that everybody keeps the limit with something told."""
+
+    kept: KeptRange
+    """What the system keeps of it."""
+    judgement: Judgement
+
+
+def about(query: Query, told: Told[int]) -> Query:
+    """What a range of a statistic makes likely, as an observation with noise.
+
+    Of a count the range's own; what a quantile says of ranks is taken for exact.
+    """
+    size = len(query.members)
+    least, most = told.least or 0, size if told.most is None else told.most
+    if query.kind == "count":
+        width, share = most - least + 1, Fraction(least + most, 2 * size)
+    else:
+        width, share = 1, Fraction(query.ranks[0] + query.ranks[1] + 1, 2 * size)
+    share = min(max(share, Fraction(1, size)), 1 - Fraction(1, size)) if size > 1 else Fraction(1, 2)
+    return Query(kind="about", members=query.members, part=Fraction(width**2, 12) / (share * (1 - share)))
+
+
+class Statistic:
+    """A statistic that is asked, before anything about its true value is known."""
+
+    def __init__(self, case: Case, rules: Rules) -> None:
+        """Judge nothing yet."""
+        self.case, self.rules, self.query = case, rules, case.queries[0]
+        self.top = int(case.system.grid.top)
+        self.spare = case.standard.insiders + 1
+
+    @property
+    def rungs(self) -> Iterator[Rung]:
+        """Its ladder."""
+        return rungs(self.query, self.top, self.spare)
+
+    def shown(self, told: Told[int], allowance: Allowance, renew: bool) -> Evidence | None:
+        """Evidence for what is told; None where none is found.
+
+        Args:
+            told: The statistic's range.
+            allowance: What may be spent.
+            renew: Whether bases may be chosen anew: only where later verdicts may hang on it.
+        """
+        system, standard = self.case.system, self.case.standard
+        shares = shares_of(self.query, told.least, told.most, self.top)
+        found = system.keeping(shares, self.spare)
+        if found is None or allowance.over:
+            return None
+        guide, question = found
+        judgement = question.judge_by_center((), standard, allowance, renew)
+        if judgement is None or not judgement.safe:
+            return None
+        observed = about(self.query, told)
+        if self.case.model is not None:
+            likely = self.case.model.question([observed]).judge((0,), allowance, keep=False)
+            if not likely.safe:
+                return None
+        return Evidence(KeptRange(tuple(shares), observed, self.spare, guide), judgement)
+
+    def narrowest(self, allowance: Allowance) -> Cells | None:
+        """The narrowest rung whose cells keep the limit; None where none is found."""
+        system, worlds = self.case.system, self.rules.worlds
+        answers = self.query.of(system.tables[:worlds]).tolist()
+        allowed = int(self.rules.delta * len(answers) + 1e-9)
+        for rung in self.rungs:
+            broken, good = 0, list[int]()
+            for cell in sorted({rung.cell(each) for each in answers}):
+                part = self._for_one(allowance)
+                if self.shown(rung.told(cell, cell), part, renew=True) is not None:
+                    good.append(cell)
+                else:
+                    broken += sum(rung.cell(each) == cell for each in answers)
+                allowance.spend(LOOK * self.rules.steps - part.steps)
+                if broken > allowed or allowance.over:
+                    break
+            if allowance.over:
+                return None
+            if good and broken <= allowed:
+                cells = self._outwards(rung, good)
+                if cells is not None:
+                    return cells
+        return None
+
+    def _outwards(self, rung: Rung, good: Sequence[int]) -> Cells | None:
+        """How far outwards cells keep the limit; None where one cell would be told as either end.
+
+        What is told of those beyond is shown here, not once the true answer is known.
+        """
+        low = self._tail(rung, -1, 0, good)
+        high = None if low is None else self._tail(rung, 1, rung.last, good[::-1])
+        return None if low is None or high is None or low >= high else Cells(rung, low, high)
+
+    def _tail(self, rung: Rung, way: int, last: int, good: Sequence[int]) -> int | None:
+        """The outermost cell one way of which it is shown that it may be told with all beyond it.
+
+        Args:
+            rung: The cells.
+            way: 1 or -1.
+            last: The last cell that way.
+            good: Those of hypothetical answers that keep the limit, the outermost first.
+        """
+        for cell in [*self._beyond(rung, way, last, good[0]), *good][:TAILS]:
+            told = rung.told(min(cell, last), max(cell, last))
+            if told == Told(None, None):
+                continue  # with all of them it says nothing
+            if cell == last or self.shown(told, self._for_one(), renew=False) is not None:
+                return cell
+        return None
+
+    def _for_one(self, of: Allowance | None = None) -> Allowance:
+        """What may be spent on one candidate, of what may be spent on all."""
+        allowance = Allowance(LOOK * self.rules.steps)
+        allowance.end_in(self.rules.seconds if of is None else of.seconds)
+        return allowance
+
+    def _beyond(self, rung: Rung, way: int, last: int, inmost: int) -> list[int]:
+        """Further cells one way, 1 or -1, that keep the limit, the outermost first; so far as is looked."""
+        found, good, bad, step = list[int](), inmost, None, 1
+        for _ in range(LOOKS):
+            if way * good >= way * last or (bad is not None and abs(bad - good) <= 1):
+                break
+            candidate = way * min(way * last, way * good + step)
+            if bad is not None:
+                candidate = good + way * (abs(bad - good) // 2)
+            if self.shown(rung.told(candidate, candidate), self._for_one(), renew=False) is not None:
+                good, step = candidate, LONGER * step
+                found.append(candidate)
+            else:
+                bad = candidate
+        return found[::-1]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """What is told of a statistic by one rung."""
+
+    rung: Rung
+    low: int
+    """The first cell that is told as such, or with all below it."""
+    high: int
+    """The last one, or with all above it."""
+
+    def told(self, answer: int) -> Told[int]:
+        """What is told of an answer: with an end fewer less is said, and nothing more need be shown."""
+        cell = self.rung.cell(answer)
+        if cell <= self.low:
+            return self.rung.told(0, self.low)
+        if cell >= self.high:
+            return self.rung.told(self.high, self.rung.last)
+        return self.rung.told(cell, cell)
+
+
+def decide(cases: Sequence[Case], rules: Rules, budget: Budget) -> Outcome:
+    """Decide on a single statistic; several, or one with something else, are refused."""
+    refused = Outcome("risk", tuple(NOTHING for _ in cases))
+    if len(cases) != 1 or len(cases[0].queries) != 1 or not _judgeable(cases[0]):
+        return refused
+    statistic = Statistic(cases[0], rules)
+    cells = None
+    if rules.simulatable:
+        with alone(), budget.ranges() as allowance:
+            cells = statistic.narrowest(allowance)
+            if cells is None:
+                return Outcome("time" if allowance.late else "risk", (NOTHING,))
+    allowance = Allowance(TRUE_ANSWER_FACTOR * rules.steps)
+    allowance.end_in(TRUE_ANSWER_FACTOR * rules.seconds)
+    with alone(), budget.true_answers():
+        answer = statistic.case.truth([statistic.query])[0]
+        for told in _candidates(statistic, cells, answer):
+            part = _recorded(statistic, told, allowance)
+            if part is not None:
+                return Outcome("safe", (part,))
+    return Outcome("risk", (Part(surprise=cells is not None, given=False),))
+
+
+def foresee(cases: Sequence[Case], rules: Rules, budget: Budget) -> Outcome | None:
+    """What `decide` would refuse before it looks at the true answer, or None."""
+    if len(cases) == 1 and len(cases[0].queries) == 1 and _judgeable(cases[0]):
+        with alone(), budget.ranges() as allowance:
+            if Statistic(cases[0], rules).narrowest(allowance) is not None:
+                return None
+    return Outcome("risk", tuple(NOTHING for _ in cases))
+
+
+def _judgeable(case: Case) -> bool:
+    """Whether it is known how to judge what a range makes likely: what it says of groups is not weighed."""
+    from cae_sql.inference.posterior.keeping import LikelyKnowledge
+
+    model = case.model
+    return model is None or (isinstance(model, LikelyKnowledge) and model.standard.baseline == "members")
+
+
+def _candidates(statistic: Statistic, cells: Cells | None, answer: int) -> Iterator[Told[int]]:
+    if cells is not None:
+        yield cells.told(answer)
+        return
+    for rung in statistic.rungs:
+        yield rung.told(rung.cell(answer), rung.cell(answer))
+
+
+def _recorded(statistic: Statistic, told: Told[int], allowance: Allowance) -> Part | None:
+    evidence = statistic.shown(told, allowance, renew=False)
+    if evidence is None:
+        return None
+    recorded = Recorded(statistic.query, 0, told)
+    return Part((recorded,), judgement=evidence.judgement, kept=evidence.kept)
