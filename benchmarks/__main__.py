@@ -73,6 +73,7 @@ LISTED: tuple[Run, ...] = (
     *_each("query-restriction", "query_restriction", "--sample", "20"),
     *_each("decision", "decision"),
     Run("certain", "certain"),
+    Run("widths", "widths"),
     *_each("repeated", "repeated"),
     *_each("dashboards", "dashboards"),
     *_each("scale-100k", "scale", "--records", "100000", "--answers", "100"),

@@ -1,0 +1,193 @@
+"""How wide ranges of counts, shares, medians and deciles are, by the size of the group.
+
+    python -m benchmarks.widths [--table acs] [--groups 5]      (for the rival: pip install opendp)
+
+Groups of one size are drawn at random, and of each the four statistics are asked in one day, one gate for
+each size. The rival is differential privacy with ε = 1 in all for the day, spent evenly on its questions, by
+OpenDP: integer Laplace noise for counts, the exponential mechanism among the domain's values for quantiles.
+Half the width of a range, the most that its middle is off, is held against the rival's error, which is less
+in half of the cases. Both in terms of the group (counts) or of the domain (quantiles). True values must lie
+inside.
+
+The two promise different things: the rival protects whatever is known besides, a gate against whoever knows
+the answers and one value; the rival's day is over, the gate's goes on as long as there is room.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import duckdb
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from auditor import Gate, Policy, QueryRefused
+from benchmarks._results import Line, options, write
+from benchmarks.newcomer import PLACES, Place
+
+SIZES = (30, 100, 1_000, 10_000)
+RUNS = 200
+"""Of the rival, for its median error."""
+Noisy = Callable[[np.ndarray, float], float]
+
+
+def statistics(place: Place) -> dict[str, tuple[str, float]]:
+    """By name, SQL and a limit, or a quantile's fraction."""
+    limit = place.domain[0] + 0.4 * (place.domain[1] - place.domain[0])
+    return {
+        "count": (f"COUNT_IF({place.column} >= {limit:g})", limit),
+        "share": (f"AVG(CASE WHEN {place.column} < {limit / 2:g} THEN 1.0 ELSE 0 END)", limit / 2),
+        "median": (f"MEDIAN({place.column})", 0.5),
+        "decile": (f"QUANTILE_DISC({place.column}, 0.9)", 0.9),
+    }
+
+
+def rivals(place: Place, epsilon: float) -> dict[str, Noisy] | None:
+    """The same by OpenDP; None where it is not installed."""
+    try:
+        import opendp.prelude as dp
+    except ImportError:
+        return None
+    dp.enable_features("contrib")
+    low, high, step = place.domain
+    laplace = dp.m.make_laplace(dp.atom_domain(T=int), dp.absolute_distance(T=int), scale=1 / epsilon)
+    domain = dp.vector_domain(dp.atom_domain(T=int))
+    values = list(range(low, high + 1, step))
+
+    def quantile(data: np.ndarray, fraction: float) -> float:
+        released = dp.m.make_private_quantile(
+            domain, dp.symmetric_distance(), dp.max_divergence(), candidates=values, alpha=fraction,
+            scale=_scale(dp, domain, values, fraction, epsilon),
+        )  # fmt: skip
+        return float(released([int(each) for each in data]))
+
+    return {
+        "count": lambda data, limit: laplace(int((data >= limit).sum())),
+        "share": lambda data, limit: laplace(int((data < limit).sum())) / len(data),
+        "median": quantile,
+        "decile": quantile,
+    }
+
+
+_SCALES: dict[tuple[float, float], float] = {}
+
+
+def _scale(dp: object, domain: object, values: Sequence[int], fraction: float, epsilon: float) -> float:
+    """The least noise of a quantile that spends no more than ε."""
+    if (fraction, epsilon) not in _SCALES:
+
+        def made(scale: float) -> object:
+            return dp.m.make_private_quantile(  # type: ignore[attr-defined]
+                domain, dp.symmetric_distance(), dp.max_divergence(),  # type: ignore[attr-defined]
+                candidates=list(values), alpha=fraction, scale=scale,
+            )  # fmt: skip
+
+        _SCALES[fraction, epsilon] = dp.binary_search_param(made, d_in=1, d_out=epsilon, T=float)  # type: ignore[attr-defined]
+    return _SCALES[fraction, epsilon]
+
+
+def day(
+    place: Place, path: Path, policy: Policy, size: int, groups: int, console: Console
+) -> dict[str, tuple[list[float], int, float]]:
+    """Half widths of what is told of each statistic, how many are not, and the rival's median error."""
+    chance = np.random.default_rng(size)
+    with duckdb.connect(str(path), read_only=True) as plain:
+        column = plain.execute(f"SELECT {place.column} FROM {place.name} ORDER BY id").fetchnumpy()[
+            place.column
+        ]
+    asked = statistics(place)
+    rival = rivals(place, 1 / (groups * len(asked)))
+    found: dict[str, tuple[list[float], list[int], list[float]]] = {name: ([], [], []) for name in asked}
+    span = place.domain[1] - place.domain[0]
+    with Gate.open(path, policy, path.with_suffix(f".{size}.ledger")) as gate:
+        for _ in track(range(groups), f"{place.name}, {size}", console=console):
+            members = chance.choice(len(column), size, replace=False)
+            data = np.asarray(column[members])
+            where = f"id IN ({', '.join(map(str, members.tolist()))})"
+            for name, (sql, detail) in asked.items():
+                scale = {"count": size, "share": 1}.get(name, span)
+                try:
+                    shown = f"SELECT AT_LEAST({sql}), AT_MOST({sql}) FROM {place.name} WHERE {where}"
+                    ((low, high),) = gate.execute(shown).fetchall()
+                    true = _true(name, data, detail)
+                    assert low - 1e-9 <= true <= high + 1e-9, (name, low, true, high)
+                    found[name][0].append((high - low) / 2 / scale)
+                except QueryRefused:
+                    found[name][1].append(1)
+                if rival is not None:
+                    true = _true(name, data, detail)
+                    off = [abs(rival[name](data, detail) - true) for _ in range(RUNS // groups)]
+                    found[name][2].append(float(np.median(off)) / scale)
+    return {
+        name: (widths, len(refused), float(np.median(errors)) if errors else float("nan"))
+        for name, (widths, refused, errors) in found.items()
+    }
+
+
+def _true(name: str, data: np.ndarray, detail: float) -> float:
+    """By numpy, not by what is measured."""
+    if name == "count":
+        return float((data >= detail).sum())
+    if name == "share":
+        return float((data < detail).mean())
+    if name == "median":
+        return float(np.median(data))
+    return float(np.sort(data)[max(int(np.ceil(detail * len(data))) - 1, 0)])
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Ask, measure, compare."""
+    parser = options("widths", __doc__)
+    parser.add_argument("--table", choices=[place.name for place in PLACES])
+    parser.add_argument("--groups", type=int, default=5, help="of each size, in one day")
+    given = parser.parse_args(arguments)
+    sizes = SIZES[:2] if given.quick else SIZES
+    console, lines = Console(width=140), list[Line]()
+    heads = (
+        "table",
+        "people",
+        "statistic",
+        "told",
+        "half the width, median",
+        "OpenDP's error, median",
+        "ratio",
+    )
+    table = Table(
+        *heads, title=f"{given.groups} groups of each size, four statistics of each; ε = 1 for a day"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        for place in PLACES:
+            if given.table not in (None, place.name) or not place.source.exists():
+                continue
+            path = Path(folder) / f"{place.name}.duckdb"
+            place.build(path)
+            with duckdb.connect(str(path)) as plain:
+                plain.execute(
+                    f"CREATE TABLE numbered AS SELECT row_number() OVER () - 1 AS id, * FROM {place.name}"
+                )
+                plain.execute(f"DROP TABLE {place.name}; ALTER TABLE numbered RENAME TO {place.name}")
+                count = plain.execute(f"SELECT count(*) FROM {place.name}").fetchall()[0][0]
+            policy = place.policy(0.5, "suppress", 10.0)
+            for size in (each for each in sizes if each < count):
+                for name, (widths, refused, error) in day(
+                    place, path, policy, size, given.groups, console
+                ).items():
+                    half = float(np.median(widths)) if widths else float("nan")
+                    told = f"{len(widths)} of {len(widths) + refused}"
+                    ratio = f"{error / half:.2f}" if half else "–"
+                    table.add_row(place.name, f"{size:,}", name, told, f"{half:.4f}", f"{error:.4f}", ratio)
+                    size_text = f"{size:,} people, {told} told"
+                    what = f"range of a {name}: half its width"
+                    lines.append(
+                        Line(what, place.name.upper(), size_text, half, "OpenDP, ε = 1 a day", error, "part")
+                    )
+    console.print(table)
+    write(given.json, lines)
+
+
+if __name__ == "__main__":
+    main()
