@@ -156,8 +156,8 @@ REASONS: dict[str, tuple[str, str]] = {
     ),
     "protected-aggregate": (
         "{name} of the protected column {column} is not answered.",
-        "SUM, AVG, MIN, MAX and COUNT of {column} are understood, and inside of AT_LEAST and AT_MOST its median, "
-        "quantiles and counts by value.",
+        "SUM, AVG, MIN, MAX and COUNT of {column} are understood, and inside of AT_LEAST and AT_MOST its "
+        "median, quantiles and counts by value.",
     ),
     "range-argument": (
         "{name} stands around one aggregate of a protected column, here around {what}.",
