@@ -76,6 +76,8 @@ def of_one_value(cases: Sequence[Case], drawn: Drawn, allowance: Allowance) -> O
     order = sorted(answers)
     for values in order:
         lost = question.certainly_lost(values, answers[values], case.standard)
+        if lost is None and question.out_of_reach(values, answers[values], case.standard):
+            lost = Judgement(False, -1)
         if lost is not None:
             judged[values] = lost
     found = _next_to_each_other(order, answers, lambda values: values not in judged)

@@ -126,6 +126,42 @@ def narrowest(
     return max(least, 0)
 
 
+def too_little_for_two(
+    boxes: Knowledge, rows: Sequence[Row], answers: Sequence[int], worlds: NDArray[np.integer], need: int
+) -> bool:
+    """Whether some sum leaves too little for a record's run and an insider who may have any value of his box.
+
+    What is shown of everybody at once is shown for all of these values, so nothing can be shown then: with
+    the insider at one end of his box and the record at the end of its run, the two alone take need + d_j of
+    `below`, or of `above`. It proves no loss: the insider may not be able to have that value.
+
+    Args:
+        boxes: The parts, with the boxes that the answers leave.
+        rows: See `rows_of`.
+        answers: One for each query, in units.
+        worlds: (w, n) tables that give these; without any, sums of the question alone are looked at.
+        need: Width that everybody must keep.
+    """
+    for row in rows:
+        if row.place is None and not len(worlds):
+            continue
+        parts = row.parts[boxes.protected[row.parts]]
+        if boxes.sizes[parts].sum() < 2:
+            continue
+        below, above = _sides(boxes, row, _value(boxes, row, answers, worlds))
+        if min(below, above) < need + int((boxes.own[1] - boxes.own[0])[parts].max()):
+            return True
+    return False
+
+
+def _sides(boxes: Knowledge, row: Row, value: int) -> tuple[int, int]:
+    """What a combination's members have together above their least values, and below their greatest ones."""
+    low, high = (each[row.parts] for each in boxes.own)
+    sizes = boxes.sizes[row.parts]
+    below = value - int((sizes * np.where(row.signs > 0, low, -high)).sum())
+    return below, int((sizes * (high - low)).sum()) - below
+
+
 def _value(boxes: Knowledge, row: Row, answers: Sequence[int], worlds: NDArray[np.integer]) -> int:
     if row.place is not None:
         return answers[row.place]
@@ -154,8 +190,7 @@ def _left(boxes: Knowledge, row: Row, value: int, worlds: NDArray[np.integer], i
     span, theirs = high - low, boxes.protected[parts]
     if not theirs.any():
         return boxes.narrowest
-    below = value - int((sizes * np.where(row.signs > 0, low, -high)).sum())
-    above = int((sizes * span).sum()) - below
+    below, above = _sides(boxes, row, value)
     widest = int(span.max())
     if min(below, above) >= 2 * widest:
         return int(span[theirs].min())

@@ -41,7 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.compiled import compiled
-from cae_sql.inference.allowance import ENTRIES, Allowance
+from cae_sql.inference.allowance import ENTRIES, LANES, Allowance
 from cae_sql.inference.certify.rooms import Far, Rooms
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.tables.columns import Columns
@@ -234,7 +234,7 @@ class Pooled:
         many = basis.theirs.shape[1]
         entries = int((moves.starts[ends] - moves.starts[firsts]).sum())
         these = in_two(work, len(whom), 100 * many + entries // max(len(whom), 1))
-        self.allowance.spend((int(looked.sum()) * many + entries) / ENTRIES)
+        self.allowance.spend(int(looked.sum()) * many / LANES + entries / ENTRIES)
         more = [each for each in (Moves(*one) for one in these) if each.count]
         if more:
             self._found += more

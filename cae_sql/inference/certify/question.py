@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import ENTRIES, Allowance
-from cae_sql.inference.certify.certain import CELLS, Row, narrowest, rows_of
+from cae_sql.inference.certify.certain import CELLS, Row, narrowest, rows_of, too_little_for_two
 from cae_sql.inference.certify.coverage import Shown, all_pairs, left_open, show
 from cae_sql.inference.certify.learned import Learned
 from cae_sql.inference.facts.knowledge import Knowledge
@@ -88,7 +89,6 @@ class Question:
         """Fresh sums for which no table was found where several were judged together."""
         self._spared = 0
         """How many of those there may be before nothing further is looked for."""
-        self._rows: list[Row] | None = None
 
     @property
     def current(self) -> bool:
@@ -129,11 +129,20 @@ class Question:
             worlds: Worlds of the pool that give them.
             standard: What everybody must keep.
         """
-        if self._rows is None:
-            self._rows = self._known_rows()
         tables = self.pool.values[list(worlds)]
         width = narrowest(self.boxes_with(values), self._rows, values, tables, standard.insiders)
         return Judgement(False, width, certain=True) if width < standard.least else None
+
+    def out_of_reach(self, values: Sequence[int], worlds: Sequence[int], standard: Standard) -> bool:
+        """Whether a look at everybody at once can only fail, and no search follows. As `certainly_lost`."""
+        if self.searchable or not standard.insiders:
+            return False
+        tables = self.pool.values[list(worlds)]
+        return too_little_for_two(self.boxes_with(values), self._rows, values, tables, standard.need)
+
+    @cached_property
+    def _rows(self) -> list[Row]:
+        return self._known_rows()
 
     def _known_rows(self) -> list[Row]:
         """What the queries' sums say together with past ones, over the question's parts."""
@@ -316,6 +325,8 @@ class Question:
             keep: Whether later judgements may build on this one: not where the answers are the true ones.
         """
         boxes = self.boxes_with(group[0])
+        if any(self.out_of_reach(values, (), standard) for values in (group[0], group[-1])):
+            return Judgement(False, -1)
         try:
             # the strictest reading is the one an intruder takes, if any table agrees with it; its tables
             # are tables of all readings, so what it leaves to everybody they leave too
