@@ -195,7 +195,8 @@ def _case(node: exp.Expr) -> tuple[exp.Expr, Fraction | None, Fraction | None] |
         if each is None or isinstance(each.unnest(), exp.Null):
             values.append(None)
             continue
-        number = Fraction(1) if isinstance(each.unnest(), exp.Boolean) else constant(each)
+        shown = each.unnest()
+        number = Fraction(bool(shown.this)) if isinstance(shown, exp.Boolean) else constant(shown)
         if number is None:
             return None
         values.append(number)

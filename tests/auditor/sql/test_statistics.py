@@ -27,6 +27,7 @@ COUNTS = [
     "COUNT_IF(salary > 300 AND age > 40) FILTER (WHERE sex = 'f')",
     "COUNT(CASE WHEN salary > 300 AND age > 40 THEN 1 END)",
     "COUNT(IF(salary > 300, 1, NULL))",
+    "COUNT(IF(salary > 300, FALSE, NULL))",
     "SUM(CASE WHEN salary < 300 THEN 1 ELSE 0 END)",
     "SUM(CASE WHEN salary < 300 AND age > 30 THEN 5 ELSE 0 END) FILTER (WHERE sex = 'f')",
     "AVG(CASE WHEN salary > 300.5 THEN 1.0 ELSE 0 END)",
@@ -124,6 +125,8 @@ WRONG = {
     "STDDEV(salary)": "protected-aggregate",
     "AVG(CASE WHEN salary > 3 THEN 1 END)": "protected-condition",
     "SUM(1) FILTER (WHERE salary > 3)": "protected-condition",
+    "SUM(CASE WHEN salary > 3 THEN FALSE ELSE 0 END)": "protected-condition",
+    "AVG(CASE WHEN salary > 3 THEN FALSE ELSE 0 END)": "protected-condition",
 }
 
 
