@@ -276,11 +276,17 @@ def foresee(cases: Sequence[Case], rules: Rules, budget: Budget) -> Outcome | No
 
 
 def _judgeable(case: Case) -> bool:
-    """Whether it is known how to judge what a range makes likely: what it says of groups is not weighed."""
+    """Whether it is known how to judge what a range makes likely: what it says of groups is not weighed.
+
+    Nor is leverage seen where there are two values: a bell between them is as narrow as it can be.
+    """
     from cae_sql.inference.posterior.keeping import LikelyKnowledge
 
     model = case.model
-    return model is None or (isinstance(model, LikelyKnowledge) and model.standard.baseline == "members")
+    if model is None:
+        return True
+    weighed = isinstance(model, LikelyKnowledge) and model.standard.baseline == "members"
+    return weighed and model.likely.tilt.windows.count > 2
 
 
 def _candidates(statistic: Statistic, cells: Cells | None, answer: int) -> Iterator[Told[int]]:
