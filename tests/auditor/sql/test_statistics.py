@@ -125,8 +125,8 @@ WRONG = {
     "STDDEV(salary)": "protected-aggregate",
     "AVG(CASE WHEN salary > 3 THEN 1 END)": "protected-condition",
     "SUM(1) FILTER (WHERE salary > 3)": "protected-condition",
-    "SUM(CASE WHEN salary > 3 THEN FALSE ELSE 0 END)": "protected-condition",
-    "AVG(CASE WHEN salary > 3 THEN FALSE ELSE 0 END)": "protected-condition",
+    "SUM(CASE WHEN salary > 3 THEN FALSE ELSE 0 END)": "offset",
+    "AVG(CASE WHEN salary > 3 THEN FALSE ELSE 0 END)": "offset",
 }
 
 
