@@ -82,6 +82,7 @@ WITHOUT: dict[str, tuple[Switch, ...]] = {
     "middles": (_off(Question, "judge_middle", _whole),),
     "searches": (_off(Question, "searchable", property(lambda _: False)),),
     "bounds that refuse": (_off(Question, "certainly_lost"),),
+    "what is out of reach": (_off(Question, "out_of_reach", lambda *_: False),),
 }
 
 
