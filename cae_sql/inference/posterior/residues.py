@@ -53,6 +53,8 @@ MOST_ELIMINATED = 100_000
 MOST_ROUNDS = 8
 """How often rows that vanish modulo p are divided by it."""
 MOST_ENTRY = 2**40
+MOST_WHOLE = 2**30
+"""Entries up to here have products that fit 64 bits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,8 +126,8 @@ class Search:
         self._matrix = matrix.tocsr()[self._independent].tocsc()
         self._real = {0: real[self._independent]}
         """Pivots of the real numbers, by order."""
-        self._squares: dict[int, Floats] = {}
-        """(k, k) columns of these pivots, by order."""
+        self._squares: dict[int, Floats | None] = {}
+        """(k, k) columns of these pivots, by order; None where they are dependent modulo no prime."""
         self._behind: dict[tuple[int, int], _Behind | None] = {}
         self._unseen = set[int]()
         """Primes modulo which the sums could not be brought into form."""
@@ -185,8 +187,13 @@ class Search:
         """Whether the columns that real numbers come to are dependent modulo a prime: else both agree."""
         if number not in self._squares:
             columns = self._orders[number][np.sort(self._pivots(number))]
-            self._squares[number] = self._matrix[:, columns].toarray()
-        square = np.mod(self._squares[number], prime).astype(np.float64)
+            square = self._matrix[:, columns].toarray()
+            # a determinant of 1 or −1 is none of 0 modulo any prime, and most are
+            self._squares[number] = None if _is_unimodular(square.astype(np.int64)) else square
+        whole = self._squares[number]
+        if whole is None:
+            return False
+        square = np.mod(whole, prime).astype(np.float64)
         pivots = np.full(len(square), len(square), dtype=np.int64)
         _reduce(square, np.zeros((len(square), 0)), pivots, 0, len(square), prime, prime)
         return bool((pivots == len(square)).any())
@@ -380,6 +387,31 @@ def _reduce(
                 one -= np.floor(one * part) * m
                 weights[i, c] = one + m if one < 0.0 else (one - m if one >= m else one)
         pivots[chosen] = first + j
+
+
+@compiled()
+def _is_unimodular(square: Ints) -> bool:
+    """Whether elimination in whole numbers finds nothing but pivots of ±1; what was there is overwritten."""
+    count = len(square)
+    for j in range(count):
+        chosen = -1
+        for i in range(j, count):
+            if abs(square[i, j]) == 1:
+                chosen = i
+                break
+        if chosen < 0:
+            return False
+        for c in range(j, count):
+            square[j, c], square[chosen, c] = square[chosen, c], square[j, c]
+        for i in range(j + 1, count):
+            factor = square[i, j] * square[j, j]
+            if factor == 0:
+                continue
+            for c in range(j, count):
+                square[i, c] -= factor * square[j, c]
+                if abs(square[i, c]) > MOST_WHOLE:
+                    return False
+    return True
 
 
 def _lifted(
