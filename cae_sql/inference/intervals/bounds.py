@@ -13,7 +13,7 @@ Source: `mathematics.md`, 2 (intervals); paper 000, Section 5 (query restriction
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -97,7 +97,11 @@ def intervals(
 
 
 def few_intervals(
-    system: Solved, asked: Ints, watch: Watch | None = None, kept: dict[int, ByPrograms] | None = None
+    system: Solved,
+    asked: Ints,
+    watch: Watch | None = None,
+    kept: dict[int, ByPrograms] | None = None,
+    sides: Sequence[int] = (0, 1),
 ) -> tuple[list[Exact], list[Exact]]:
     """As `intervals`, of few atoms: programs at once, which start where the last one ended.
 
@@ -106,6 +110,7 @@ def few_intervals(
         asked: The atoms.
         watch: Told of every solution on the way: atoms, and a total for each.
         kept: Programs of the same system by component, gone on with where somebody asks again.
+        sides: Whether least (0), greatest (1) values are asked for; the others are what single sums say.
     """
     kept = {} if kept is None else kept
     known = system.known
@@ -116,7 +121,7 @@ def few_intervals(
         if component not in kept:
             kept[component] = ByPrograms(system, np.flatnonzero(known.components == component))
             kept[component].interior_points, kept[component].watch = [], watch
-        kept[component].fill(wanted, totals, agreed=True)
+        kept[component].fill(wanted, totals, agreed=True, sides=sides)
     return totals.of_records(known)
 
 
@@ -282,6 +287,7 @@ class ByPrograms:
         totals: Totals,
         told: Callable[[int], None] | None = None,
         agreed: bool = False,
+        sides: Sequence[int] = (0, 1),
     ) -> None:
         """Bounds of the wanted atoms; a side that some table is seen to reach needs no program.
 
@@ -290,11 +296,13 @@ class ByPrograms:
             totals: Filled in.
             told: Told how many are done.
             agreed: Whether some table is known to agree with the answers; else that is looked at first.
+            sides: Whether least (0), greatest (1) totals are asked for; the others are what single sums say.
         """
         low, high = self.outer
         totals.low[self.atoms], totals.high[self.atoms] = low, high
         asked = np.flatnonzero(wanted[self.atoms])
         left = self._not_reached(asked)
+        left[[side for side in (0, 1) if side not in sides]] = False
         if not agreed and not self.interior_points and self.solve({}).status == "infeasible":
             raise InconsistentAnswers("no table inside the domain agrees with the answers")
         still = np.flatnonzero(left.any(axis=0))

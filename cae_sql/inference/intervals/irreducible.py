@@ -31,6 +31,8 @@ from cae_sql.inference.solver import Program
 
 FEW = 4
 """Answers more than needed that do no harm."""
+SINGLY = 32
+"""Answers up to which each is tried alone first: few certificates have more, and mostly each is needed."""
 SPARE_SECONDS = 2.0
 """For finding out whether fewer answers do than two sums need."""
 SECONDS = 10.0
@@ -38,6 +40,8 @@ SECONDS = 10.0
 
 
 Kind = Literal["reals", "integers"]
+Reached = Callable[[Exact, Exact], tuple[bool, bool]]
+"""Whether a least, and a greatest value is what a claim needs."""
 
 
 @dataclass(frozen=True)
@@ -88,10 +92,30 @@ class Claims:
 
     def interval(self, numbers: Sequence[int], record: int) -> tuple[Exact, Exact]:
         """The interval that multipliers prove, in units; its ends need not lie on the grid."""
+        system, atom = self._solved(numbers, record)
+        least, most = few_intervals(system, np.array([atom]))
+        return least[atom], most[atom]
+
+    def _solved(self, numbers: Sequence[int], record: int) -> tuple[Solved, int]:
+        """The sums among some answers, and the record's atom."""
         framed = self._framed(numbers, record)
         known, sums, _ = framed.stated(numbers)
-        least, most = few_intervals(Solved(replace(known, extremes=()), sums), np.array([framed.atom]))
-        return least[framed.atom], most[framed.atom]
+        return Solved(replace(known, extremes=()), sums), framed.atom
+
+    def _hold(self, numbers: Sequence[int], record: int, reached: Reached) -> bool:
+        """Whether multipliers prove both ends: where one fails, the other is not asked for.
+
+        An end that single sums prove needs no program.
+        """
+        system, atom = self._solved(numbers, record)
+        programs: dict[int, ByPrograms] = {}
+
+        def ends(*sides: int) -> tuple[bool, bool]:
+            least, most = few_intervals(system, np.array([atom]), kept=programs, sides=sides)
+            return reached(least[atom], most[atom])
+
+        at_once = ends()
+        return all(at_once[side] or ends(side)[side] for side in (0, 1))
 
     def by_reals(self, numbers: Sequence[int], record: int, low: Exact, high: Exact) -> Proved | None:
         """A certificate that the value lies in low … high, by two sums; None where these answers have none.
@@ -146,12 +170,11 @@ class Claims:
     ) -> Proved | None:
         least, most = (low, high) if exact else (ceil(low), floor(high))
 
-        def inside(ends: tuple[Exact, Exact]) -> bool:
-            from_, to = ends if exact else (ceil(ends[0]), floor(ends[1]))
-            return least <= from_ and to <= most
+        def reached(from_: Exact, to: Exact) -> tuple[bool, bool]:
+            return (least <= from_, to <= most) if exact else (least <= ceil(from_), floor(to) <= most)
 
         def holds(some: Sequence[int]) -> bool:
-            return inside(self.interval(some, record))
+            return self._hold(some, record, reached)
 
         if not holds(numbers):
             return None
@@ -159,7 +182,7 @@ class Claims:
         lower, upper = self._ends(kept, record)
         if lower is None or upper is None:
             return None
-        if not inside((lower.bound, upper.bound)):
+        if not all(reached(lower.bound, upper.bound)):
             return None
         from_, to = ceil(lower.bound), floor(upper.bound)
         kind: Kind = "reals" if lower.bound == upper.bound or from_ < to else "integers"
@@ -291,7 +314,16 @@ def _ranges(allowed: Sequence[int], top: int) -> list[tuple[int, int]]:
 def _spared(
     kept: list[int], holds: Callable[[Sequence[int]], bool], deadline: float
 ) -> tuple[list[int], bool]:
-    """Drop answers, in halves and then one by one, as long as the claim holds; and whether all were tried."""
+    """Drop answers, in halves and then one by one, as long as the claim holds; and whether all were tried.
+
+    Of few answers each is tried alone first: what all the others cannot spare, fewer cannot.
+    """
+    needed = set[int]()
+    for number in kept if len(kept) <= SINGLY else ():
+        if time.monotonic() > deadline:
+            return kept, False
+        if not holds([other for other in kept if other != number]):
+            needed.add(number)
     block = max(1, len(kept) // 2)
     while True:
         place = 0
@@ -299,7 +331,7 @@ def _spared(
             if time.monotonic() > deadline:
                 return kept, False
             fewer = kept[:place] + kept[place + block :]
-            if holds(fewer):
+            if needed.isdisjoint(kept[place : place + block]) and holds(fewer):
                 kept = fewer
             else:
                 place += block
