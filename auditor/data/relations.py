@@ -284,8 +284,11 @@ def _of_statistic(
         if statistic.kind == "quantile" or (members.times != members.times[0]).any():
             raise Uneven
         coefficient *= int(members.times[0])
-    records = listing.records(aggregate, members.numbers)
-    scale = coefficient, Fraction(0), rows if aggregate.function == "avg" else 1
+    records, offset = listing.records(aggregate, members.numbers), Fraction(0)
+    if statistic.kind == "count" and statistic.region[0].least is None:
+        # by those who are not in it: who has asked `>= 100` knows `< 100`
+        statistic, coefficient, offset = statistic.other, -coefficient, coefficient * len(records)
+    scale = coefficient, offset, rows if aggregate.function == "avg" else 1
     return Asked(aggregate.protected, statistic.kind, records, None, *place, *scale, statistic)
 
 

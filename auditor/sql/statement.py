@@ -5,7 +5,7 @@ Values only; nothing here parses or runs SQL.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -64,6 +64,18 @@ class Statistic:
     """Of a quantile: which, from 0 to 1."""
     continuous: bool = False
     """Of a quantile: whether it lies between two values (QUANTILE_CONT, MEDIAN) or is one (QUANTILE_DISC)."""
+
+    @property
+    def other(self) -> Statistic:
+        """Of a count: that of all other values."""
+        found, start, counts = list[Interval](), None, False
+        for each in self.region:
+            if each.least is not None:
+                found.append(Interval(start, counts, each.least, not each.least_counts))
+            start, counts = each.most, not each.most_counts
+        if start is not None:
+            found.append(Interval(start, counts, None, False))
+        return replace(self, region=tuple(found))
 
 
 @dataclass(frozen=True)

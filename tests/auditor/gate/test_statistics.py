@@ -115,8 +115,30 @@ def test_a_count_of_all_or_of_nobody_is_public(database: Path) -> None:
     """Salaries lie between 10 and 250: that is the domain, and no value is looked at."""
     with Gate.open(database, policy()) as gate:
         some = "AT_LEAST(COUNT_IF(salary > 5)) AS a, AT_MOST(COUNT_IF(salary > 900)) AS b"
-        assert gate.execute(f"SELECT {some} FROM staff WHERE id < 3").fetchall() == [(3, 0)]
+        more = "AT_LEAST(COUNT_IF(salary < 900)) AS c, AT_MOST(COUNT_IF(salary < 5)) AS d"
+        assert gate.execute(f"SELECT {some}, {more} FROM staff WHERE id < 3").fetchall() == [(3, 0, 3, 0)]
         assert gate.history()["code"].tolist() == ["known"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "other"),
+    [
+        ("salary >= 100", "salary < 100"),
+        ("salary BETWEEN 50 AND 120", "salary NOT BETWEEN 50 AND 120"),
+        ("salary = 80", "salary <> 80"),
+        ("salary > 60 AND NOT salary IN (100, 150)", "salary <= 60 OR salary = 100 OR salary = 150"),
+    ],
+)
+def test_who_knows_how_many_are_in_a_region_knows_how_many_are_not(
+    asked: str, other: str, database: Path
+) -> None:
+    with Gate.open(database, policy()) as gate:
+        ((low, high),) = gate.execute(f"SELECT {ENDS.format(f'COUNT_IF({asked})')} FROM staff").fetchall()
+        answer = gate.execute(f"SELECT {ENDS.format(f'SUM(CASE WHEN {other} THEN 1 ELSE 0 END)')} FROM staff")
+        ((people,),) = true_values(database, "SELECT COUNT(salary) FROM staff")
+        assert answer.fetchall() == [(people - high, people - low)]
+        assert gate.history()["code"].iloc[-1] == "known"
+        assert len([answer for entry in entries(gate) for answer in entry.answers]) == 1
 
 
 def test_where_groups_count_as_learned_such_ranges_are_refused(database: Path) -> None:
