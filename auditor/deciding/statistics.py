@@ -283,10 +283,11 @@ def _judgeable(case: Case) -> bool:
     from cae_sql.inference.posterior.keeping import LikelyKnowledge
 
     model = case.model
-    if model is None:
-        return True
-    weighed = isinstance(model, LikelyKnowledge) and model.standard.baseline == "members"
-    return weighed and model.likely.tilt.windows.count > 2
+    return model is None or (
+        isinstance(model, LikelyKnowledge)
+        and model.standard.baseline == "members"
+        and model.likely.tilt.windows.count > 2
+    )
 
 
 def _candidates(statistic: Statistic, cells: Cells | None, answer: int) -> Iterator[Told[int]]:
