@@ -6,11 +6,8 @@ when it breaks; the reason is "too-large" then, and the next statement gets a ne
 what this process wrote, this process what its worker wrote: a client's text and values are data in both, of
 plain types only.
 
-Promise: where this process was started means nothing to a worker. Python isolates it (-I), its environment is
-bare, and its working folder is empty. It takes this package and its libraries from the folders that this
-process has them from, and no file there can stand in for a module of Python's.
+Promise: where this process was started means nothing to a worker (`auditor.isolated`).
 
-    frame: length in 8 bytes, then a pickle
     to the worker: where packages are, then (seconds, text, parameters, schema, dialect) for each statement
     from the worker: Plan | Unsupported
 """
@@ -31,14 +28,13 @@ import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import duckdb
 import numpy as np
 import sqlglot
 
+from auditor import isolated
+from auditor.isolated import Broken, read, write
 from auditor.sql import Dialect
 from auditor.sql import understand as understand_here
 from auditor.sql.limits import parse
@@ -76,12 +72,8 @@ than it uses: with 1 GiB it broke at times before the first statement."""
 WORKERS = 2
 """Processes that are asked at once."""
 _STACK = 10_000
-_OURS, _LIBRARIES = ("auditor", "cae_sql", "udfs"), (sqlglot, duckdb, np)
+_LIBRARIES = (sqlglot, duckdb, np)
 """What a worker imports that is not Python's."""
-
-
-class _Broken(Exception):
-    """The worker has ended, or its time is up."""
 
 
 def understand(
@@ -194,7 +186,7 @@ class _Worker:
             try:
                 found = self._answer((seconds, *question), seconds, self._running())
                 break
-            except (_Broken, OSError, EOFError, pickle.UnpicklingError, MemoryError):
+            except (Broken, OSError, EOFError, pickle.UnpicklingError, MemoryError):
                 self.stop()
                 if self._late:
                     break
@@ -211,29 +203,19 @@ class _Worker:
             return process
         for _ in range(STARTS - 1):
             # a start may fail where memory or time is short for a moment; the statement is not to blame
-            with contextlib.suppress(_Broken, OSError):
+            with contextlib.suppress(Broken, OSError):
                 return self._started()
         return self._started()
 
     def _started(self) -> subprocess.Popen[bytes]:
         self.stop()
         self._folder = tempfile.mkdtemp(prefix="cae-sql-")
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-c", _START],
-            bufsize=0,
-            cwd=self._folder,
-            env=_environment(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            # An interrupt from the keyboard is for this process alone.
-            start_new_session=True,
-        )
+        process = isolated.start(__name__, self._folder)
         self._process, self._owner = process, os.getpid()
-        if self._answer((_OURS, _homes()), STARTING, process) != _READY:
-            raise _Broken
+        if self._answer(isolated.packages(_LIBRARIES), STARTING, process) != _READY:
+            raise Broken
         # Gone from the disk where the system allows it, and still the worker's: nobody puts anything there.
-        _remove(self._folder)
+        isolated.remove(self._folder)
         return process
 
     def _answer(self, question: object, seconds: float, process: subprocess.Popen[bytes]) -> object:
@@ -253,8 +235,8 @@ class _Worker:
         killer.daemon = True
         killer.start()
         try:
-            _write(process.stdin.fileno(), question)
-            return _read(process.stdout.fileno())
+            write(process.stdin.fileno(), question)
+            return read(process.stdout.fileno())
         finally:
             killer.cancel()
             # It may be killing just now: the next question must find a dead worker, not a dying one.
@@ -271,7 +253,7 @@ class _Worker:
         if self._owner == os.getpid():
             process.kill()
             process.wait()
-            _remove(folder)
+            isolated.remove(folder)
         else:
             # After a fork the process is the parent's; only the copies of its pipes are this one's.
             process.returncode = 0
@@ -310,87 +292,21 @@ class _Pool:
         self.__init__()  # type: ignore[misc]
 
 
-def _homes() -> dict[str, str]:
-    """Where this process has a worker's packages from; `sys.path` may name the working directory."""
-    here = str(Path(os.path.abspath(__file__)).parents[2])
-    ours = dict.fromkeys(_OURS, here)
-    return ours | {library.__name__: _home(library) for library in _LIBRARIES}
-
-
-def _home(package: ModuleType) -> str:
-    return str(Path(os.path.abspath(str(package.__file__))).parents[1])
-
-
-def _environment() -> dict[str, str]:
-    """What an interpreter cannot start without, and the zone that a statement's times are in."""
-    kept = {name: os.environ[name] for name in ("SYSTEMROOT", "TZ") if name in os.environ}
-    for name in ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"):
-        # an empty or relative entry means the working directory
-        folders = [each for each in os.environ.get(name, "").split(os.pathsep) if os.path.isabs(each)]
-        if folders:
-            kept[name] = os.pathsep.join(folders)
-    return kept
-
-
-def _remove(folder: str) -> None:
-    with contextlib.suppress(OSError):
-        os.rmdir(folder)
-
-
-# The homes come first: nothing of this package is imported before they are known. What the libraries bring
-# along under other names is looked for after all that is Python's or installed.
-_START = """
-import pickle, sys
-from importlib.machinery import PathFinder
-size = int.from_bytes(sys.stdin.buffer.read(8), "big")
-ours, homes = pickle.loads(sys.stdin.buffer.read(size))
-class Homes:
-    @staticmethod
-    def find_spec(name, path=None, target=None):
-        return PathFinder.find_spec(name, [homes[name]], target) if name in homes else None
-sys.meta_path.insert(0, Homes)
-sys.path += {home for name, home in homes.items() if name not in ours}.difference(sys.path)
-from auditor.sql.sandbox import serve
-serve()
-"""
 _READY = "ready"
-
-
-def _write(pipe: int, value: object) -> None:
-    data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
-    rest = memoryview(len(data).to_bytes(8, "big") + data)
-    while rest:
-        rest = rest[os.write(pipe, rest) :]
-
-
-def _read(pipe: int) -> Any:
-    return pickle.loads(_exactly(pipe, int.from_bytes(_exactly(pipe, 8), "big")))
-
-
-def _exactly(pipe: int, size: int) -> bytes:
-    data = bytearray()
-    while len(data) < size:
-        part = os.read(pipe, min(size - len(data), 1 << 20))
-        if not part:
-            raise _Broken
-        data += part
-    return bytes(data)
 
 
 def serve() -> None:
     """The worker's part: answer until the pipe is closed. Called in a process of its own alone."""
-    questions, answers = sys.stdin.fileno(), os.dup(sys.stdout.fileno())
-    # Whatever a library prints must not stand among the answers.
-    os.dup2(2, sys.stdout.fileno())
+    questions, answers = isolated.pipes()
     _limit_memory()
     sys.setrecursionlimit(_STACK)
-    _write(answers, _READY)
-    with contextlib.suppress(_Broken, BrokenPipeError):
+    write(answers, _READY)
+    with contextlib.suppress(Broken, BrokenPipeError):
         while True:
-            seconds, *question = _read(questions)
+            seconds, *question = read(questions)
             # Should whoever asked be dead, nobody else ends this.
             _alarm(math.ceil(seconds) + 1)
-            _write(answers, understand_here(*question))
+            write(answers, understand_here(*question))
             _alarm(0)
 
 
