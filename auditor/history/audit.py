@@ -11,7 +11,8 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -20,15 +21,14 @@ from threadpoolctl import threadpool_limits
 
 from auditor.data.database import Database, Limits
 from auditor.history import checkpoint as checkpoints
+from auditor.history.beside import Beside
 from auditor.history.findings import (
     ClassRisk,
     Finding,
     Findings,
-    GateView,
     MadeLikely,
     PartyFindings,
 )
-from auditor.history.gateview import view
 from auditor.history.likely import SECONDS as LIKELY_SECONDS
 from auditor.history.likely import prepare
 from auditor.history.outcome import Table, findings_of, for_party, party_findings
@@ -215,29 +215,21 @@ class _Audit:
         began: float,
     ) -> Findings:
         """What was found."""
-        replay = self.replay
-        asked = self._until(stop, partial)
-        found: list[Finding] = []
-        parties: list[PartyFindings] = []
-        classes: list[ClassRisk] = []
-        likely: list[MadeLikely] = []
-        by_party: dict[str, list[Finding]] = {}
-        lacking = ""
-        for party in replay.parties.distinct:
-            party.finish(min(self._seconds, GRACE / 4) if partial else self._seconds)
-        prepare()
-        there, deadline = replay.parties.all(), time.monotonic() + LIKELY_SECONDS
-        for party in there:
-            own, without = self._of(party, by_party, asked)
-            if without and not lacking:
-                lacking = f"no certificate was found in time for {without} located records of {party.name}"
-            gate = self._gate(gate_seconds, asked) if party.name == EVERYONE and gate_seconds > 0 else None
-            baseline = self._policy.intruder.baseline
-            summary, risks, beyond = party_findings(party, self._tables, own, gate, baseline, deadline)
-            found += own
-            likely += beyond
-            parties.append(summary)
-            classes += risks
+        replay, asked = self.replay, self._until(stop, partial)
+        statements = [(logged, replay.times[name]) for name, logged in replay.texts.items()]
+        gate = None
+        with Beside(
+            self._path, self._policy, statements if gate_seconds > 0 else [], self.dialect, gate_seconds
+        ) as beside:
+            for party in replay.parties.distinct:
+                party.finish(min(self._seconds, GRACE / 4) if partial else self._seconds)
+            there = replay.parties.all()
+            found, parties, classes, likely, lacking = self._proved(there, asked)
+            # what is made likely has its own time, and last of all a gate that must be asked here
+            if gate_seconds > 0:
+                with suppress(KeyboardInterrupt):
+                    gate = beside.found(asked).view
+        parties[0] = replace(parties[0], gate=gate)
         column = self.columns[0]
         domain = column.protect.domain
         values = [float(domain.minimum) + float(domain.step) * place for place in range(domain.count)]
@@ -258,6 +250,30 @@ class _Audit:
             partial="; ".join(filter(None, (partial, lacking))),
             seconds=time.monotonic() - began,
         )
+
+    def _proved(
+        self, there: Sequence[Party], stop: Callable[[], bool]
+    ) -> tuple[list[Finding], list[PartyFindings], list[ClassRisk], list[MadeLikely], str]:
+        """What is found of parties, everyone first, and of whom no certificate was found in time."""
+        found: list[Finding] = []
+        parties: list[PartyFindings] = []
+        classes: list[ClassRisk] = []
+        likely: list[MadeLikely] = []
+        by_party: dict[str, list[Finding]] = {}
+        lacking = ""
+        prepare()
+        deadline = time.monotonic() + LIKELY_SECONDS
+        for party in there:
+            own, without = self._of(party, by_party, stop)
+            if without and not lacking:
+                lacking = f"no certificate was found in time for {without} located records of {party.name}"
+            baseline = self._policy.intruder.baseline
+            summary, risks, beyond = party_findings(party, self._tables, own, baseline, deadline)
+            found += own
+            likely += beyond
+            parties.append(summary)
+            classes += risks
+        return found, parties, classes, likely, lacking
 
     @staticmethod
     def _until(stop: Callable[[], bool] | None, partial: str) -> Callable[[], bool]:
@@ -281,14 +297,6 @@ class _Audit:
             own, without = [], sum(int(part.located.sum()) for part in party.columns)
         by_party[party.name] = own
         return own, without
-
-    def _gate(self, seconds: float, stop: Callable[[], bool]) -> GateView | None:
-        replay = self.replay
-        statements = ((logged, replay.times[name]) for name, logged in replay.texts.items())
-        try:
-            return view(self._path, self._policy, statements, self.dialect, seconds, stop).view
-        except KeyboardInterrupt:
-            return None
 
 
 def _array(values: list[float]) -> Any:

@@ -15,7 +15,6 @@ from auditor.history.findings import (
     Certificate,
     ClassRisk,
     Finding,
-    GateView,
     MadeLikely,
     PartyFindings,
 )
@@ -89,7 +88,6 @@ def party_findings(
     party: Party,
     tables: Sequence[Table],
     found: Sequence[Finding],
-    gate: GateView | None,
     baseline: Baseline,
     deadline: float,
 ) -> tuple[PartyFindings, list[ClassRisk], list[MadeLikely]]:
@@ -123,7 +121,6 @@ def party_findings(
             open=sum(int(each.open.sum()) for each in standings),
             risk=max((each.risk for each in classes), default=0.0),
             widths=tuple(sorted(widths.items())),
-            gate=gate,
             likely=beyond,
             likely_risk=None if None in greatest else max(filter(None, greatest), default=0.0),
         ),
