@@ -13,6 +13,7 @@ differencing attack. Seconds are those of the processor.
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 from collections.abc import Iterator
@@ -153,7 +154,7 @@ def server(folder: Path, figures: Figures) -> Line:
     rules = POLICY.format(table="person", column="salary", low=10, high=250, key="id", knows='["id"]')
     rules = rules.replace("step = 1\n", "step = 10\n")
     log = list(read([LOG]))
-    with timed() as wall, timed(time.process_time) as watch:
+    with timed() as wall, timed(_of_all_processes) as watch:
         found = audit(database, Policy.parse(rules), log)
     figures.seconds["server's log"], figures.seconds["server's log, by the clock"] = (
         watch.seconds,
@@ -161,11 +162,18 @@ def server(folder: Path, figures: Figures) -> Line:
     )
     figures.found["server's log"] = {
         "parties": [(each.party, each.statements, each.answers, each.located) for each in found.parties],
+        "likely": [(each.party, each.likely) for each in found.parties],
+        "gate": str(found.parties[0].gate),
         "kinds": dict(found.kinds),
         "partial": found.partial,
     }
     size = f"{len(log)} statements, 2,435 records"
     return Line("audit of a server's log", "ACS", size, watch.seconds, peak_megabytes=peak_megabytes())
+
+
+def _of_all_processes() -> float:
+    """Seconds of the processor, of processes that have ended too: a gate is asked in one of its own."""
+    return sum(os.times()[:4])
 
 
 # --- a million statements
