@@ -3,8 +3,8 @@
 To the engine each is a macro that gives its argument as DOUBLE, so names and types are the engine's word.
 What runs has none: lowering puts the ends of what is told in their place.
 
-Promise: what passes stands around one SUM, AVG, MIN or MAX of a protected column, with its FILTER; everything
-else has one code.
+Promise: what passes stands around one aggregate of a protected column, with its FILTER; everything else has
+one code.
 """
 
 from __future__ import annotations
@@ -35,20 +35,6 @@ def plainer(tree: exp.Query) -> None:
         if word is not None:
             call.set("this", word)
             call.set("expressions", [each.unnest() for each in call.expressions])
-            _around_group(call)
-
-
-def _around_group(call: exp.Expr) -> None:
-    """Write `PERCENTILE_CONT(p) WITHIN GROUP (ORDER BY x)` inside of a call as QUANTILE_CONT(x, p)."""
-    for node in list(call.find_all(exp.WithinGroup)):
-        inner, order = node.this, node.expression
-        if not isinstance(inner, exp.PercentileCont | exp.PercentileDisc) or inner.expression is not None:
-            continue
-        if not isinstance(order, exp.Order) or len(order.expressions) != 1:
-            continue
-        (ordered,) = order.expressions
-        if isinstance(ordered, exp.Ordered) and not ordered.args.get("desc"):
-            node.replace(type(inner)(this=ordered.this.copy(), expression=inner.this.copy()))
 
 
 def require_aggregate(call: exp.Expr, column: str) -> None:
