@@ -261,15 +261,17 @@ class _Audit:
         likely: list[MadeLikely] = []
         by_party: dict[str, list[Finding]] = {}
         lacking = ""
-        prepare()
-        deadline = time.monotonic() + LIKELY_SECONDS
+        by_place = []
         for party in there:
             own, without = self._of(party, by_party, stop)
             if without and not lacking:
                 lacking = f"no certificate was found in time for {without} located records of {party.name}"
-            baseline = self._policy.intruder.baseline
-            summary, risks, beyond = party_findings(party, self._tables, own, baseline, deadline)
             found += own
+            by_place.append(own)
+        prepare()
+        baseline, deadline = self._policy.intruder.baseline, time.monotonic() + LIKELY_SECONDS
+        for party, own in zip(there, by_place, strict=True):
+            summary, risks, beyond = party_findings(party, self._tables, own, baseline, deadline)
             likely += beyond
             parties.append(summary)
             classes += risks
