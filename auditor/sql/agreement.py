@@ -28,6 +28,8 @@ _PARTS = frozenset({"date_part", "date_trunc", "date_diff", "date_sub"})
 """Functions whose first argument is the name of a part of a date, in any case."""
 _OF_TRUTH = frozenset({"bool_and", "bool_or"})
 """Aggregates of BOOLEAN alone: a cast to it changes nothing where the call is valid."""
+_QUANTILES = frozenset({"quantile_cont", "quantile_disc"})
+"""Of which the order is that of the argument: WITHIN GROUP has it there alone."""
 _NEGATED = {
     "OPERATOR_IS_NULL": "OPERATOR_IS_NOT_NULL", "OPERATOR_IS_NOT_NULL": "OPERATOR_IS_NULL",
     "COMPARE_IN": "COMPARE_NOT_IN", "COMPARE_BETWEEN": "COMPARE_NOT_BETWEEN",
@@ -118,6 +120,8 @@ def _function(node: Node) -> Node:
     if name in _PARTS and values and values[0].get("literal", {}).get("kind") == "STRING":
         literal = values[0]["literal"]
         literal["text"] = literal["text"].upper()
+    if name in _QUANTILES:
+        _order_by_argument(node)
     if name in _OF_TRUTH and len(values) == 1 and _is_cast(values[0], "boolean"):
         node["arguments"][0]["expression"] = values[0]["child"]
     if name == "+" and len(values) == 1 and not _may_be_null(values[0]):
@@ -134,6 +138,19 @@ def _function(node: Node) -> Node:
         return {"class": "CASE", "type": "CASE_EXPR", "alias": node["alias"], "case_checks": checks,
                 "else_expr": values[2]}  # fmt: skip
     return node
+
+
+def _order_by_argument(node: Node) -> None:
+    """Write `QUANTILE_CONT(p) WITHIN GROUP (ORDER BY x)` and `(x, p ORDER BY x)` without an order."""
+    arguments, orders = node["arguments"], node["order_bys"]["orders"]
+    if len(orders) != 1 or {orders[0]["type"], orders[0]["null_order"]} != {"ORDER_DEFAULT"}:
+        return
+    ordered = orders[0]["expression"]
+    if len(arguments) == 1:
+        node["arguments"] = [{"name": "", "expression": ordered}, *arguments]
+    elif len(arguments) != 2 or arguments[0]["expression"] != ordered:
+        return
+    node["order_bys"]["orders"] = []
 
 
 def _are_constants(value: Node) -> bool:

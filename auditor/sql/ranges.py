@@ -35,6 +35,20 @@ def plainer(tree: exp.Query) -> None:
         if word is not None:
             call.set("this", word)
             call.set("expressions", [each.unnest() for each in call.expressions])
+            _within_group(call)
+
+
+def _within_group(call: exp.Expr) -> None:
+    """Write `PERCENTILE_CONT(p) WITHIN GROUP (ORDER BY x)` inside of a call as QUANTILE_CONT(x, p)."""
+    for node in list(call.find_all(exp.WithinGroup)):
+        inner, order = node.this, node.expression
+        if not isinstance(inner, exp.PercentileCont | exp.PercentileDisc) or inner.expression is not None:
+            continue
+        if not isinstance(order, exp.Order) or len(order.expressions) != 1:
+            continue
+        (ordered,) = order.expressions
+        if isinstance(ordered, exp.Ordered) and not ordered.args.get("desc"):
+            node.replace(type(inner)(this=ordered.this.copy(), expression=inner.this.copy()))
 
 
 def require_aggregate(call: exp.Expr, column: str) -> None:

@@ -92,6 +92,8 @@ OTHER_AGGREGATES = frozenset(
     ]
 )
 """Aggregates that are aggregates, and not understood."""
+_QUANTILES = {"percentile_cont": "QUANTILE_CONT", "percentile_disc": "QUANTILE_DISC"}
+"""Those that AT_LEAST and AT_MOST may stand around all the same."""
 
 
 def _average(value: Value, text: str, total: str, count: str) -> Value:
@@ -173,12 +175,31 @@ def end(translator: Translator, word: str, arguments: list[exp.Expr]) -> Value:
         call, condition = bare, None
         if isinstance(bare, exp.Filter):
             call, condition = bare.this, bare.args["expression"].this
-        if isinstance(call, exp.Anonymous) and is_aggregate(name := str(call.name).lower()):
+        if isinstance(call, exp.WithinGroup):
+            texts.append(_quantile(translator, call, condition))
+        elif isinstance(call, exp.Anonymous) and is_aggregate(name := str(call.name).lower()):
             # as it stands: what PostgreSQL makes of its type is nothing to an end
             texts.append(_aggregated(translator, name, call.expressions, condition)[0])
         else:
             texts.append(translator.value(node).text)
     return Value(f"{word}({', '.join(texts)})", "float8")
+
+
+def _quantile(translator: Translator, node: exp.WithinGroup, condition: exp.Expr | None) -> str:
+    """DuckDB's quantile, for `percentile_cont(p) WITHIN GROUP (ORDER BY x)`."""
+    name, arguments = named(node.this)
+    order = node.expression.expressions if isinstance(node.expression, exp.Order) else []
+    if name not in _QUANTILES or len(arguments) != 1 or len(order) != 1:
+        raise NotUnderstood("aggregate", name=name.upper())
+    (ordered,) = order
+    if isinstance(ordered, exp.Ordered):
+        if ordered.args.get("desc"):
+            raise refuse(f"{name} in descending order", "Leave DESC out.")
+        ordered = ordered.this
+    tail = "" if condition is None else f" FILTER (WHERE {translator.condition(condition).text})"
+    return (
+        f"{_QUANTILES[name]}({translator.value(ordered).text}, {translator.value(arguments[0]).text}){tail}"
+    )
 
 
 def _aggregated(

@@ -8,6 +8,7 @@ import duckdb
 import pytest
 
 from auditor import Gate, QueryRefused, QueryUnsupported
+from auditor.sql.dialects import Dialect
 from tests.auditor.staff import build, entries, people, policy, verdict
 
 ENDS = "AT_LEAST({0}) AS low, AT_MOST({0}) AS high"
@@ -139,6 +140,50 @@ def test_who_knows_how_many_are_in_a_region_knows_how_many_are_not(
         assert answer.fetchall() == [(people - high, people - low)]
         assert gate.history()["code"].iloc[-1] == "known"
         assert len([answer for entry in entries(gate) for answer in entry.answers]) == 1
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres"])
+@pytest.mark.parametrize(
+    ("quantile", "plain"),
+    [
+        ("PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY salary)", "QUANTILE_CONT(salary, 0.9)"),
+        ("PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY salary ASC)", "MEDIAN(salary)"),
+        (
+            "percentile_disc(0.25) WITHIN GROUP (ORDER BY salary) FILTER (WHERE sex = 'f')",
+            "QUANTILE_DISC(salary, 0.25) FILTER (WHERE sex = 'f')",
+        ),
+    ],
+)
+def test_percentiles_within_group_are_quantiles(
+    quantile: str, plain: str, dialect: Dialect, database: Path
+) -> None:
+    with Gate.open(database, policy()) as gate:
+        ((low, high),) = gate.execute(
+            f"SELECT {ENDS.format(quantile)} FROM staff", dialect=dialect
+        ).fetchall()
+        ((true,),) = true_values(database, f"SELECT {plain} FROM staff")
+        assert low <= float(str(true)) <= high
+        assert (low, high) != (10, 250)
+        assert gate.execute(f"SELECT {ENDS.format(plain)} FROM staff").fetchall() == [(low, high)]
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres"])
+@pytest.mark.parametrize(
+    "quantile",
+    [
+        "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY salary DESC)",
+        "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY salary, age)",
+        "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY 2 * salary)",
+        "PERCENTILE_CONT(salary) WITHIN GROUP (ORDER BY salary)",
+        "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age)",
+        "MODE() WITHIN GROUP (ORDER BY salary)",
+    ],
+)
+def test_other_orders_within_group_are_not_understood(
+    quantile: str, dialect: Dialect, database: Path
+) -> None:
+    with Gate.open(database, policy()) as gate, pytest.raises(QueryUnsupported):
+        gate.execute(f"SELECT AT_LEAST({quantile}) FROM staff", dialect=dialect)
 
 
 def test_where_groups_count_as_learned_such_ranges_are_refused(database: Path) -> None:
