@@ -134,7 +134,10 @@ def risk(
     database: Database,
     policy: PolicyFile,
     form: Form = Format.TABLE,
-    top: Annotated[int | None, typer.Option("--top", min=1, help="Only the N riskiest classes.")] = None,
+    top: Annotated[
+        int | None,
+        typer.Option("--top", min=1, help="Only the N riskiest classes; a table has 20, CSV and JSON all."),
+    ] = None,
     candidates: Annotated[
         Candidates,
         typer.Option(
@@ -151,7 +154,8 @@ def risk(
         nearest = [] if form is Format.CSV else _nearest(gate)
     beyond = _beyond(frame, rules)
     worst = None if frame.empty else float(frame["risk"].max())
-    shown = frame.sort_values("risk", ascending=False, kind="stable").head(top or len(frame))
+    most = top or (show.MOST_CLASSES if form is Format.TABLE else len(frame))
+    shown = frame.sort_values("risk", ascending=False, kind="stable").head(most)
     message = (
         f"{beyond} of {len(frame)} classes are beyond the limit" if beyond else "every class keeps the limit"
     )
@@ -165,8 +169,13 @@ def risk(
         "limit": _limits(rules),
         "nearest": nearest,
     }
-    show.rows(list(shown.columns), show.frame_rows(shown), form, about)
+    columns, content = list(shown.columns), show.frame_rows(shown)
     if form is Format.TABLE:
+        columns, content = show.for_people(columns, content)
+    show.rows(columns, content, form, about)
+    if form is Format.TABLE:
+        if len(shown) < len(frame):
+            print(f"the {len(shown)} riskiest of {len(frame):,} classes; --top shows more")
         print(f"highest risk {0 if worst is None else worst:.3f}; {message}")
         if nearest:
             print("nearest the limit by what is likely:")
@@ -193,7 +202,10 @@ def history(database: Database, policy: PolicyFile, form: Form = Format.TABLE) -
     with _gate(database, _policy(policy)) as gate:
         frame = gate.history()
     about = {"code": "history", "message": f"{len(frame)} statements", "hint": ""}
-    show.rows(list(frame.columns), show.frame_rows(frame), form, about)
+    columns, content = list(frame.columns), show.frame_rows(frame)
+    if form is Format.TABLE:
+        columns, content = show.for_people(columns, content)
+    show.rows(columns, content, form, about)
 
 
 def verify(database: Database, policy: PolicyFile, form: Form = Format.TABLE) -> None:

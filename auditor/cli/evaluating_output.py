@@ -7,7 +7,6 @@ not 0 is never shown as 0.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,11 +18,6 @@ from auditor.errors import AuditorError
 if TYPE_CHECKING:
     from auditor.evaluation.evaluate import Evaluation
     from auditor.evaluation.sweep import Sweep
-
-_NOISE = 1e-9
-"""Less is rounding."""
-SHOWN = 20
-"""Classes on the terminal; `--top` says otherwise, CSV and JSON have all."""
 
 
 def tell_sweep(found: Sweep, form: Format, saved: Path | None) -> None:
@@ -39,7 +33,7 @@ def tell_sweep(found: Sweep, form: Format, saved: Path | None) -> None:
     left_out |= {name for place, name in enumerate(columns) if all(row[place] is None for row in rows)}
     shown = [place for place, name in enumerate(columns) if name not in left_out]
     cells = [["–" if row[place] is None else row[place] for place in shown] for row in rows]
-    show.rows([columns[place] for place in shown], [_short(row) for row in cells], form, {})
+    show.rows([columns[place] for place in shown], [show.short(row) for row in cells], form, {})
     for each in found.impossible:
         print(show.plain(impossible(each)))
     print(show.plain(choice(found)))
@@ -51,7 +45,7 @@ def tell_evaluation(found: Evaluation, form: Format, top: int | None, saved: Pat
     from auditor.evaluation.words import CAUTION, companions, origin, verdict
 
     classes = class_table(found)
-    most = top or (SHOWN if form is Format.TABLE else len(classes))
+    most = top or (show.MOST_CLASSES if form is Format.TABLE else len(classes))
     content = show.frame_rows(classes.head(most))
     if form is not Format.TABLE:
         show.rows(list(classes.columns), content, form, evaluation_members(found, saved))
@@ -59,7 +53,7 @@ def tell_evaluation(found: Evaluation, form: Format, top: int | None, saved: Pat
     print(show.plain(origin(found)))
     if found.numbers:
         _tell_numbers(found)
-    show.rows(list(classes.columns), [_short(row) for row in content], form, {})
+    show.rows(list(classes.columns), [show.short(row) for row in content], form, {})
     if len(classes) > len(content):
         print(f"the {len(content)} riskiest of {len(classes):,} classes; --top shows more")
     print(show.plain(verdict(found)))
@@ -76,16 +70,7 @@ def _tell_numbers(found: Evaluation) -> None:
         rows.append([line.known, sets, line.mean_entropy, line.mean_risk, line.worst_risk, line.beyond_share])
     if found.subject.limit is None:
         columns, rows = columns[:-1], [row[:-1] for row in rows]
-    show.rows(columns, [_short(row) for row in rows], Format.TABLE, {})
-
-
-def _short(row: Sequence[object]) -> list[object]:
-    """Figures for the eye: three decimals, and never 0 for what is not."""
-    return [_figure(value) if isinstance(value, float) else value for value in row]
-
-
-def _figure(value: float) -> float:
-    return float(f"{value:.1g}") if _NOISE < abs(value) < 0.0005 else round(value, 3) + 0.0
+    show.rows(columns, [show.short(row) for row in rows], Format.TABLE, {})
 
 
 def write_report(output: Path | None, found: Evaluation | Sweep) -> None:

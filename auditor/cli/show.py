@@ -34,6 +34,7 @@ __all__ = [
     "csv_cell",
     "decision",
     "ends",
+    "for_people",
     "frame_rows",
     "json_text",
     "line",
@@ -41,9 +42,14 @@ __all__ = [
     "plain",
     "reason",
     "rows",
+    "short",
 ]
 
 Rows = Sequence[Sequence[object]]
+MOST_CLASSES = 20
+"""Classes on the terminal; `--top` says otherwise, CSV and JSON have all."""
+_NOISE = 1e-9
+"""Less is rounding."""
 
 
 class Format(StrEnum):
@@ -120,6 +126,23 @@ def frame_rows(frame: DataFrame) -> list[list[object]]:
     """A data frame's rows as plain values, missing ones as None."""
     content = frame.astype(object).where(frame.notna(), None)
     return [list(row) for row in content.itertuples(index=False, name=None)]
+
+
+def short(row: Sequence[object]) -> list[object]:
+    """Figures for the eye: three decimals, and never 0 for what is not; times to the second."""
+    return [_figure(value) if isinstance(value, float | datetime) else value for value in row]
+
+
+def _figure(value: float | datetime) -> float | datetime:
+    if isinstance(value, datetime):
+        return value.replace(microsecond=0)
+    return float(f"{value:.1g}") if _NOISE < abs(value) < 0.0005 else round(value, 3) + 0.0
+
+
+def for_people(columns: Sequence[str], content: Rows) -> tuple[list[str], list[list[object]]]:
+    """Administrators' figures on a terminal: short, and without the columns that have nothing in them."""
+    places = [n for n in range(len(columns)) if any(row[n] is not None for row in content)]
+    return [columns[n] for n in places], [short([row[n] for n in places]) for row in content]
 
 
 def json_text(value: object) -> str:

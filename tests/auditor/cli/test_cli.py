@@ -20,7 +20,7 @@ import pandas as pd
 import pytest
 
 from auditor.cli import main
-from auditor.cli.show import csv_cell, frame_rows, json_text, plain
+from auditor.cli.show import csv_cell, for_people, frame_rows, json_text, plain
 from auditor.decision import Decision
 from auditor.errors import DatabaseError, DataChanged, LedgerError, QueryRefused, QueryUnsupported
 from auditor.gate.nearest import Nearest
@@ -380,6 +380,29 @@ def test_risk_is_0_within_and_3_beyond_the_limit(run: Run, monkeypatch: pytest.M
     assert "1 row\n" in out
     said = "dept b\\x1b[31m: could still be any of 9 values, 20 to 100; most likely 30 to 60; leverage 0.25"
     assert f"  {said}, of it 0.24 by statement 2\n" in out
+
+
+def test_a_table_of_classes_has_the_twenty_riskiest_and_says_so_and_json_has_all(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakeGate, "risks", [0.001 * place for place in range(30)])
+    status, out, _ = run("risk", "d.duckdb", "-p", "p.toml")
+    assert status == 0
+    assert "20 rows\n" in out
+    assert "the 20 riskiest of 30 classes; --top shows more\n" in out
+    assert "0.029" in out
+    assert "0.009" not in out
+    _, out, _ = run("risk", "d.duckdb", "-p", "p.toml", "--format", "json")
+    assert len(json.loads(out)["rows"]) == 30
+
+
+def test_figures_for_administrators_are_short_and_what_says_nothing_is_left_out() -> None:
+    when = datetime(2026, 1, 2, 3, 4, 5, 678)
+    columns, rows = for_people(
+        ["risk", "none", "at", "n"], [[0.39385, None, when, 7], [0.00001, None, when, 8]]
+    )
+    assert columns == ["risk", "at", "n"]
+    assert rows == [[0.394, when.replace(microsecond=0), 7], [1e-05, when.replace(microsecond=0), 8]]
 
 
 def test_a_report_by_a_model_says_that_the_gate_does_not_enforce_it(run: Run) -> None:
