@@ -176,6 +176,8 @@ class Gate:
             )
         ask = self._understood(ask)
         assert ask.plan is not None
+        if ask.plan.probe:
+            return Answer(self._database.run_public(ask.plan), ask.plan.types, verdict.PROBE, (), ask.plan)
         if ask.plan.public:
             return self._release(ask, Settled(verdict.PUBLIC, []))
         asked = self._asked(ask)
@@ -211,6 +213,8 @@ class Gate:
         except (QueryRefused, QueryUnsupported) as error:
             return error.decision
         assert ask.plan is not None
+        if ask.plan.probe:
+            return verdict.PROBE
         if ask.plan.public:
             self._record(ask, verdict.PUBLIC)
             return verdict.PUBLIC

@@ -29,6 +29,7 @@ from auditor.sql.lower import groups_all, lower
 from auditor.sql.names import qualify, readable
 from auditor.sql.parameters import bind
 from auditor.sql.passing import pass_on
+from auditor.sql.probes import gives_no_row, probed
 from auditor.sql.schema import Column, Protected, Schema, Table, View
 from auditor.sql.shape import Shape, shape_of
 from auditor.sql.sizes import bound
@@ -90,6 +91,8 @@ def _plan(text: str, parameters: Parameters, schema: Schema) -> Plan:
     bound(tree, schema)
     rewrite(tree)
     classify(tree, readable(schema))
+    if gives_no_row(tree):
+        return probed(generate(tree), _described(shape, text, parameters))
     while isinstance(tree, exp.Subquery):
         tree = tree.this
     write_out(tree, shape.describe)

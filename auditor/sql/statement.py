@@ -138,6 +138,8 @@ class Plan:
     """Column names that plain DuckDB gives."""
     types: tuple[str, ...]
     """Column types that plain DuckDB gives, as text."""
+    probe: bool = False
+    """Whether it gives no row whatever the data are: nothing is released, and nothing recorded."""
 
     @property
     def public(self) -> bool:

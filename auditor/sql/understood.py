@@ -150,6 +150,7 @@ CONSTRUCTS: tuple[Construct, ...] = (
     Construct(
         "ORDER BY, LIMIT", "SELECT dept, AVG(salary) AS a FROM staff GROUP BY dept ORDER BY a DESC LIMIT 3"
     ),
+    Construct("names and types of columns alone, no row", "SELECT * FROM staff LIMIT 0"),
     Construct(
         "arithmetic and functions over aggregates", "SELECT ROUND(SUM(salary) / COUNT(*), 1) FROM staff"
     ),
