@@ -177,7 +177,7 @@ class Gate:
         ask = self._understood(ask)
         assert ask.plan is not None
         if ask.plan.probe:
-            return Answer(self._database.run_public(ask.plan), ask.plan.types, verdict.PROBE, (), ask.plan)
+            return Answer(self._database.run_public(ask.plan), ask.plan.types, verdict.PUBLIC, (), ask.plan)
         if ask.plan.public:
             return self._release(ask, Settled(verdict.PUBLIC, []))
         asked = self._asked(ask)
@@ -214,7 +214,7 @@ class Gate:
             return error.decision
         assert ask.plan is not None
         if ask.plan.probe:
-            return verdict.PROBE
+            return verdict.PUBLIC
         if ask.plan.public:
             self._record(ask, verdict.PUBLIC)
             return verdict.PUBLIC

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from auditor.data.database import StatementFailed
 
 PUBLIC = Decision("answered", "public", "No protected value is read.")
-PROBE = Decision("answered", "public", "No row is asked for: names and types of columns alone.")
 KNOWN = Decision("answered", "known", "Earlier answers already settle it.")
 FAILED = Decision(
     "unsupported",
