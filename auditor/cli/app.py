@@ -112,7 +112,9 @@ def query(
             _leave(error.decision, form)
         about = {**show.reason(answer.decision), "ranges": show.ends(answer.ranges)}
         show.rows(answer.columns, content, form, about, ranges=answer.ranges)
-        if (answer.decision.code == "partial" or answer.decision.ends) and form is not Format.JSON:
+        if (
+            answer.decision.code in ("partial", "preview") or answer.decision.ends
+        ) and form is not Format.JSON:
             show.note(answer.decision)
 
 

@@ -179,7 +179,7 @@ class Gate:
         if ask.plan.probe:
             return Answer(self._database.run_public(ask.plan), ask.plan.types, verdict.PUBLIC, (), ask.plan)
         if ask.plan.public:
-            return self._release(ask, Settled(verdict.PUBLIC, []))
+            return self._release(ask, Settled(self._of_public(ask.plan), []))
         asked = self._asked(ask)
         if not asked:
             return self._release(ask, Settled(verdict.PUBLIC, []))
@@ -216,8 +216,9 @@ class Gate:
         if ask.plan.probe:
             return verdict.PUBLIC
         if ask.plan.public:
-            self._record(ask, verdict.PUBLIC)
-            return verdict.PUBLIC
+            said = self._of_public(ask.plan)
+            self._record(ask, said)
+            return said
         try:
             asked = self._asked(ask)
         except QueryUnsupported as error:
@@ -326,12 +327,18 @@ class Gate:
 
     def _read(self, ask: Ask) -> Plan | Unsupported:
         """The statement as it is understood, within what the policy allows."""
-        found = understand(ask.sql, ask.parameters, self._database.schema, dialect=ask.dialect)
+        previews = self.policy.decision.preview == "null"
+        found = understand(ask.sql, ask.parameters, self._database.schema, ask.dialect, previews)
         never = self.policy.decision.ranges == "never"
         if never and isinstance(found, Plan) and found.asks_ranges:
             said = verdict.NO_RANGES
             return Unsupported(said.code, said.message, said.hint)
         return found
+
+    def _of_public(self, plan: Plan) -> Decision:
+        """The verdict on a statement that reads no protected value."""
+        columns = [column.protect.column for column in self._knowledge.columns]
+        return verdict.of("preview", columns) if plan.preview else verdict.PUBLIC
 
     def _asked(self, ask: Ask) -> list[Asked]:
         assert ask.plan is not None

@@ -35,6 +35,7 @@ TEXTS = {
     "partial": "{units} withheld (NULL): together with the others and earlier answers, more could tell too "
     "much about somebody's {any}.",
     "ends": "{ends}",
+    "preview": "A preview: NULL stands in every row for what is protected, {every}.",
     "range": "This is worked out from a value that cannot be told exactly. {ends}",
     "time": "It could not be shown in time that every {every} stays uncertain enough.",
     "uncounted": "What this would make likely of somebody's {any} cannot be worked out, and an estimate "
@@ -64,7 +65,7 @@ def of(
     """The verdict on a decided statement.
 
     Args:
-        code: "known", "answered", "ends", "partial", "risk", "range", "time" or "uncounted".
+        code: "known", "answered", "ends", "partial", "preview", "risk", "range", "time" or "uncounted".
         columns: The protected columns that the statement reads.
         before: Worst risk before it.
         after: Worst risk as it would leave it.
@@ -81,7 +82,7 @@ def of(
     units = f"1 {what} is" if withheld == 1 else f"{withheld} {what}s are"
     text = TEXTS[code].format(any=" or ".join(columns), every=" and ".join(columns), units=units, ends=said)
     message = f"{text} {said}" if code == "partial" and ranges else text
-    verdict: Verdict = "answered" if code in ("answered", "ends", "partial") else "refused"
+    verdict: Verdict = "answered" if code in ("answered", "ends", "partial", "preview") else "refused"
     return Decision(verdict, code, message, hint, before, after, ends=len(ranges))
 
 

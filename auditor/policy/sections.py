@@ -228,6 +228,8 @@ class DecisionRules(Section):
     """what a GROUP BY with an unsafe group gets: partial = "suppress" (the other groups), or "refuse\""""
     ranges: Literal["asked", "never"] = "asked"
     """whether AT_LEAST(…) and AT_MOST(…) are answered: ranges = "asked" (who writes them) or "never\""""
+    preview: Literal["refuse", "null"] = "refuse"
+    """what rows of a protected table are: preview = "refuse", or "null" (NULL in the protected column)"""
 
 
 class LedgerPlace(Section):

@@ -302,6 +302,8 @@ timeout = 60
 partial = "suppress"
 # Whether AT_LEAST(...) and AT_MOST(...) say where a value lies that is not exact: "asked", or "never".
 ranges = "asked"
+# What tools that show tables get for SELECT *: "refuse", or "null", rows with NULL in the protected column.
+preview = "refuse"
 
 [ledger]
 # Where answers are remembered (default: beside the database), and, kept elsewhere, a proof that none is lost.

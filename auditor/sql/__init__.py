@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -29,6 +30,7 @@ from auditor.sql.lower import groups_all, lower
 from auditor.sql.names import qualify, readable
 from auditor.sql.parameters import bind
 from auditor.sql.passing import pass_on
+from auditor.sql.previews import with_nulls
 from auditor.sql.probes import gives_no_row, probed
 from auditor.sql.schema import Column, Protected, Schema, Table, View
 from auditor.sql.shape import Shape, shape_of
@@ -56,7 +58,11 @@ Parameters = Sequence[object] | Mapping[str, object] | None
 
 
 def understand(
-    text: str, parameters: Parameters, schema: Schema, dialect: Dialect = "duckdb"
+    text: str,
+    parameters: Parameters,
+    schema: Schema,
+    dialect: Dialect = "duckdb",
+    previews: bool = False,
 ) -> Plan | Unsupported:
     """Lower a statement, or say why not.
 
@@ -65,16 +71,34 @@ def understand(
         parameters: Values for `?` and `$1` (a sequence) or `$name` (a mapping).
         schema: What the statement may name.
         dialect: Whose SQL it is written in; see `auditor.sql.dialects`.
+        previews: Whether rows may be shown with NULL in protected columns.
 
     Returns:
         The plan, or the reason; both depend on the arguments alone, never on data.
     """
     try:
-        return _plan(translate(text, dialect, schema), parameters, schema)
+        text = translate(text, dialect, schema)
+        try:
+            return _plan(text, parameters, schema)
+        except NotUnderstood as refusal:
+            plan = _preview(text, parameters, schema) if previews and refusal.code == "row-level" else None
+            if plan is None:
+                raise
+            return plan
     except NotUnderstood as refusal:
         return refusal.reason_for(dialect)
     except RecursionError:
         return NotUnderstood("too-large").reason
+
+
+def _preview(text: str, parameters: Parameters, schema: Schema) -> Plan | None:
+    """The plan of rows with NULL in protected columns, where a statement shows rows and does nothing else."""
+    with suppress(NotUnderstood):
+        shown = with_nulls(text, schema)
+        plan = None if shown is None else _plan(shown, parameters, schema)
+        if plan is not None and plan.public:
+            return replace(plan, preview=True)
+    return None
 
 
 def _plan(text: str, parameters: Parameters, schema: Schema) -> Plan:

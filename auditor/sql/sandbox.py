@@ -8,7 +8,8 @@ plain types only.
 
 Promise: where this process was started means nothing to a worker (`auditor.isolated`).
 
-    to the worker: where packages are, then (seconds, text, parameters, schema, dialect) for each statement
+    to the worker: where packages are, then for each statement (seconds, text, parameters, schema, dialect,
+        previews)
     from the worker: Plan | Unsupported
 """
 
@@ -77,7 +78,12 @@ _LIBRARIES = (sqlglot, duckdb, np)
 
 
 def understand(
-    text: str, parameters: Parameters, schema: Schema, dialect: Dialect = "duckdb", seconds: float = SECONDS
+    text: str,
+    parameters: Parameters,
+    schema: Schema,
+    dialect: Dialect = "duckdb",
+    previews: bool = False,
+    seconds: float = SECONDS,
 ) -> Plan | Unsupported:
     """As `auditor.sql.understand`, within limits on time and memory.
 
@@ -86,6 +92,7 @@ def understand(
         parameters: Values for `?` and `$1` (a sequence) or `$name` (a mapping).
         schema: What the statement may name.
         dialect: Whose SQL it is written in.
+        previews: Whether rows may be shown with NULL in protected columns.
         seconds: For a statement that is read apart; others are waited for before.
 
     Returns:
@@ -96,8 +103,8 @@ def understand(
     except NotUnderstood as refusal:
         return refusal.reason
     if small(text, schema, dialect):
-        return understand_here(text, values, schema, dialect)
-    return _POOL.ask((text, values, schema, dialect), seconds)
+        return understand_here(text, values, schema, dialect, previews)
+    return _POOL.ask((text, values, schema, dialect, previews), seconds)
 
 
 def small(text: str, schema: Schema, dialect: Dialect = "duckdb", extent: Extent = SMALL) -> bool:

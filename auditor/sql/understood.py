@@ -36,6 +36,11 @@ class NotUnderstood(Exception):
         """The reason, with a hint in DuckDB's dialect."""
         return self.reason_for("duckdb")
 
+    @property
+    def code(self) -> str:
+        """The reason's short stable name."""
+        return self._code
+
     def reason_for(self, dialect: str) -> Unsupported:
         """The reason, with a hint that can be followed in a dialect."""
         message, hint = REASONS[self._code]

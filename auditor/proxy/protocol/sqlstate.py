@@ -113,6 +113,7 @@ ANSWERED: Mapping[str, SqlState] = {
     "public": SqlState.SUCCESSFUL_COMPLETION,
     "partial": SqlState.WARNING,
     "ends": SqlState.WARNING,
+    "preview": SqlState.WARNING,
 }
 """Codes of answers; a warning goes beside the rows."""
 

@@ -112,6 +112,13 @@ def test_withheld_groups_are_told_beside_the_rows() -> None:
     assert sqlstate.notice_of_decision(OWN["risk"]) is None
 
 
+def test_a_preview_says_in_a_warning_that_its_nulls_say_nothing() -> None:
+    notice = sqlstate.notice_of_decision(OWN["preview"])
+    assert notice is not None
+    assert (notice.severity, notice.sqlstate) == ("WARNING", "01000")
+    assert "NULL stands in every row for what is protected, salary" in notice.message
+
+
 def test_an_answer_of_ends_says_so_in_a_warning_that_lists_them() -> None:
     ends = (Range("sum(salary)", {"dept": "b"}, Fraction(3), Fraction(9)),)
     for code in ("ends", "known", "partial"):
