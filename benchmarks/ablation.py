@@ -38,7 +38,6 @@ from cae_sql.inference.certify import coverage, pooled_payments
 from cae_sql.inference.certify.coverage import Coverage
 from cae_sql.inference.certify.pooled_payments import Pooled
 from cae_sql.inference.certify.question import Question
-from cae_sql.inference.certify.short_payments import Further
 from cae_sql.inference.search.judging import Judgement, Standard
 from cae_sql.inference.tables.central import Central
 from cae_sql.inference.tables.kept_moves import NO_MOVES
@@ -74,8 +73,6 @@ WITHOUT: dict[str, tuple[Switch, ...]] = {
     "bases": (_off(Coverage, "_bases", lambda _: []),),
     "new bases": (_off(Question, "_renewable", lambda *_: False),),
     "reserves": (_off(coverage, "RESERVES", 0),),
-    "directions": (_off(Further, "show"),),
-    "reserves and directions": (_off(coverage, "RESERVES", 0), _off(Further, "show")),
     "shared rooms": (_off(Pooled, "show"),),
     "further bases": (_off(pooled_payments, "TURNS", pooled_payments.TURNS[: len(pooled_payments.ALONE)]),),
     "margin": (_off(one_value, "MARGIN", 0.0),),

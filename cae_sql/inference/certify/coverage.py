@@ -18,10 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.inference.allowance import ENTRIES, REPORT, Allowance
-from cae_sql.inference.certify.pooled_payments import MOST_OPEN as MOST_POOLED
-from cae_sql.inference.certify.pooled_payments import Pooled
+from cae_sql.inference.certify.pooled_payments import MOST_OPEN, Pooled
 from cae_sql.inference.certify.rooms import Far, Rooms, Whom
-from cae_sql.inference.certify.short_payments import MOST_OPEN, Further
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.facts.witnesses import Pins
@@ -36,12 +34,11 @@ from cae_sql.threads import in_two
 
 RESERVES = 8
 """That are looked at, for those whom the bases leave open."""
-SOON = 10_000
-"""So few get directions before further reserves are chosen, which takes longer."""
-LARGE, FEW = 20_000, 1_000
-"""Of more parts than this so few get directions, where bases may be chosen anew instead."""
-VAST = 250_000
-"""Of more parts than this so few get any at all, after all reserves: a basis for a question takes longer."""
+MOST_POOLED = 20_000
+"""Parts, at most, that are all left to payments out of shared rooms, which reserves would take their parts
+from: of 70 random range sums over 10,000 records 70 are given so, and 49 where it is 3,000."""
+MEASURED = 20_000
+"""Parts, at most, of which it is measured how far everybody goes where nobody is left open."""
 SAMPLED = 2_000
 """Parts by which it is told who does for most."""
 MOST_TABLES = 60
@@ -126,21 +123,17 @@ class Coverage:
         self.question_tables, self.boxes = question_tables, boxes
         self.rooms = Rooms(boxes, pins, bounds_of(boxes, pins), tables, need, insiders, whom)
 
-    def exactly(self, need: int, allowance: Allowance, renewable: bool = False, keep: bool = False) -> Shown:
-        """Widths that those who pay show: for everybody at once, then directions for those who are left.
+    def exactly(self, need: int, allowance: Allowance, keep: bool = False) -> Shown:
+        """Widths that are shown: of everybody at once, then out of shared rooms of those who are left.
 
         Args:
             need: From which width on nothing more is tried.
             allowance: What may be spent; nothing more is tried beyond it.
-            renewable: Whether the roomy table's bases are chosen anew if somebody is left open: of many parts
-                that serves more questions than directions, which are found again for each.
             keep: Whether moves that are found may serve later judgements: not where answers are true ones.
 
         Returns:
             What was shown.
         """
-        vast = self.rooms.count > VAST
-        most = FEW if vast or (renewable and self.rooms.count > LARGE) else MOST_OPEN
         looked = (
             self.rooms.count
             * (1 + self.question_tables.roomy_table.rank)
@@ -148,30 +141,34 @@ class Coverage:
         )
         allowance.spend(looked / ENTRIES)
         far, asked = self._kept(need)
-        further, directed = Further(self.question_tables, self.rooms, need, allowance), -1
         # where shared rooms can serve everybody nothing is set apart for reserves, at their cost
-        while not self._all_pooled and len(left := far.left(need)):
-            in_time = allowance.spend(len(left) * (1 + self.question_tables.roomy_table.rank) / ENTRIES)
-            soon = in_time and directed < 0 and len(left) <= min(SOON, most) and not vast
-            reserves = self.question_tables.reserves(asked) if asked < RESERVES and not soon else None
-            if reserves is not None:
-                far.add(left, self._paid(reserves, left), reserves.single)
-                asked += 1
-            elif in_time and directed < asked and len(left) <= most:
-                further.show(far)
-                directed = asked
-            else:
+        while not self._all_pooled and asked < RESERVES and len(left := far.left(need)):
+            if not allowance.spend(len(left) * (1 + self.question_tables.roomy_table.rank) / ENTRIES):
                 break
-        if not allowance.over:
-            reserved = [self.question_tables.reserves(number) for number in range(asked)]
-            Pooled(self.question_tables, self.rooms, need, allowance).show(
-                far, [each.parts for each in reserved if each is not None], keep
-            )
+            reserves = self.question_tables.reserves(asked)
+            if reserves is None:
+                break
+            far.add(left, self._paid(reserves, left), reserves.single)
+            asked += 1
+        self._share(far, asked, need, allowance, keep)
         # of those about whom nothing was asked nothing was shown, unless they are nobody
         whom, nobody = self.rooms.asked, ~self.boxes.protected
         widths, free = np.where(whom.own | nobody, far.widths, -1), far.free & (whom.free | nobody)
         width = int(min(need, widths.min(initial=need))) if free.all() else -1
         return Shown(width, widths >= need, free)
+
+    def _share(self, far: Far, asked: int, need: int, allowance: Allowance, keep: bool) -> None:
+        """Show what payments out of shared rooms can, of so many at a time as are looked at together."""
+        left = far.left(need)
+        if len(left) > MOST_OPEN and not self._all_pooled:
+            return
+        reserved = [self.question_tables.reserves(number) for number in range(asked)]
+        parts = [each.parts for each in reserved if each is not None]
+        for first in range(0, len(left), MOST_OPEN):
+            if allowance.over:
+                return
+            pooled = Pooled(self.question_tables, self.rooms, need, allowance)
+            pooled.show(far.among(left[first : first + MOST_OPEN]), parts, keep)
 
     def _kept(self, need: int) -> tuple[Far, int]:
         """What the roomy table's bases show, and how many reserves were asked with them."""
@@ -274,7 +271,6 @@ def show(
     need: int,
     insiders: int,
     allowance: Allowance,
-    renewable: bool = False,
     keep: bool = False,
     whom: Whom | None = None,
 ) -> Shown:
@@ -288,15 +284,15 @@ def show(
         need: Greatest minus least value, in units.
         insiders: 0 or 1.
         allowance: What may be spent; nothing more is tried beyond it.
-        renewable: See `Coverage.exactly`; also `keep`.
+        keep: See `Coverage.exactly`.
         whom: Of whom something is to be shown; by default of everybody.
     """
     showing = Coverage(question_tables, boxes, pins, tables, need, insiders, whom)
     span, whole = showing.rooms.span, boxes.narrowest
     if whole < need:
         return Shown(whole, span >= need, np.zeros(boxes.count, dtype=np.bool_))
-    shown = showing.exactly(need, allowance, renewable, keep)
-    if shown.width < need or boxes.count > MOST_OPEN or whom is not None:
+    shown = showing.exactly(need, allowance, keep)
+    if shown.width < need or boxes.count > MEASURED or whom is not None:
         return shown
     # nobody is left open: how far everybody goes is a figure, and worth a second look
     wide = showing.exactly(whole, Allowance(0))

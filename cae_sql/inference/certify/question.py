@@ -374,14 +374,13 @@ class Question:
         earlier, safe, whole, late = len(seen), all_pairs(seen), True, False
         # what was looked at among others already is given a look of its own, no more
         starts = 0 if seen else MOST_STARTS
-        renewable = keep and self.roomy_table.stale
         ways = self._ways(bounds_of(boxes, pins), sums, name, keep, allowance, starts)
         for turn, (tables, between) in enumerate(ways):
             late = allowance.over
             if safe or late or (turn > 1 and len(seen[-1].open) > MANY):
                 break
             shown = show(
-                question_tables, boxes, pins, tables, need, standard.insiders, allowance, renewable, keep,
+                question_tables, boxes, pins, tables, need, standard.insiders, allowance, keep,
                 left_open(seen) if seen else None,
             )  # fmt: skip
             seen.append(shown)

@@ -7,6 +7,7 @@ those of two different records may, since each keeps to its own part of every ro
 
 from __future__ import annotations
 
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -113,25 +114,29 @@ class Rooms:
 class Far:
     """How far the parts go in all, over those who pay and were added so far."""
 
-    def __init__(self, rooms: Rooms, shown: Far | None = None) -> None:
-        """Nobody pays yet.
-
-        Args:
-            rooms: Of the judgement.
-            shown: What was shown of them by others who pay: this is added to.
-        """
+    def __init__(self, rooms: Rooms) -> None:
+        """Nobody pays yet."""
         self.rooms = rooms
-        self.widths: Ints = np.where(rooms.asked.own, -1, ENOUGH) if shown is None else shown.widths
+        self.widths: Ints = np.where(rooms.asked.own, -1, ENOUGH)
         """(p',) width shown; enough of those about whom nothing is asked."""
-        self.free: NDArray[np.bool_] = ~rooms.asked.free if shown is None else shown.free
+        self.free: NDArray[np.bool_] = ~rooms.asked.free
         """(p',) whether, as an insider, each may have any value meanwhile."""
+        self._among: NDArray[np.bool_] = np.ones(rooms.count, dtype=np.bool_)
+        """(p',) who is looked at here."""
         self._parts: Ints = np.zeros(0, dtype=np.int64)
         self._ends: list[NDArray[np.floating]] = []
         """(4, a) of these parts, by those who pay."""
 
     def left(self, need: int) -> Ints:
         """Those who have too little."""
-        return np.flatnonzero((self.widths < need) | ~self.free)
+        return np.flatnonzero(((self.widths < need) | ~self.free) & self._among)
+
+    def among(self, parts: Ints) -> Far:
+        """The same, of some parts alone: what is shown of them there is shown here."""
+        found = copy(self)
+        found._among = np.zeros(self.rooms.count, dtype=np.bool_)
+        found._among[parts] = True
+        return found
 
     def add(self, parts: Ints, ends: NDArray[np.floating], basic: Ints) -> None:
         """Add who pays for some parts, and see what they have now.

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.certify import pooled_payments
+from cae_sql.inference.certify import coverage, pooled_payments
 from cae_sql.inference.certify.coverage import RESERVES, Coverage
 from cae_sql.inference.certify.pooled_payments import Pooled
 from cae_sql.inference.certify.question import Question, Standard
 from cae_sql.inference.certify.rooms import Far, Rooms
-from cae_sql.inference.certify.short_payments import Further
 from cae_sql.inference.tables.columns import Columns
 from cae_sql.inference.tables.large_pool import LargePool
 from cae_sql.inference.tables.roomy_table import RoomyTable
-from tests.cae_sql.inference.certify.test_short_payments import excluded, small, tables_of
-from tests.cae_sql.inference.told import Told, told_at_random
+from tests.cae_sql.inference.oracles import longest_run
+from tests.cae_sql.inference.told import Ints, Told, told_at_random
 from tests.quick import rounds, some
 
 
@@ -25,7 +26,39 @@ from tests.quick import rounds, some
 def pooled_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing else pays."""
     monkeypatch.setattr(Coverage, "_kept", lambda self, need: (Far(self.rooms), RESERVES))
-    monkeypatch.setattr(Further, "show", lambda self, far: None)
+
+
+def tables_of(told: Told) -> Ints:
+    """(w, n) every table that gives every answer, by trying all."""
+    every = np.indices((told.top + 1,) * told.size).reshape(told.size, -1).T.astype(np.int8)
+    for query, value in zip(told.queries, told.values, strict=True):
+        picked = every[:, query.members].astype(np.int64)
+        if query.kind == "sum":
+            signs = 1 if query.coefficients is None else query.coefficients
+            given = (picked * signs).sum(axis=1)
+        else:
+            given = picked.max(axis=1) if query.kind == "max" else picked.min(axis=1)
+        every = every[given == value]
+    return every.astype(np.int64)
+
+
+def excluded(tables: Ints, need: int, insiders: int) -> list[str]:
+    """Who has no run of `need`, once somebody's value is known."""
+    found, size = list[str](), tables.shape[1]
+    for j in range(size) if insiders else (-1,):
+        for value in np.unique(tables[:, j]) if insiders else (0,):
+            some = tables[tables[:, j] == value] if insiders else tables
+            for i in range(size):
+                if i != j and longest_run(np.unique(some[:, i])) <= need:
+                    found.append(f"record {i}, where {j} has {value}: {np.unique(some[:, i])}")
+    return found
+
+
+def small(seed: int) -> Told:
+    """Few records and values, so that all tables can be tried."""
+    rng = np.random.default_rng(seed)
+    size, top = [(8, 3), (9, 2), (12, 1), (7, 4)][int(rng.integers(4))]
+    return told_at_random(rng, size, top, int(rng.integers(1, 4)))
 
 
 def judged(told: Told, need: int, insiders: int) -> bool:
@@ -137,6 +170,67 @@ def test_a_group_at_its_limit_is_shown_by_all_of_its_units_together(monkeypatch:
         assert possible.run(i, {j: 24}, 10, rng)
     monkeypatch.setattr(Pooled, "show", lambda *_: None)
     assert not judged(told, 10, 1)
+
+
+def nearly_all_alone(seed: int) -> Told:
+    """Twelve sums over random halves of 300 persons."""
+    rng = np.random.default_rng(seed)
+    told = Told(rng.integers(0, 11, 300), 10)
+    for _ in range(12):
+        told.ask("sum", np.flatnonzero(rng.random(300) < 0.5))
+    return told
+
+
+@pytest.mark.slow
+def test_shared_rooms_show_those_whom_bases_leave_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    told, rng = nearly_all_alone(0), np.random.default_rng(0)
+    assert judged(told, 5, 1)
+    monkeypatch.setattr(Pooled, "show", lambda *_: None)
+    assert not judged(told, 5, 1)
+    possible = told.program()
+    for i, j in rng.integers(0, told.size, (6, 2)).tolist():
+        value = possible.end(j, int(rng.choice([-1, 1])), {})
+        assert value is not None
+        assert i == j or possible.run(i, {j: value}, 5, rng)
+
+
+def test_of_many_who_are_open_so_many_are_looked_at_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    told, looked_at, show = nearly_all_alone(0), list[int](), Pooled.show
+    monkeypatch.setattr(coverage, "MOST_OPEN", 40)
+
+    def noted(self: Pooled, far: Far, reserved: Sequence[Ints] = (), keep: bool = False) -> None:
+        looked_at.append(len(far.left(5)))
+        show(self, far, reserved, keep)
+
+    monkeypatch.setattr(Pooled, "show", noted)
+    assert judged(told, 5, 1)
+    assert sum(looked_at) > 200
+    assert max(looked_at) <= 40
+    # and where those are too many parts for shared rooms to serve everybody, nobody is looked at
+    looked_at.clear()
+    monkeypatch.setattr(coverage, "MOST_POOLED", 0)
+    assert not judged(told, 5, 1)
+    assert not looked_at
+
+
+@pytest.mark.usefixtures("pooled_alone")
+def test_who_are_shown_one_at_a_time_keep_a_run_in_all_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coverage, "MOST_OPEN", 1)
+    safe, found = breaches(range(rounds(100)), 1)
+    assert not found
+    assert safe >= 1
+
+
+def test_nothing_that_true_answers_make_necessary_is_kept() -> None:
+    """Later verdicts are those of a question that never saw them."""
+    told, standard = nearly_all_alone(1), Standard(5, None, 1)
+    roomy_table, value = told.roomy_table(11), told.values[-1]
+    question, later = told.question(roomy_table, 1), Allowance()
+    assert question.judge_true((value,), standard, later) == question.judge_true((value,), standard, later)
+    assert not any(question._shown.values())
+    others = [(value + by,) for by in (-40, 0, 40)]
+    fresh = told.question(roomy_table, 1).judge_together(others, standard, later)
+    assert question.judge_together(others, standard, later) == fresh
 
 
 @pytest.mark.slow
