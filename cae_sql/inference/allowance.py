@@ -75,6 +75,6 @@ UNLIMITED = Allowance()
 """What may be spent where nothing is held back; endless, so it may be shared."""
 
 
-def for_decision(records: int, factor: float = 1.0) -> float:
+def for_decision(records: int) -> float:
     """Steps for a decision over so many records."""
-    return factor * (DECISION + PER_RECORD * records)
+    return DECISION + PER_RECORD * records

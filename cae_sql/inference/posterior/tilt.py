@@ -125,15 +125,15 @@ def of_windows(low: Ints, high: Ints, logs: Floats) -> Callable[[Floats], Moment
     return moments
 
 
-def multipliers(
+def fitted(
     matrix: scipy.sparse.csr_array,
     sizes: Ints,
     sums: Ints,
     moments: Callable[[Floats], Moments],
     start: Floats | None = None,
     allowance: Allowance = UNLIMITED,
-) -> Floats:
-    """λ, (k,), of independent sums.
+) -> tuple[Floats, float]:
+    """λ, (k,), of independent sums, and how many standard deviations expected sums are off there, about.
 
     Args:
         matrix: (k, p) coefficients.
@@ -146,18 +146,6 @@ def multipliers(
     Raises:
         OutOfTime: more than may be spent.
     """
-    return fitted(matrix, sizes, sums, moments, start, allowance)[0]
-
-
-def fitted(
-    matrix: scipy.sparse.csr_array,
-    sizes: Ints,
-    sums: Ints,
-    moments: Callable[[Floats], Moments],
-    start: Floats | None = None,
-    allowance: Allowance = UNLIMITED,
-) -> tuple[Floats, float]:
-    """As `multipliers`, and how many standard deviations the expected sums are off there, about."""
     point, m = np.zeros(matrix.shape[0]) if start is None else start, sizes.astype(np.float64)
     if not len(point):
         return point, 0.0
@@ -226,7 +214,7 @@ def reweighted(
     Returns:
         The sets, and the shift.
     """
-    point = multipliers(matrix, sizes, sums, of_sets(values))
+    point, _ = fitted(matrix, sizes, sums, of_sets(values))
     theta = matrix.T @ point
     steepest = max((abs(t) * each.span for t, each in zip(theta, values, strict=True)), default=0.0)
     # where nothing is left to choose λ is anything, and a shift too large would cost digits

@@ -29,15 +29,14 @@ Accepts = Callable[[Ints], bool]
 """Whether an exactly known set of values (units, ascending) is enough although no run is."""
 
 
-def grow(runs: Runs, accepts: Accepts | None = None, seed: int = 0) -> bool:
+def grow(runs: Runs, accepts: Accepts | None = None) -> bool:
     """Give every atom a long enough run, by moves first; True when all have one, or a set that will do.
 
     Args:
         runs: What is certified so far; it has absorbed a world.
         accepts: Judges exactly known small sets.
-        seed: Of the random moves.
     """
-    if not runs.by_moves(seed):
+    if not runs.by_moves():
         return False
     for atom in runs.by_difficulty().tolist():
         if not runs.lacks(atom):

@@ -174,21 +174,17 @@ class Runs:
             self.programs[component] = program
         return self.programs[component]
 
-    def by_moves(self, seed: int = 0) -> bool:
+    def by_moves(self) -> bool:
         """Try to give every atom a long enough run by moves alone; False where going on is useless."""
-        self._wander(seed)
-        if (
-            self._roam(seed)
-            and len(self.short) > ROAMED_ENOUGH * (2 + self.effort.left)
-            and not self.thorough
-        ):
+        self._wander()
+        if self._roam() and len(self.short) > ROAMED_ENOUGH * (2 + self.effort.left) and not self.thorough:
             return False  # where short moves leave so many behind, the programs allowed will not be enough
         for atom in self.by_difficulty():
             if self.allowance.over:
                 return False
             if self.lacks(atom):
                 self.allowance.spend(PUSHED * self._entries)
-                self._push(int(atom), seed)
+                self._push(int(atom))
         return True
 
     def lacks(self, atom: int) -> bool:
@@ -200,22 +196,22 @@ class Runs:
         short = self.short
         return short[np.argsort((self.high - self.low)[short], kind="stable")]
 
-    def _wander(self, seed: int) -> None:
+    def _wander(self) -> None:
         known = self.knowledge
         few = known.count > MANY_ATOMS
         for turn in range(WANDERS // 2 if few else WANDERS):
             if not len(self.short) or not self.allowance.spend((1 + turn) * self._entries):
                 return
             for place, totals in enumerate(self.worlds[: 1 if few else 2]):
-                pins = choose_witnesses(known, totals, seed=seed + 31 * turn + place)
+                pins = choose_witnesses(known, totals, seed=31 * turn + place)
                 if pins is None:
                     continue
                 up, down = rooms(known, totals, pins)
                 shift = np.zeros_like(up)
-                wander(*known.directions, up, down, shift, seed + 97 * turn + place, 1 + turn)
+                wander(*known.directions, up, down, shift, 97 * turn + place, 1 + turn)
                 self.absorb(totals + shift, keep=turn % 3 == 2 and place == 0)
 
-    def _roam(self, seed: int) -> bool:
+    def _roam(self) -> bool:
         """Walk by short moves; False where the system is too large to have them."""
         moves = short_moves(self.knowledge.tableau)
         if len(moves.starts) < 2:
@@ -228,20 +224,20 @@ class Runs:
                 break
             totals = self.worlds[turn % len(self.worlds)]
             avoid = (self.high - self.low < self.need) & ~self.accepted
-            pins = choose_witnesses(self.knowledge, totals, avoid=avoid, seed=seed + turn)
+            pins = choose_witnesses(self.knowledge, totals, avoid=avoid, seed=turn)
             if pins is None:
                 continue
             up, down = rooms(self.knowledge, totals, pins)
             least, most = np.zeros_like(up), np.zeros_like(up)
-            shift = roam(*moves, up, down, least, most, ROAM_STEPS * len(up), seed + turn)
+            shift = roam(*moves, up, down, least, most, ROAM_STEPS * len(up), turn)
             self.extend(totals, pins, most, -least)
             self.absorb(totals + shift, keep=turn < ROAMS - 1)
         return True
 
-    def _push(self, atom: int, seed: int) -> None:
+    def _push(self, atom: int) -> None:
         for place in range(min(3, len(self.worlds))):
-            pins = self._pins_leaving(atom, place, seed)
-            if pins is not None and self.push_from(atom, self.worlds[place], pins, seed):
+            pins = self._pins_leaving(atom, place)
+            if pins is not None and self.push_from(atom, self.worlds[place], pins):
                 return
 
     def push_from(self, atom: int, totals: Ints, pins: Pins, seed: int = 0) -> bool:
@@ -270,16 +266,14 @@ class Runs:
         wander(*moves._replace(free=moves.free & ~still), up, down, shift, seed, 2)
         return totals + shift
 
-    def _pins_leaving(self, atom: int, place: int, seed: int) -> Pins | None:
+    def _pins_leaving(self, atom: int, place: int) -> Pins | None:
         """Witnesses in a world, none of them in this atom where that can be avoided."""
         if place not in self.usual_pins:
-            self.usual_pins[place] = choose_witnesses(self.knowledge, self.worlds[place], seed=seed)
+            self.usual_pins[place] = choose_witnesses(self.knowledge, self.worlds[place])
         pins = self.usual_pins[place]
         if pins is None or pins.count[atom] == 0:
             return pins
-        return choose_witnesses(
-            self.knowledge, self.worlds[place], avoid=only(atom, self.knowledge.count), seed=seed
-        )
+        return choose_witnesses(self.knowledge, self.worlds[place], avoid=only(atom, self.knowledge.count))
 
     def _note_push(self, atom: int, total: int, pins: Pins, by: int) -> None:
         """Use the totals that a push of one atom went through, from total − by to total."""
