@@ -18,6 +18,7 @@ the candidate distributions themselves.
     disclosure.py       who is found out through it; optimal.py: the best probabilities under a limit
     anatomy.py          sensitive values by group, its rival; utility.py: what a release is still good for
     privacy.py          what sums and means take away of each record's entropy, in bits (paper 003)
+    irregular.py        one sum of values on no common step, without a transform
     by_group.py         sums, histograms, means and variances by group: what these tell of each record
     responsible.py      what one record does to parameters; synthetic.py: data by clusters (paper 002)
     groups.py           sensitive values by group; diversity.py: l-diversity, another rival

@@ -34,7 +34,10 @@ from cae_sql.inference.facts.query import SNAP, Query
 from cae_sql.inference.facts.rank import coefficients_of
 from cae_sql.inference.posterior.counting import counted
 from cae_sql.inference.posterior.given_sum import LONGEST, Group, given_sum, length
-from cae_sql.inference.posterior.irregular import (
+from cae_sql.inference.posterior.weights import Floats, Weighted
+from cae_sql.measure.distribution import Distribution, distribution
+from cae_sql.releases.arguments import checked_sequence, shown
+from cae_sql.releases.irregular import (
     MOST_CASES,
     MOST_PAIRS,
     by_counts,
@@ -42,9 +45,6 @@ from cae_sql.inference.posterior.irregular import (
     cases_by_counts,
     pairs_by_halves,
 )
-from cae_sql.inference.posterior.weights import Floats, Weighted
-from cae_sql.measure.distribution import Distribution, distribution
-from cae_sql.releases.arguments import checked_sequence, shown
 
 LARGEST_SUM = 2**62
 """In steps: sums are 64-bit numbers."""

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cae_sql.inference.posterior.given_sum import Group, given_sum
-from cae_sql.inference.posterior.irregular import by_counts, by_halves, cases_by_counts, pairs_by_halves
+from cae_sql.releases.irregular import by_counts, by_halves, cases_by_counts, pairs_by_halves
 
 
 @given(st.integers(0, 10**9))
