@@ -56,8 +56,8 @@ if TYPE_CHECKING:
 
 PUBLISHER = "published"
 """The user by whom statements that the policy calls published are recorded."""
-CONSTANTS = re.compile(r"'(?:[^']|'')*'|\b\d[\d., ]*")
-"""Texts and numbers of a statement; a list of numbers is one."""
+CONSTANTS = re.compile(r"'(?:[^']|'')*'(?:, *'(?:[^']|'')*')*|\b\d[\d., ]*")
+"""Texts and numbers of a statement; a list of either is one."""
 MOST_FORMS = 256
 """Forms of statements that are remembered."""
 

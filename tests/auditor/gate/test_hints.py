@@ -163,7 +163,11 @@ def test_whether_a_shown_statement_is_understood_is_seen_once_for_each_form(
         return read(self, ask)
 
     monkeypatch.setattr(Gate, "_read", counted)
-    for sql in ("id < 2 OR dept = 'no'", "id < 3 OR dept = 'it''s'", "id IN (1, 2)", "id IN (3)"):
+    for sql in (
+        *("id < 2 OR dept = 'no'", "id < 3 OR dept = 'it''s'"),
+        *("id IN (1, 2)", "id IN (3)"),
+        *("id < 2 AND dept IN ('a')", "id < 3 AND dept IN ('a', 'b', 'it''s')"),
+    ):
         decision = verdict(gate, f"SELECT sum(salary) FROM staff WHERE {sql}")
         assert decision.hint.endswith(f"AT_MOST(SUM(salary)) FROM staff WHERE {sql}")
-    assert len(seen) == 2
+    assert len(seen) == 3
