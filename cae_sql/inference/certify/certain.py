@@ -12,8 +12,9 @@ others leave to i is d_i at most, and
 
 since y_i <= e_i + below and y_i >= e_i + d_i − above. An insider j in S with y_j = e_j + u takes u from
 `below` and d_j − u from `above`, for everybody else. A value that counts for an insider is one that j has in
-a world that gives the answers: it is possible, so a judgement must show everybody a run with it too. In d_i
-the right side is concave, so its least is at the least or the greatest d_i.
+a world that gives the answers, or in one that exchanges between records of one part make of it: it is
+possible, so a judgement must show everybody a run with it too. In d_i and in u the right side is concave, so
+its least is at the least or the greatest of them.
 
 An extreme that one record alone can attain is that record's value; where two can, an insider who is one of
 them and has another value in some world knows the other's.
@@ -100,7 +101,12 @@ def _parts(coefficients: Coefficients) -> tuple[Ints, Ints]:
 
 
 def narrowest(
-    boxes: Knowledge, rows: Sequence[Row], answers: Sequence[int], worlds: NDArray[np.integer], insiders: int
+    boxes: Knowledge,
+    rows: Sequence[Row],
+    answers: Sequence[int],
+    worlds: NDArray[np.integer],
+    insiders: int,
+    exchanged: bool = True,
 ) -> int:
     """Width in units that the one who keeps least can keep at most, with some answers known.
 
@@ -110,8 +116,13 @@ def narrowest(
         answers: One for each query, in units.
         worlds: (w, n) tables that agree with past answers and give these.
         insiders: 0 or 1 individuals who know their own value.
+        exchanged: Whether what records of one part exchange leaves tables that agree: not where something
+            else than sums and extremes was told.
     """
     least = boxes.narrowest
+    fixed = np.full(boxes.count, not exchanged)
+    for extreme in boxes.extremes:
+        fixed[boxes.able(extreme)] = True
     for extreme in boxes.extremes:
         able = boxes.able(extreme)
         if not boxes.protected[able].all():
@@ -122,7 +133,7 @@ def narrowest(
     for row in rows:
         if least <= 0:
             break
-        least = min(least, _left(boxes, row, _value(boxes, row, answers, worlds), worlds, insiders))
+        least = min(least, _left(boxes, row, _value(boxes, row, answers, worlds), worlds, insiders, fixed))
     return max(least, 0)
 
 
@@ -183,7 +194,14 @@ def _members(boxes: Knowledge, parts: Ints) -> Ints:
     return found
 
 
-def _left(boxes: Knowledge, row: Row, value: int, worlds: NDArray[np.integer], insiders: int) -> int:
+def _left(
+    boxes: Knowledge,
+    row: Row,
+    value: int,
+    worlds: NDArray[np.integer],
+    insiders: int,
+    fixed: NDArray[np.bool_],
+) -> int:
     """What one combination leaves at most to the one who has least of it."""
     parts, sizes = row.parts, boxes.sizes[row.parts]
     low, high = (each[parts] for each in boxes.own)
@@ -197,16 +215,36 @@ def _left(boxes: Knowledge, row: Row, value: int, worlds: NDArray[np.integer], i
     least = int(_widths(np.unique(span[theirs]), below, above).min())
     if not insiders or least <= 0 or not theirs.all() or int(sizes.sum()) < 2:
         return least  # with spare records among them nothing is said of what insiders know
-    members = _members(boxes, parts)
-    spans = np.repeat(span, sizes)
-    taken = worlds[:, members].astype(np.int64) - np.repeat(low, sizes)
-    taken = np.where(np.repeat(row.signs, sizes) > 0, taken, spans - taken)
-    ordered = np.sort(spans)
+    lowest, highest = _taken(boxes, row, worlds, fixed[parts])
+    ordered = np.sort(np.repeat(span, np.minimum(sizes, 2)))
     # of the others, without the insider himself
-    fewest = np.where(spans == ordered[0], ordered[1], ordered[0])
-    most = np.where(spans == ordered[-1], ordered[-2], ordered[-1])
-    left, right = below - taken, above - (spans - taken)
-    return min(least, *(int(_widths(each, left, right).min()) for each in (fewest, most)))
+    fewest = np.where(span == ordered[0], ordered[1], ordered[0])
+    most = np.where(span == ordered[-1], ordered[-2], ordered[-1])
+    for taken in (lowest, highest):  # what is left is concave in it too
+        left, right = below - taken, above - (span - taken)
+        least = min(least, *(int(_widths(each, left, right).min()) for each in (fewest, most)))
+    return least
+
+
+def _taken(
+    boxes: Knowledge, row: Row, worlds: NDArray[np.integer], fixed: NDArray[np.bool_]
+) -> tuple[Ints, Ints]:
+    """(w, a) the least and the most that one member of a part takes of a combination, part by part.
+
+    Not in the worlds alone: what two of a part exchange no sum tells, so there are tables in which one of
+    them has all that the others can give. Not of fixed parts (a,), such as may lose an extreme by it.
+    """
+    parts, sizes = row.parts, boxes.sizes[row.parts]
+    low, high = (each[parts] for each in boxes.own)
+    span, firsts, up = high - low, np.cumsum(sizes) - sizes, row.signs > 0
+    values = worlds[:, _members(boxes, parts)].astype(np.int64)
+    totals = np.add.reduceat(values, firsts, axis=1) - sizes * low
+    least = np.maximum(totals - (sizes - 1) * span, 0)
+    most = np.minimum(totals, span)
+    if fixed.any():
+        least = np.where(fixed, np.minimum.reduceat(values, firsts, axis=1) - low, least)
+        most = np.where(fixed, np.maximum.reduceat(values, firsts, axis=1) - low, most)
+    return np.where(up, least, span - most), np.where(up, most, span - least)
 
 
 def _widths(span: Ints, below: Ints | int, above: Ints | int) -> Ints:

@@ -130,7 +130,8 @@ class Question:
             standard: What everybody must keep.
         """
         tables = self.pool.values[list(worlds)]
-        width = narrowest(self.boxes_with(values), self._rows, values, tables, standard.insiders)
+        plain = self.held is not None and not self.held
+        width = narrowest(self.boxes_with(values), self._rows, values, tables, standard.insiders, plain)
         return Judgement(False, width, certain=True) if width < standard.least else None
 
     def out_of_reach(self, values: Sequence[int], worlds: Sequence[int], standard: Standard) -> bool:

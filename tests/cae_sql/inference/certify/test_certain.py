@@ -15,6 +15,7 @@ from auditor.deciding.hypothetical import simulate
 from auditor.deciding.rules import Rules
 from cae_sql import AnsweredSystem
 from cae_sql.inference.allowance import Allowance
+from cae_sql.inference.certify import certain
 from cae_sql.inference.certify import question as trial_module
 from cae_sql.inference.certify.question import Question
 from cae_sql.inference.facts.query import Query
@@ -191,3 +192,18 @@ def test_a_sum_that_an_insider_may_have_alone_is_out_of_reach() -> None:
     judgement = question.judge_by_center((60,), standard, Allowance())
     assert judgement is not None
     assert judgement.safe
+
+
+@pytest.mark.parametrize(("told", "left"), [(36, 12), (37, 13), (20 * 24 - 36, 12), (240, 24)])
+def test_an_insider_may_have_all_that_the_others_of_a_part_can_give(told: int, left: int) -> None:
+    """Of twenty people who have nearly the same in the one table that is known."""
+    question = (system := AnsweredSystem(100, 0, 24, 1)).question([system.query("sum", np.arange(20))])
+    table = np.zeros((1, 100), dtype=np.int64)
+    table[0, :20] = told // 20 + (np.arange(20) < told % 20)
+
+    def narrowest(insiders: int, exchanged: bool) -> int:
+        boxes = question.boxes_with((told,))
+        return certain.narrowest(boxes, question._rows, (told,), table, insiders, exchanged)
+
+    assert narrowest(1, exchanged=True) == left
+    assert narrowest(1, exchanged=False) == narrowest(0, exchanged=True) == 24
