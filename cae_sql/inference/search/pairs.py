@@ -120,7 +120,8 @@ class _Pairs:
         self.place = np.full(values.shape[1], -1, dtype=np.int64)
         self.place[records] = np.arange(size)
         self.moves = _with_directions(known, short_moves(known.tableau))
-        self.walks = 0
+        self.walks, self._looked = 0, -1
+        self._found = np.zeros(self.seen.shape[:2], dtype=np.int64)
         self.programs: dict[tuple[int, ...], tuple[Knowledge, ComponentProgram]] = {}
         self.impossible = np.zeros((size, self.count), dtype=np.bool_)
         """Values that records have in no table."""
@@ -143,12 +144,12 @@ class _Pairs:
             if self._wander(WALKED if self.effort.left > SPARE else QUICK):
                 return True
             self._spend(1)
-            if len(self._open()) < FEW_SHARE * self.inside.sum():
+            if self._lacking().sum() < FEW_SHARE * self.inside.sum():
                 for insider, value in self._open():
                     self._walk_around(insider, value)
                     if self.effort.left <= 0 and self._runs(insider, value).min() < self.need:
                         break  # it would take a program, and there is none left
-        if sieved or len(self._open()) > FEW:
+        if sieved or self._lacking().sum() > FEW:
             self._spend(FAR_EFFORT if sieved else FAR_EFFORT + SIEVE_EFFORT)
             self.moves = _with_directions(self.known, self.sieve.of(self.known.tableau, self.allowance))
             self.walked_around.clear()
@@ -168,16 +169,22 @@ class _Pairs:
         return int(found[found >= 0].min(initial=self.need))
 
     def _shortest(self) -> Ints:
-        found = np.zeros(self.seen.shape[:2], dtype=np.int64)
-        shortest(self.seen, self.need, found)
-        return found
+        """(r, v) widths of the shortest runs that were shown; looked at anew only after a walk."""
+        if self._looked != self.walks:
+            shortest(self.seen, self.need, self._found)
+            self._looked = self.walks
+        return self._found
+
+    def _lacking(self) -> NDArray[np.bool_]:
+        """(r, v) which insiders and values are not settled yet."""
+        lacking = self.inside & ~self.impossible & (self._shortest() < self.need)
+        # one of an atom's two records is as good as the other, as an insider
+        lacking[np.flatnonzero(np.diff(self.known.atoms.labels[self.records], prepend=-1) == 0)] = False
+        return lacking
 
     def _open(self) -> list[tuple[int, int]]:
         """Insiders and values that are not settled yet, those that fewest tables have first."""
-        open_ones = self.inside & ~self.impossible & (self._shortest() < self.need)
-        # one of an atom's two records is as good as the other, as an insider
-        open_ones[np.flatnonzero(np.diff(self.known.atoms.labels[self.records], prepend=-1) == 0)] = False
-        found = np.argwhere(open_ones)
+        found = np.argwhere(self._lacking())
         rare = np.bitwise_count(self.seen[found[:, 0], found[:, 1]]).sum(axis=(1, 2), dtype=np.int64)
         return [(int(j), int(v)) for j, v in found[np.argsort(rare, kind="stable")]]
 
@@ -189,7 +196,7 @@ class _Pairs:
             before = shown
             for world in places:
                 self._walk(world, -1, work)
-            if not self._open():
+            if not self._lacking().any():
                 return True
             work *= LONGER
         return False
