@@ -8,7 +8,7 @@ its SQL type.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from auditor.data.arrow import numbers_of, texts, whole
 from auditor.data.cells import Cells
+from auditor.data.spans import NoSpan, span_of
 from auditor.sql.schema import quoted
 from auditor.sql.statement import (
     AT_LEAST,
@@ -31,6 +32,8 @@ from auditor.sql.statement import (
     Statistic,
     aggregate_name,
     end_name,
+    exact_name,
+    told_name,
 )
 from auditor.sql.withheld import GROUP, lost_name, mark_name
 
@@ -370,12 +373,61 @@ def relation(
                 lacks = [isinstance(entry, int) and told[entry] is None for entry in entries]
                 arrays.append(pa.array(lacks, pa.bool_()))
                 names.append(name)
+    for name, array in _of_arithmetic(block, groups, values, ends):
+        names.append(name)
+        arrays.append(array)
     if marked:
         arrays.append(whole(list(range(len(groups.entries)))))
         names.append(GROUP)
     if not arrays:
         arrays, names = [whole([0] * len(groups.entries))], ["_rows"]
     return pa.Table.from_arrays(arrays, names=names)
+
+
+def _of_arithmetic(
+    block: Block, groups: Groups, values: Sequence[Fraction | None], ends: Sequence[Ends | None]
+) -> Iterator[tuple[str, pa.Array]]:
+    """What arithmetic reads of the aggregates, whether all of that is exact, and its ends, by group."""
+    read = block.in_arithmetic
+    known = [[_known(block, row, i, values, ends) for i in read] for row in groups.entries]
+    for column, i in enumerate(read):
+        of = [each[column][0] for each in known]
+        type_ = block.aggregates[i].type
+        yield exact_name(i), texts([None if value is None else text_of(value, type_) for value in of])
+    for number, term in enumerate(block.arithmetic):
+        places = sorted(term.places("public"))
+        public = {place: groups.table.column(place).to_pylist() for place in places}
+        written: dict[str, list[str | None]] = {word: [] for word in ENDS}
+        exact = list[bool]()
+        for group, of_group in enumerate(known):
+            inside = {i: each for i, each in zip(read, of_group, strict=True) if i in term.places("told")}
+            exact.append(all(each[2] for each in inside.values()))
+            told = {i: each[1] for i, each in inside.items() if each[1] is not None or each[2]}
+            try:
+                span = span_of(term, told, {place: column[group] for place, column in public.items()})
+            except NoSpan:
+                span = None
+            for word, up in ((AT_LEAST, False), (AT_MOST, True)):
+                end = None if span is None or exact[-1] else repr(outward(span[up], up))
+                written[word].append(end)
+        yield told_name(number), pa.array(exact, pa.bool_())
+        for word in ENDS:
+            yield end_name(word, len(block.aggregates) + number), texts(written[word])
+
+
+def _known(
+    block: Block,
+    row: Sequence[int | Fraction | None],
+    aggregate: int,
+    values: Sequence[Fraction | None],
+    ends: Sequence[Ends | None],
+) -> tuple[Fraction | None, Ends | None, bool]:
+    """The value of an aggregate in a group where it is exact, its ends, and whether it is exact."""
+    entry = row[aggregate]
+    if not isinstance(entry, int):
+        return entry, None if entry is None else (entry, entry), True
+    value = None if block.aggregates[aggregate].statistic is not None else values[entry]
+    return value, ends[entry], value is not None
 
 
 def _ends_as_texts(
@@ -422,6 +474,10 @@ def typed(block: Block, source: str, marked: bool = False) -> str:
     columns += [(aggregate_name(i), aggregate.type) for i, aggregate in enumerate(block.aggregates)]
     ranged = [i for i, aggregate in enumerate(block.aggregates) if aggregate.ranged]
     columns += [(end_name(word, i), "DOUBLE") for i in ranged for word in ENDS]
+    columns += [(exact_name(i), block.aggregates[i].type) for i in block.in_arithmetic]
+    for number in range(len(block.arithmetic)):
+        columns.append((told_name(number), "BOOLEAN"))
+        columns += [(end_name(word, len(block.aggregates) + number), "DOUBLE") for word in ENDS]
     if marked:
         marks = [name(i) for i in range(len(block.aggregates)) for name in (mark_name, lost_name)]
         columns += [(name, "BOOLEAN") for name in marks]

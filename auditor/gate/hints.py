@@ -19,7 +19,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from auditor.sql import ranges, statistics
+from auditor.sql import arithmetic, ranges, statistics
 from auditor.sql.dialects import Dialect
 from auditor.sql.schema import folded
 from auditor.sql.scopes import conjuncts
@@ -136,6 +136,8 @@ def _ends_instead(select: exp.Select, wanted: set[str]) -> None:
         if not found or asked:
             projections.append(projection)
             continue
+        if arithmetic.of_aggregates(projection.unalias()) is not None:
+            found = [projection.unalias()]
         for holder in found:
             name = projection.alias if len(found) == 1 else ""
             if name:
@@ -160,9 +162,21 @@ def _ends_instead(select: exp.Select, wanted: set[str]) -> None:
         for node in list(clauses[name].find_all(exp.Column)):
             if not node.table and folded(node.name) in named:
                 node.replace(_end(_certain(node), named[folded(node.name)]))
+        for node in list(_compared(clauses[name], wanted)):
+            node.replace(_end(_certain(node), node))
         for holder in list(_holders(clauses[name], wanted)):
-            if holder.parent is None or ranges.end_of(holder.parent) is None:
+            if ranges.end_above(holder) is None:
                 holder.replace(_end(_certain(holder), holder))
+
+
+def _compared(clause: exp.Expr, wanted: set[str]) -> Iterator[exp.Expr]:
+    """Arithmetic over aggregates that is compared, or that rows are ordered by."""
+    for node in clause.find_all(exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Ordered):
+        for side in (node.this, node.args.get("expression")):
+            if side is None or any(ranges.end_of(each) is not None for each in side.walk()):
+                continue
+            if next(_holders(side, wanted), None) and arithmetic.of_aggregates(side) is not None:
+                yield side
 
 
 def _holders(root: exp.Expr, wanted: set[str]) -> Iterator[exp.Expr]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from auditor.sql import ranges, statistics, truth
+from auditor.sql import around, ranges, statistics, truth
 from auditor.sql.grouping import grouping
 from auditor.sql.linear import Argument, tests_null
 from auditor.sql.names import nearest
@@ -220,7 +220,7 @@ class _Reader:
         calls = [node for node in own_nodes(self._select) if ranges.end_of(node) is not None]
         example = self._kinds.name(0) if calls else ""
         for call in calls:
-            ranges.require_aggregate(call, example)
+            around.require_argument(call, example)
         for node in own_nodes(self._select):
             if isinstance(node, exp.Column):
                 self._resolve(node)
@@ -234,7 +234,7 @@ class _Reader:
                 if kind is not None:
                     self._check(node, kind)
         for call in calls:
-            ranges.require_protected(call, example, self._reading.aggregates)
+            around.require_protected(call, example, self._reading.aggregates)
         if self._select.args.get("group"):
             grouping(self._select, lambda _: False)
         self._outputs()
@@ -257,7 +257,7 @@ class _Reader:
             if found is None or self._kinds.type(found.kind) == truth.TYPE:
                 continue
             holder = node.parent if isinstance(node.parent, exp.Filter) else node
-            if holder.parent is None or ranges.end_of(holder.parent) is None:
+            if ranges.end_above(holder) is None:
                 raise self._error("range", found.kind, name=_bare(holder))
             self._reading.aggregates[id(node)] = found
             yield from (id(column) for column in holder.find_all(exp.Column))

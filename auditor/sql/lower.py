@@ -12,13 +12,25 @@ from collections.abc import Callable, Iterator
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
+from auditor.sql.arithmetic import read
+from auditor.sql.around import argument_of, is_aggregate
 from auditor.sql.grouping import CALLS, grouping
 from auditor.sql.kinds import Kinds, Reading
 from auditor.sql.linear import Argument
 from auditor.sql.names import cte_of
 from auditor.sql.ranges import end_of
 from auditor.sql.scopes import conjuncts, own_nodes, sources_of
-from auditor.sql.statement import ENDS, Aggregate, Block, Function, aggregate_name, end_name
+from auditor.sql.statement import (
+    ENDS,
+    Aggregate,
+    Block,
+    Function,
+    Term,
+    aggregate_name,
+    end_name,
+    exact_name,
+    told_name,
+)
 from auditor.sql.statistics import StatisticArgument
 from auditor.sql.understood import NotUnderstood
 from auditor.sql.windows import is_windowed
@@ -68,6 +80,10 @@ class _Lowering:
         self._public: list[exp.Expr] = []
         self._protected: list[tuple[exp.Expr, exp.AggFunc, Argument | StatisticArgument]] = []
         self._ranged = [node for node in own_nodes(self._select) if end_of(node) is not None]
+        self._worked_out: list[exp.Expr] = []
+        for call in self._ranged:
+            if not is_aggregate(argument_of(call)) and argument_of(call) not in self._worked_out:
+                self._worked_out.append(argument_of(call).copy())
         self._collect()
 
     def _collect(self) -> None:
@@ -94,6 +110,8 @@ class _Lowering:
         )
         types = self._describe(bracketed(typed))
         columns = list(plain)
+        arithmetic = tuple(self._term(each) for each in self._worked_out)
+        inside = frozenset[int]().union(*(term.places("told") for term in arithmetic))
         aggregates = []
         starts: dict[tuple[str, ...], int] = {}
         for i, (holder, node, argument) in enumerate(self._protected):
@@ -109,7 +127,7 @@ class _Lowering:
             function = (
                 argument.function if isinstance(argument, StatisticArgument) else _FUNCTIONS[type(node)]
             )
-            ranged = any(call in self._ranged for call in _ends_of(holder).values())
+            ranged = i in inside or any(call in self._ranged for call in _ends_of(holder).values())
             aggregates.append(
                 Aggregate(argument.kind, function, type_, argument.leaves, start, ranged, statistic)
             )
@@ -117,7 +135,23 @@ class _Lowering:
         self._restrict(groups)
         grouped = self._select.args.get("group") is not None and self._is_shown()
         self._replace(plain)
-        return Block(self._name, bracketed(groups), tuple(types[: len(plain)]), tuple(aggregates), grouped)
+        typed_columns = tuple(types[: len(plain)])
+        return Block(self._name, bracketed(groups), typed_columns, tuple(aggregates), grouped, arithmetic)
+
+    def _term(self, expression: exp.Expr) -> Term:
+        """What AT_LEAST or AT_MOST stands around, over the relation's columns."""
+        protected = [holder for holder, _, _ in self._protected]
+        public = [*self._keys, *self._public]
+
+        def leaf(node: exp.Expr) -> Term | None:
+            if node in protected:
+                return Term("told", place=protected.index(node))
+            return Term("public", place=public.index(node)) if node in public else None
+
+        found = read(expression, leaf)
+        if found is None:
+            raise NotUnderstood("ungrouped")
+        return found
 
     def _is_shown(self) -> bool:
         """Whether the groups are rows of the answer, and nothing is computed from several of them."""
@@ -198,17 +232,22 @@ class _Lowering:
         """Turn the SELECT into one over the relation."""
         select = self._select
         # constants are left as they are: not every number that equals one stands for the key
-        names = [(node.copy(), name) for name, node in plain if node.find(exp.Column, exp.AggFunc, *CALLS)]
+        names = [
+            (node.copy(), self._held(name))
+            for name, node in plain
+            if node.find(exp.Column, exp.AggFunc, *CALLS)
+        ]
+        names[:0] = list(self._of_arithmetic(names))
         for i, (holder, _, _) in enumerate(self._protected):
-            names += [(call, end_name(word, i)) for word, call in _ends_of(holder).items()]
-            names.append((holder.copy(), aggregate_name(i)))
+            names += [(call, self._held(end_name(word, i))) for word, call in _ends_of(holder).items()]
+            names.append((holder.copy(), self._held(aggregate_name(i))))
         having = select.args.get("having")
         for clause in ("where", "group", "from_", "joins"):
             select.set(clause, None)
         after = [having, *(select.args.get(clause) for clause in ("order", "qualify", "distinct"))]
         for clause in [*select.expressions, *after, *(select.args.get("windows") or [])]:
             if clause is not None:
-                _substitute(clause, names, self._name)
+                _substitute(clause, names)
                 self._substitute_inside(clause, plain)
         if having:
             select.set("having", None)
@@ -224,6 +263,21 @@ class _Lowering:
         relation = exp.table_(self._name, db="main", catalog="temp", quoted=True)
         relation.set("alias", exp.TableAlias(this=exp.to_identifier(self._name, quoted=True)))
         select.set("from_", exp.From(this=relation))
+
+    def _held(self, name: str) -> exp.Expr:
+        """A column of the relation."""
+        return exp.column(name, table=self._name, quoted=True)
+
+    def _of_arithmetic(self, plain: list[tuple[exp.Expr, exp.Expr]]) -> Iterator[tuple[exp.Expr, exp.Expr]]:
+        """Calls around arithmetic, and what stands for them: the engine's value where all of it is exact."""
+        held = [(holder, self._held(exact_name(i))) for i, (holder, _, _) in enumerate(self._protected)]
+        for number, expression in enumerate(self._worked_out):
+            value = exp.paren(expression)
+            _substitute(value, [*plain, *held])
+            exact = exp.cast(value, "DOUBLE", dialect="duckdb")
+            for word, call in _ends_of(expression).items():
+                end = self._held(end_name(word, len(self._protected) + number))
+                yield call, exp.Case().when(self._held(told_name(number)), exact.copy()).else_(end)
 
     def _substitute_inside(self, clause: exp.Expr, plain: list[tuple[str, exp.Expr]]) -> None:
         """In subqueries, replace references to this SELECT's rows, which must be keys, by the relation's."""
@@ -275,16 +329,16 @@ def _own(root: exp.Expr, kind: type[exp.Expr]) -> bool:
     return any(isinstance(node, kind) for node in own_nodes(root)) and not isinstance(root, exp.Query)
 
 
-def _substitute(root: exp.Expr, names: list[tuple[exp.Expr, str]], relation: str) -> None:
-    """Replace, from the outside in, what the relation holds by its columns."""
+def _substitute(root: exp.Expr, held: list[tuple[exp.Expr, exp.Expr]]) -> None:
+    """Replace, from the outside in, what the relation holds by what is read of it."""
     pending = [root]
     while pending:
         node = pending.pop()
         if isinstance(node, exp.Query):
             continue
-        for known, name in names:
+        for known, instead in held:
             if type(known) is type(node) and known == node:
-                node.replace(exp.column(name, table=relation, quoted=True))
+                node.replace(instead.copy())
                 break
         else:
             pending.extend(node.iter_expressions())

@@ -160,9 +160,10 @@ REASONS: dict[str, tuple[str, str]] = {
         "median, quantiles and counts by value.",
     ),
     "range-argument": (
-        "{name} stands around one aggregate of a protected column, here around {what}.",
-        "For example {name}(AVG({column})), or {name}(AVG({column}) FILTER (WHERE …)); arithmetic and other "
-        "functions go outside.",
+        "{name} stands around an aggregate of a protected column, or arithmetic with such, here around "
+        "{what}.",
+        "For example {name}(AVG({column})), or {name}(SUM({column}) / COUNT(*)), with each FILTER inside. "
+        "Arithmetic is + - * /, ROUND, CAST, COALESCE and NULLIF; other functions go outside.",
     ),
     "range": (
         "{name} is told as a range alone: {column} is protected.",

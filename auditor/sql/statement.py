@@ -5,6 +5,7 @@ Values only; nothing here parses or runs SQL.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
@@ -98,6 +99,31 @@ class Aggregate:
     """What it is where it is neither a sum nor an extreme; it is always `ranged` then."""
 
 
+Operation = Literal[
+    "constant", "told", "public", "add", "subtract", "negate", "multiply", "divide", "divide whole", "round",
+    "single", "coalesce", "nullif",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Term:
+    """Arithmetic over a block's aggregates that AT_LEAST or AT_MOST stands around."""
+
+    operation: Operation
+    """"told" is an aggregate of a protected column, "public" one of the block's public columns."""
+    parts: tuple[Term, ...] = ()
+    """What it is worked out from."""
+    number: Fraction = Fraction(0)
+    """The constant."""
+    place: int = 0
+    """Of "told" and "public" the position; of "round" how many digits after the point are kept."""
+
+    def places(self, operation: Operation) -> frozenset[int]:
+        """The positions of its aggregates ("told"), or of its public columns."""
+        own = [self.place] if self.operation == operation else []
+        return frozenset(own).union(*(part.places(operation) for part in self.parts))
+
+
 @dataclass(frozen=True)
 class Block:
     """One SELECT that aggregates protected columns."""
@@ -112,6 +138,19 @@ class Block:
     """Protected aggregates; in the relation they are named `aggregate_name(i)`, after the public columns."""
     grouped: bool
     """Whether its groups are rows of the answer: each may then be withheld without making others wrong."""
+    arithmetic: tuple[Term, ...] = ()
+    """What AT_LEAST or AT_MOST stands around that is more than one aggregate."""
+
+    @property
+    def in_arithmetic(self) -> tuple[int, ...]:
+        """The positions of the aggregates that it reads, for which the relation has `exact_name`."""
+        return tuple(sorted(frozenset[int]().union(*(each.places("told") for each in self.arithmetic))))
+
+    def ends_of(self, columns: Collection[str], aggregate: int) -> bool:
+        """Whether AT_LEAST or AT_MOST of an aggregate, or of arithmetic over it, is among columns."""
+        several = enumerate(self.arithmetic, len(self.aggregates))
+        places = [aggregate, *(place for place, each in several if aggregate in each.places("told"))]
+        return any(end_name(word, place) in columns for place in places for word in ENDS)
 
 
 def aggregate_name(position: int) -> str:
@@ -119,8 +158,21 @@ def aggregate_name(position: int) -> str:
     return f"_a{position}"
 
 
+def exact_name(position: int) -> str:
+    """The name of a protected aggregate in the block's relation as arithmetic reads it."""
+    return f"_x{position}"
+
+
+def told_name(position: int) -> str:
+    """The name of the column that says whether all that some arithmetic reads is told exactly."""
+    return f"_t{position}"
+
+
 def end_name(word: str, position: int) -> str:
-    """The name of AT_LEAST or AT_MOST of a block's protected aggregate in the block's relation."""
+    """The name of AT_LEAST or AT_MOST of a block's protected aggregate in the block's relation.
+
+    Positions go on after the aggregates: the next ones are those of `Block.arithmetic`.
+    """
     return f"_{'least' if word == AT_LEAST else 'most'}{position}"
 
 

@@ -150,6 +150,10 @@ CONSTRUCTS: tuple[Construct, ...] = (
         "AT_LEAST, AT_MOST: the ends of what is told of an aggregate",
         "SELECT dept, AT_LEAST(AVG(salary)), AT_MOST(AVG(salary)) FROM staff GROUP BY dept",
     ),
+    Construct(
+        "arithmetic inside of them",
+        "SELECT dept, AT_LEAST(ROUND(SUM(salary) / COUNT(*) - MIN(salary), 1)) FROM staff GROUP BY dept",
+    ),
     Construct("GROUP BY, also ALL and positions", "SELECT dept, sex, AVG(salary) FROM staff GROUP BY ALL"),
     Construct("HAVING", "SELECT dept, AVG(salary) FROM staff GROUP BY dept HAVING COUNT(*) >= 10"),
     Construct(
@@ -268,8 +272,8 @@ CONSTRUCTS: tuple[Construct, ...] = (
     ),
     Construct("the same outside of them", "SELECT MEDIAN(salary) FROM staff", "range"),
     Construct(
-        "AT_LEAST, AT_MOST of anything but one such aggregate",
-        "SELECT AT_LEAST(2 * AVG(salary)) FROM staff",
+        "AT_LEAST, AT_MOST of anything but such aggregates and arithmetic with them",
+        "SELECT AT_LEAST(LN(AVG(salary))) FROM staff",
         "range-argument",
     ),
     Construct(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import sqlglot
 from sqlglot import exp
 
-from auditor.sql.statement import ENDS, Block, Plan, aggregate_name, end_name
+from auditor.sql.statement import Block, Plan, aggregate_name
 from auditor.sql.truth import total_of
 from auditor.sql.writing import bracketed
 
@@ -147,7 +147,7 @@ def _marks(value: exp.Expr, block: Block, lacking: Collection[int]) -> list[str]
     """The marks of what an expression reads that may be withheld."""
     columns = {column.name for column in value.find_all(exp.Column) if column.table == block.name}
     exact = [mark_name(i) for i in lacking if aggregate_name(i) in columns]
-    return exact + [lost_name(i) for i in lacking if columns & {end_name(word, i) for word in ENDS}]
+    return exact + [lost_name(i) for i in lacking if block.ends_of(columns, i)]
 
 
 def _put_conditions(condition: exp.Expr, block: Block, lacking: Collection[int]) -> None:

@@ -8,6 +8,7 @@ from typing import Protocol
 from sqlglot import exp
 
 from auditor.sql.postgres import casts, functions, numbers
+from auditor.sql.postgres.inside_ends import plain
 from auditor.sql.postgres.values import FLOATS, Value, no_operator, refuse
 from auditor.sql.statement import ENDS
 from auditor.sql.understood import NotUnderstood
@@ -169,20 +170,32 @@ def aggregate(
 
 def end(translator: Translator, word: str, arguments: list[exp.Expr]) -> Value:
     """AT_LEAST or AT_MOST, whatever they stand around: what that may be is said of DuckDB's text."""
-    texts = []
-    for node in arguments:
-        bare = node.unnest()
-        call, condition = bare, None
-        if isinstance(bare, exp.Filter):
-            call, condition = bare.this, bare.args["expression"].this
+
+    def leaf(node: exp.Expr) -> Value:
+        call, condition = node, None
+        if isinstance(node, exp.Filter):
+            call, condition = node.this, node.args["expression"].this
         if isinstance(call, exp.WithinGroup):
-            texts.append(_quantile(translator, call, condition))
-        elif isinstance(call, exp.Anonymous) and is_aggregate(name := str(call.name).lower()):
+            return Value(_quantile(translator, call, condition), "numeric")
+        if isinstance(call, exp.Anonymous) and is_aggregate(name := str(call.name).lower()):
             # as it stands: what PostgreSQL makes of its type is nothing to an end
-            texts.append(_aggregated(translator, name, call.expressions, condition)[0])
-        else:
-            texts.append(translator.value(node).text)
+            text, value = _aggregated(translator, name, call.expressions, condition)
+            return Value(text, value.kind)
+        return translator.value(node)
+
+    texts = [plain(node, leaf, _has_aggregate).text for node in arguments]
     return Value(f"{word}({', '.join(texts)})", "float8")
+
+
+def _has_aggregate(node: exp.Expr) -> bool:
+    """Whether an aggregate stands somewhere below a node that is none itself."""
+    call = node.this if isinstance(node, exp.Filter) else node
+    below = not isinstance(call, exp.WithinGroup | exp.Window) and not _is_call(call)
+    return below and any(isinstance(each, exp.WithinGroup) or _is_call(each) for each in node.walk())
+
+
+def _is_call(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Anonymous) and is_aggregate(str(node.name).lower())
 
 
 def _quantile(translator: Translator, node: exp.WithinGroup, condition: exp.Expr | None) -> str:
