@@ -74,6 +74,8 @@ LISTED: tuple[Run, ...] = (
     *_each("decision", "decision"),
     Run("certain", "certain"),
     Run("widths", "widths"),
+    Run("brake-star", "brake", ("--attack", "star", "--ranges", "300")),
+    *(Run(f"brake-{name}", "brake", ("--attack", name)) for name in ("counts", "random", "real")),
     *_each("repeated", "repeated"),
     *_each("dashboards", "dashboards"),
     *_each("scale-100k", "scale", "--records", "100000", "--answers", "100"),

@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -72,6 +73,7 @@ class Gate:
         """Use `open`."""
         self.policy = policy
         self._database, self._ledger, self._knowledge = database, ledger, knowledge
+        self._schema = _with_domains(database.schema, knowledge)
         knowledge.read_from(ledger.entries)
         self._deciding = threading.RLock()
         self._memory = Memory()
@@ -261,7 +263,7 @@ class Gate:
     @property
     def schema(self) -> Schema:
         """What statements may name."""
-        return self._database.schema
+        return self._schema
 
     @property
     def known_columns(self) -> tuple[tuple[str, ...], ...]:
@@ -328,7 +330,7 @@ class Gate:
     def _read(self, ask: Ask) -> Plan | Unsupported:
         """The statement as it is understood, within what the policy allows."""
         previews = self.policy.decision.preview == "null"
-        found = understand(ask.sql, ask.parameters, self._database.schema, ask.dialect, previews)
+        found = understand(ask.sql, ask.parameters, self._schema, ask.dialect, previews)
         never = self.policy.decision.ranges == "never"
         if never and isinstance(found, Plan) and found.asks_ranges:
             said = verdict.NO_RANGES
@@ -719,6 +721,15 @@ class Gate:
         from auditor.gate.admin import verify
 
         return verify(self._ledger, self._knowledge)
+
+
+def _with_domains(schema: Schema, knowledge: Knowledge) -> Schema:
+    """A schema that says of each protected column what its domain is, from which bins follow."""
+    protected = [
+        replace(each, least=Fraction(column.protect.minimum), most=Fraction(column.protect.maximum))
+        for each, column in zip(schema.protected, knowledge.columns, strict=True)
+    ]
+    return replace(schema, protected=tuple(protected))
 
 
 @contextmanager

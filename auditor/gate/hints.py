@@ -129,9 +129,10 @@ def _ends_instead(select: exp.Select, wanted: set[str]) -> None:
     places: dict[int, int] = {}
     named: dict[str, exp.Expr] = {}
     seen: list[exp.Expr] = []
+    binned = _is_binned(select, wanted)
     for number, projection in enumerate(select.expressions, 1):
         places[number] = len(projections) + 1
-        found = list(dict.fromkeys(_holders(projection, wanted)))
+        found = list(dict.fromkeys(_holders(projection, wanted, binned)))
         asked = [each for each in projection.walk() if ranges.end_of(each) is not None]
         if not found or asked:
             projections.append(projection)
@@ -162,27 +163,43 @@ def _ends_instead(select: exp.Select, wanted: set[str]) -> None:
         for node in list(clauses[name].find_all(exp.Column)):
             if not node.table and folded(node.name) in named:
                 node.replace(_end(_certain(node), named[folded(node.name)]))
-        for node in list(_compared(clauses[name], wanted)):
+        for node in list(_compared(clauses[name], wanted, binned)):
             node.replace(_end(_certain(node), node))
-        for holder in list(_holders(clauses[name], wanted)):
+        for holder in list(_holders(clauses[name], wanted, binned)):
             if ranges.end_above(holder) is None:
                 holder.replace(_end(_certain(holder), holder))
 
 
-def _compared(clause: exp.Expr, wanted: set[str]) -> Iterator[exp.Expr]:
+def _compared(clause: exp.Expr, wanted: set[str], binned: bool) -> Iterator[exp.Expr]:
     """Arithmetic over aggregates that is compared, or that rows are ordered by."""
     for node in clause.find_all(exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Ordered):
         for side in (node.this, node.args.get("expression")):
             if side is None or any(ranges.end_of(each) is not None for each in side.walk()):
                 continue
-            if next(_holders(side, wanted), None) and arithmetic.of_aggregates(side) is not None:
+            if next(_holders(side, wanted, binned), None) and arithmetic.of_aggregates(side) is not None:
                 yield side
 
 
-def _holders(root: exp.Expr, wanted: set[str]) -> Iterator[exp.Expr]:
+def _is_binned(select: exp.Select, wanted: set[str]) -> bool:
+    """Whether groups are bins of a protected column: each count is one by its value then."""
+    group = select.args.get("group")
+    parts = [] if group is None else [*select.expressions, group]
+    return any(
+        folded(column.name) in wanted and column.find_ancestor(exp.AggFunc, exp.Filter) is None
+        for part in parts
+        for column in part.find_all(exp.Column)
+    )
+
+
+def _holders(root: exp.Expr, wanted: set[str], binned: bool) -> Iterator[exp.Expr]:
     """Aggregates and other statistics of protected columns with their FILTER.
 
     Those of subqueries and windows are left out.
+
+    Args:
+        root: An expression.
+        wanted: Names of the protected columns.
+        binned: Whether groups are bins of one.
     """
 
     def kind_of(column: exp.Column) -> int | None:
@@ -190,7 +207,8 @@ def _holders(root: exp.Expr, wanted: set[str]) -> Iterator[exp.Expr]:
 
     plain = {id(node) for node in _aggregates(root, wanted)}
     for node in root.find_all(exp.AggFunc):
-        if id(node) not in plain and statistics.read(node, kind_of) is None:
+        counts = binned and type(node) is exp.Count
+        if not counts and id(node) not in plain and statistics.read(node, kind_of) is None:
             continue
         holder = node.parent if isinstance(node.parent, exp.Filter) else node
         inside = holder.find_ancestor(exp.Query)

@@ -19,6 +19,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from auditor.sql import agreement, guard
+from auditor.sql.bins import as_counts
 from auditor.sql.canonical import rewrite
 from auditor.sql.catalogue import described, inner, listed
 from auditor.sql.classify import classify
@@ -129,6 +130,9 @@ def _plan(text: str, parameters: Parameters, schema: Schema) -> Plan:
         raise
     # Resolving names makes new nodes: a table's name in place of a column is a whole row, for one.
     classify(tree, readable(schema))
+    binned = as_counts(tree, schema, lambda: [each for _, each in _described(shape, text, parameters)])
+    if binned is not None:
+        return _lowered(binned, text, parameters, schema)
     passed = pass_on(tree, groups_all)
     if passed is not None:
         with suppress(NotUnderstood):

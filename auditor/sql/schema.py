@@ -7,6 +7,7 @@ Values only. Reading them off a database is `auditor.data.database`'s, checking 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 DEFAULT_SCHEMA = "main"
 """The database schema of a table that is named without one, as in DuckDB."""
@@ -52,6 +53,10 @@ class Protected:
     """Its name, as the database spells it."""
     type: str
     """DuckDB's text of its type."""
+    least: Fraction | None = None
+    """The least value of its domain, which is public; None: unknown."""
+    most: Fraction | None = None
+    """The greatest."""
 
 
 @dataclass(frozen=True)

@@ -271,6 +271,13 @@ def _noted(node: exp.Expr, kind_of: KindOf, records: list[exp.Column]) -> bool:
     return True
 
 
+def region(condition: exp.Expr, kind_of: KindOf) -> Cuts | None:
+    """The values for which a condition holds that is on one protected column alone; None: it is none."""
+    records = list[exp.Column]()
+    found = _region(condition, kind_of, records)
+    return found if records and all(each == records[0] for each in records) else None
+
+
 def _both(one: Cuts, other: Cuts) -> Cuts:
     found = [(max(a, c), min(b, d)) for a, b in one for c, d in other]
     return sorted((a, b) for a, b in found if a < b)

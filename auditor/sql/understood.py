@@ -270,6 +270,11 @@ CONSTRUCTS: tuple[Construct, ...] = (
         "SELECT dept, AT_LEAST(MEDIAN(salary)), AT_MOST(COUNT_IF(salary > 60)) FROM staff GROUP BY dept",
         UNDERSTOOD,
     ),
+    Construct(
+        "histograms of the protected column by fixed bins, inside of AT_LEAST and AT_MOST",
+        "SELECT CASE WHEN salary < 60 THEN 'low' ELSE 'high' END AS bin, AT_MOST(COUNT(*)) FROM staff GROUP BY 1",
+        UNDERSTOOD,
+    ),
     Construct("the same outside of them", "SELECT MEDIAN(salary) FROM staff", "range"),
     Construct(
         "AT_LEAST, AT_MOST of anything but such aggregates and arithmetic with them",
