@@ -4,9 +4,10 @@
 
 Ranges hold the truth and are told again the same, so many of them can be solved like noisy answers are (Dinur
 and Nissim 2003). Four attackers ask for `AT_LEAST` and `AT_MOST` alone: *star* for counts that are about one
-person and a dozen others, each time others; *counts* for counts and medians of random halves of some people
-with six values; *random* for sums as well; *real* puts the statements of Cohen and Nissim's attack on 73 bits. Each asks a gate with `candidates = "posterior"`, where what
-is made likely counts (the brake), and one with `"interval"`, where exclusion alone does.
+person and forty others, each time others; *counts* for counts and medians of random halves of some people
+with six values; *random* for sums as well; *real* puts the statements of the attack on 73 bits of 2019.
+Each asks a gate with `candidates = "posterior"`, where what is made likely counts (the brake), and one with
+`"interval"`, where exclusion alone does.
 
 What they know then is worked out in four ways, none of which shares code with the gate:
 
@@ -48,7 +49,7 @@ Ints = NDArray[np.int64]
 
 ATTACKS = ("star", "counts", "random", "real")
 LIMIT = 0.5
-OTHERS = 12
+OTHERS = 40
 """Of each range of the star."""
 VALUES = 6
 """From 0, in steps of 1."""

@@ -272,7 +272,7 @@ CONSTRUCTS: tuple[Construct, ...] = (
     ),
     Construct(
         "histograms of the protected column by fixed bins, inside of AT_LEAST and AT_MOST",
-        "SELECT CASE WHEN salary < 60 THEN 'low' ELSE 'high' END AS bin, AT_MOST(COUNT(*)) FROM staff GROUP BY 1",
+        "SELECT CASE WHEN salary < 60 THEN 1 ELSE 2 END AS bin, AT_MOST(COUNT(*)) FROM staff GROUP BY 1",
         UNDERSTOOD,
     ),
     Construct("the same outside of them", "SELECT MEDIAN(salary) FROM staff", "range"),
