@@ -32,6 +32,7 @@ def plainer(tree: exp.Query) -> None:
             call.set("this", word)
             call.set("expressions", [each.unnest() for each in call.expressions])
             _within_group(call)
+            _extremes(call)
 
 
 def _within_group(call: exp.Expr) -> None:
@@ -45,6 +46,16 @@ def _within_group(call: exp.Expr) -> None:
         (ordered,) = order.expressions
         if isinstance(ordered, exp.Ordered) and not ordered.args.get("desc"):
             node.replace(type(inner)(this=ordered.this.copy(), expression=inner.this.copy()))
+
+
+def _extremes(call: exp.Expr) -> None:
+    """Write the quantile 0 inside of a call as MIN, and 1 as MAX: these are told exactly, or as an end."""
+    for node in list(call.find_all(exp.PercentileCont, exp.PercentileDisc, exp.Quantile)):
+        given = node.args.get("quantile") or node.args.get("expression")
+        number = given.name if isinstance(given, exp.Literal) and not given.is_string else ""
+        least, most = (number.strip("0.") == each and number != "" for each in ("", "1"))
+        if node.this is not None and (least or (most and float(number) == 1)):
+            node.replace((exp.Min if least else exp.Max)(this=node.this.copy()))
 
 
 def end_above(node: exp.Expr) -> exp.Expr | None:

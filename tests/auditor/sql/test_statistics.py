@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from auditor.data.database import Database
-from auditor.sql import Plan, Unsupported, understand
+from auditor.sql import Dialect, Plan, Unsupported, understand
 from tests.auditor.sql.gate_double import answer, make, open_staff, understood
 
 COUNTS = [
@@ -191,3 +191,23 @@ def test_random_conditions_that_are_understood_count_as_duckdb_does(
         }
         assert told == dict(plain.execute(f"SELECT sex, {wanted} FROM staff GROUP BY sex").fetchall()), wanted
     assert read > 150
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres"])
+def test_the_first_and_the_last_quantile_are_the_extremes(dialect: Dialect, database: Database) -> None:
+    ways = ["QUANTILE_CONT(salary, {0})", "QUANTILE_DISC(salary, {0}.0)", "QUANTILE(salary, {0})"]
+    if dialect == "postgres":
+        ways = ["PERCENTILE_DISC({0}) WITHIN GROUP (ORDER BY salary)"]
+    for part, extreme in ((0, "MIN"), (1, "MAX")):
+        wanted = understand(f"SELECT AT_LEAST({extreme}(salary)) FROM staff", None, database.schema, dialect)
+        assert isinstance(wanted, Plan)
+        for way in ways:
+            sql = f"SELECT AT_LEAST({way.format(part)}) FROM staff"
+            plan = understand(sql, None, database.schema, dialect)
+            assert isinstance(plan, Plan), plan
+            assert plan.blocks == wanted.blocks
+    for part in ("0.1", "10", "0.01", "0.99"):
+        found = understand(
+            f"SELECT AT_LEAST(QUANTILE_DISC(salary, {part})) FROM staff", None, database.schema
+        )
+        assert isinstance(found, Unsupported) or found.blocks[0].aggregates[0].statistic is not None
