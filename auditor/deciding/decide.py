@@ -25,6 +25,7 @@ from typing import Literal
 
 from auditor.deciding import statistics
 from auditor.deciding.cases import NOTHING, Case, Judged, Outcome, Part
+from auditor.deciding.following import Following, following
 from auditor.deciding.hypothetical import simulate
 from auditor.deciding.ladder import Cells, is_on_a_ladder, known_range, narrowest, rungs
 from auditor.deciding.looks import LOOK, end_is_kept_by, is_kept_by
@@ -60,14 +61,17 @@ def decide(
     budget = Budget(rules) if budget is None else budget
     judged: list[Judged] = [{} for _ in cases]
     told: list[Partition | Cells | None] = [None for _ in cases]
+    led: list[Following | None] = [None for _ in cases]
     if refusal is None:
         with alone(), budget as allowance:
             if all(case.derivable for case in cases):
                 return Outcome("known", tuple(map(_settled, cases)))
             if rules.simulatable:
-                refusal = simulate(cases, rules, allowance, judged)
+                led = [following(case) for case in cases]
+                new = _new_ones(cases, led)
+                refusal = simulate(new, rules, allowance, judged)
                 if refusal is None:
-                    told = [_partition(case, known, rules) for case, known in zip(cases, judged, strict=True)]
+                    told = [_partition(case, known, rules) for case, known in zip(new, judged, strict=True)]
                     if None in told:
                         refusal = Outcome("risk", tuple(NOTHING for _ in cases))
     if refusal is not None:
@@ -84,8 +88,8 @@ def decide(
         parts = [
             _settled(case)
             if refusal is None and case.derivable
-            else _told(case, each, allowance, known, ranges)
-            for case, each, known in zip(cases, told, judged, strict=True)
+            else _told(case, each, allowance, known, ranges, first)
+            for case, each, known, first in zip(cases, told, judged, led, strict=True)
         ]
     if all(part.given for part in parts):
         return Outcome("safe", tuple(parts))
@@ -102,10 +106,15 @@ def foresee(cases: Sequence[Case], rules: Rules, budget: Budget, ranges: bool = 
     if statistics.is_statistic(cases):
         return statistics.foresee(cases, rules, budget)
     with budget as allowance:
-        refusal = simulate(cases, rules, allowance)
+        refusal = simulate(_new_ones(cases, [following(case) for case in cases]), rules, allowance)
     if refusal is None or not ranges or not is_on_a_ladder(cases):
         return refusal
     return refusal if cells_for(cases, refusal, rules, budget) is None else None
+
+
+def _new_ones(cases: Sequence[Case], led: Sequence[Following | None]) -> list[Case]:
+    """What is decided on: of sums that follow from one of them that one."""
+    return [case if first is None else first.case for case, first in zip(cases, led, strict=True)]
 
 
 def cells_for(
@@ -169,7 +178,12 @@ def _partition(case: Case, judged: Judged, rules: Rules) -> Partition | None:
 
 
 def _told(
-    case: Case, partition: Partition | Cells | None, allowance: Allowance, judged: Judged, ranges: bool
+    case: Case,
+    partition: Partition | Cells | None,
+    allowance: Allowance,
+    judged: Judged,
+    ranges: bool,
+    first: Following | None = None,
 ) -> Part:
     """What is told of the true answers, if everybody keeps the standard with that known."""
     values = tuple(case.truth(case.queries))
@@ -181,12 +195,15 @@ def _told(
             if part.given:
                 break
         return part
-    part = _recorded(case, partition.told(values), allowance, judged)
+    if first is not None:
+        values, judged = (values[first.place],), first.judged(judged)
+    told = partition.told(values)
+    part = _recorded(case, told if first is None else first.told(told[0]), allowance, judged)
     if part.given:
         return part
     around = partition.around(values[0])
     if around is not None:
-        part = _recorded(case, [around], allowance, judged)
+        part = _recorded(case, [around] if first is None else first.told(around), allowance, judged)
         if part.given:
             return replace(part, surprise=True)
     # no figure that the true answer had a part in may leave with the refusal

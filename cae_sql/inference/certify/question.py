@@ -206,7 +206,8 @@ class Question:
             return {}
         found: dict[tuple[int, ...], Judgement] = {}
         for first, last in MIDDLES:
-            group = list(answers[int(first * len(answers)) : 1 + int(last * (len(answers) - 1))])
+            top = len(answers) - 1
+            group = list(answers[int(first * top) : 1 + int(last * top)])
             if allowance.over or not self.question_tables.usable:
                 break
             if not group or len(group) <= len(found):

@@ -154,7 +154,7 @@ class QuestionTables:
             self._reduce(basis, ys, pivots, done, row[basic], row, ys[done])
             if first and not ys[done].any():
                 # of sums that hang on new ones of the same statement, past answers say nothing
-                if not row[basic[width:]].any():
+                if not done or self._follows(basis, basics, row):
                     self.settled[places[number]] = int(row.astype(np.int64) @ self.totals)
                 continue
             pivot = self._pivot(basis, basic, ys, pivots, done, used)
@@ -166,6 +166,13 @@ class QuestionTables:
             if first:
                 self.fresh.append(places[number])
         return Pending(basic, ys[:done], np.ascontiguousarray(pivots[:done, : width + done]))
+
+    def _follows(self, basis: Basis, basics: Ints, row: NDArray[np.int32]) -> bool:
+        """Whether past answers alone settle a sum."""
+        rest = np.zeros_like(row)
+        none = np.zeros((0, len(row)), dtype=np.int32)
+        self._reduce(basis, none, np.zeros((0, len(basics)), dtype=np.int32), 0, row[basics], row, rest)
+        return not rest.any()
 
     def _reduce(
         self, basis: Basis, ys: NDArray[np.int32], pivots: NDArray[np.int32], done: int,

@@ -193,6 +193,14 @@ def test_a_table_for_an_answer_stays_inside_the_domain() -> None:
         assert totals[np.unique(inside)].sum() == 0
 
 
+def test_a_sum_that_hangs_on_another_of_the_same_question_is_not_settled() -> None:
+    told = Told(np.arange(12), 12)
+    told.ask("sum", np.arange(12))
+    asked = [Told(told.truth, 12).ask("sum", np.arange(*each)) for each in ((0, 5), (5, 12))]
+    question_tables = QuestionTables(told.roomy_table(), asked)
+    assert (question_tables.fresh, question_tables.settled) == ([0], [None, None])
+
+
 def test_sums_that_past_answers_settle_have_their_value() -> None:
     settled = 0
     for told, question_tables in tables_of_questions(6, 60):
