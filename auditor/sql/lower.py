@@ -33,7 +33,7 @@ from auditor.sql.statement import (
 )
 from auditor.sql.statistics import StatisticArgument
 from auditor.sql.understood import NotUnderstood
-from auditor.sql.windows import is_windowed
+from auditor.sql.windows import is_windowed, rows_are_public
 from auditor.sql.writing import bracketed, generate
 
 Describe = Callable[[str], list[tuple[str, str]]]
@@ -154,13 +154,14 @@ class _Lowering:
         return found
 
     def _is_shown(self) -> bool:
-        """Whether the groups are rows of the answer, and nothing is computed from several of them."""
+        """Whether the groups are rows of the answer, and it can be told what hangs on several of them."""
         scope: Scope | None = self._reading.scope
         while scope is not None and scope.is_set_operation:
             scope = scope.parent
             if scope is None or not isinstance(scope.expression, exp.Union):
                 return False
-        return scope is not None and scope.is_root and not _has_windows(self._select)
+        windows = [node for node in own_nodes(self._select) if isinstance(node, exp.Window)]
+        return scope is not None and scope.is_root and rows_are_public(self._select, windows, self._is_public)
 
     def _query(self, columns: list[tuple[str, exp.Expr]]) -> exp.Select:
         expand = _Expansion()

@@ -7,7 +7,7 @@ condition, a total, a derived table), there is no such statement, and nothing of
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import sqlglot
@@ -73,7 +73,7 @@ def rest_of(plan: Plan, withheld: Mapping[int, Collection[int]]) -> Rest | None:
                 if exact is not None:
                     cells.setdefault((place, exact), column)
                 if marks and (exact is None or bare is not value):
-                    _put(projection, _guarded(value, block, marks))
+                    _put(projection, _guarded(value, block, marks, _under_windows(value, block, lacking)))
     numbered = None
     if shown == [tree] and not tree.args.get("distinct"):
         found = [place for place in withheld if plan.blocks[place].name == _source(shown[0])]
@@ -161,8 +161,19 @@ def _put_conditions(condition: exp.Expr, block: Block, lacking: Collection[int])
         condition.replace(exp.paren(_guarded(condition, block, marks)))
 
 
-def _guarded(value: exp.Expr, block: Block, marks: list[str]) -> exp.Expr:
-    lacks = exp.or_(*(exp.column(mark, table=block.name, quoted=True) for mark in marks))
+def _under_windows(value: exp.Expr, block: Block, lacking: Collection[int]) -> list[exp.Expr]:
+    """Whether windows read a group of which something is withheld: its mark, under the same window."""
+    found = []
+    for window in value.find_all(exp.Window):
+        for mark in _marks(window.this, block, lacking):
+            copy = window.copy()
+            copy.set("this", exp.LogicalOr(this=exp.column(mark, table=block.name, quoted=True)))
+            found.append(copy)
+    return found
+
+
+def _guarded(value: exp.Expr, block: Block, marks: list[str], windows: Sequence[exp.Expr] = ()) -> exp.Expr:
+    lacks = exp.or_(*(exp.column(mark, table=block.name, quoted=True) for mark in marks), *windows)
     return exp.Case().when(lacks, exp.null()).else_(value.copy())
 
 

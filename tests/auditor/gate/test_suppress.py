@@ -110,6 +110,16 @@ POST = {
     "CASE": f"SELECT dept, CASE WHEN sum(salary) > {{x}} THEN 1 ELSE 0 END {GROUPS} ORDER BY 1",
     "a window": f"SELECT dept, rank() OVER (ORDER BY sum(salary) + 0 * {{x}}, dept) {GROUPS} ORDER BY 1",
     "a running total": f"SELECT dept, sum(sum(salary)) OVER (ORDER BY dept) + {{x}} {GROUPS} ORDER BY 1",
+    "a moving average": f"SELECT dept, avg(sum(salary)) OVER w + {{x}} {GROUPS} WINDOW w AS (ORDER BY dept "
+    "ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) ORDER BY 1",
+    "how many there are": f"SELECT dept, count(sum(salary)) OVER () * {{x}} {GROUPS} ORDER BY 1",
+    "numbered": f"SELECT dept, sum(salary) + {{x}}, row_number() OVER (ORDER BY dept) {GROUPS} ORDER BY 1",
+    "a window over some": f"SELECT dept, sum(sum(salary)) OVER () {GROUPS} HAVING sum(salary) > {{x}}",
+    "a window by value": f"SELECT dept, sum(sum(salary)) OVER w + {{x}} {GROUPS} "
+    "WINDOW w AS (ORDER BY sum(salary)) ORDER BY 1",
+    "a row before": f"SELECT dept, lag(sum(salary)) OVER (ORDER BY dept) + {{x}} {GROUPS} ORDER BY 1",
+    "chosen by a window": f"SELECT dept, sum(salary) {GROUPS} QUALIFY sum(sum(salary)) OVER () > {{x}}",
+    "ordered by a window": f"SELECT dept {GROUPS} ORDER BY sum(sum(salary)) OVER () + {{x}} LIMIT 2",
     "a total of totals": f"SELECT sum(s), count(s), count(*), max(s) + {{x}} FROM {INNER}",
     "a filtered total": f"SELECT count(*) FROM {INNER} WHERE s > {{x}}",
     "two sets": f"SELECT dept, sum(salary) {GROUPS} UNION SELECT dept, {{x}} {GROUPS} ORDER BY 1, 2",
@@ -117,7 +127,17 @@ POST = {
 }
 
 
-WHOLE = ("a window", "a running total", "a total of totals", "a filtered total")
+WHOLE = (
+    *(
+        "a window",
+        "a window over some",
+        "a window by value",
+        "a row before",
+        "chosen by a window",
+        "ordered by a window",
+    ),
+    *("a total of totals", "a filtered total"),
+)
 
 
 @pytest.mark.parametrize("what", some(POST, 4))
@@ -136,6 +156,30 @@ def test_what_follows_reads_null_and_nothing_else(what: str, tmp_path: Path) -> 
     assert found[0] == found[1]
     # where more is computed from the groups, a part of them would give another result: refused whole
     assert found[0][0].code == ("risk" if what in WHOLE else "partial")
+
+
+def test_what_a_window_makes_of_given_groups_is_given_and_of_withheld_ones_null(
+    gate: Gate, database: Path
+) -> None:
+    """Beside plain DuckDB's: NULL where a group that the window reads is withheld, else the same."""
+    around = "ORDER BY dept ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING"
+    sql = f"""
+        SELECT dept, sum(salary), sum(sum(salary)) OVER (ORDER BY dept), avg(avg(salary)) OVER ({around}),
+               sum(salary) / sum(sum(salary)) OVER (PARTITION BY dept < 'c'), sum(sum(salary)) OVER (),
+               row_number() OVER (ORDER BY dept DESC), count(*) OVER ()
+        {GROUPS} ORDER BY dept"""
+    answer = gate.execute(sql)
+    assert answer.decision.code == "partial"
+    lacking = {
+        "a": (False, False, False, False, True),
+        "b": (False, False, False, False, True),
+        "c": (False, False, True, True, True),
+        "y": (True,) * 5,
+        "z": (True,) * 5,
+    }
+    for row, real in zip(answer.fetchall(), truth(database, sql), strict=True):
+        wanted = [None if lacks else value for lacks, value in zip(lacking[row[0]], real[1:], strict=False)]
+        assert row == (row[0], *wanted, *real[6:])
 
 
 # On record
