@@ -2,12 +2,13 @@
 
 What is not grouped is judged first and must be safe, or the statement is refused. Then come the groups in
 their public order, the aggregates of each together, judged on all that has been released so far, the earlier
-groups of the same statement included. A group that is not safe is withheld: NULL takes the place of its
-protected aggregates, and nothing else of them goes on. Each has its part of the statement's work; those for
+groups of the same statement included. What is not safe is withheld: NULL takes its place, and nothing else of
+it goes on. Each has its part of the statement's work; those for
 whom that does not suffice come last and have more, so that a doubtful group does not cost the others theirs.
 
-Values that AT_LEAST and AT_MOST alone are asked of are judged together like others. Where that fails, each is
-judged by itself, and may be told as a range; so it is with several such values that are not grouped.
+The aggregates of a group are judged together. Where that fails, each is judged by itself, sums first, with
+those before it known. So it is with values that AT_LEAST and AT_MOST alone are asked of, grouped or not; each
+of these may be told as a range.
 
 Promise: which groups are withheld follows from the policy, past answers, the statement and the answers given
 in it, except for surprises, which are counted. A group that was withheld for good in a statement is withheld
@@ -66,15 +67,16 @@ class Unit:
     @property
     def may_be_taken_apart(self) -> bool:
         """Whether its aggregates may be given one by one."""
-        return self.ranged and len(self.places) > 1
+        return self.grouped and len(self.places) > 1
 
     @property
     def apart(self) -> list[Unit]:
-        """Each of its aggregates by itself."""
-        return [
+        """Each of its aggregates by itself, sums first: an extreme takes the rooms of those who attain it."""
+        parts = [
             replace(self, places=(place,), asked=(each,))
             for place, each in zip(self.places, self.asked, strict=True)
         ]
+        return sorted(parts, key=lambda part: part.asked[0].kind != "sum")
 
 
 def units_of(plan: Plan, asked: Sequence[Asked]) -> list[Unit]:
@@ -203,7 +205,7 @@ class Suppression:
         return "safe" if refusal is None else refusal.verdict
 
     def _judge_grouped(self, unit: Unit, found: Suppressed, budget: Budget) -> Iterator[tuple[Unit, _Judged]]:
-        """What becomes of a unit, or of each of its values where ranges are asked of several."""
+        """What becomes of a unit, or of each of its values where they are not given together."""
         judged = self._judge(unit, found, budget)
         if unit.may_be_taken_apart and judged.fate in REFUSED and not judged.surprise:
             yield from ((part, self._judge(part, found, budget)) for part in unit.apart)

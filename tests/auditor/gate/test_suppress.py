@@ -120,6 +120,8 @@ POST = {
     "a row before": f"SELECT dept, lag(sum(salary)) OVER (ORDER BY dept) + {{x}} {GROUPS} ORDER BY 1",
     "chosen by a window": f"SELECT dept, sum(salary) {GROUPS} QUALIFY sum(sum(salary)) OVER () > {{x}}",
     "ordered by a window": f"SELECT dept {GROUPS} ORDER BY sum(sum(salary)) OVER () + {{x}} LIMIT 2",
+    "several": "SELECT dept, min(salary) + {x}, sum(salary) FILTER (WHERE id % 11 = 0), sum(salary) "
+    f"{GROUPS} ORDER BY 3, 1",
     "a total of totals": f"SELECT sum(s), count(s), count(*), max(s) + {{x}} FROM {INNER}",
     "a filtered total": f"SELECT count(*) FROM {INNER} WHERE s > {{x}}",
     "two sets": f"SELECT dept, sum(salary) {GROUPS} UNION SELECT dept, {{x}} {GROUPS} ORDER BY 1, 2",
@@ -156,6 +158,20 @@ def test_what_follows_reads_null_and_nothing_else(what: str, tmp_path: Path) -> 
     assert found[0] == found[1]
     # where more is computed from the groups, a part of them would give another result: refused whole
     assert found[0][0].code == ("risk" if what in WHOLE else "partial")
+
+
+def test_of_a_group_the_aggregates_are_given_that_can_be_where_not_all_can(
+    gate: Gate, database: Path
+) -> None:
+    """Of each department one or two have a number that is a multiple of 11."""
+    few = "sum(salary) FILTER (WHERE id % 11 = 0)"
+    sql = f"SELECT dept, {few}, sum(salary), {few} / avg(salary) {GROUPS} ORDER BY dept"
+    answer = gate.execute(sql)
+    given = [(dept, None, total, None) for dept, _, total, _ in truth(database, sql)[:3]]
+    assert answer.fetchall() == [*given, ("y", None, None, None), ("z", None, None, None)]
+    assert answer.decision.code == "partial"
+    assert verdict(gate, f"SELECT dept, sum(salary) {GROUPS} HAVING dept < 'd'").code == "known"
+    assert [len(entry.answers) for entry in entries(gate)] == [3, 0]
 
 
 def test_what_a_window_makes_of_given_groups_is_given_and_of_withheld_ones_null(
