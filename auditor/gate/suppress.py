@@ -12,8 +12,8 @@ of these may be told as a range.
 
 Promise: which groups are withheld follows from the policy, past answers, the statement and the answers given
 in it, except for surprises, which are counted. A group that was withheld for good in a statement is withheld
-wherever else in it the same is asked. Nothing here is recorded: whoever fails to record what this gives must
-let the party forget it.
+wherever else in it the same is asked, unless the others that are given settle it. Nothing here is recorded:
+whoever fails to record what this gives must let the party forget it.
 """
 
 from __future__ import annotations
@@ -183,6 +183,10 @@ class Suppression:
                         fates[part] = judged.fate
                         doubtful += [part] if judged.undecided else []
             waiting = doubtful
+        # what was given after a group may settle it: with the total known, all others do
+        for unit in [unit for unit, fate in fates.items() if fate in REFUSED]:
+            if self._before(self._party.reads(unit.asked)) == "known":
+                fates[unit] = self._judge(unit, found, self._budget).fate
         found.fates += fates.items()
         return found
 
@@ -219,11 +223,11 @@ class Suppression:
             unit.ranged,
             frozenset((place, query.name) for place, queries in reads.items() for query in queries),
         )
-        if name in self._lost:
-            return _Judged("risk")
         fate = self._before(reads)
         if fate not in (None, "known"):
             return _Judged(fate)
+        if fate is None and name in self._lost:
+            return _Judged("risk")
         outcome = decide(self._party.cases(reads), self._rules(unit), budget, unit.ranged)
         found.answers += self._party.known_answers(reads, outcome)
         found.surprises += outcome.surprise

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from auditor import Gate, LedgerError, Policy, QueryRefused
+from auditor.deciding.cases import NOTHING, Outcome
 from auditor.parties import confidential
 from cae_sql.inference import system as systems
 from tests.auditor.staff import Person, build, entries, people, policy, truth, verdict
@@ -84,6 +85,25 @@ def test_a_group_is_judged_with_those_before_it_known(gate: Gate) -> None:
     gate.execute("SELECT sum(salary) FROM staff WHERE dept <> 'z'")
     found = dict(gate.execute(BY_DEPT.replace("count(salary)", "1")).df()[["dept", "s"]].to_numpy().tolist())
     assert [np.isnan(found[dept]) for dept in "abcyz"] == [False, False, True, True, True]
+
+
+def test_a_group_that_those_after_it_settle_is_given(
+    gate: Gate, database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What everybody can work out from the answer is not withheld in it."""
+    import auditor.gate.suppress as module
+
+    gate.execute("SELECT sum(salary) FROM staff WHERE dept IN ('a', 'b')")
+    real, turns = module.decide, iter(range(9))
+
+    def first_refused(*given: object) -> object:
+        return Outcome("risk", (NOTHING,)) if next(turns) == 0 else real(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module, "decide", first_refused)
+    sql = "SELECT dept, sum(salary) FROM staff WHERE dept IN ('a', 'b') GROUP BY dept ORDER BY dept"
+    answer = gate.execute(sql)
+    assert (answer.decision.code, answer.fetchall()) == ("answered", truth(database, sql))
+    assert [len(entry.answers) for entry in entries(gate)] == [1, 1]
 
 
 def test_known_groups_are_given_again(gate: Gate, database: Path) -> None:
