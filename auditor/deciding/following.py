@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from auditor.deciding.cases import Case, Judged, Values
+from auditor.deciding.partition import possible
 from auditor.told import Told, exactly
 
 
@@ -39,7 +40,12 @@ class Following:
 
     def told(self, told: Told[int] | None) -> list[Told[int] | None]:
         """What is told of each, where this is told of the new one."""
-        return [None if told is None else _of(told, a, b) for a, b in self.made]
+        if told is None:
+            return [None for _ in self.made]
+        # of the others both ends are said: how far a sum of very many is beyond one of them cannot be told
+        least, most = possible(self.case.queries[0], int(self.case.system.grid.top))
+        whole = Told(least if told.least is None else told.least, most if told.most is None else told.most)
+        return [told if place == self.place else _of(whole, a, b) for place, (a, b) in enumerate(self.made)]
 
 
 def following(case: Case) -> Following | None:

@@ -163,7 +163,7 @@ def _put_conditions(condition: exp.Expr, block: Block, lacking: Collection[int])
 
 def _under_windows(value: exp.Expr, block: Block, lacking: Collection[int]) -> list[exp.Expr]:
     """Whether windows read a group of which something is withheld: its mark, under the same window."""
-    found = []
+    found = list[exp.Expr]()
     for window in value.find_all(exp.Window):
         for mark in _marks(window.this, block, lacking):
             copy = window.copy()

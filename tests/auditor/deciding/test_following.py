@@ -56,8 +56,30 @@ def test_of_two_that_make_up_all_the_second_is_told_as_far_as_the_first_is(total
     (alone,) = told_of(total, [first])
     both = told_of(total, [first, others])
     assert both[0] == alone
-    assert both[1] == alone.under(lambda x: 3 * SIZE - x, rising=False)
     assert both[1].holds(3 * SIZE - total)
+    assert both[1].exact == alone.exact
+    # an end of the others is a range, as wide as some whole domains: it says no more than that of the first
+    low = 0 if alone.least is None else alone.least
+    high = FEW * TOP if alone.most is None else alone.most
+    assert both[1].holds(3 * SIZE - low)
+    assert both[1].holds(3 * SIZE - high)
+
+
+def test_of_a_few_beside_very_many_an_end_is_told_of_both() -> None:
+    """At least so much of 1,483 people would take more spare records than there are."""
+    size = 1_500
+    table = np.full(size, 3, dtype=np.int64)
+    table[:FEW], table[FEW : 2 * FEW] = 0, 6
+    system = AnsweredSystem(size, 0, TOP, 1)
+    system.add_sum(range(size), 3 * size)
+    outcome = decide([case(system, [list(range(FEW)), list(range(FEW, size))], table)], RULES)
+    assert (outcome.verdict, outcome.surprise) == ("safe", False)
+    few, others = (each.told for each in outcome.parts[0].recorded)
+    assert few.least is None
+    assert few.most is not None
+    assert others.most == 3 * size
+    assert others.least is not None
+    assert 3 * size - few.most - TOP < others.least <= 3 * size - few.most
 
 
 def test_what_is_told_of_both_is_the_same_whatever_the_answer_beyond_an_end() -> None:
