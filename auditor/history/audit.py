@@ -26,9 +26,11 @@ from auditor.history.findings import (
     ClassRisk,
     Finding,
     Findings,
+    GateView,
     MadeLikely,
     PartyFindings,
 )
+from auditor.history.gateview import view_of
 from auditor.history.likely import SECONDS as LIKELY_SECONDS
 from auditor.history.likely import prepare
 from auditor.history.outcome import Table, findings_of, for_party, party_findings
@@ -108,10 +110,11 @@ def audit(
     began = time.monotonic()
     protects = sorted(rules.protects, key=lambda each: each.name)
     opened = Database.open(database, protects, public_tables=rules.tables.public, views=rules.tables.views)
+    beside = Beside(database, rules, dialect or rules.dialect, gate_seconds)
     # matrices are small and many: with other work on the machine threads would wait for each other
-    with opened as data, threadpool_limits(1, "blas"):
+    with opened as data, threadpool_limits(1, "blas"), beside:
         data.limits = LIMITS
-        audit = _Audit(database, rules, data, groups or {}, dialect or rules.dialect, seconds, effort)
+        audit = _Audit(rules, data, beside, groups or {}, dialect or rules.dialect, seconds, effort)
         reading = Reading()
         paths = _paths(log)
         how: list[object] = [format, sorted((columns or {}).items()), effort]
@@ -122,7 +125,7 @@ def audit(
         partial = audit.run(statements, reading, progress, checkpoint, identity, stop)
         if partial and checkpoint is not None:
             checkpoints.save(Path(checkpoint), audit.replay, identity)
-        found = audit.findings(reading, partial, gate_seconds, stop, began)
+        found = audit.findings(reading, partial, gate_seconds > 0, stop, began)
     if checkpoint is not None and not found.partial:
         Path(checkpoint).unlink(missing_ok=True)
     return found
@@ -133,15 +136,15 @@ class _Audit:
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
         policy: Policy,
         database: Database,
+        beside: Beside,
         groups: Mapping[str, Sequence[str]],
         dialect: str,
         seconds: float,
         effort: float = 1.0,
     ) -> None:
-        self._path, self._policy, self._database = path, policy, database
+        self._policy, self._database, self._beside = policy, database, beside
         self.dialect, self._seconds = dialect, seconds
         knowledge = Knowledge(policy, database)
         self._tables = [
@@ -167,13 +170,16 @@ class _Audit:
         """Replay all statements; why it ended before, "" where it did not."""
         replay, passed = self.replay, self.replay.position
         saved = told = time.monotonic()
+        for logged in replay.texts.values():
+            self._beside.ask(logged)
         try:
             for logged in statements:
                 if stop is not None and stop():
                     return self._stopped(reading)
                 if logged.number <= passed:
                     continue
-                replay.take(logged, self._seconds)
+                if replay.take(logged, self._seconds):
+                    self._beside.ask(logged)
                 now = time.monotonic()
                 if progress is not None and now - told > TELL_EVERY:
                     progress(self._progress(reading))
@@ -210,26 +216,18 @@ class _Audit:
         self,
         reading: Reading,
         partial: str,
-        gate_seconds: float,
+        gate: bool,
         stop: Callable[[], bool] | None,
         began: float,
     ) -> Findings:
-        """What was found."""
+        """What was found; `gate`: whether one is asked what it would have done."""
         replay, asked = self.replay, self._until(stop, partial)
-        statements = [(logged, replay.times[name]) for name, logged in replay.texts.items()]
-        gate = None
-        with Beside(
-            self._path, self._policy, statements if gate_seconds > 0 else [], self.dialect, gate_seconds
-        ) as beside:
-            for party in replay.parties.distinct:
-                party.finish(min(self._seconds, GRACE / 4) if partial else self._seconds)
-            there = replay.parties.all()
-            found, parties, classes, likely, lacking = self._proved(there, asked)
-            # what is made likely has its own time, and last of all a gate that must be asked here
-            if gate_seconds > 0:
-                with suppress(KeyboardInterrupt):
-                    gate = beside.found(asked).view
-        parties[0] = replace(parties[0], gate=gate)
+        for party in replay.parties.distinct:
+            party.finish(min(self._seconds, GRACE / 4) if partial else self._seconds)
+        there = replay.parties.all()
+        found, parties, classes, likely, lacking = self._proved(there, asked)
+        # what is made likely has its own time, and last of all a gate that must be asked here
+        parties[0] = replace(parties[0], gate=self._gate(asked) if gate else None)
         column = self.columns[0]
         domain = column.protect.domain
         values = [float(domain.minimum) + float(domain.step) * place for place in range(domain.count)]
@@ -250,6 +248,13 @@ class _Audit:
             partial="; ".join(filter(None, (partial, lacking))),
             seconds=time.monotonic() - began,
         )
+
+    def _gate(self, asked: Callable[[], bool]) -> GateView | None:
+        replay = self.replay
+        statements = [(logged, replay.times[name]) for name, logged in replay.texts.items()]
+        with suppress(KeyboardInterrupt):
+            return view_of(self._beside.found(asked), statements)
+        return None
 
     def _proved(
         self, there: Sequence[Party], stop: Callable[[], bool]

@@ -1,11 +1,12 @@
-"""What a gate would have done, found out in a process of its own while this one looks for proofs.
+"""What a gate would have done, found out in a process of its own while this one replays a log and proves.
 
-Promise: the view is the one that `gateview.view` gives here, where it is asked instead if no process can be
-started or one breaks. The process is one of `auditor.isolated`; it ends with this context, or with whoever
-started it.
+Promise: the verdicts are those that `gateview.verdicts` gives here, where they are asked for instead if no
+process can be started or one breaks. Statements are handed on as they are found. The process is one of
+`auditor.isolated`; it ends with this context, or with whoever started it.
 
-    to the process: where packages are, then the arguments of `view`, then a byte when it is to stop
-    from the process: View
+    to the process: where packages are, then the arguments of `verdicts` but for statements, then these, one
+    by one, and None for their end; True when it is to stop
+    from the process: its verdicts
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import queue
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from types import TracebackType
 
 import duckdb
@@ -26,7 +28,7 @@ import sqlglot
 from threadpoolctl import threadpool_limits
 
 from auditor import isolated
-from auditor.history.gateview import View, view
+from auditor.history.gateview import verdicts
 from auditor.history.statement import Logged
 from auditor.policy.policy import Policy
 
@@ -35,35 +37,28 @@ FEW = 16
 LOOK = 0.1
 """Seconds between two looks at whether to stop."""
 _LIBRARIES = (sqlglot, duckdb, np)
-_Asked = tuple[str, Policy, list[tuple[Logged, int]], str, float]
+_Asked = tuple[str, Policy, str, float]
 
 
 class Beside:
-    """A view that is worked out beside other work; a context that no process outlives."""
+    """Verdicts that are worked out beside other work; a context that no process outlives."""
 
     def __init__(
-        self,
-        database: str | os.PathLike[str],
-        policy: Policy,
-        statements: Sequence[tuple[Logged, int]],
-        dialect: str,
-        seconds: float,
+        self, database: str | os.PathLike[str], policy: Policy, dialect: str, seconds: float
     ) -> None:
-        """As `view`, whose `stop` comes with `found`."""
-        self._asked: _Asked = os.path.abspath(database), policy, list(statements), dialect, seconds
+        """As `verdicts`, whose statements come with `ask` and whose `stop` comes with `found`."""
+        self._asked: _Asked = os.path.abspath(database), policy, dialect, seconds
+        self._statements: list[Logged] = []
+        self._coming: queue.SimpleQueue[Logged | None] = queue.SimpleQueue()
+        """Those that the process has not been told yet, and None behind the last one."""
         self._process: subprocess.Popen[bytes] | None = None
         self._folder = ""
         self._told = threading.Event()
         """Whether the process has all that it is asked."""
-        self._view: View | None = None
+        self._verdicts: list[str] | None = None
         self._reader = threading.Thread(target=self._exchange, name="gate", daemon=True)
 
     def __enter__(self) -> Beside:
-        if len(self._asked[2]) > FEW and (os.cpu_count() or 1) > 1 and sys.executable:
-            self._folder = tempfile.mkdtemp(prefix="cae-sql-")
-            with contextlib.suppress(OSError):
-                self._process = isolated.start(__name__, self._folder)
-                self._reader.start()
         return self
 
     def __exit__(
@@ -73,6 +68,7 @@ class Beside:
         if process is not None:
             process.kill()
             process.wait()
+            self._coming.put(None)
             if self._reader.ident is not None:
                 self._reader.join()
             for pipe in (process.stdin, process.stdout):
@@ -82,6 +78,18 @@ class Beside:
         if self._folder:
             isolated.remove(self._folder)
 
+    def ask(self, logged: Logged) -> None:
+        """One statement more; nothing where there are no seconds for it."""
+        if self._asked[3] <= 0:
+            return
+        self._statements.append(logged)
+        self._coming.put(logged)
+        if len(self._statements) == FEW + 1 and (os.cpu_count() or 1) > 1 and sys.executable:
+            self._folder = tempfile.mkdtemp(prefix="cae-sql-")
+            with contextlib.suppress(OSError):
+                self._process = isolated.start(__name__, self._folder)
+                self._reader.start()
+
     def _exchange(self) -> None:
         process = self._process
         assert process is not None
@@ -90,39 +98,47 @@ class Beside:
         with contextlib.suppress(isolated.Broken, OSError, EOFError, pickle.PickleError, MemoryError):
             isolated.write(process.stdin.fileno(), isolated.packages(_LIBRARIES))
             isolated.write(process.stdin.fileno(), self._asked)
+            for logged in iter(self._coming.get, None):
+                isolated.write(process.stdin.fileno(), logged)
+            isolated.write(process.stdin.fileno(), None)
             self._told.set()
             found = isolated.read(process.stdout.fileno())
-            self._view = found if isinstance(found, View) else None
+            self._verdicts = found if isinstance(found, list) else None
 
-    def found(self, stop: Callable[[], bool]) -> View:
-        """The view, once it is there; of what was asked until `stop` said yes."""
+    def found(self, stop: Callable[[], bool]) -> list[str]:
+        """The verdicts, once they are there, of all that was asked until `stop` said yes."""
         process, stopped = self._process, False
+        self._coming.put(None)
         while process is not None and self._reader.is_alive():
             if not stopped and self._told.is_set() and stop():
                 stopped = True
                 with contextlib.suppress(OSError):
                     assert process.stdin is not None
-                    os.write(process.stdin.fileno(), b".")
+                    isolated.write(process.stdin.fileno(), True)
             self._reader.join(LOOK)
-        return self._view if self._view is not None else _view(self._asked, stop)
-
-
-def _view(asked: _Asked, stop: Callable[[], bool]) -> View:
-    database, policy, statements, dialect, seconds = asked
-    return view(database, policy, statements, dialect, seconds, stop)
+        if self._verdicts is not None:
+            return self._verdicts
+        database, policy, dialect, seconds = self._asked
+        return verdicts(database, policy, self._statements, dialect, seconds, stop)
 
 
 def serve() -> None:
-    """The process's part: one view. Called in a process of its own alone."""
+    """The process's part. Called in a process of its own alone."""
     questions, answers = isolated.pipes()
-    asked = isolated.read(questions)
-    stopped = threading.Event()
+    database, policy, dialect, seconds = isolated.read(questions)
+    stopped, coming = threading.Event(), queue.SimpleQueue[Logged | None]()
 
     def listen() -> None:
-        # a byte, or the end of the pipe: then nobody is there to be told
-        os.read(questions, 1)
+        with contextlib.suppress(isolated.Broken):
+            while (told := isolated.read(questions)) is not True:
+                coming.put(told)
+        # it is to stop, or nobody is there any more to be told
         stopped.set()
+        coming.put(None)
+
+    def statements() -> Iterator[Logged]:
+        yield from iter(coming.get, None)
 
     threading.Thread(target=listen, daemon=True).start()
     with threadpool_limits(1, "blas"):
-        isolated.write(answers, _view(asked, stopped.is_set))
+        isolated.write(answers, verdicts(database, policy, statements(), dialect, seconds, stopped.is_set))

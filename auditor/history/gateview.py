@@ -11,8 +11,7 @@ import tempfile
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 
 from auditor.errors import EarlierAnswersWarning, PolicyError, QueryRefused, QueryUnsupported
 from auditor.gate.gate import Gate
@@ -25,54 +24,56 @@ from auditor.history.statement import Logged
 from auditor.policy.policy import Policy
 
 
-@dataclass(frozen=True)
-class View:
-    """A view, and how much of the log it is of."""
-
-    view: GateView
-    asked: int
-    """Different statements that were asked."""
-    of: int
-    """Different statements that there are."""
-
-
-def view(
+def verdicts(
     database: str | os.PathLike[str],
     policy: Policy,
-    statements: Iterable[tuple[Logged, int]],
+    statements: Iterable[Logged],
     dialect: str,
     seconds: float,
     stop: Callable[[], bool],
-) -> View:
-    """Ask a gate.
+) -> list[str]:
+    """What a gate says of statements, one after the other: answered, refused or unsupported.
 
     Args:
         database: The DuckDB file.
         policy: The policy; its ledger and anchor are not touched.
-        statements: Statements about protected columns, once each, with how often the log has them.
+        statements: Statements about protected columns, once each; they may still be coming.
         dialect: Whose SQL it is where the log does not say.
-        seconds: For all of it.
+        seconds: For all of it, waiting for statements left out; who comes later is not asked.
         stop: Asked between statements.
     """
-    found: Counter[str] = Counter()
-    refused: Cited | None = None
-    deadline, asked, there = time.monotonic() + seconds, 0, list(statements)
+    found: list[str] = []
+    began, waited = time.monotonic(), 0.0
     apart = policy.model_copy(
         update={"ledger": policy.ledger.model_copy(update={"path": None, "anchor": None})}
     )
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore", EarlierAnswersWarning)
         with Gate.open(database, apart, os.path.join(folder, "audit.ledger")) as gate:
-            for logged, times in there:
-                if time.monotonic() > deadline or stop():
+            done = time.monotonic()
+            for logged in statements:
+                waited += time.monotonic() - done
+                if time.monotonic() - began - waited > seconds or stop():
                     break
-                verdict = _asked(gate, logged, logged.dialect or dialect)
-                found[verdict] += times
-                asked += 1
-                if verdict == "refused" and refused is None:
-                    refused = cited(logged)
-    made = GateView(found["answered"], found["refused"], found["unsupported"], refused)
-    return View(made, asked, len(there))
+                found.append(_asked(gate, logged, logged.dialect or dialect))
+                done = time.monotonic()
+    return found
+
+
+def view_of(said: Sequence[str], statements: Sequence[tuple[Logged, int]]) -> GateView:
+    """Verdicts as a view.
+
+    Args:
+        said: Of the first statements, as `verdicts` gives them.
+        statements: All of them, with how often the log has each.
+    """
+    found: Counter[str] = Counter()
+    refused: Cited | None = None
+    for verdict, (logged, times) in zip(said, statements, strict=False):
+        found[verdict] += times
+        if verdict == "refused" and refused is None:
+            refused = cited(logged)
+    return GateView(found["answered"], found["refused"], found["unsupported"], refused)
 
 
 def _asked(gate: Gate, logged: Logged, dialect: str) -> str:

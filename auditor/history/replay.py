@@ -76,23 +76,24 @@ class Replay:
         self.failed = 0
         self._taught: OrderedDict[bytes, tuple[Taught, list[Source]]] = OrderedDict()
 
-    def take(self, logged: Logged, seconds: float = SECONDS) -> None:
-        """One statement."""
+    def take(self, logged: Logged, seconds: float = SECONDS) -> bool:
+        """One statement; whether a gate is to be asked it: it is one of `texts` that was not there before."""
         self.statements += 1
         self.position = logged.number
         if logged.answered is False:
             self.failed += 1
-            return
+            return False
         dialect = logged.dialect or self._dialect
         name = _digest(logged, dialect)
         self.times[name] += 1
-        lesson = None
+        lesson, known = None, len(self.texts)
         if name not in self.lessons:
             lesson = self._lesson(logged, dialect)
             self._note(name, lesson, logged)
         _, unmodelled, shows = self.lessons[name]
+        fresh = len(self.texts) > known
         if not shows and not unmodelled:
-            return
+            return fresh
         waiting = []
         for party in self.parties.of(logged.user):
             party.statements += 1
@@ -100,6 +101,7 @@ class Replay:
                 waiting.append(party)
         if waiting:
             self._teach(name, lesson, logged, dialect, waiting, seconds)
+        return fresh
 
     def _lesson(self, logged: Logged, dialect: str) -> Lesson:
         """What a statement teaches that is new, as far as the budget goes."""
