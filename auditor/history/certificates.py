@@ -173,7 +173,11 @@ class Prover:
         """Among the smallest answers that bear on the record: what few prove may be less, and is enough."""
         told = [number for number in self._standing.support_of(record) if number in self._used]
         near = (self._near(record, since, most) for most in NEAR)
+        tried: list[int] = []
         for numbers in chain([told] if told else [], near):
+            if numbers == tried:
+                continue  # there are no more of them
+            tried = numbers
             if not self._digits(numbers):
                 ends = self._claims.interval(numbers, record)
                 if state_by_reals(*ends, self._state) >= state:

@@ -25,8 +25,10 @@ from cae_sql.domain import Domain
 from cae_sql.errors import InconsistentAnswers, InvalidInput
 from cae_sql.inference.posterior.keeping import FOUND, LikelyKnowledge, LikelyStandard, breaks
 from cae_sql.inference.posterior.likeliest import shortest_run
-from cae_sql.inference.posterior.likely import Likely
+from cae_sql.inference.posterior.likely import Fit, Likely
 from cae_sql.inference.posterior.members import Baseline, posterior_risks
+from cae_sql.inference.posterior.observations import observations
+from cae_sql.inference.posterior.tilt import CLOSE
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.risk import Limit
 
@@ -38,6 +40,9 @@ MOST_CELLS = 1_000_000
 """Atoms times answers of a system that is looked at."""
 NAMED = 100
 """Records of a party and column that are named."""
+ROUGHLY = 1e-6
+"""Standard deviations by which expected sums may be off where it is asked since when: a sum at the edge of
+what boxes allow takes a step for each factor of e, and of such a look no more is kept than who is beyond."""
 FEW = 5
 """Statements that are named as those that carry what is likely."""
 
@@ -66,19 +71,22 @@ class _Looks:
     def after(self, place: int) -> _Look | None:
         """After the statement of this place among those that taught something; None where it is not known."""
         if place not in self._found:
+            last = place == len(self._part.counts) - 1
             try:
-                self._found[place] = self._look(self._part.counts[place])
+                self._found[place] = self._look(self._part.counts[place], CLOSE if last else ROUGHLY)
             except (InvalidInput, InconsistentAnswers):
                 self._found[place] = None
         return self._found[place]
 
-    def _look(self, answers: int) -> _Look | None:
+    def _look(self, answers: int, close: float) -> _Look | None:
         column = self._part.column
         domain, limit = column.protect.domain, column.limits.limit
         system = column.new_system()
         system.accept(self._part.so_far.answers[:answers])
         likely = LikelyKnowledge(system, LikelyStandard(limit, domain, self._baseline)).likely
         likely.tilt.windows.check_rows(likely.known.count)
+        fit = Fit.of(observations(likely.known, likely.sums), likely.tilt, close=close)
+        likely = Likely(likely.known, likely.sums, likely.tilt, likely.top, fit)
         if likely.fit.off > FOUND:
             return None
         epsilon = None if limit.epsilon is None else float(limit.epsilon)
@@ -94,7 +102,7 @@ def prepare() -> None:
     system.add_sum([0, 1], 2)
     likely = LikelyKnowledge(system, LikelyStandard(Limit(0.5), domain)).likely
     posterior_risks(likely, domain, "members", 1.0)
-    system.carried_by(0)
+    system.carried_by(0, likely=likely)
 
 
 def made_likely(
@@ -128,12 +136,14 @@ def made_likely(
     worst = who[np.argsort(-last.risk[who], kind="stable")][:NAMED]
     since = _since(looks, worst, len(part.cited) - 1, deadline)
     protect, values = column.protect, last.likely.tilt.windows.values
+    # a prior is read in other windows there
+    known = last.likely if last.system.prior is None else None
     lower, upper = (in_column_units(column, each) for each in ends)
     found = []
     for record, place in zip(worst.tolist(), since.tolist(), strict=True):
         atom = last.labels[record]
         low, high = shortest_run(last.likely.rows[atom])
-        carried = last.system.carried_by(record, most=FEW)
+        carried = last.system.carried_by(record, most=FEW, likely=known)
         cited = {part.sources[number].cited.number: part.sources[number].cited for number, _ in carried}
         found.append(
             MadeLikely(

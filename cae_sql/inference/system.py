@@ -507,13 +507,16 @@ class AnsweredSystem:
         """`posterior` and `leverage` by groups of records that no answer tells apart. As `posterior`."""
         return self._held(domain, insider).all(self.size)
 
-    def carried_by(self, record: int, most: int = 5, share: float = 0.9) -> list[tuple[int, float]]:
+    def carried_by(
+        self, record: int, most: int = 5, share: float = 0.9, likely: Likely | None = None
+    ) -> list[tuple[int, float]]:
         """Which answers carry the leverage of a record: a certificate of likelihood.
 
         Args:
             record: Which.
             most: How many answers at most.
             share: Of its leverage, how much is enough.
+            likely: What the answers make likely, where it is known.
 
         Returns:
             Numbers of sums among `answers`, those that add most first, each with the leverage of the record
@@ -523,7 +526,7 @@ class AnsweredSystem:
             InvalidInput, InconsistentAnswers: as `leverage`.
         """
         (place,) = records_of([record], self.size)
-        likely = self._likely(self._coarse, None)
+        likely = self._likely(self._coarse, None) if likely is None else likely
         if self._carriers_now is None or self._carriers_now[0] is not likely:
             self._carriers_now = likely, self._carriers(likely)
         numbers = [number for number, each in enumerate(self.answers) if each.kind == "sum"]

@@ -11,9 +11,10 @@ Source: `mathematics.md`, 2 (certificates).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from math import ceil, floor
 from typing import Literal
@@ -27,7 +28,7 @@ from cae_sql.inference.facts.framed import Framed
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Answer, Ints
 from cae_sql.inference.intervals.bounds import ByPrograms, Exact, Solved, few_intervals
-from cae_sql.inference.solver import Program
+from cae_sql.inference.solver import Floats, Outcome, Program
 
 FEW = 4
 """Answers more than needed that do no harm."""
@@ -37,6 +38,12 @@ SPARE_SECONDS = 2.0
 """For finding out whether fewer answers do than two sums need."""
 SECONDS = 10.0
 """For one certificate; what is not shown to be dispensable by then stays in, and it says so."""
+
+
+SLACK = Fraction(1, 10**6)
+"""Units within which a float is at an end."""
+EXACTLY, TINY = 1e-7, 1e-11
+"""Units by which a change of one sum alone may change others, and changes that are none."""
 
 
 Kind = Literal["reals", "integers"]
@@ -72,6 +79,69 @@ class Proved:
     """False where time was up before every answer had been tried."""
 
 
+class _Vertices:
+    """A record where sums let it be least, and greatest: two linear programs over its component."""
+
+    def __init__(
+        self, framed: Framed, name: tuple[int, ...], known: Knowledge, sums: Ints, row_numbers: list[int]
+    ) -> None:
+        self.framed, self.name, self.known, self.atom = framed, name, known, framed.atom
+        self.row_numbers = row_numbers
+        """By row of the matrix, which answer it is."""
+        self.atoms: Ints = np.flatnonzero(known.components == known.components[framed.atom])
+        self.column = int(np.searchsorted(self.atoms, framed.atom))
+        self.programs = ByPrograms(Solved(known, sums), self.atoms)
+        self._sums = sums
+
+    @classmethod
+    def of(cls, framed: Framed, name: tuple[int, ...]) -> _Vertices:
+        """Of some of the answers that are framed."""
+        stated, sums, row_numbers = framed.stated(name)
+        return cls(framed, name, replace(stated, extremes=()), sums, row_numbers)
+
+    @cached_property
+    def outcomes(self) -> tuple[Outcome, Outcome]:
+        """Least, and greatest; a program for each: where duals have a choice, the other end would sway it."""
+        stated = constraints(self.known, self.atoms, self._sums)
+        least, most = (Program(*stated).minimise({self.column: float(sign)}) for sign in (1, -1))
+        return least, most
+
+    def without_each(self, side: int) -> Floats:
+        """(k,) to where the record's value can go without each of the sums, at least so far.
+
+        From the end itself, along what changes one sum and no other, up to where somebody's box ends; NaN
+        where no such change is known.
+        """
+        known, rows = self.known, self.programs.rows
+        found = np.full(len(self.row_numbers), np.nan)
+        outcome = self.outcomes[side] if len(rows) else None
+        if outcome is None or outcome.status != "optimal" or known.sizes[self.atom] != 1:
+            return found
+        totals, sizes = outcome.solution[: len(self.atoms)], known.sizes[self.atoms]
+        below = np.maximum(totals - sizes * known.low[self.atoms], 0.0)
+        above = np.maximum(sizes * known.high[self.atoms] - totals, 0.0)
+        matrix = known.matrix[np.ix_(rows, self.atoms)].astype(np.float64)
+        inside = np.minimum(below, above)
+        scaled = matrix * np.where(inside > float(SLACK), inside, 0.0) ** 2
+        try:
+            moves = np.linalg.solve(scaled @ matrix.T, scaled)
+        except np.linalg.LinAlgError:
+            return found
+        if not np.isfinite(moves).all():
+            return found
+        others = np.abs(moves @ matrix.T - np.eye(len(rows))).max(axis=1)
+        own = moves[:, self.column] * (1.0, -1.0)[side]
+        # whichever way carries the record outwards
+        moves *= np.where(own > 0, -1.0, 1.0)[:, None]
+        room = np.where(moves > 0, above, below)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            lengths = np.where(np.abs(moves) > TINY, room / np.abs(moves), np.inf).min(axis=1)
+        most = EXACTLY / np.maximum(others, TINY**2)
+        moving = np.flatnonzero((np.abs(own) > TINY) & np.isfinite(lengths) & (lengths < most))
+        found[rows[moving]] = totals[self.column] + moves[moving, self.column] * lengths[moving]
+        return found
+
+
 class Claims:
     """Certificates over one system of answers."""
 
@@ -79,6 +149,8 @@ class Claims:
         """Take the answers, in units; they agree with a table on the grid 0 … top."""
         self._size, self._top, self._answers = size, top, answers
         self._last: Framed | None = None
+        self._solved_last: _Vertices | None = None
+        self._interval_last: tuple[tuple[int, tuple[int, ...]], tuple[Exact, Exact]] | None = None
 
     def _framed(self, numbers: Sequence[int], record: int) -> Framed:
         """These answers over the records in them, or not many more answers that were framed before."""
@@ -92,9 +164,12 @@ class Claims:
 
     def interval(self, numbers: Sequence[int], record: int) -> tuple[Exact, Exact]:
         """The interval that multipliers prove, in units; its ends need not lie on the grid."""
-        system, atom = self._solved(numbers, record)
-        least, most = few_intervals(system, np.array([atom]))
-        return least[atom], most[atom]
+        name = record, tuple(numbers)
+        if self._interval_last is None or self._interval_last[0] != name:
+            system, atom = self._solved(numbers, record)
+            least, most = few_intervals(system, np.array([atom]))
+            self._interval_last = name, (least[atom], most[atom])
+        return self._interval_last[1]
 
     def _solved(self, numbers: Sequence[int], record: int) -> tuple[Solved, int]:
         """The sums among some answers, and the record's atom."""
@@ -178,7 +253,8 @@ class Claims:
 
         if not holds(numbers):
             return None
-        kept, whole = _spared(list(numbers), holds, time.monotonic() + SECONDS)
+        needed = self._needed(numbers, record, reached)
+        kept, whole = _spared(list(numbers), holds, time.monotonic() + SECONDS, needed)
         lower, upper = self._ends(kept, record)
         if lower is None or upper is None:
             return None
@@ -199,33 +275,50 @@ class Claims:
                 used.add(number)
         return sorted(used)
 
+    def _vertices(self, numbers: Sequence[int], record: int) -> _Vertices:
+        """Where a record is least and greatest over the sums among some answers; the last ones are kept."""
+        framed, name = self._framed(numbers, record), tuple(numbers)
+        last = self._solved_last
+        if last is None or last.framed is not framed or last.name != name:
+            last = self._solved_last = _Vertices.of(framed, name)
+        return last
+
+    def _needed(self, numbers: Sequence[int], record: int, reached: Reached) -> set[int]:
+        """Sums without which a real table carries the record beyond what a claim allows: none is spare."""
+        found = self._vertices(numbers, record)
+        if len(found.row_numbers) < sum(self._answers[number].kind == "sum" for number in numbers):
+            return set()  # one that hangs on others would be broken with them
+        needed = set[int]()
+        for side in (0, 1):
+            far = found.without_each(side)
+            for row in np.flatnonzero(np.isfinite(far)).tolist():
+                end = Fraction(float(far[row])) + (SLACK, -SLACK)[side]
+                if not reached(end, end)[side]:
+                    needed.add(found.row_numbers[row])
+        return needed
+
     def _ends(self, numbers: Sequence[int], record: int) -> tuple[End | None, End | None]:
         """The proof of either end; None where the program was not solved."""
-        framed = self._framed(numbers, record)
-        stated, sums, row_numbers = framed.stated(numbers)
-        known, atom = replace(stated, extremes=()), framed.atom
-        atoms = np.flatnonzero(known.components == known.components[atom])
-        programs = ByPrograms(Solved(known, sums), atoms)
-        rows_and_boxes = constraints(known, atoms, sums)
+        solved = self._vertices(numbers, record)
+        known, atom, programs = solved.known, solved.atom, solved.programs
 
-        def end(sign: int) -> End | None:
+        def end(side: int) -> End | None:
+            sign = (1, -1)[side]
             box = Fraction(int(known.low[atom] if sign > 0 else known.high[atom]))
             if not len(programs.rows):
                 return End((), box)
-            column = int(np.searchsorted(atoms, atom))
-            # a program of its own: where duals have a choice, the other end's would sway it
-            outcome = Program(*rows_and_boxes).minimise({column: float(sign)})
+            outcome = solved.outcomes[side]
             if outcome.status != "optimal":
                 return None
-            found = programs.multipliers(column, sign, outcome)
+            found = programs.multipliers(solved.column, sign, outcome)
             other = int(known.high[atom] if sign > 0 else known.low[atom])
             bound = found.bound - int(known.sizes[atom] - 1) * other
             if (bound - box) * sign <= 0:
                 return End((), box)
-            terms = zip((row_numbers[row] for row in found.rows), found.weights, strict=True)
+            terms = zip((solved.row_numbers[row] for row in found.rows), found.weights, strict=True)
             return End(tuple(sorted((number, weight) for number, weight in terms if weight)), bound)
 
-        return end(1), end(-1)
+        return end(0), end(1)
 
     # --- by integers
 
@@ -312,14 +405,18 @@ def _ranges(allowed: Sequence[int], top: int) -> list[tuple[int, int]]:
 
 
 def _spared(
-    kept: list[int], holds: Callable[[Sequence[int]], bool], deadline: float
+    kept: list[int],
+    holds: Callable[[Sequence[int]], bool],
+    deadline: float,
+    needed: Set[int] = frozenset(),
 ) -> tuple[list[int], bool]:
     """Drop answers, in halves and then one by one, as long as the claim holds; and whether all were tried.
 
-    Of few answers each is tried alone first: what all the others cannot spare, fewer cannot.
+    Of few answers each is tried alone first: what all the others cannot spare, fewer cannot. So it is with
+    those that are known to be needed.
     """
-    needed = set[int]()
-    for number in kept if len(kept) <= SINGLY else ():
+    needed = set(needed)
+    for number in [each for each in kept if each not in needed] if len(kept) <= SINGLY else ():
         if time.monotonic() > deadline:
             return kept, False
         if not holds([other for other in kept if other != number]):

@@ -88,10 +88,17 @@ def _look_back(so_far: LocatedSoFar, integers: Ints, reals: Ints, whole: bool) -
     """
     back = FirstTime(len(so_far.truth), so_far.top, so_far.answers)
 
+    labels = so_far.known.atoms.labels
+    alike: dict[tuple[int, int, Judge, int, int, tuple[int, ...]], int] = {}
+    """What is known since when of one record is so of all that no answer tells from it."""
+
     def since(record: int, state: int, judge: Judge, now: int) -> int:
-        before = int(so_far.looked[record])
-        find = back.by_reals if whole else back.by_few
-        return find(record, state, judge, before, now, so_far.support_of(record))
+        before, support = int(so_far.looked[record]), tuple(so_far.support_of(record))
+        name = int(labels[record]), state, judge, before, now, support
+        if name not in alike:
+            find = back.by_reals if whole else back.by_few
+            alike[name] = find(record, state, judge, before, now, support)
+        return alike[name]
 
     def values_mean(values: Ints) -> int:
         return state_of(values, so_far.standard)

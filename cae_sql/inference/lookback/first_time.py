@@ -95,7 +95,11 @@ class FirstTime:
         """
         claims = Claims(self._size, self._top, self._answers)
         near = (nearest(self._answers, range(now), record, most, self._size) for most in NEAR)
+        tried: Sequence[int] = []
         for numbers in chain(near, [support] if support else []):
+            if numbers == tried:
+                continue  # there are no more of them
+            tried = numbers
             ends = claims.interval(numbers, record)
             if judge(*ends) < state:
                 continue

@@ -34,7 +34,7 @@ from cae_sql.inference.posterior.components import MOST_COUNTED, Aside, name_of,
 from cae_sql.inference.posterior.leverage import Factor, covariance
 from cae_sql.inference.posterior.observations import Observations, observations
 from cae_sql.inference.posterior.telling import Telling, weighed
-from cae_sql.inference.posterior.tilt import Moments, fitted, of_boxes
+from cae_sql.inference.posterior.tilt import CLOSE, Moments, fitted, of_boxes
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt
 from cae_sql.threads import alone
@@ -90,6 +90,7 @@ class Fit:
         tilt: Tilt,
         start: Floats | None = None,
         allowance: Allowance = UNLIMITED,
+        close: float = CLOSE,
     ) -> Fit:
         """By Newton's method.
 
@@ -98,13 +99,14 @@ class Fit:
             tilt: Prior and windows.
             start: (k,) λ to begin with: of like sums. By default 0.
             allowance: What may be spent.
+            close: By how many standard deviations expected sums may be off, about.
 
         Raises:
             InvalidInput: too many groups of records with a prior.
             OutOfTime: more than may be spent.
         """
         moments = moments_of(observed, tilt)
-        point, off = fitted(observed.rows, observed.sizes, observed.sums, moments, start, allowance)
+        point, off = fitted(observed.rows, observed.sizes, observed.sums, moments, start, allowance, close)
         theta = observed.matrix.T @ point
         now = moments(theta)
         factor = Factor.of(observed.matrix, observed.sizes * now.variances)

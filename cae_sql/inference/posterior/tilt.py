@@ -132,6 +132,7 @@ def fitted(
     moments: Callable[[Floats], Moments],
     start: Floats | None = None,
     allowance: Allowance = UNLIMITED,
+    close: float = CLOSE,
 ) -> tuple[Floats, float]:
     """λ, (k,), of independent sums, and how many standard deviations expected sums are off there, about.
 
@@ -142,6 +143,7 @@ def fitted(
         moments: Of one record of each atom, by θ (p,).
         start: (k,) where to begin: the λ of like sums, if they are known. By default 0.
         allowance: What may be spent; nothing more is tried beyond it.
+        close: How many standard deviations off is near enough.
 
     Raises:
         OutOfTime: more than may be spent.
@@ -158,7 +160,7 @@ def fitted(
         off = matrix @ (m * now.means) - sums
         step = _step(matrix, by_atom, m * now.variances, off)
         decrement = float(off @ step)
-        if not np.isfinite(decrement) or decrement <= CLOSE**2:
+        if not np.isfinite(decrement) or decrement <= close**2:
             break
         length = 1.0
         while length > 1e-12:
