@@ -23,9 +23,9 @@ from auditor.history.parties import PartyColumn
 from auditor.history.risks import in_column_units
 from cae_sql.domain import Domain
 from cae_sql.errors import InconsistentAnswers, InvalidInput
-from cae_sql.inference.posterior.keeping import FOUND, LikelyKnowledge, LikelyStandard, breaks
+from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard, breaks
 from cae_sql.inference.posterior.likeliest import shortest_run
-from cae_sql.inference.posterior.likely import Fit, Likely
+from cae_sql.inference.posterior.likely import FOUND, Fit, Likely
 from cae_sql.inference.posterior.members import Baseline, posterior_risks
 from cae_sql.inference.posterior.observations import observations
 from cae_sql.inference.posterior.tilt import CLOSE

@@ -19,6 +19,7 @@ what many sums that share one person tell together.
     observations.py     answered sums as independent rows, ends and ranges with their slack
     leverage.py         the share of each variance that they explain; one factor, and rows added to it
     bell.py             the formula, on any grid; attained.py: extremes, as a mixture over who attains them
+    attaining.py        what is expected of records some of whom attain extremes, and so of sums beside these
     residues.py         combinations of sums in which few people are left modulo a small number
     telling.py          what these make likely; overheard.py: of whom an insider shares them with
     asked.py            what if these were answered? From the kept factor

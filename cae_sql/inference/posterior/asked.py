@@ -26,7 +26,8 @@ from cae_sql.inference.facts.query import Query
 from cae_sql.inference.facts.rank import coefficients_of
 from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.intervals.interior import sparse_columns
-from cae_sql.inference.posterior.leverage import Border
+from cae_sql.inference.posterior.attaining import Attaining, with_attained
+from cae_sql.inference.posterior.leverage import Border, Factor
 from cae_sql.inference.posterior.likely import Fit, Likely, moments_of
 from cae_sql.inference.posterior.noisy import with_observed
 from cae_sql.inference.posterior.observations import Observations, observations
@@ -71,7 +72,8 @@ class Asked:
         if self._widened is not None:
             fit = self._widened.fit(values, self._past.tilt)
         if fit is None:
-            fit = Fit.of(observations(known, sums), self._past.tilt, None, allowance)
+            seen, tilt = observations(known, sums), self._past.tilt
+            fit = Fit.of(seen, tilt, None, allowance, Attaining.of(known, seen, tilt))
         fit = with_observed(fit, known)
         return Likely(known, sums, self._past.tilt, self._past.top, fit, allowance, self._kept)
 
@@ -100,7 +102,7 @@ class Asked:
         if any(query.kind not in ("sum", "about") for query in self.queries):
             return None
         past = self._past.fit.of_sums or self._past.fit
-        return _Widened.of(past, self._past.known, self._refined)
+        return _Widened.of(past, self._past.known, self._refined, self._past.tilt) if past.whole else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,9 +152,11 @@ class _Widened:
     """(q,) with the λ of the past."""
     offset: Ints
     """(r,) what is to be added to an answer so that slack counts from 0."""
+    ends: Attaining | None
+    """Extremes that were answered."""
 
     @classmethod
-    def of(cls, past: Fit, before: Knowledge, refined: _Refined) -> _Widened | None:
+    def of(cls, past: Fit, before: Knowledge, refined: _Refined, tilt: Tilt) -> _Widened | None:
         """None where a new sum has the members of a range or an end that was answered: both are one row."""
         seen, known = past.observed, refined.known
         labels = known.atoms.labels
@@ -196,14 +200,15 @@ class _Widened:
         leverage = np.append(past.leverage[source], np.zeros(len(mine)))
         leverage = np.clip(leverage + border.gains(old, new, variances), 0.0, 1.0)
         theta = np.append(past.theta[source], np.zeros(len(mine)))
-        return cls(past, observed, border, variances, leverage, theta, offset)
+        ends = Attaining.of(known, observed, tilt)
+        return cls(past, observed, border, variances, leverage, theta, offset, ends)
 
     def fit(self, values: Sequence[int], tilt: Tilt) -> Fit | None:
-        """λ for these answers by chord steps; None where they do not lead there, or variances change much."""
+        """λ for these answers by chord steps; None where they do not lead there."""
         known = len(self.past.point)
         new = np.array(values, dtype=np.int64) + self.offset
         observed = self.observed.with_sums(np.append(self.observed.sums[:known], new))
-        moments = moments_of(observed, tilt)
+        moments = with_attained(self.ends, moments_of(observed, tilt))
         point, theta, last = np.append(self.past.point, np.zeros(len(new))), self.theta, np.inf
         for _ in range(CHORDS + 1):
             now = moments(theta)
@@ -221,19 +226,11 @@ class _Widened:
             return None
         ratio = (now.variances + TINY) / (self.variances + TINY)
         if max(ratio.max(initial=1.0), 1 / ratio.min(initial=1.0)) > CHANGED:
-            # near λ: few of Newton's steps are left
-            return Fit.of(observed, tilt, point)
-        return Fit(
-            observed,
-            point,
-            float(np.sqrt(max(decrement, 0.0))),
-            theta,
-            now.means,
-            now.variances,
-            now.logs,
-            self.border.factor,
-            self.leverage,
-        )
+            factor, leverage = Factor.of(observed.matrix, observed.sizes * now.variances), None
+        else:
+            factor, leverage = self.border.factor, self.leverage
+        off = float(np.sqrt(max(decrement, 0.0)))
+        return Fit(observed, point, off, theta, now.means, now.variances, now.logs, factor, leverage)
 
 
 TINY = 1e-6

@@ -33,7 +33,7 @@ from cae_sql.inference.posterior.figures import ClassFigures
 from cae_sql.inference.posterior.insiders import Given, Measure, bells_of, quick_risks, risks_with_insider
 from cae_sql.inference.posterior.insiders_counted import counted_with_insider
 from cae_sql.inference.posterior.judging import CLOSE, UNKNOWN, AsItStands, ModelJudgement
-from cae_sql.inference.posterior.likely import Fit, Flags, Likely
+from cae_sql.inference.posterior.likely import FOUND, Fit, Flags, Likely
 from cae_sql.inference.posterior.members import (
     Baseline,
     Baselines,
@@ -48,9 +48,6 @@ from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt, Windows
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.risk import Epsilon, Limit
-
-FOUND = 1e-3
-"""Standard deviations by which a model's expected sums may be off."""
 
 
 @dataclass(frozen=True)

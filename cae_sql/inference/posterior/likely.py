@@ -29,6 +29,7 @@ from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import UNLIMITED, Allowance
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.posterior.attained import Ends, mixed
+from cae_sql.inference.posterior.attaining import Attaining, with_attained
 from cae_sql.inference.posterior.bell import STILL, rows_of, stiffness
 from cae_sql.inference.posterior.components import MOST_COUNTED, Aside, name_of, of_component
 from cae_sql.inference.posterior.leverage import Factor, covariance
@@ -57,6 +58,10 @@ RELIABLE = 10.0
 0.005 in systems of 37 to 1,272 tables, by up to 0.23 in such of 14 to 180; others have other lattices."""
 FOR_EACH = 1_000
 """Steps that a component costs at least."""
+FOUND = 1e-3
+"""Standard deviations by which a model's expected sums may be off."""
+ROUNDS, ADDED = 60, 1e-6
+"""In which what attained extremes add to sums is looked for, until it changes by so many deviations."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,13 +80,15 @@ class Fit:
     variances: Floats
     """(q,) σ²."""
     logs: Floats
-    """(q,) log Σ_u prior(u) exp(θ u)."""
+    """(q,) log Σ_u prior(u) exp(θ u), and θ times what attained extremes add to μ."""
     factor: Factor
     worked_out: Floats | None = None
     """(q,) leverage, where it is known."""
     of_sums: Fit | None = None
     """The fit of the answered sums alone, where this has what is observed besides (`noisy`): their rows and
     columns come first here."""
+    whole: bool = True
+    """Whether what attained extremes add to sums is in it; False where no such tilt was found."""
 
     @classmethod
     def of(
@@ -90,6 +97,7 @@ class Fit:
         tilt: Tilt,
         start: Floats | None = None,
         allowance: Allowance = UNLIMITED,
+        ends: Attaining | None = None,
         close: float = CLOSE,
     ) -> Fit:
         """By Newton's method.
@@ -99,6 +107,7 @@ class Fit:
             tilt: Prior and windows.
             start: (k,) λ to begin with: of like sums. By default 0.
             allowance: What may be spent.
+            ends: Extremes that somebody must attain.
             close: By how many standard deviations expected sums may be off, about.
 
         Raises:
@@ -107,10 +116,17 @@ class Fit:
         """
         moments = moments_of(observed, tilt)
         point, off = fitted(observed.rows, observed.sizes, observed.sums, moments, start, allowance, close)
+        if not len(point):
+            ends = None  # no sum is raised
+        given = with_attained(ends, moments)
+        raised = None if ends is None else _raised(observed, moments, given, point, allowance)
+        if raised is not None:
+            point, off = raised
         theta = observed.matrix.T @ point
-        now = moments(theta)
+        now = given(theta) if raised is not None else moments(theta)
         factor = Factor.of(observed.matrix, observed.sizes * now.variances)
-        return cls(observed, point, off, theta, now.means, now.variances, now.logs, factor)
+        whole = ends is None or raised is not None
+        return cls(observed, point, off, theta, now.means, now.variances, now.logs, factor, whole=whole)
 
     @cached_property
     def leverage(self) -> Floats:
@@ -118,6 +134,40 @@ class Fit:
         if self.worked_out is not None:
             return self.worked_out
         return self.factor.leverages(self.observed.matrix, self.variances)
+
+
+def _raised(
+    observed: Observations,
+    plain: Callable[[Floats], Moments],
+    given: Callable[[Floats], Moments],
+    point: Floats,
+    allowance: Allowance,
+) -> tuple[Floats, float] | None:
+    """λ at which sums are what is expected of records some of whom attain extremes, and how far they are off.
+
+    What attaining adds to the sums is taken off them, and λ looked for as if there were no extremes, in turn:
+    it changes less than the sums themselves. None where that comes to no end.
+
+    Args:
+        observed: The sums.
+        plain: Moments by θ inside of the boxes.
+        given: The same given that extremes are attained.
+        point: (k,) λ to begin with.
+        allowance: What may be spent.
+    """
+    before, off = np.full(len(observed.sums), np.inf), np.inf
+    for _ in range(ROUNDS):
+        theta = observed.matrix.T @ point
+        now = given(theta)
+        left = observed.sums - observed.matrix @ (observed.sizes * (now.means - plain(theta).means))
+        spread = np.sqrt(np.maximum(observed.rows**2 @ (observed.sizes * now.variances), STILL))
+        if (np.abs(left - before) <= ADDED * spread).all():
+            return point, off
+        point, off = fitted(observed.rows, observed.sizes, left, plain, point, allowance)
+        if not off <= FOUND:
+            return None
+        before = left
+    return None
 
 
 def moments_of(observed: Observations, tilt: Tilt) -> Callable[[Floats], Moments]:
@@ -155,7 +205,8 @@ class Likelihood:
     """(p,) log2 of about how many tables are left to those who hang together by sums; ∞ for whom no sum is
     about."""
     tangled: Flags
-    """(p,) whom more residues are about than can be put together."""
+    """(p,) of whom the formula does not know what is said: residues that are not put together, extremes that
+    it does not reckon with."""
 
     @property
     def reliable(self) -> Flags:
@@ -205,7 +256,8 @@ class Likely:
         """
         if self._fit is not None:
             return self._fit
-        return Fit.of(observations(self.known, self.sums), self.tilt, None, self._allowance)
+        seen = observations(self.known, self.sums)
+        return Fit.of(seen, self.tilt, None, self._allowance, Attaining.of(self.known, seen, self.tilt))
 
     @cached_property
     def leverage(self) -> Floats:
@@ -276,9 +328,14 @@ class Likely:
 
     @cached_property
     def tangled(self) -> Flags:
-        """(p,) whom more residues are about than can be put together."""
+        """(p,) of whom the formula does not know what is said: more residues are about them than can be put
+        together, or what attained extremes add to their sums was not found."""
         found = np.zeros(self.known.count, dtype=np.bool_)
         found[self.fit.observed.atoms[self.telling.open]] = True
+        if not self.fit.whole:
+            labels = self.known.components
+            told = np.concatenate([each.atoms for each in self.known.extremes])
+            found |= np.isin(labels, labels[told])
         return found
 
     @cached_property

@@ -27,6 +27,7 @@ import numpy as np
 import scipy
 
 from cae_sql.inference.facts.knowledge import Knowledge
+from cae_sql.inference.posterior.attaining import Attaining
 from cae_sql.inference.posterior.bell import STILL
 from cae_sql.inference.posterior.leverage import Factor
 from cae_sql.inference.posterior.likely import Fit, Likely
@@ -50,7 +51,9 @@ def likely_of(known: Knowledge, sums: Ints, tilt: Tilt, top: int) -> Likely:
     """What answers make likely, with what is observed besides. As `Likely`."""
     if not known.observed:
         return Likely(known, sums, tilt, top)
-    return Likely(known, sums, tilt, top, with_observed(Fit.of(observations(known, sums), tilt), known))
+    seen = observations(known, sums)
+    fit = Fit.of(seen, tilt, ends=Attaining.of(known, seen, tilt))
+    return Likely(known, sums, tilt, top, with_observed(fit, known))
 
 
 def with_observed(fit: Fit, known: Knowledge) -> Fit:

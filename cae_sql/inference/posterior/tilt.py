@@ -39,6 +39,9 @@ NONE = 1e-200
 """A sum of less variance has none: what it is divided by would leave the floats' range."""
 RIDGE = 1e-12
 """Added to a diagonal of 1, so that equations have one solution."""
+KEPT = 1e-2
+"""Equations are solved again with the factor of an earlier step as long as that takes a decrement below this
+part of what it was: of many columns to make them anew takes as long as several such steps."""
 STEEPEST = 300.0
 """Greatest tilt over a box for `reweighted`: beyond, weights of one end leave the floats' range."""
 
@@ -152,14 +155,19 @@ def fitted(
     if not len(point):
         return point, 0.0
     columns, by_atom = matrix.T.tocsr(), matrix.tocsc()
-    now = moments(columns @ point)
+    now, solve = moments(columns @ point), None
     value, decrement = float(m @ now.logs - point @ sums), math.inf
     for _ in range(STEPS):
         if not allowance.spend(matrix.nnz + FIGURED * len(m)):
             raise OutOfTime("the model of greatest entropy was not found in time")
-        off = matrix @ (m * now.means) - sums
-        step = _step(matrix, by_atom, m * now.variances, off)
-        decrement = float(off @ step)
+        off, before = matrix @ (m * now.means) - sums, decrement
+        if solve is not None:
+            step = solve(off)
+            decrement = float(off @ step)
+        if solve is None or not decrement < KEPT * before:
+            solve = _equations(matrix, by_atom, m * now.variances)
+            step = solve(off)
+            decrement = float(off @ step)
         if not np.isfinite(decrement) or decrement <= close**2:
             break
         length = 1.0
@@ -176,33 +184,39 @@ def fitted(
     return point, math.sqrt(max(decrement, 0.0)) if np.isfinite(decrement) else math.inf
 
 
-def _step(
-    matrix: scipy.sparse.csr_array, by_atom: scipy.sparse.csc_array, weights: Floats, off: Floats
-) -> Floats:
-    """Solve A diag(weights) Aᵀ x = off, where it is singular nearly.
+def _equations(
+    matrix: scipy.sparse.csr_array, by_atom: scipy.sparse.csc_array, weights: Floats
+) -> Callable[[Floats], Floats]:
+    """Solves A diag(weights) Aᵀ x = right, where it is singular nearly.
 
     Rows are scaled to a diagonal of 1: sums that boxes have all but settled must not be damped because others
     are over a million records.
     """
-    dense: Floats | None = gram(by_atom, weights) if len(off) <= SMALL else None
+    count = matrix.shape[0]
+    dense: Floats | None = gram(by_atom, weights) if count <= SMALL else None
     if dense is None:
         hessian = ((matrix * weights) @ matrix.T).tocsc()
-        if hessian.nnz > DENSE * len(off) ** 2 and len(off) <= LARGE:
+        if hessian.nnz > DENSE * count**2 and count <= LARGE:
             dense = hessian.toarray()
     diagonal = hessian.diagonal() if dense is None else dense.diagonal()
     scale = 1 / np.sqrt(np.where(diagonal > NONE, diagonal, 1.0))
-    right = scale * off
-    if dense is not None:
-        scaled = dense * scale * scale[:, None]
-        scaled[np.diag_indices_from(scaled)] += RIDGE
-        with alone():
-            found = scipy.linalg.solve(scaled, right, assume_a="sym", check_finite=False)
-    else:
+    if dense is None:
         turned = scipy.sparse.diags_array(scale)
-        ridge = RIDGE * scipy.sparse.eye_array(len(off))
-        found = scipy.sparse.linalg.spsolve((turned @ hessian @ turned + ridge).tocsc(), right)
-    step: Floats = scale * found
-    return step
+        ridge = RIDGE * scipy.sparse.eye_array(count)
+        sparse = scipy.sparse.linalg.splu((turned @ hessian @ turned + ridge).tocsc())
+        return lambda right: scale * sparse.solve(scale * right)
+    scaled = dense * scale * scale[:, None]
+    scaled[np.diag_indices_from(scaled)] += RIDGE
+    with alone():
+        parts, pivots, _ = scipy.linalg.lapack.dgetrf(scaled)
+
+    def solve(right: Floats) -> Floats:
+        with alone():
+            found, _ = scipy.linalg.lapack.dgetrs(parts, pivots, scale * right)
+        step: Floats = scale * found
+        return step
+
+    return solve
 
 
 def reweighted(

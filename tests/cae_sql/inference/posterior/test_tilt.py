@@ -58,6 +58,13 @@ def test_the_tilt_expects_the_answered_sums(seed: int) -> None:
         return
     found = tilted(small.system)
     means = np.array([found[record] @ np.arange(small.top + 1) for record in range(small.system.size)])
+    seen = likely.fit.observed
+    if likely.known.extremes and likely.fit.whole and seen.matrix.shape[0]:
+        # somebody attains them: what is expected then is no mean of the tilts (`attaining`)
+        labels = likely.known.atoms.labels[: small.system.size]
+        raised = np.zeros(likely.known.count)
+        raised[seen.atoms] = likely.fit.means[: seen.people]
+        means = raised[labels]
     for answer in small.system.answers:
         if answer.kind == "sum":
             weights = 1 if answer.coefficients is None else answer.coefficients
