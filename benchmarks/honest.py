@@ -22,6 +22,10 @@ together.
 With `--candidates posterior` what is made likely decides too, with `exact` what is learned; `--prior` is a
 key of the policy. The column *surprises* has values that were not shown to be safe once the true answer was
 looked at.
+
+With `--likelihood` each day is spent three times, on ledgers of their own: judged by what is excluded alone,
+and besides by what is likely, against `members` and against `prior`; a line for each says how much of what
+exclusion gives likelihood refuses. What is refused leaves room for later statements, so it may be below 0.
 """
 
 from __future__ import annotations
@@ -31,7 +35,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import duckdb
@@ -304,6 +308,29 @@ def merged(runs: Sequence[Run]) -> Run:
     return whole
 
 
+JUDGED = (("interval", "members"), ("posterior", "members"), ("posterior", "prior"))
+"""Candidates and baselines of three days beside each other."""
+
+
+def refused_by_likelihood(runs: Sequence[Run]) -> list[str]:
+    """Of runs as `JUDGED`, what is given in each, and which part of the first the others refuse."""
+    found = []
+    for (candidates, baseline), run in zip(JUDGED, runs, strict=True):
+        full = run.counted("answered") - run.counted("answered", "partial")
+        groups = sum(each.given + each.ended for each in run.asked)
+        name = "exclusion alone" if candidates == "interval" else f"and likelihood, {baseline}"
+        line = f"{run.study}, {run.mode}, {run.limit:g}, {name}: {full} statements in full, {groups} groups"
+        if not found:
+            first = full, groups
+        else:
+            less = (
+                100 * (1 - now / max(before, 1)) for now, before in zip((full, groups), first, strict=True)
+            )
+            line += "; refused by likelihood {:.0f} % and {:.0f} %".format(*less)
+        found.append(line)
+    return found
+
+
 def is_grouped(sql: str) -> bool:
     return "GROUP BY" in sql.upper()
 
@@ -396,6 +423,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--prior", default="", help="intruder.prior, as TOML")
     parser.add_argument("--baseline", choices=("members", "prior"), default="members")
     parser.add_argument("--ranges", action="store_true", help="ask again for ranges what is not told exactly")
+    parser.add_argument("--likelihood", action="store_true", help="what likelihood alone refuses")
     given = parser.parse_args(arguments)
     judged = 1 if given.quick else given.judged
     how = How(
@@ -422,9 +450,17 @@ def main(arguments: list[str] | None = None) -> None:
                 for risk in given.risks[: 1 if given.quick else None]:
                     start = time.perf_counter()
                     days = [[sql] for sql in statements] if given.alone else [statements]
-                    run = merged([day(study, database, how, risk, mode, each) for each in days])
-                    runs.append(run)
-                    add(table, run)
+                    ways = [how]
+                    if given.likelihood:
+                        ways = [replace(how, candidates=judged, baseline=to) for judged, to in JUDGED]
+                    beside = [
+                        merged([day(study, database, way, risk, mode, each) for each in days]) for way in ways
+                    ]
+                    for run in beside:
+                        runs.append(run)
+                        add(table, run)
+                    for line in refused_by_likelihood(beside) if given.likelihood else ():
+                        console.print(line, highlight=False)
                     console.print(
                         f"{study.name}, {mode}, {risk:g}: {time.perf_counter() - start:.0f} s", style="dim"
                     )

@@ -90,8 +90,11 @@ class ColumnKnowledge:
             from cae_sql.inference.posterior.judging import ModelKnowledge, ModelStandard
             from cae_sql.inference.posterior.keeping import LikelyKnowledge
 
-            made = ModelKnowledge if isinstance(standard, ModelStandard) else LikelyKnowledge
-            self._model = made(self.system, standard)  # type: ignore[arg-type]
+            if isinstance(standard, ModelStandard):
+                self._model = ModelKnowledge(self.system, standard)
+            else:
+                before = self._model if isinstance(self._model, LikelyKnowledge) else None
+                self._model = LikelyKnowledge(self.system, standard, before)
         return self._model
 
     def derivable(self, queries: Sequence[Query]) -> bool:

@@ -98,12 +98,15 @@ def _telling(matrix: NDArray[np.signedinteger], kept: Ints, rest: Ints, weights:
     bound = int(np.abs(weights).sum(axis=1).max(initial=0)) + 1
     largest = max(int(matrix.max(initial=0)), -int(matrix.min(initial=0)))
     kind = np.float64 if bound * largest < 2**53 else np.int64
-    for first in range(0, matrix.shape[1] if len(rest) else 0, CHUNK):
-        chunk = matrix[:, first : first + CHUNK]
+    first, width = 0, FIRST
+    while len(rest) and first < matrix.shape[1]:
+        chunk = matrix[:, first : first + width]
         wrong = (weights.astype(kind) @ chunk[kept].astype(kind)) != chunk[rest]
         told = wrong.any(axis=1)
         found += (first + wrong[told].argmax(axis=1)).tolist()
         rest, weights = rest[~told], weights[~told]
+        # most that is none shows it soon
+        first, width = first + width, min(2 * width, CHUNK)
     return np.unique(np.array(found, dtype=np.int64))
 
 

@@ -68,10 +68,9 @@ class Asked:
             InconsistentAnswers, InvalidInput, OutOfTime: as `Likely.fit`.
         """
         known, sums = self._refined.answered(self.queries, values, self._past.sums)
-        fit = None
         if self._widened is not None:
-            fit = self._widened.fit(values, self._past.tilt)
-        if fit is None:
+            fit = self._widened.fit(values, self._past.tilt, allowance)
+        else:
             seen, tilt = observations(known, sums), self._past.tilt
             fit = Fit.of(seen, tilt, None, allowance, Attaining.of(known, seen, tilt))
         fit = with_observed(fit, known)
@@ -203,12 +202,13 @@ class _Widened:
         ends = Attaining.of(known, observed, tilt)
         return cls(past, observed, border, variances, leverage, theta, offset, ends)
 
-    def fit(self, values: Sequence[int], tilt: Tilt) -> Fit | None:
-        """λ for these answers by chord steps; None where they do not lead there."""
+    def fit(self, values: Sequence[int], tilt: Tilt, allowance: Allowance) -> Fit:
+        """λ for these answers, by chord steps, or by Newton's where those do not lead there."""
         known = len(self.past.point)
         new = np.array(values, dtype=np.int64) + self.offset
         observed = self.observed.with_sums(np.append(self.observed.sums[:known], new))
-        moments = with_attained(self.ends, moments_of(observed, tilt))
+        plain = moments_of(observed, tilt)
+        moments = with_attained(self.ends, plain)
         point, theta, last = np.append(self.past.point, np.zeros(len(new))), self.theta, np.inf
         for _ in range(CHORDS + 1):
             now = moments(theta)
@@ -216,21 +216,31 @@ class _Widened:
             step = np.concatenate(self.border.solve(off[:known], off[known:]))
             decrement = float(off @ step)
             if not decrement <= last / 2:
-                return None
+                return self._anew(observed, tilt, allowance)
             if decrement <= CLOSE**2:
                 break
             last = decrement
             point = point - step
             theta = observed.matrix.T @ point
         else:
-            return None
+            return self._anew(observed, tilt, allowance)
         ratio = (now.variances + TINY) / (self.variances + TINY)
-        if max(ratio.max(initial=1.0), 1 / ratio.min(initial=1.0)) > CHANGED:
-            factor, leverage = Factor.of(observed.matrix, observed.sizes * now.variances), None
-        else:
-            factor, leverage = self.border.factor, self.leverage
         off = float(np.sqrt(max(decrement, 0.0)))
-        return Fit(observed, point, off, theta, now.means, now.variances, now.logs, factor, leverage)
+        found = Fit(
+            *(observed, point, off, theta, now.means, now.variances, now.logs),
+            *(self.border.factor, self.leverage),
+        )
+        if max(ratio.max(initial=1.0), 1 / ratio.min(initial=1.0)) <= CHANGED:
+            return found
+        factor = Factor.of(observed.matrix, observed.sizes * now.variances)
+        found = replace(found, factor=factor, worked_out=None)
+        if self.ends is None:
+            return found
+        return replace(found, worked_out=found.beside(self.ends.shared(theta, plain(theta))))
+
+    def _anew(self, observed: Observations, tilt: Tilt, allowance: Allowance) -> Fit:
+        start = np.append(self.past.point, np.zeros(len(observed.sums) - len(self.past.point)))
+        return Fit.of(observed, tilt, start, allowance, self.ends)
 
 
 TINY = 1e-6

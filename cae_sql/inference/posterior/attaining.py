@@ -11,6 +11,13 @@ moments of the tilted model are those of records of which, given the tilt, someb
 Of extremes that share nobody who can attain them that is exact for the tilted model. Of others each is taken
 to be attained independently of the others, given the record's own value.
 
+Sums vary less then than their members do: if one has the extreme, another need not. With p_i the probability
+of having it, M that nobody does and d_i = p_i (extreme − μ_i) / (1 − p_i), the covariance of two people is
+
+    −c d_i d_j,   c = M / (1 − M)²,
+
+one such term for each extreme; those that share people are left out of it.
+
 Source: `mathematics.md`, 7; exact convolutions (`tests/.../posterior/test_attaining.py`).
 """
 
@@ -74,12 +81,8 @@ class Attaining:
             Means and variances of one record of each column; logarithms so that log − θ m stays what it was.
         """
         count, (low, high) = len(self.low), (self.low, self.high)
-        theta, means, second = theta[:count], plain.means[:count], plain.means[:count] ** 2
-        second = second + plain.variances[:count]
-        chances = [
-            np.exp(np.minimum(logs + theta * end - plain.logs[:count], 0.0))
-            for logs, end in zip(self.logs, (low, high), strict=True)
-        ]
+        theta, means = theta[:count], plain.means[:count]
+        second, chances = means**2 + plain.variances[:count], self._chances(theta, plain)
         inside, at_low, at_high = self._weights(*chances)
         below, above = (at_low - inside) * chances[0], (at_high - inside) * chances[1]
         total = inside + below + above
@@ -92,6 +95,28 @@ class Attaining:
         more.logs[:count] += theta * (mean - means)
         more.means[:count], more.variances[:count] = mean, spread
         return more
+
+    def shared(self, theta: Floats, plain: Moments) -> Floats:
+        """(e, q) of each extreme that shares nobody with others √c d of one record of each column."""
+        count, found = len(self.low), np.zeros((len(self.extremes), len(theta)))
+        chances = self._chances(theta[:count], plain)
+        often = np.bincount(np.concatenate([some for _, some in self.extremes]), minlength=count)
+        for row, (top, some) in zip(found, self.extremes, strict=True):
+            if (often[some] > 1).any():
+                continue
+            chance, end = np.minimum(chances[int(top)][some], CERTAIN), (self.low, self.high)[int(top)][some]
+            nobody = float(self.sizes[some] @ np.log1p(-chance))
+            anybody = max(-np.expm1(nobody), CRUMB)
+            row[some] = np.exp(nobody / 2) / anybody * chance * (end - plain.means[some]) / (1.0 - chance)
+        return found[found.any(axis=1)]
+
+    def _chances(self, theta: Floats, plain: Moments) -> tuple[Floats, Floats]:
+        """(a,) how likely one record of each column has its least, its greatest value, in its box alone."""
+        low, high = (
+            np.exp(np.minimum(logs + theta * end - plain.logs[: len(end)], 0.0))
+            for logs, end in zip(self.logs, (self.low, self.high), strict=True)
+        )
+        return low, high
 
     def _weights(self, at_low: Floats, at_high: Floats) -> tuple[Floats, Floats, Floats]:
         """(a,) how likely the others attain what a record does not, beside how likely anybody does: where it

@@ -25,7 +25,9 @@ import numpy as np
 from cae_sql.domain import Domain
 from cae_sql.errors import InconsistentAnswers, InvalidInput, OutOfTime
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.facts.query import Query
+from cae_sql.inference.facts.atoms import Atoms
+from cae_sql.inference.facts.query import Answer, Query
+from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.intervals.fixed_point import solved
 from cae_sql.inference.posterior.areas import areas_of_rows, entropies_of_rows
 from cae_sql.inference.posterior.asked import Asked
@@ -33,7 +35,7 @@ from cae_sql.inference.posterior.figures import ClassFigures
 from cae_sql.inference.posterior.insiders import Given, Measure, bells_of, quick_risks, risks_with_insider
 from cae_sql.inference.posterior.insiders_counted import counted_with_insider
 from cae_sql.inference.posterior.judging import CLOSE, UNKNOWN, AsItStands, ModelJudgement
-from cae_sql.inference.posterior.likely import FOUND, Fit, Flags, Likely
+from cae_sql.inference.posterior.likely import FOUND, Fit, Flags, Likely, Start
 from cae_sql.inference.posterior.members import (
     Baseline,
     Baselines,
@@ -62,13 +64,60 @@ class LikelyStandard:
     """0, or 1: somebody who knows their own value."""
 
 
+@dataclass(frozen=True, eq=False)
+class _SoFar:
+    """What is kept of fewer answers, for after the next one."""
+
+    answers: list[Answer]
+    atoms: Atoms
+    """The partition that they make."""
+    start: Start
+
+
 class LikelyKnowledge(AsItStands["LikelyQuestion"]):
     """What the answers of a system make likely, to be asked as long as they are all."""
 
-    def __init__(self, system: AnsweredSystem, standard: LikelyStandard) -> None:
-        """Work out nothing yet."""
+    def __init__(
+        self, system: AnsweredSystem, standard: LikelyStandard, before: LikelyKnowledge | None = None
+    ) -> None:
+        """Work out nothing yet.
+
+        Args:
+            system: What was answered.
+            standard: What everybody must keep.
+            before: Of the same system with fewer answers: where it was fitted, less is left to do.
+        """
         super().__init__(system, lambda queries: LikelyQuestion(self, queries))
         self.standard = standard
+        self._before = None if before is None else before._so_far()
+        self._fitted = list[Answer]()
+        """All answers, once they are fitted."""
+
+    def _so_far(self) -> _SoFar | None:
+        """None where nothing was fitted, or no λ was found."""
+        likely = vars(self).get("likely")
+        if likely is None or "fit" not in vars(likely):
+            return self._before
+        fit = likely.fit.of_sums or likely.fit
+        if fit.off > FOUND:
+            return None
+        return _SoFar(self._fitted, likely.known.atoms, Start(fit.observed.sums, fit.point))
+
+    def _parted(self, answers: Sequence[Answer]) -> Atoms | None:
+        """The partition that answers make, if it is the kept one refined; None where it is to be made."""
+        before = self._before
+        if before is None or self.system.observed or len(before.atoms.labels) != self.system.size:
+            return None
+        known, size = len(before.answers), self.system.size
+        if [id(each) for each in answers[:known]] != [id(each) for each in before.answers]:
+            return None
+        new = answers[known:]
+        if with_spares(size, new) > size:
+            return None  # spare records come behind all answers at once
+        atoms = before.atoms.copy()
+        for answer in new:
+            atoms.refine(answer)
+        return atoms
 
     @cached_property
     def baselines(self) -> Baselines:
@@ -83,12 +132,16 @@ class LikelyKnowledge(AsItStands["LikelyQuestion"]):
         Raises:
             InvalidInput: a domain that does not fit the grid.
         """
-        answers = self.system.answers
-        found = solved(self.system.size, self.system.grid, answers, range(len(answers)), 1)
+        answers = list(self.system.answers)
+        self._fitted = answers
+        found = solved(
+            self.system.size, self.system.grid, answers, range(len(answers)), 1, self._parted(answers)
+        )
         windows = Windows.of(self.system.grid, self.standard.domain)
         tilt = Tilt(windows, self.system.prior)
         known = found.known.refined(self.system.observed).observing(self.system.observed)
-        return likely_of(known, found.sums, tilt, int(self.system.grid.top))
+        start = None if self._before is None else self._before.start
+        return likely_of(known, found.sums, tilt, int(self.system.grid.top), start)
 
 
 class LikelyQuestion:

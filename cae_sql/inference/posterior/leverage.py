@@ -53,6 +53,12 @@ class Factor:
         with alone():
             return cls(_inverse_root(covariance(matrix, weights)))
 
+    @classmethod
+    def by(cls, covariance: Floats) -> Factor:
+        """Of H, (k, k)."""
+        with alone():
+            return cls(_inverse_root(covariance))
+
     @cached_property
     def inverse(self) -> Floats:
         """(k, k) H⁻¹."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -60,7 +60,7 @@ FOR_EACH = 1_000
 """Steps that a component costs at least."""
 FOUND = 1e-3
 """Standard deviations by which a model's expected sums may be off."""
-ROUNDS, ADDED = 60, 1e-6
+ROUNDS, ADDED = 60, 1e-8
 """In which what attained extremes add to sums is looked for, until it changes by so many deviations."""
 
 
@@ -116,6 +116,8 @@ class Fit:
         """
         moments = moments_of(observed, tilt)
         point, off = fitted(observed.rows, observed.sizes, observed.sums, moments, start, allowance, close)
+        if start is not None and not off <= FOUND:
+            point, off = fitted(observed.rows, observed.sizes, observed.sums, moments, None, allowance, close)
         if not len(point):
             ends = None  # no sum is raised
         given = with_attained(ends, moments)
@@ -125,8 +127,27 @@ class Fit:
         theta = observed.matrix.T @ point
         now = given(theta) if raised is not None else moments(theta)
         factor = Factor.of(observed.matrix, observed.sizes * now.variances)
-        whole = ends is None or raised is not None
-        return cls(observed, point, off, theta, now.means, now.variances, now.logs, factor, whole=whole)
+        found = cls(observed, point, off, theta, now.means, now.variances, now.logs, factor)
+        if ends is None:
+            return found
+        if raised is None:
+            return replace(found, whole=False)
+        return replace(found, worked_out=found.beside(ends.shared(theta, moments(theta))))
+
+    def beside(self, shared: Floats) -> Floats:
+        """(q,) leverage where people vary together, (e, q) as `Attaining.shared`: more of those who do not.
+
+        Of those who do it is left as it is: what others have hangs on the own value by more than sums.
+        """
+        some, plain = shared.any(axis=0), self.leverage
+        if not some.any():
+            return plain
+        seen = self.observed
+        with alone():
+            apart = covariance(seen.matrix, seen.sizes * (self.variances + (shared**2).sum(axis=0)))
+            together = seen.matrix @ (seen.sizes * shared).T
+            factor = Factor.by(apart - together @ together.T)
+        return np.where(some, plain, np.maximum(plain, factor.leverages(seen.matrix, self.variances)))
 
     @cached_property
     def leverage(self) -> Floats:
@@ -219,6 +240,23 @@ class Likelihood:
         return found
 
 
+@dataclass(frozen=True, eq=False)
+class Start:
+    """λ of fewer answers, where it is looked for first after one more."""
+
+    sums: Ints
+    """(k,) right-hand sides of the observations."""
+    point: Floats
+    """(k,) λ."""
+
+    def of(self, seen: Observations) -> Floats | None:
+        """(k,) for more observations, where these come first, with 0 for new ones; None where they do not."""
+        known = len(self.sums)
+        if len(seen.sums) < known or (seen.sums[:known] != self.sums).any():
+            return None
+        return np.append(self.point, np.zeros(len(seen.sums) - known))
+
+
 class Likely:
     """What some answers make likely, worked out as it is asked for."""
 
@@ -231,6 +269,7 @@ class Likely:
         fit: Fit | None = None,
         allowance: Allowance = UNLIMITED,
         kept: dict[bytes, list[Floats] | None] | None = None,
+        start: Start | None = None,
     ) -> None:
         """Fit nothing yet.
 
@@ -242,9 +281,10 @@ class Likely:
             fit: Of the same sums, where it is known.
             allowance: What the fit may spend.
             kept: What was counted of components before, None where it could not be; what is now is added.
+            start: Where λ is looked for first.
         """
         self.known, self.sums, self.tilt, self.top = known, sums, tilt, top
-        self._fit, self._allowance, self._kept = fit, allowance, kept
+        self._fit, self._allowance, self._kept, self._start = fit, allowance, kept, start
 
     @cached_property
     def fit(self) -> Fit:
@@ -257,7 +297,8 @@ class Likely:
         if self._fit is not None:
             return self._fit
         seen = observations(self.known, self.sums)
-        return Fit.of(seen, self.tilt, None, self._allowance, Attaining.of(self.known, seen, self.tilt))
+        start = None if self._start is None else self._start.of(seen)
+        return Fit.of(seen, self.tilt, start, self._allowance, Attaining.of(self.known, seen, self.tilt))
 
     @cached_property
     def leverage(self) -> Floats:

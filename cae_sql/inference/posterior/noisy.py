@@ -30,7 +30,7 @@ from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.posterior.attaining import Attaining
 from cae_sql.inference.posterior.bell import STILL
 from cae_sql.inference.posterior.leverage import Factor
-from cae_sql.inference.posterior.likely import Fit, Likely
+from cae_sql.inference.posterior.likely import Fit, Likely, Start
 from cae_sql.inference.posterior.observations import Observations, observations
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt
@@ -47,12 +47,13 @@ SURE = 1e-9
 """1 − h below which nothing is left."""
 
 
-def likely_of(known: Knowledge, sums: Ints, tilt: Tilt, top: int) -> Likely:
+def likely_of(known: Knowledge, sums: Ints, tilt: Tilt, top: int, start: Start | None = None) -> Likely:
     """What answers make likely, with what is observed besides. As `Likely`."""
     if not known.observed:
-        return Likely(known, sums, tilt, top)
+        return Likely(known, sums, tilt, top, start=start)
     seen = observations(known, sums)
-    fit = Fit.of(seen, tilt, ends=Attaining.of(known, seen, tilt))
+    begun = None if start is None else start.of(seen)
+    fit = Fit.of(seen, tilt, begun, ends=Attaining.of(known, seen, tilt))
     return Likely(known, sums, tilt, top, with_observed(fit, known))
 
 

@@ -109,3 +109,24 @@ def test_what_is_counted_is_judged_by_all_tables(seed):
     found = knowledge(one.system, Limit(risk=0.5), baseline="prior").question([]).judge((), ample())
     worst = max(risk(one.posterior(record)) for record in range(10))
     assert found.risk == pytest.approx(worst, abs=1e-9)
+
+
+def test_what_was_kept_of_fewer_answers_changes_no_figure():
+    chance = np.random.default_rng(8)
+    true = chance.integers(0, 10, 300)
+    system, before = AnsweredSystem(300, 0, 9, 1), None
+    standard = LikelyStandard(Limit(risk=0.5), Domain(0, 9, 1), "members", 1)
+    for turn in range(8):
+        members = np.flatnonzero(chance.random(300) < 0.4)
+        query = system.query("sum" if turn % 4 < 3 else "max", members)
+        told = int(query.of(true))
+        if turn == 5:
+            query = system.at_most(query, told + 7)  # with spare records from here on
+            told += 7
+        kept, anew = LikelyKnowledge(system, standard, before), LikelyKnowledge(system, standard)
+        judged = [each.question([query]).judge((told,), ample()) for each in (kept, anew)]
+        assert judged[0].risk == pytest.approx(judged[1].risk, abs=1e-6)
+        assert (kept.likely.known.atoms.labels == anew.likely.known.atoms.labels).all()
+        assert kept.likely.rows == pytest.approx(anew.likely.rows, abs=1e-6)
+        before = kept
+        system.accept([query.answered(told)])
