@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -271,3 +273,25 @@ def test_windows_of_a_domain_gather_units() -> None:
     assert values.tolist() == domain.values.tolist()
     fine = system.posterior([0])[1][0]
     assert p[0] == pytest.approx(fine.reshape(25, 100).sum(axis=1), abs=1e-6)
+
+
+@pytest.mark.xfail(
+    strict=True, reason="few who have a rare value are no Gaussian: what is neglected is skewness"
+)
+def test_in_a_star_of_a_rare_value_under_a_public_prior_the_formula_is_near() -> None:
+    odds = np.array([0.97, 0.03])
+    chance = np.random.default_rng(0)
+    true = chance.choice(2, 1 + 5 * 12, p=odds)
+    true[0] = 1
+
+    def draw(count: int, seed: int) -> np.ndarray:
+        return np.random.default_rng(seed).choice(2, count, p=odds)
+
+    system = AnsweredSystem(len(true), 0, 1, 1, prior=Prior.of(draw, odds))
+    totals = np.array([1 + true[1 + 12 * place : 13 + 12 * place].sum() for place in range(5)])
+    for place, told in enumerate(totals.tolist()):
+        system.add_sum(np.append(0, 1 + 12 * place + np.arange(12)), told)
+    ways = np.array([math.comb(12, ones) * 0.03**ones * 0.97 ** (12 - ones) for ones in range(13)])
+    weights = [odds[value] * np.prod(ways[totals - value]) for value in (0, 1)]
+    exact = weights[1] / sum(weights)
+    assert by_formula(system)[0][1] > exact - 0.01
