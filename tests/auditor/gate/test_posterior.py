@@ -157,6 +157,72 @@ def test_tables_that_give_the_same_answers_get_the_same_verdicts(tmp_path):
     assert {code for code, _ in found[0]} >= {"answered", "risk"}
 
 
+def heard(gate: Gate, sql: str) -> tuple[object, ...]:
+    """All that is said: code, values, ends."""
+    try:
+        answer = gate.execute(sql)
+    except QueryRefused as error:
+        return error.decision.code, error.decision.message
+    ends = [(told.at_least, told.at_most) for told in answer.ranges]
+    return answer.decision.code, str(answer.fetchall()), str(ends)
+
+
+def conversation(
+    database: Path, ledger: Path, policy: str, statements: list[str], restarts: set[int]
+) -> list[tuple[object, ...]]:
+    """A check and then the statement itself, one after the other; the gate is opened anew now and then."""
+    found, gate = list[tuple[object, ...]](), Gate.open(database, Policy.parse(policy), ledger)
+    for turn, sql in enumerate(statements):
+        if turn in restarts:
+            gate.close()
+            gate = Gate.open(database, Policy.parse(policy), ledger)
+        found.append(("check", gate.check(sql).code))
+        found.append(heard(gate, sql))
+    gate.close()
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("top", "insiders", "baseline", "partial"), [(1, 0, "members", "suppress"), (1, 1, "prior", "refuse")]
+)
+def test_tables_that_agree_with_all_that_is_told_are_told_the_same(
+    tmp_path, top, insiders, baseline, partial
+):
+    """157 people: sums that share a person, groups, ranges, extremes, each checked before, with restarts.
+
+    The other tables have the values of each team's members exchanged, so all sums and extremes are the same.
+    """
+    teams, chance = 13, np.random.default_rng(top + insiders)
+    true = values(teams, top, seed=7)
+    policy = POLICY.format(top=top, insiders=insiders, candidates="posterior", baseline=baseline)
+    policy += f'[decision]\npartial = "{partial}"\ntimeout = 60\n'
+    about = "FROM people WHERE team IN (0, {})"
+    statements = ["SELECT SUM(x) FROM people", "SELECT team % 3 AS g, AVG(x) FROM people GROUP BY g"]
+    statements += [f"SELECT {kind}(x) {about.format(t)}" for t, kind in ((1, "SUM"), (2, "AVG"), (3, "MAX"))]
+    statements += [f"SELECT AT_LEAST(SUM(x)), AT_MOST(SUM(x)) {about.format(t)}" for t in (4, 5)]
+    statements += [f"SELECT SUM(x) {about.format(t)}" for t in range(4, 9)]
+    statements += [
+        "SELECT team, SUM(x) FROM people GROUP BY team",
+        "SELECT MIN(x) FROM people WHERE team > 6",
+    ]
+    first = conversation(
+        build(tmp_path / "true.duckdb", true), tmp_path / "true.ledger", policy, statements, {3, 9}
+    )
+    codes = {each[0] for each in first}
+    assert codes >= {"answered", "risk"} or codes >= {"ends", "risk"}
+    for number in range(2):
+        other = true.copy()
+        for team in range(teams):
+            mine = 1 + team * OTHERS + np.arange(OTHERS)
+            other[mine] = chance.permutation(true[mine])
+        again = conversation(
+            *(build(tmp_path / f"{number}.duckdb", other), tmp_path / f"{number}.ledger"),
+            *(policy, statements, {3, 9}),
+        )
+        assert again == first
+
+
 def test_a_group_of_low_earners_is_no_disclosure_against_its_members_but_is_against_the_prior(tmp_path):
     true = np.append(np.full(12, 2), np.random.default_rng(1).integers(0, 26, 1 + 3 * OTHERS))
     codes = {}
