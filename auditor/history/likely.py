@@ -23,6 +23,7 @@ from auditor.history.parties import PartyColumn
 from auditor.history.risks import in_column_units
 from cae_sql.domain import Domain
 from cae_sql.errors import InconsistentAnswers, InvalidInput
+from cae_sql.inference.posterior.attaining import Attaining
 from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard, breaks
 from cae_sql.inference.posterior.likeliest import shortest_run
 from cae_sql.inference.posterior.likely import FOUND, Fit, Likely
@@ -85,7 +86,9 @@ class _Looks:
         system.accept(self._part.so_far.answers[:answers])
         likely = LikelyKnowledge(system, LikelyStandard(limit, domain, self._baseline)).likely
         likely.tilt.windows.check_rows(likely.known.count)
-        fit = Fit.of(observations(likely.known, likely.sums), likely.tilt, close=close)
+        seen = observations(likely.known, likely.sums)
+        ends = Attaining.of(likely.known, seen, likely.tilt)
+        fit = Fit.of(seen, likely.tilt, ends=ends, close=close)
         likely = Likely(likely.known, likely.sums, likely.tilt, likely.top, fit)
         if likely.fit.off > FOUND:
             return None
