@@ -36,6 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +78,9 @@ ENOUGH = 8
 """Whole domains that helpers of one sum shall be able to move together."""
 MOVES = 64
 """Of one record to one side, at most."""
+SLOTS = 16
+"""Of so many numbers what nobody has been asked for yet is kept at once: what it takes to weigh all helpers
+was nearly half of what looking for moves took."""
 
 
 class Pooled:
@@ -222,7 +226,7 @@ class Pooled:
         both = (way, 1 - way)
         room = np.array([np.where(self._able, shares.rooms[side, share], 0) for side in both])
         kept = np.array([shares.kept[side, share] for side in both]) if self.rooms.insiders else room
-        found, looked = np.zeros(len(whom), dtype=np.int64), np.zeros(len(whom), dtype=np.int64)
+        found, looked = np.zeros((2, len(whom)), dtype=np.int64)
         moves, (firsts, ends) = self._moves, self._moves.of(whom)
 
         def work(start: int, end: int) -> tuple[Whole, Ints, Whole, Whole]:
@@ -280,6 +284,34 @@ def _rounded(room: Ints, need: int, whole: int) -> Ints:
     return np.array([share, room - share])
 
 
+class _Asked(NamedTuple):
+    """What one record's moves to one side have asked of everybody. Shapes: p' parts."""
+
+    room: Ints
+    """(2, p') what each part may lose and gain."""
+    kept: Ints
+    """(2, p') the same where one of its records does not."""
+    free: Ints
+    """(2, p') what each may still lose and gain, where it is known; see `seen`."""
+    load: Ints
+    """(2, p') what they have lost and gained so far."""
+    touched: Ints
+    """(p',) how many steps have asked them."""
+    seen: Ints
+    """(p',) for whom, last, the three were filled in: a place, from 1 on."""
+
+
+@compiled()
+def _meet(asked: _Asked, turn: int, who: int, most: int, part: int) -> None:
+    """Fill in what a part may lose and gain for one record's moves, before it is asked for the first time."""
+    if asked.seen[part] != turn:
+        asked.seen[part], asked.touched[part] = turn, 0
+        for side in range(2):
+            room, kept = asked.room[side, part], asked.kept[side, part]
+            asked.free[side, part] = 0 if part == who else min(room, kept + most)
+            asked.load[side, part] = 0
+
+
 @compiled()
 def _pay(
     columns: Columns, theirs: Columns, room: Ints, kept: Ints, payers: Ints, whom: Ints, own: Ints,
@@ -311,8 +343,20 @@ def _pay(
     size, many = theirs.shape
     free, load = np.zeros(room.shape, np.int64), np.zeros(room.shape, np.int64)
     touched, seen = np.zeros(room.shape[1], np.int64), np.zeros(room.shape[1], np.int64)
+    asked = _Asked(room, kept, free, load, touched, seen)
+    kept_here = np.empty((2, size + many), np.int64)
+    for i in range(size + many):
+        for side in range(2):
+            kept_here[side, i] = kept[side, payers[i]]
+    # what nobody has been asked for yet is worked out once for all who may ask as much of one
+    asks = np.full(SLOTS, -1, np.int64)
+    free_at = np.empty((SLOTS, 2, size + many), np.int64)
+    weights_at, lengths_at = np.empty((SLOTS, size), np.float32), np.empty((SLOTS, many), np.float32)
+    costs_at = np.empty((SLOTS, 2, many), np.float32)
     free_here, load_here = np.empty((2, size + many), np.int64), np.empty((2, size + many), np.int64)
-    kept_here, touched_here = np.empty((2, size + many), np.int64), np.empty(size + many, np.int64)
+    touched_here = np.empty(size + many, np.int64)
+    weights, lengths = np.empty(size, np.float32), np.empty(many, np.float32)
+    costs = np.empty((2, many), np.float32)
     their, where = np.empty(1024, np.int32), np.zeros(1025, np.int64)
     their_parts, their_by = np.empty(16384, np.int32), np.empty(16384, np.int32)
     made = 0
@@ -320,35 +364,40 @@ def _pay(
         if target[place] <= 0:
             continue
         who, most = whom[place], max(1, -(-target[place] // part))
-        total, worst = own[place], lost_inside[place]
-        for m in range(firsts[place], ends[place]):
-            if total - worst >= target[place]:
-                break
-            step = target[place] + worst - total
-            for e in range(starts[m], starts[m + 1]):
-                n = parts[e]
-                if seen[n] != place + 1:
-                    seen[n], touched[n] = place + 1, 0
-                    for side in range(2):
-                        free[side, n] = 0 if n == who else min(room[side, n], kept[side, n] + most)
-                        load[side, n] = 0
-                step = min(step, free[0 if by[e] < 0 else 1, n] // abs(by[e]))
-            if step > 0:
-                total += step
-                for e in range(starts[m], starts[m + 1]):
-                    side = 0 if by[e] < 0 else 1
-                    worst = max(worst, _load(free, load, kept, touched, side, parts[e], step, abs(by[e])))
+        total, worst = _by_kept(
+            asked, place + 1, who, most, own[place], lost_inside[place], target[place], firsts[place],
+            ends[place], starts, parts, by,
+        )  # fmt: skip
         if total - worst >= target[place] or size == 0:
             reached[place] = max(total - worst, 0)
             continue
+        slot = most % SLOTS
+        if asks[slot] != most:
+            asks[slot] = most
+            for i in range(size + many):
+                for side in range(2):
+                    free_at[slot, side, i] = min(room[side, payers[i]], kept_here[side, i] + most)
+            weighed(
+                theirs, free_at[slot], weights_at[slot], lengths_at[slot], costs_at[slot],
+                looked[place : place + 1],
+            )  # fmt: skip
+        free_here[:], costs[:], load_here[:], touched_here[:] = free_at[slot], costs_at[slot], 0, 0
+        weights[:], lengths[:] = weights_at[slot], lengths_at[slot]
+        _meet(asked, place + 1, who, most, who)
         for i in range(size + many):
             n = payers[i]
-            new = seen[n] != place + 1
-            touched_here[i] = 0 if new else touched[n]
+            if seen[n] != place + 1:
+                continue
+            touched_here[i] = touched[n]
             for side in range(2):
-                kept_here[side, i], load_here[side, i] = kept[side, n], 0 if new else load[side, n]
-                fresh = 0 if n == who else min(room[side, n], kept[side, n] + most)
-                free_here[side, i] = fresh if new else free[side, n]
+                free_here[side, i], load_here[side, i] = free[side, n], load[side, n]
+            if i >= size:
+                costs_of(free_here, costs, size, i - size)
+                continue
+            more = weight(free_here[0, i], free_here[1, i]) - weights[i]
+            if more != 0:
+                weigh(weights, lengths, theirs, i, more)
+                looked[place] += 1
         if made + MOVES >= len(their):
             their, where = _widened(their, 2 * len(their)), _wider_starts(where)
         if where[made] + MOVES * (size + STEPS) > len(their_parts):
@@ -356,12 +405,48 @@ def _pay(
             their_parts, their_by = _widened(their_parts, room_for), _widened(their_by, room_for)
         before = made
         reached[place], made = _paid(
-            columns[place], theirs, free_here, load_here, kept_here, touched_here, payers, total, worst,
-            target[place], looked[place : place + 1], where, their_parts, their_by, made,
+            columns[place], theirs, free_here, load_here, kept_here, touched_here, payers, weights, lengths,
+            costs, total, worst, target[place], looked[place : place + 1], where, their_parts, their_by, made,
         )  # fmt: skip
         for move in range(before, made):
             their[move] = who
     return their[:made], where[: made + 1], their_parts[: where[made]], their_by[: where[made]]
+
+
+@compiled()
+def _by_kept(
+    asked: _Asked, turn: int, who: int, most: int, total: int, worst: int, target: int, first: int,
+    end: int, starts: Ints, parts: Whole, by: Whole,
+) -> tuple[int, int]:  # fmt: skip
+    """`_pay` of one part by kept moves, each as far as the ones before leave: steps, and those that are lost.
+
+    Args:
+        asked: What its moves have asked; changed.
+        turn: Of which record it is, see `_Asked.seen`.
+        who: The part.
+        most: What one alone may carry beyond what it has without a record.
+        total: Steps so far.
+        worst: Of which so many are lost with somebody.
+        target: How far it shall go.
+        first: Its first kept move; `end`: the one after the last. `starts`, `parts` and `by` as in `Moves`.
+    """
+    free = asked.free
+    for m in range(first, end):
+        if total - worst >= target:
+            break
+        step = target + worst - total
+        for e in range(starts[m], starts[m + 1]):
+            _meet(asked, turn, who, most, parts[e])
+            step = min(step, free[0 if by[e] < 0 else 1, parts[e]] // abs(by[e]))
+            if step <= 0:
+                break
+        if step > 0:
+            total += step
+            for e in range(starts[m], starts[m + 1]):
+                side = 0 if by[e] < 0 else 1
+                lost = _load(free, asked.load, asked.kept, asked.touched, side, parts[e], step, abs(by[e]))
+                worst = max(worst, lost)
+    return total, worst
 
 
 @compiled()
@@ -383,6 +468,7 @@ def _wider_starts(starts: Ints) -> Ints:
 @compiled()
 def _paid(
     column: Columns, theirs: Columns, free: Ints, load: Ints, kept: Ints, touched: Ints, payers: Ints,
+    weights: NDArray[np.float32], lengths: NDArray[np.float32], costs: NDArray[np.float32],
     total: int, worst: int, target: int, looked: Ints, where: Ints, parts: Whole, by: Whole, made: int,
 ) -> tuple[int, int]:  # fmt: skip
     """`_pay` of one part by moves that are looked for, after those that were kept.
@@ -395,6 +481,7 @@ def _paid(
         kept: (2, k + h) what they may where one of their records does not.
         touched: (k + h,) how many steps have asked them.
         payers: (k + h,) the parts that they are.
+        weights: Of what is free, as of `weighed`; also `lengths` and `costs`. Changed.
         total: Steps so far.
         worst: Of which so many are lost with somebody.
         target: How far it shall go.
@@ -403,7 +490,6 @@ def _paid(
         made: How many these are.
     """
     size, many = theirs.shape
-    weights, lengths, costs = weighed(theirs, free, looked)
     tries = 0
     left, used = np.empty(size, np.int64), np.empty(STEPS, np.int64)
     along, gains, signs = np.empty(many, np.float32), np.empty(many, np.float32), np.zeros(many, np.int8)

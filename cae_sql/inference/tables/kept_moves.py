@@ -123,15 +123,18 @@ def joined(those: Sequence[Moves]) -> Moves:
     if len(those) <= 1:
         return those[0] if those else NO_MOVES
     lengths = np.concatenate([np.diff(each.starts) for each in those])
-    whole = Moves(
-        np.concatenate([each.whom for each in those]),
-        np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)]),
-        np.concatenate([each.parts for each in those]),
-        np.concatenate([each.by for each in those]),
-    )
-    order = np.argsort(whole.whom, kind="stable")
-    rank = np.arange(len(order)) - np.searchsorted(whole.whom[order], whole.whom[order])
-    return whole.taken(order[rank < MOST_EACH])
+    whom = np.concatenate([each.whom for each in those])
+    order = np.argsort(whom, kind="stable")
+    ordered = whom[order]
+    order = order[np.arange(len(order)) - np.searchsorted(ordered, ordered) < MOST_EACH]
+    starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths[order])])
+    goals = np.full(len(whom), -1, dtype=np.int64)
+    goals[order] = starts[:-1]
+    parts, by = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.int32)
+    ends = np.cumsum([each.count for each in those])
+    for each, end in zip(those, ends, strict=True):
+        _put(each.starts, each.parts, each.by, goals[end - each.count : end], parts, by)
+    return Moves(whom[order], starts, parts, by)
 
 
 def _roomiest(pairs: tuple[Ints, Ints], room: Ints) -> tuple[Ints, Ints]:
@@ -148,6 +151,16 @@ def _copy(firsts: Ints, parts: Whole, by: Whole, starts: Ints, to_parts: Whole, 
         for place in range(starts[m + 1] - starts[m]):
             to_parts[starts[m] + place] = parts[firsts[m] + place]
             to_by[starts[m] + place] = by[firsts[m] + place]
+
+
+@compiled()
+def _put(starts: Ints, parts: Whole, by: Whole, goals: Ints, to_parts: Whole, to_by: Whole) -> None:
+    """Copy the entries of each move to where they begin then; those of −1 are left out."""
+    for m in range(len(goals)):
+        if goals[m] >= 0:
+            for place in range(starts[m + 1] - starts[m]):
+                to_parts[goals[m] + place] = parts[starts[m] + place]
+                to_by[goals[m] + place] = by[starts[m] + place]
 
 
 @compiled()

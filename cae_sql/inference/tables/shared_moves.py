@@ -81,7 +81,9 @@ def collected(
         looked: (1,) how often all helpers were looked at; added to.
     """
     size, many = theirs.shape
-    weights, lengths, costs = weighed(theirs, free, looked)
+    weights, lengths = np.empty(size, np.float32), np.empty(many, np.float32)
+    costs = np.empty((2, many), np.float32)
+    weighed(theirs, free, weights, lengths, costs, looked)
     left, used = np.empty(size, np.int64), np.empty(STEPS, np.int64)
     along, gains, signs = np.empty(many, np.float32), np.empty(many, np.float32), np.zeros(many, np.int8)
     total, tries = 0, 0
@@ -127,7 +129,9 @@ def mended(change: Ints, theirs: Columns, free: Ints, by: Ints, most: int, looke
         looked: (1,) how often all helpers were looked at; added to.
     """
     size, many = theirs.shape
-    weights, lengths, costs = weighed(theirs, free, looked)
+    weights, lengths = np.empty(size, np.float32), np.empty(many, np.float32)
+    costs = np.empty((2, many), np.float32)
+    weighed(theirs, free, weights, lengths, costs, looked)
     used, along, signs = np.empty(STEPS, np.int64), np.empty(many, np.float32), np.zeros(many, np.int8)
     gains = np.empty(many, np.float32)
     for _ in range(most):
@@ -173,18 +177,25 @@ def possible(
 
 @compiled()
 def weighed(
-    theirs: Columns, free: Ints, looked: Ints
-) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
-    """What basic parts weigh, the lengths of the helpers' columns, and what helpers cost: see `shorten`."""
+    theirs: Columns, free: Ints, weights: NDArray[np.float32], lengths: NDArray[np.float32],
+    costs: NDArray[np.float32], looked: Ints,
+) -> None:  # fmt: skip
+    """What basic parts weigh, the lengths of the helpers' columns, and what helpers cost: see `shorten`.
+
+    Args:
+        theirs: (k, h) columns of the helpers.
+        free: (2, k + h) what each may lose and gain.
+        weights: (k,) filled. Also `lengths` (h,) and `costs` (2, h).
+        looked: (1,) how often all helpers were looked at; added to.
+    """
     size, many = theirs.shape
-    weights, lengths = np.zeros(size, np.float32), np.zeros(many, np.float32)
     looked[0] += size
-    for i in range(size):
-        weigh(weights, lengths, theirs, i, weight(free[0, i], free[1, i]))
-    costs = np.empty((2, many), np.float32)
     for j in range(many):
+        lengths[j] = 0
         costs_of(free, costs, size, j)
-    return weights, lengths, costs
+    for i in range(size):
+        weights[i] = 0
+        weigh(weights, lengths, theirs, i, weight(free[0, i], free[1, i]))
 
 
 @compiled()
