@@ -28,7 +28,6 @@ from auditor.data.relations import (
     Asked,
     Ends,
     Groups,
-    Uneven,
     Unrepresentable,
     listed_rows,
     read_groups,
@@ -36,6 +35,7 @@ from auditor.data.relations import (
     typed,
 )
 from auditor.data.running import LargeResult, Limits, fetch, watched
+from auditor.data.weighted import Uneven
 from auditor.errors import AuditorError, DatabaseError
 from auditor.sql import Block, Plan, Schema, Unsupported, understand
 from auditor.sql.schema import View, folded, quoted

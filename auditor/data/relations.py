@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from auditor.data.arrow import numbers_of, texts, whole
 from auditor.data.cells import Cells
 from auditor.data.spans import NoSpan, span_of
+from auditor.data.weighted import Uneven, Weighted, root_of, weighted
 from auditor.sql.schema import quoted
 from auditor.sql.statement import (
     AT_LEAST,
@@ -45,17 +46,13 @@ class Unrepresentable(Exception):
     """A value that its SQL type cannot hold."""
 
 
-class Uneven(Exception):
-    """Records that count with different weights in one aggregate."""
-
-
 @dataclass(frozen=True, eq=False)
 class Asked:
     """One aggregate of one group that the gate is to compute."""
 
     protected: int
     """Position of the protected column in the schema."""
-    kind: Literal["sum", "max", "min", "count", "quantile"]
+    kind: Literal["sum", "max", "min", "count", "quantile", "weighted", "spread"]
     """What to compute over the records' values."""
     records: NDArray[np.int64]
     """The query set: record numbers, sorted, each once; never empty."""
@@ -74,11 +71,16 @@ class Asked:
     divisor: int
     """Number of rows that AVG counts, else 1."""
     statistic: Statistic | None = None
-    """Of "count" and "quantile": which."""
+    """Of what ranges alone are told of: which."""
+    weights: NDArray[np.int64] | None = None
+    """Of "weighted": coprime integers by record, the first one positive."""
+    root: bool = False
+    """Whether the aggregate is the square root of what `coefficient`, `offset` and `divisor` say."""
 
     def value(self, x: Fraction) -> Fraction:
-        """The aggregate's exact SQL value from X."""
-        return (self.coefficient * x + self.offset) / self.divisor
+        """The aggregate's exact SQL value from X; a root is less by up to 2**-80."""
+        value = (self.coefficient * x + self.offset) / self.divisor
+        return root_of(value) if self.root else value
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,6 +183,20 @@ class _Listing:
             )
         return self._leaves[number]
 
+    def weights(self, aggregate: Aggregate, group: int) -> Sequence[Any]:
+        """Of a group, what its members are weighted by, in their order.
+
+        Raises:
+            Uneven: cells are listed, whose records have weights of their own.
+        """
+        if self._cells is not None:
+            raise Uneven
+        column = aggregate.column
+        numbers = np.array(self._result.column(column)[group].as_py())
+        found = self._result.column(column + len(aggregate.leaves))[group].as_py()
+        assert len(found) == len(numbers)
+        return [found[place] for place in np.argsort(numbers, kind="stable").tolist()]
+
     def _lists(self, aggregate: Aggregate, column: pa.ChunkedArray) -> list[_Members]:
         cells = None if self._cells is None else _cells_of(self._cells, aggregate)
         lists: list[_Members] = []
@@ -244,6 +260,9 @@ def _entry(
         for spec, leaf in zip(aggregate.leaves, leaves, strict=True)
     ]
     rows = sum(counts)
+    if aggregate.statistic is not None and aggregate.statistic.kind == "weighted":
+        weights = listing.weights(aggregate, place[1])
+        return _of_weighted(aggregate, leaves[0], place, weights) if rows else None
     if aggregate.statistic is not None:
         return _of_statistic(aggregate, leaves[0], rows, place, listing)
     if not rows:
@@ -273,6 +292,22 @@ def _entry(
     return Asked(aggregate.protected, "sum", records, signs, *place, weight, offset, divisor)
 
 
+def _of_weighted(
+    aggregate: Aggregate, members: _Members, place: tuple[int, int, int], weights: Sequence[Any]
+) -> Asked | Fraction | None:
+    """What is a sum with public weights, with the weights that it has."""
+    if members.times is not None:
+        raise Uneven
+    found = weighted(aggregate, weights)
+    if not isinstance(found, Weighted):
+        return found
+    numbers = members.numbers[found.places]
+    return Asked(
+        aggregate.protected, "weighted", numbers, None, *place, found.coefficient, Fraction(0), 1,
+        aggregate.statistic, found.weights,
+    )  # fmt: skip
+
+
 def _of_statistic(
     aggregate: Aggregate, members: _Members, rows: int, place: tuple[int, int, int], listing: _Listing
 ) -> Asked | Fraction | None:
@@ -284,13 +319,22 @@ def _of_statistic(
         return Fraction(0) if statistic.kind == "count" else None
     if members.times is not None:
         # a quantile of repeated values is another one
-        if statistic.kind == "quantile" or (members.times != members.times[0]).any():
+        if statistic.kind != "count" or (members.times != members.times[0]).any():
             raise Uneven
         coefficient *= int(members.times[0])
     records, offset = listing.records(aggregate, members.numbers), Fraction(0)
     if statistic.kind == "count" and statistic.region[0].least is None:
         # by those who are not in it: who has asked `>= 100` knows `< 100`
         statistic, coefficient, offset = statistic.other, -coefficient, coefficient * len(records)
+    if statistic.kind == "spread":
+        divisor = len(records) - statistic.sample
+        if not divisor:
+            return None
+        root = aggregate.function == "stddev"
+        return Asked(
+            aggregate.protected, "spread", records, None, *place, Fraction(1), offset, divisor, statistic,
+            root=root,
+        )  # fmt: skip
     scale = coefficient, offset, rows if aggregate.function == "avg" else 1
     return Asked(aggregate.protected, statistic.kind, records, None, *place, *scale, statistic)
 

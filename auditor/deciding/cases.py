@@ -13,7 +13,7 @@ from auditor.deciding.recorded import Recorded
 from cae_sql.inference.certify.learned import Learned
 from cae_sql.inference.certify.question import Question
 from cae_sql.inference.facts.query import Ints, Query
-from cae_sql.inference.facts.shares import Share
+from cae_sql.inference.facts.shares import Kept
 from cae_sql.inference.search.judging import Judgement, Standard
 from cae_sql.inference.search.runs import Effort
 from cae_sql.inference.system import AnsweredSystem
@@ -52,7 +52,7 @@ class Case:
     def derivable(self) -> bool:
         """Whether past answers settle all of it; of other statistics they never do."""
         kinds = {query.kind for query in self.queries}
-        return not kinds & {"count", "quantile"} and self.question().derivable
+        return not kinds & {"count", "quantile", "weighted", "spread"} and self.question().derivable
 
     @property
     def singled_out(self) -> bool:
@@ -69,7 +69,7 @@ class Case:
 class KeptRange:
     """What the system keeps of the range of a statistic."""
 
-    shares: tuple[Share, ...]
+    shares: tuple[Kept, ...]
     """What it says."""
     observed: Query
     """What it makes likely."""

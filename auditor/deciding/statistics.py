@@ -1,4 +1,4 @@
-"""A range of a statistic that is no sum: a count of values in a region, a quantile.
+"""A range of a statistic that no exact value is told of: counts, quantiles, weighted sums, spreads.
 
 As on the ladder of sums (`ladder`): a rung cuts all possible answers into cells of one width, which hang on
 no data; from the narrowest on, the cells of hypothetical answers are judged as if they were told, and the
@@ -6,8 +6,9 @@ first rung is taken of which no more than δN fail. Cells outwards are judged to
 last of them is told with it, as "at most" or "at least".
 
 What is shown of a cell is shown by tables that hold some records where they keep it true
-(`cae_sql.inference.facts.shares`), and what it makes likely is an observation with noise
-(`cae_sql.inference.posterior.noisy`). So nothing exact is ever told of such a statistic.
+(`cae_sql.inference.facts.shares`, `cae_sql.inference.facts.bounds`), and what it makes likely is an
+observation with noise (`cae_sql.inference.posterior.noisy`). Nothing exact is
+ever told of such a statistic.
 
 Promise: the rung, and what it tells of which answer, follow from past answers, the question and hypothetical
 answers; all of it is shown to keep the limit before the true answer is looked at, but for cells that lie
@@ -22,21 +23,26 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from auditor.deciding.cases import NOTHING, Case, KeptRange, Outcome, Part
 from auditor.deciding.recorded import Recorded
 from auditor.deciding.rules import TRUE_ANSWER_FACTOR, Budget, Rules
 from auditor.told import Told
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.query import Query
-from cae_sql.inference.facts.shares import shares_of
+from cae_sql.inference.facts.shares import kept_of
 from cae_sql.inference.search.judging import Judgement
 from cae_sql.threads import alone
 
-KINDS = ("count", "quantile")
+KINDS = ("count", "quantile", "weighted", "spread")
 LOOK = 1 / 8
 """Part of a decision's work that may be spent on one candidate: with that of ranges, eight are looked at."""
 TAILS = 4
 """Cells that are tried as the last one, from the outermost inwards."""
+PAYERS = 6
+"""Members of whom the narrowest cells leave open where they are, besides those that may be elsewhere: others
+must be able to make up for a change, now and in later questions."""
 LOOKS, LONGER = 9, 3
 """Cells that are looked at outwards, on each side, and how many times as far out each next one is."""
 
@@ -56,29 +62,44 @@ class Rung:
     width: int
 
     @property
-    def most(self) -> int:
-        """The greatest answer; the least is 0."""
-        return len(self.query.members) if self.query.kind == "count" else self.top
-
-    @property
     def last(self) -> int:
         """Number of the last cell; the first one has 0. What is left beyond whole cells is the last one's."""
-        return (self.most + 1) // self.width - 1
+        least, most = possible(self.query, self.top)
+        return (most - least + 1) // self.width - 1
 
     def cell(self, answer: int) -> int:
         """Number of the cell that an answer lies in."""
-        return min(answer // self.width, self.last)
+        return min((answer - possible(self.query, self.top)[0]) // self.width, self.last)
 
     def told(self, first: int, last: int) -> Told[int]:
         """What some cells say together: no end where the domain ends."""
-        least = first * self.width if first > 0 else None
-        return Told(least, (last + 1) * self.width - 1 if last < self.last else None)
+        start = possible(self.query, self.top)[0]
+        least = start + first * self.width if first > 0 else None
+        return Told(least, start + (last + 1) * self.width - 1 if last < self.last else None)
+
+
+def possible(query: Query, top: int) -> tuple[int, int]:
+    """The least and the greatest answer of tables between 0 and the top."""
+    size = len(query.members)
+    if query.kind == "weighted":
+        weights = query.coefficients
+        assert weights is not None
+        return top * int(np.minimum(weights, 0).sum()), top * int(np.maximum(weights, 0).sum())
+    if query.kind == "spread":
+        # half at either end
+        return 0, top**2 * (size // 2) * (size - size // 2) // size
+    return 0, size if query.kind == "count" else top
 
 
 def rungs(query: Query, top: int, spare: int) -> Iterator[Rung]:
     """The ladder, the narrowest cells first; a cell with all answers in it says nothing."""
-    # narrower cells of a count leave no room for those who may be elsewhere; nothing is told exactly
+    # narrower cells leave no room for those who may be elsewhere; nothing is told exactly
     width = 2 * spare + 1 if query.kind == "count" else 2
+    if query.kind == "weighted":
+        assert query.coefficients is not None
+        width = top * int(np.sort(np.abs(query.coefficients))[-(spare + PAYERS) :].sum())
+    elif query.kind == "spread":
+        width = (spare + PAYERS) * top**2 // 2
     width = 1 << (width - 1).bit_length()
     while True:
         rung = Rung(query, top, width)
@@ -86,6 +107,13 @@ def rungs(query: Query, top: int, spare: int) -> Iterator[Rung]:
             return
         yield rung
         width *= 2
+
+
+def width_of(query: Query, told: Told[int], top: int, spare: int) -> int:
+    """How wide the cells of a range were that a ledger has; of an end the narrowest that there are."""
+    if told.least is not None and told.most is not None:
+        return told.most - told.least + 1
+    return next((rung.width for rung in rungs(query, top, spare)), 1)
 
 
 @dataclass(frozen=True)
@@ -97,12 +125,22 @@ class Evidence:
     judgement: Judgement
 
 
-def about(query: Query, told: Told[int]) -> Query:
+def about(query: Query, told: Told[int], top: int) -> Query:
     """What a range of a statistic makes likely, as an observation with noise.
 
-    Of a count the range's own; what a quantile says of ranks is taken for exact.
+    Of a weighted sum it is the range's own. A spread changes by 2 top at most when one value does by one: it
+    is taken for the plain sum, known that much better. Of a count it is the range's own; what a quantile says
+    of ranks is taken for exact.
     """
     size = len(query.members)
+    if query.kind in ("weighted", "spread"):
+        lowest, greatest = possible(query, top)
+        least = lowest if told.least is None else told.least
+        noise = Fraction(((greatest if told.most is None else told.most) - least + 1) ** 2, 12)
+        weights = query.coefficients
+        if weights is None:
+            weights, noise = np.ones(size, dtype=np.int64), noise / (2 * top) ** 2
+        return Query(kind="about", members=query.members, coefficients=weights, part=noise)
     least, most = told.least or 0, size if told.most is None else told.most
     if query.kind == "count":
         width, share = most - least + 1, Fraction(least + most, 2 * size)
@@ -126,16 +164,17 @@ class Statistic:
         """Its ladder."""
         return rungs(self.query, self.top, self.spare)
 
-    def shown(self, told: Told[int], allowance: Allowance, renew: bool) -> Evidence | None:
+    def shown(self, told: Told[int], allowance: Allowance, renew: bool, width: int) -> Evidence | None:
         """Evidence for what is told; None where none is found.
 
         Args:
             told: The statistic's range.
             allowance: What may be spent.
             renew: Whether bases may be chosen anew: only where later verdicts may hang on it.
+            width: Of the rung's cells.
         """
         system, standard = self.case.system, self.case.standard
-        shares = shares_of(self.query, told.least, told.most, self.top)
+        shares = kept_of(self.query, (told.least, told.most), self.top, width)
         found = system.keeping(shares, self.spare)
         if found is None or allowance.over:
             return None
@@ -143,7 +182,7 @@ class Statistic:
         judgement = question.judge_by_center((), standard, allowance, renew)
         if judgement is None or not judgement.safe:
             return None
-        observed = about(self.query, told)
+        observed = about(self.query, told, self.top)
         if self.case.model is not None:
             likely = self.case.model.question([observed]).judge((0,), allowance, keep=False)
             if not likely.safe:
@@ -159,7 +198,7 @@ class Statistic:
             broken, good = 0, list[int]()
             for cell in sorted({rung.cell(each) for each in answers}):
                 part = self._for_one(allowance)
-                if self.shown(rung.told(cell, cell), part, renew=True) is not None:
+                if self.shown(rung.told(cell, cell), part, True, rung.width) is not None:
                     good.append(cell)
                 else:
                     broken += sum(rung.cell(each) == cell for each in answers)
@@ -196,7 +235,7 @@ class Statistic:
             told = rung.told(min(cell, last), max(cell, last))
             if told == Told(None, None):
                 continue  # with all of them it says nothing
-            if cell == last or self.shown(told, self._for_one(), renew=False) is not None:
+            if cell == last or self.shown(told, self._for_one(), False, rung.width) is not None:
                 return cell
         return None
 
@@ -215,7 +254,7 @@ class Statistic:
             candidate = way * min(way * last, way * good + step)
             if bad is not None:
                 candidate = good + way * (abs(bad - good) // 2)
-            if self.shown(rung.told(candidate, candidate), self._for_one(), renew=False) is not None:
+            if self.shown(rung.told(candidate, candidate), self._for_one(), False, rung.width) is not None:
                 good, step = candidate, LONGER * step
                 found.append(candidate)
             else:
@@ -259,8 +298,8 @@ def decide(cases: Sequence[Case], rules: Rules, budget: Budget) -> Outcome:
     allowance.end_in(TRUE_ANSWER_FACTOR * rules.seconds)
     with alone(), budget.true_answers():
         answer = statistic.case.truth([statistic.query])[0]
-        for told in _candidates(statistic, cells, answer):
-            part = _recorded(statistic, told, allowance)
+        for told, width in _candidates(statistic, cells, answer):
+            part = _recorded(statistic, told, width, allowance)
             if part is not None:
                 return Outcome("safe", (part,))
     return Outcome("risk", (Part(surprise=cells is not None, given=False),))
@@ -290,16 +329,16 @@ def _judgeable(case: Case) -> bool:
     )
 
 
-def _candidates(statistic: Statistic, cells: Cells | None, answer: int) -> Iterator[Told[int]]:
+def _candidates(statistic: Statistic, cells: Cells | None, answer: int) -> Iterator[tuple[Told[int], int]]:
     if cells is not None:
-        yield cells.told(answer)
+        yield cells.told(answer), cells.rung.width
         return
     for rung in statistic.rungs:
-        yield rung.told(rung.cell(answer), rung.cell(answer))
+        yield rung.told(rung.cell(answer), rung.cell(answer)), rung.width
 
 
-def _recorded(statistic: Statistic, told: Told[int], allowance: Allowance) -> Part | None:
-    evidence = statistic.shown(told, allowance, renew=False)
+def _recorded(statistic: Statistic, told: Told[int], width: int, allowance: Allowance) -> Part | None:
+    evidence = statistic.shown(told, allowance, False, width)
     if evidence is None:
         return None
     recorded = Recorded(statistic.query, 0, told)

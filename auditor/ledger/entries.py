@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 
 from auditor.told import Told
 
-Aggregate = Literal["sum", "max", "min", "count", "quantile"]
+Aggregate = Literal["sum", "max", "min", "count", "quantile", "weighted", "spread"]
 Kind = Literal[
     "sum", "max", "min", "sum at most", "sum at least", "sum between", "max at most", "min at least", "leak",
     "count at most", "count at least", "count between",
     "quantile at most", "quantile at least", "quantile between",
+    "weighted at most", "weighted at least", "weighted between",
+    "spread at most", "spread at least", "spread between",
 ]  # fmt: skip
 AGGREGATES: Mapping[str, Aggregate] = {each: each for each in get_args(Aggregate)}
 """By name, those that there are answers of."""
@@ -47,7 +49,8 @@ class KnownAnswer:
     """Of "between" the upper end."""
     detail: str = ""
     """Of "count" which values count, "101..200 250..250"; of "quantile" between which two of the values in
-    ascending order, from 0, and how far along the way, "14 15 1/2". In steps of the resolution."""
+    ascending order, from 0, and how far along the way, "14 15 1/2". In steps of the resolution.
+    Of "weighted" the weights of the records, "3 -1 2"."""
 
     @classmethod
     def told(

@@ -19,7 +19,7 @@ from auditor.deciding.cache import Figures, digest
 from auditor.deciding.cases import Case, KeptRange, Part
 from auditor.deciding.recorded import Recorded, recorded
 from auditor.deciding.statistics import KINDS as STATISTICS
-from auditor.deciding.statistics import about
+from auditor.deciding.statistics import about, width_of
 from auditor.errors import LedgerError
 from auditor.ledger import KnownAnswer
 from auditor.ledger.entries import AGGREGATES
@@ -29,7 +29,7 @@ from auditor.told import Told, exactly
 from cae_sql.inference.allowance import REPORT, Allowance
 from cae_sql.inference.facts.query import Answer, Query
 from cae_sql.inference.facts.repeated import repeated
-from cae_sql.inference.facts.shares import shares_of
+from cae_sql.inference.facts.shares import kept_of
 from cae_sql.inference.search.judging import Judgement
 from cae_sql.inference.search.programs_for_one import search
 from cae_sql.inference.search.runs import Effort, Runs
@@ -67,7 +67,7 @@ class ColumnKnowledge:
     def query(self, each: Asked) -> Query:
         """What is asked, in the system's terms; a sum of negated values as the sum itself."""
         if each.statistic is not None:
-            return statistic(each.statistic, each.records, self.system.grid)
+            return statistic(each.statistic, each.records, self.system.grid, each.weights)
         signs = each.signs
         if signs is not None and (signs == -1).all():
             signs = None
@@ -138,6 +138,8 @@ class ColumnKnowledge:
             if query.kind == "quantile" and query.part and ends.most is not None:
                 # what lies between two values was rounded downwards
                 ends = replace(ends, most=ends.most + self.system.grid.unit)
+            if query.kind == "spread" and ends.most is not None:
+                ends = replace(ends, most=ends.most + self.system.grid.unit**2)  # as was a spread
             found[query.name] = ends
         return found
 
@@ -207,8 +209,7 @@ class ColumnKnowledge:
             told = answer.ends.under(partial(self._units, query))
             if query.kind in STATISTICS:
                 self._keep(query, told)
-                shares = tuple(shares_of(query, told.least, told.most, int(self.system.grid.top)))
-                kept.append(KeptRange(shares, about(query, told), self.column.standard.insiders + 1))
+                kept.append(self._range_of(query, told))
                 continue
             found = recorded(self.system, query, told, extended)
             if found is None:
@@ -222,6 +223,12 @@ class ColumnKnowledge:
             for each in kept:
                 self._keep_range(each)
             self._judgement, self._likely, self.effort = None, None, Effort()
+
+    def _range_of(self, query: Query, told: Told[int]) -> KeptRange:
+        """What was kept of a range when it was told."""
+        top, spare = int(self.system.grid.top), self.column.standard.insiders + 1
+        shares = kept_of(query, (told.least, told.most), top, width_of(query, told, top, spare))
+        return KeptRange(tuple(shares), about(query, told, top), spare)
 
     def _units(self, query: Query, value: Fraction) -> int:
         return self.system.units(query, value)

@@ -110,6 +110,14 @@ class Confidential:
         most = least + steps * protect.grid
         if asked.kind == "count":
             return Fraction(0), Fraction(len(asked.records))
+        if asked.kind == "spread":
+            size = len(asked.records)
+            greatest = Fraction((size // 2) * (size - size // 2), size) * (most - least) ** 2
+            return Fraction(0), greatest
+        if asked.kind == "weighted":
+            assert asked.weights is not None
+            down, up = (int(each.sum()) for each in (asked.weights.clip(max=0), asked.weights.clip(min=0)))
+            return up * least + down * most, up * most + down * least
         if asked.kind != "sum":
             return least, most
         negative = 0 if asked.signs is None else int((asked.signs < 0).sum())

@@ -5,14 +5,20 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil, floor
 
+import numpy as np
+
 from auditor.ledger import KnownAnswer
 from auditor.sql.statement import Interval, Statistic
 from cae_sql.inference.facts.query import Grid, Ints, Query, Region
 from cae_sql.inference.system import AnsweredSystem
 
 
-def statistic(asked: Statistic, records: Ints, grid: Grid) -> Query:
-    """What is asked of some records."""
+def statistic(asked: Statistic, records: Ints, grid: Grid, weights: Ints | None = None) -> Query:
+    """What is asked of some records; of a weighted sum with these weights."""
+    if asked.kind == "weighted":
+        return Query(kind="weighted", members=records, coefficients=weights)
+    if asked.kind == "spread":
+        return Query(kind="spread", members=records)
     if asked.kind == "count":
         return Query(kind="count", members=records, region=_region(asked.region, grid))
     place = asked.fraction * (len(records) - 1)
@@ -45,7 +51,9 @@ def _region(intervals: tuple[Interval, ...], grid: Grid) -> Region:
 
 
 def public_count(query: Query, grid: Grid) -> int | None:
-    """A count that the domain alone settles: of all values, or of none."""
+    """A count that the domain alone settles, of all values or of none; the spread of one value."""
+    if query.kind == "spread":
+        return 0 if len(query.members) == 1 else None
     if query.kind != "count":
         return None
     if not query.region:
@@ -57,6 +65,11 @@ def detail(query: Query) -> str:
     """Which statistic, as the ledger keeps it: `KnownAnswer.detail`."""
     if query.kind == "count":
         return " ".join(f"{low}..{high}" for low, high in query.region)
+    if query.kind == "weighted":
+        assert query.coefficients is not None
+        return " ".join(map(str, query.coefficients.tolist()))
+    if query.kind == "spread":
+        return ""
     return f"{query.ranks[0]} {query.ranks[1]} {query.part}"
 
 
@@ -66,6 +79,11 @@ def query_of(answer: KnownAnswer, system: AnsweredSystem) -> Query:
         pairs = (each.split("..") for each in answer.detail.split())
         region = tuple((int(low), int(high)) for low, high in pairs)
         return Query(kind="count", members=answer.records, region=region)
+    if answer.asked == "weighted":
+        weights = np.array(answer.detail.split(), dtype=np.int64)
+        return Query(kind="weighted", members=answer.records, coefficients=weights)
+    if answer.asked == "spread":
+        return Query(kind="spread", members=answer.records)
     if answer.asked == "quantile":
         first, second, part = answer.detail.split()
         ranks = int(first), int(second)

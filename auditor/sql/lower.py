@@ -308,6 +308,10 @@ def _leaf_columns(holder: exp.Expr, argument: Argument | StatisticArgument) -> I
         else:
             column = exp.Count(this=exp.Star())
         yield exp.Filter(this=column, expression=exp.Where(this=condition))
+        if isinstance(argument, StatisticArgument) and argument.weight is not None:
+            # of the same rows as the list of records, and so in the same order
+            listed = exp.Anonymous(this="LIST", expressions=[argument.weight.copy()])
+            yield exp.Filter(this=listed, expression=exp.Where(this=condition.copy()))
 
 
 def _aggregates(select: exp.Select) -> list[exp.AggFunc]:

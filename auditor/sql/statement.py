@@ -10,7 +10,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-Function = Literal["sum", "avg", "max", "min", "count", "median", "quantile"]
+Function = Literal[
+    "sum", "avg", "max", "min", "count", "median", "quantile",
+    "stddev", "var", "covar", "regr_slope", "regr_intercept",
+]  # fmt: skip
 
 AT_LEAST, AT_MOST = "AT_LEAST", "AT_MOST"
 ENDS = (AT_LEAST, AT_MOST)
@@ -58,13 +61,16 @@ class Interval:
 class Statistic:
     """What is asked of a protected column that is no sum and no extreme: ranges alone are told of it."""
 
-    kind: Literal["count", "quantile"]
+    kind: Literal["count", "quantile", "weighted", "spread"]
+    """"spread": STDDEV and VAR; "weighted": all that is a sum with public weights."""
     region: tuple[Interval, ...] = ()
     """Of a count: which values count, in column values; disjoint, ascending."""
     fraction: Fraction = Fraction(0)
     """Of a quantile: which, from 0 to 1."""
     continuous: bool = False
     """Of a quantile: whether it lies between two values (QUANTILE_CONT, MEDIAN) or is one (QUANTILE_DISC)."""
+    sample: bool = False
+    """Of STDDEV, VAR and COVAR: whether divided by one less than there are people."""
 
     @property
     def other(self) -> Statistic:

@@ -1,4 +1,5 @@
-"""Statistics of a protected column that are no sum and no extreme: counts of values in a region, quantiles.
+"""Statistics of a protected column that ranges alone are told of: counts of values in a region, quantiles,
+deviations, sums with public weights and what is one (covariances, regressions on a public column).
 
 They stand inside of AT_LEAST and AT_MOST, for ranges alone are told of them. A count is over rows that public
 conditions choose, and counts those whose value a condition compares with constants: the first go to the
@@ -30,6 +31,20 @@ Cuts = list[tuple[Cut, Cut]]
 FIRST: Cut = (float("-inf"), 0)
 LAST: Cut = (float("inf"), 1)
 _QUANTILES = (exp.Median, exp.PercentileCont, exp.PercentileDisc, exp.Quantile)
+_SPREADS: dict[type[exp.Expr], tuple[Function, bool]] = {
+    exp.Stddev: ("stddev", True),
+    exp.StddevSamp: ("stddev", True),
+    exp.StddevPop: ("stddev", False),
+    exp.Variance: ("var", True),
+    exp.VariancePop: ("var", False),
+}
+"""Which function each is, and whether of a sample."""
+_PAIRED: dict[type[exp.Expr], tuple[Function, bool]] = {
+    exp.CovarSamp: ("covar", True),
+    exp.CovarPop: ("covar", False),
+    exp.RegrSlope: ("regr_slope", False),
+    exp.RegrIntercept: ("regr_intercept", False),
+}
 _COMPARED: dict[type[exp.Expr], Callable[[Fraction], Cuts]] = {
     exp.GT: lambda value: [((value, 1), LAST)],
     exp.GTE: lambda value: [((value, 0), LAST)],
@@ -61,6 +76,8 @@ class StatisticArgument:
     """Public conditions of the rows that it is about."""
     chosen: tuple[exp.Expr, ...] = field(default=())
     """Further ones of those that may count."""
+    weight: exp.Expr | None = None
+    """Of "weighted": the public expression; rows where it is NULL do not count."""
     decided: bool = False
     """Whether other rows are those alone for which these conditions are FALSE, not NULL."""
 
@@ -85,13 +102,91 @@ def read(aggregate: exp.AggFunc, kind_of: KindOf) -> StatisticArgument | None:
     filtered = list(conjuncts(holder.expression.this)) if isinstance(holder, exp.Filter) else []
     if isinstance(aggregate, _QUANTILES):
         return _quantile(aggregate, filtered, kind_of)
+    if type(aggregate) in _SPREADS:
+        return _spread(aggregate, filtered, kind_of)
+    if type(aggregate) in _PAIRED:
+        return _paired(aggregate, filtered, kind_of)
     if isinstance(aggregate, exp.CountIf):
         return _count_if(aggregate, filtered, kind_of)
     if isinstance(aggregate, exp.Count):
         return _counted(aggregate, filtered, kind_of)
     if isinstance(aggregate, exp.Sum | exp.Avg):
-        return _summed(aggregate, filtered, kind_of)
+        weighted = isinstance(aggregate.this.unnest(), exp.Mul)
+        return (_weighted if weighted else _summed)(aggregate, filtered, kind_of)
     return None
+
+
+def _spread(
+    aggregate: exp.AggFunc, filtered: Sequence[exp.Expr], kind_of: KindOf
+) -> StatisticArgument | None:
+    function, sample = _SPREADS[type(aggregate)]
+    record = aggregate.this.unnest()
+    if not isinstance(record, exp.Column) or any(_reads(each, kind_of) for each in filtered):
+        return None
+    kind = kind_of(record)
+    if kind is None:
+        return None
+    leaves = (Leaf(Fraction(1), Fraction(0)),)
+    return StatisticArgument(
+        kind, record, function, Statistic("spread", sample=sample), leaves, tuple(filtered)
+    )
+
+
+def _paired(
+    aggregate: exp.AggFunc, filtered: Sequence[exp.Expr], kind_of: KindOf
+) -> StatisticArgument | None:
+    """COVAR of the column and a public expression; regressions *of* the column *on* one."""
+    function, sample = _PAIRED[type(aggregate)]
+    sides = [aggregate.this, aggregate.expression]
+    if function == "covar" and not _reads(sides[0], kind_of):
+        sides.reverse()
+    return _with_weight(sides[0], sides[1], function, sample, filtered, kind_of)
+
+
+def _weighted(
+    aggregate: exp.AggFunc, filtered: Sequence[exp.Expr], kind_of: KindOf
+) -> StatisticArgument | None:
+    """SUM or AVG of the column times something public that is no constant."""
+    factors = list(_factors(aggregate.this))
+    protected = [each for each in factors if _reads(each, kind_of)]
+    public = [each for each in factors if not _reads(each, kind_of)]
+    if len(protected) != 1 or not any(constant(each) is None for each in public):
+        return None
+    weight = public[0].copy()
+    for each in public[1:]:
+        weight = exp.Mul(this=exp.paren(weight), expression=exp.paren(each.copy()))
+    function: Function = "avg" if isinstance(aggregate, exp.Avg) else "sum"
+    return _with_weight(protected[0], weight, function, False, filtered, kind_of)
+
+
+def _factors(node: exp.Expr) -> Iterator[exp.Expr]:
+    node = node.unnest()
+    if isinstance(node, exp.Mul):
+        yield from _factors(node.this)
+        yield from _factors(node.expression)
+    else:
+        yield node
+
+
+def _with_weight(
+    column: exp.Expr,
+    weight: exp.Expr,
+    function: Function,
+    sample: bool,
+    filtered: Sequence[exp.Expr],
+    kind_of: KindOf,
+) -> StatisticArgument | None:
+    record = column.unnest()
+    if not isinstance(record, exp.Column) or any(_reads(each, kind_of) for each in (weight, *filtered)):
+        return None
+    kind = kind_of(record)
+    if kind is None:
+        return None
+    if any(kind_of(each) is not None for each in weight.find_all(exp.Column)):
+        return None  # not even whether it is NULL
+    there = exp.paren(weight.copy()).is_(exp.null()).not_()
+    statistic, leaves = Statistic("weighted", sample=sample), (Leaf(Fraction(1), Fraction(0)),)
+    return StatisticArgument(kind, record, function, statistic, leaves, (*filtered, there), weight=weight)
 
 
 def _quantile(

@@ -266,7 +266,7 @@ CONSTRUCTS: tuple[Construct, ...] = (
         "lists, quantiles, ARG_MAX and other aggregates", "SELECT ARG_MAX(id, salary) FROM staff", "aggregate"
     ),
     Construct(
-        "counts by the protected value, medians and quantiles, inside of AT_LEAST and AT_MOST",
+        "counts by the protected value, medians, deviations, weights inside of AT_LEAST and AT_MOST",
         "SELECT dept, AT_LEAST(MEDIAN(salary)), AT_MOST(COUNT_IF(salary > 60)) FROM staff GROUP BY dept",
         UNDERSTOOD,
     ),
@@ -284,7 +284,7 @@ CONSTRUCTS: tuple[Construct, ...] = (
     Construct(
         "several arguments, ORDER BY inside", "SELECT MAX(salary, 3) FROM staff", "aggregate-arguments"
     ),
-    Construct("weights from a column", "SELECT SUM(salary * age) FROM staff", "nonlinear"),
+    Construct("products with a column in MIN, MAX", "SELECT MAX(salary * age) FROM staff", "nonlinear"),
     Construct(
         "different weights",
         "SELECT SUM(CASE WHEN age > 30 THEN salary ELSE 2 * salary END) FROM staff",

@@ -23,9 +23,10 @@ from cae_sql.inference.certify.question import Question
 from cae_sql.inference.certify.singled_out import singled_out
 from cae_sql.inference.facts import spares
 from cae_sql.inference.facts.atoms import Atoms
+from cae_sql.inference.facts.bounds import Bound
 from cae_sql.inference.facts.members import members_of, records_of
 from cae_sql.inference.facts.query import Answer, Grid, Ints, Kind, Query, extreme_answer, sum_answer
-from cae_sql.inference.facts.shares import Share, held_in
+from cae_sql.inference.facts.shares import Kept, Share, held_in
 from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.intervals.bounds import Bounds, ByPrograms, Exact, Progress, Solved, intervals
 from cae_sql.inference.intervals.certificates import Certificate, Side, certify
@@ -36,6 +37,7 @@ from cae_sql.inference.search.runs import Effort, Runs
 from cae_sql.inference.system_state import SystemState, several_bases
 from cae_sql.inference.tables.guides import guide, shuffled
 from cae_sql.inference.tables.large_pool import MOST, LargePool
+from cae_sql.inference.tables.leading import led
 from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.priors import Prior
 from cae_sql.inference.tables.programs import any_world
@@ -117,7 +119,7 @@ class AnsweredSystem:
                 )
         self.answers: list[Answer] = []
         """What has been answered, in order."""
-        self.shares: list[Share] = []
+        self.shares: list[Kept] = []
         """What ranges of other statistics than sums say."""
         self.observed: list[Query] = []
         """What these make likely, as "about"."""
@@ -596,7 +598,9 @@ class AnsweredSystem:
         """An answer in units as Σ sign · value, or the extreme, in units of the column."""
         if query.kind == "count":
             return Fraction(units)
-        if query.kind != "sum":
+        if query.kind == "spread":
+            return self.grid.unit**2 * units
+        if query.kind not in ("sum", "weighted"):
             return self.grid.to_value(units)
         weight = len(query.members) if query.coefficients is None else int(query.coefficients.sum())
         return weight * self.grid.minimum + self.grid.unit * units
@@ -610,7 +614,9 @@ class AnsweredSystem:
         weight = 1
         if query.kind == "count":
             return int(value)
-        if query.kind == "sum":
+        if query.kind == "spread":
+            return int(value / self.grid.unit**2)
+        if query.kind in ("sum", "weighted"):
             weight = len(query.members) if query.coefficients is None else int(query.coefficients.sum())
         units = (value - weight * self.grid.minimum) / self.grid.unit
         if units.denominator != 1:
@@ -668,7 +674,7 @@ class AnsweredSystem:
 
     # --- ends and ranges
 
-    def accept_range(self, shares: Sequence[Share], observed: Query, spare: int, guide: Ints | None) -> None:
+    def accept_range(self, shares: Sequence[Kept], observed: Query, spare: int, guide: Ints | None) -> None:
         """Take what the range of a statistic says, which is known to be true, unchecked.
 
         Args:
@@ -683,7 +689,7 @@ class AnsweredSystem:
         self._guide = guide
         self._trials.clear()
 
-    def keeping(self, shares: Sequence[Share], spare: int) -> tuple[Ints, Question] | None:
+    def keeping(self, shares: Sequence[Kept], spare: int) -> tuple[Ints, Question] | None:
         """The question whether everybody keeps a standard with more shares known, and a table that has them.
 
         None where no table was found to say who may be held where.
@@ -729,16 +735,29 @@ class AnsweredSystem:
         return np.array(found)
 
     def _guided(
-        self, table: NDArray[np.integer], shares: Sequence[Share], spare: int, place: int
+        self, table: NDArray[np.integer], kept: Sequence[Kept], spare: int, place: int
     ) -> Ints | None:
         pool, center = self.pool(), self.roomy_table
         free = center.unseen if isinstance(pool, LargePool) else np.all(pool.knowledge.matrix == 0, axis=0)
-        return guide(table, self._members, self._boxes, shares, spare, self.seed + place, free)
+        shares = [each for each in kept if isinstance(each, Share)]
+        found = guide(table, self._members, self._boxes, shares, spare, self.seed + place, free)
+        bounds = [each for each in kept if isinstance(each, Bound)]
+        if found is None or not bounds:
+            return found
+        boxes = self._boxes_kept(shares, found, spare)
+        return None if boxes is None else led(found, self._members, boxes, bounds, self.seed + place, free)
 
     def _kept_boxes(self, table: Ints) -> tuple[Ints, Ints]:
         """(n,) each: the boxes with those held that keep what ranges say in a table."""
+        found = self._boxes_kept(self.shares, table, self._spare)
+        return self._boxes if found is None else found
+
+    def _boxes_kept(self, kept: Sequence[Kept], table: Ints, spare: int) -> tuple[Ints, Ints] | None:
         low, high = (each.copy() for each in self._boxes)
-        for query in held_in(self.shares, table, self._boxes, self._spare) or ():
+        held = held_in(kept, table, self._boxes, spare)
+        if held is None:
+            return None
+        for query in held:
             low[query.members], high[query.members] = query.region[0]
         return low, high
 

@@ -55,9 +55,9 @@ class Knowledge:
     """(p,) each: the boxes that answers leave, where `low` and `high` are narrower: tables keep some records
     in intervals, so that ranges of statistics stay true (`cae_sql.inference.facts.shares`). Whoever moves may
     leave them, at most two at a time. None: the same."""
-    observed: tuple[tuple[Ints, float], ...] = ()
-    """Sums over atoms that are known but for noise, its variance in terms of that of one record's value: for
-    what is likely alone."""
+    observed: tuple[tuple[Ints, Ints | None, float], ...] = ()
+    """Sums over atoms that are known but for noise, for what is likely alone: atoms; weights of each, and the
+    noise's variance; without weights that in terms of the variance of one record's value."""
 
     @classmethod
     def nothing(cls, size: int, top: int) -> Knowledge:
@@ -241,7 +241,7 @@ class Knowledge:
             finer,
             implied,
             None if self.outer is None else (self.outer[0][parents], self.outer[1][parents]),
-            tuple((np.flatnonzero(np.isin(parents, atoms)), noise) for atoms, noise in self.observed),
+            tuple(_finer(parents, *each) for each in self.observed),
         )
 
     def with_sum(self, query: Query, room: NDArray[np.float64]) -> tuple[Knowledge, bool]:
@@ -255,8 +255,11 @@ class Knowledge:
 
     def observing(self, queries: Sequence[Query]) -> Knowledge:
         """With what ranges of statistics make likely ("about"), over a partition already refined by it."""
-        labels = self.atoms.labels
-        new = ((np.unique(labels[query.members]), float(query.part)) for query in queries)
+        new = list[tuple[Ints, Ints | None, float]]()
+        for query in queries:
+            atoms, first = np.unique(self.atoms.labels[query.members], return_index=True)
+            weights = None if query.coefficients is None else query.coefficients[first]
+            new.append((atoms, weights, float(query.part)))
         return replace(self, observed=(*self.observed, *new)) if queries else self
 
     def with_extreme(self, query: Query, value: int) -> Knowledge:
@@ -348,3 +351,10 @@ class Knowledge:
 def _wider(rows: NDArray[np.signedinteger]) -> NDArray[np.signedinteger]:
     """Rows over one atom more, which is in none of them."""
     return np.hstack([rows, np.zeros((len(rows), 1), dtype=rows.dtype)])
+
+
+def _finer(parents: Ints, atoms: Ints, weights: Ints | None, noise: float) -> tuple[Ints, Ints | None, float]:
+    """An observation, over a finer partition: `parents` says of each of its atoms where it was."""
+    found = np.flatnonzero(np.isin(parents, atoms))
+    place = np.searchsorted(atoms, parents[found])
+    return found, None if weights is None else weights[place], noise

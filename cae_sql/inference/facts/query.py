@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cae_sql.errors import InconsistentAnswers, InvalidInput
 
-Kind = Literal["sum", "max", "min", "count", "quantile", "held", "about"]
+Kind = Literal["sum", "max", "min", "count", "quantile", "weighted", "spread", "held", "about"]
 Region = tuple[tuple[int, int], ...]
 """Values in units: disjoint intervals, ascending, ends included."""
 Ints = NDArray[np.int64]
@@ -51,16 +51,18 @@ class Grid:
 class Query:
     """What is asked: Σ coefficients · u over the members, an extreme of them, or another statistic.
 
-    Of statistics, "count" and "quantile", ranges alone are told; "held" and "about" are what a system keeps
-    of a range (`cae_sql.inference.facts.shares`).
+    Of statistics, "count", "quantile", "weighted" and "spread", ranges alone are told; "held" and "about" are
+    what a system keeps of a range (`cae_sql.inference.facts.shares`, `cae_sql.inference.facts.bounds`).
     """
 
     kind: Kind
-    """"sum" (means included), "max" or "min"; "count", "quantile"; "held", "about"."""
+    """"sum" (means included), "max" or "min"; "count", "quantile"; "weighted", a sum with any whole weights;
+    "spread", all squared deviations from the mean; "held", "about"."""
     members: Ints
     """(m,) record numbers, ascending, each once."""
     coefficients: Ints | None = None
-    """(m,) coprime integers, none 0, for a sum; None where all are 1, and for extremes."""
+    """(m,) coprime integers, none 0, for a sum, weighted or not; None where all are 1, and for extremes.
+    Of "about", where not None: the sum that is observed, and `part` is the variance of the noise itself."""
     factor: Fraction = Fraction(1)
     """The coefficients above are those of the asked sum times this factor."""
     region: Region = ()
@@ -76,11 +78,11 @@ class Query:
         """Equal for queries that ask the same."""
         further = b"" if self.coefficients is None else self.coefficients.tobytes()
         if self.kind not in ("sum", "max", "min"):
-            further = repr((self.region, self.ranks, self.part)).encode()
+            further += repr((self.region, self.ranks, self.part)).encode()
         return self.kind, self.members.tobytes(), further
 
     def of(self, values: NDArray[np.integer]) -> NDArray[np.int64]:
-        """The answer in units to tables (…, n) in units; of a quantile that is no unit the one below."""
+        """The answer in units to tables (…, n) in units; of what is no unit the one below."""
         picked = values[..., self.members].astype(np.int64)
         found: NDArray[np.int64]
         if self.kind == "count":
@@ -91,7 +93,12 @@ class Query:
         elif self.kind == "quantile":
             lower, upper = (np.sort(picked, axis=-1)[..., rank] for rank in self.ranks)
             found = lower + self.part.numerator * (upper - lower) // self.part.denominator
-        elif self.kind == "sum":
+        elif self.kind == "spread":
+            # near the mean, so that squares of large numbers are not subtracted from each other
+            away = picked - np.rint(picked.mean(axis=-1, keepdims=True)).astype(np.int64)
+            size = len(self.members)
+            found = (away**2).sum(axis=-1) - -(-(away.sum(axis=-1) ** 2) // size)
+        elif self.kind in ("sum", "weighted"):
             found = (picked if self.coefficients is None else picked * self.coefficients).sum(axis=-1)
         else:
             found = picked.max(axis=-1) if self.kind == "max" else picked.min(axis=-1)

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cae_sql.inference.facts.bounds import Bound, narrowed
 from cae_sql.inference.facts.query import Ints, Query, Region
 
 
@@ -40,6 +41,17 @@ class Share:
         for low, high in self.region:
             found |= (low <= picked) & (picked <= high)
         return found
+
+
+Kept = Share | Bound
+"""What the range of a statistic says."""
+
+
+def kept_of(query: Query, told: tuple[int | None, int | None], top: int, width: int) -> list[Kept]:
+    """What it takes for any statistic to lie between two ends, told by cells of one width."""
+    if query.kind in ("weighted", "spread"):
+        return [Bound(query, *told, width)]
+    return [*shares_of(query, *told, top)]
 
 
 def shares_of(query: Query, least: int | None, most: int | None, top: int) -> list[Share]:
@@ -78,12 +90,12 @@ def complement(region: Region, top: int) -> Region:
 
 
 def held_in(
-    shares: Sequence[Share], table: NDArray[np.integer], boxes: tuple[Ints, Ints], spare: int
+    kept: Sequence[Kept], table: NDArray[np.integer], boxes: tuple[Ints, Ints], spare: int
 ) -> list[Query] | None:
     """Who is held where, so that tables keep the shares; None where too few are inside.
 
     Args:
-        shares: To be kept.
+        kept: Shares and bounds to be kept.
         table: (n,) one that keeps them with `spare` to spare; whoever is furthest inside is held.
         boxes: (n,) each: in which intervals tables keep records already.
         spare: As many as may be elsewhere.
@@ -92,7 +104,7 @@ def held_in(
         One query for each interval, of those who are held in it.
     """
     low, high = boxes[0].copy(), boxes[1].copy()
-    for share in shares:
+    for share in (each for each in kept if isinstance(each, Share)):
         inside = np.flatnonzero(share.inside(table))
         wanted = share.least + spare
         if len(inside) < wanted:
@@ -108,11 +120,35 @@ def held_in(
         these = records[chosen]
         low[these] = np.maximum(low[these], least[chosen])
         high[these] = np.minimum(high[these], most[chosen])
-    changed = np.flatnonzero((low > boxes[0]) | (high < boxes[1]))
-    if (low > high).any():
+    if (low > high).any() or not _held_all(kept, table, (low, high), int(boxes[1].max()), spare):
         return None
+    changed = np.flatnonzero((low > boxes[0]) | (high < boxes[1]))
     found = list[Query]()
     for least, most in np.unique(np.stack([low[changed], high[changed]], axis=1), axis=0).tolist():
         members = changed[(low[changed] == least) & (high[changed] == most)]
         found.append(Query(kind="held", members=members, region=((least, most),)))
     return found
+
+
+def _held_all(
+    kept: Sequence[Kept], table: NDArray[np.integer], boxes: tuple[Ints, Ints], top: int, spare: int
+) -> bool:
+    """Narrow boxes, in place, so that they keep the bounds too; whether that is found.
+
+    Who is left as he is is the same for all bounds, and nobody's value decides it.
+    """
+    bounds = [each for each in kept if isinstance(each, Bound)]
+    if not bounds:
+        return True
+    low, high = boxes
+    if ((table < low) | (table > high)).any():
+        return False
+    turns = np.random.default_rng(len(table)).permutation(len(table))
+    for bound in bounds:
+        members = bound.query.members
+        order = np.argsort(np.argsort(turns[members]))
+        found = narrowed(bound, table[members], low[members], high[members], order, top, spare)
+        if found is None:
+            return False
+        low[members], high[members] = found
+    return True

@@ -13,6 +13,10 @@ people is missed, nor what both say together; and of who is above a limit one ra
 another of the same width, as luck has it, where leverage knows the mean alone. It is more than they say, for
 certain where g and x have little to do with each other: a brake, not an estimate.
 
+A range of a weighted sum, Σ a x, is that very observation with noise w²/12. One of the spread,
+Σ (x − mean)², is taken for the sum of x known within w / L, L being the most by which one unit of a value
+can change the spread: again as if to know g(x) were to know x, where g is nowhere steeper than L.
+
 Expected sums are left where the answered sums put them: what a count says of a group is no disclosure about
 one person, and a baseline of members sees the same.
 
@@ -70,14 +74,16 @@ def with_observed(fit: Fit, known: Knowledge) -> Fit:
     place = np.full(known.count, -1, dtype=np.int64)
     place[seen.atoms] = np.arange(seen.people)
     rows = np.zeros((count, len(seen.sizes)))
-    for number, (atoms, _) in enumerate(known.observed):
-        rows[number, place[atoms]] = 1.0
-    # in terms of the variance that one of them has
-    each = [
-        np.average(fit.variances[place[atoms]], weights=seen.sizes[place[atoms]])
-        for atoms, _ in known.observed
-    ]
-    plain = np.array([ratio for _, ratio in known.observed]) * np.maximum(each, STILL)
+    plain = np.zeros(count)
+    for number, (atoms, heavy, noise_of) in enumerate(known.observed):
+        at = place[atoms]
+        if heavy is None:  # in terms of the variance that one of them has
+            rows[number, at] = 1.0
+            plain[number] = noise_of * max(np.average(fit.variances[at], weights=seen.sizes[at]), STILL)
+        else:
+            greatest = float(np.abs(heavy).max())
+            rows[number, at] = heavy / greatest
+            plain[number] = noise_of / greatest**2
     weights = seen.sizes * fit.variances
     own = (rows * weights) @ rows.T
     cross = seen.matrix @ (rows * weights).T

@@ -160,7 +160,7 @@ def test_who_attains_a_maximum_is_not_who_is_held_there() -> None:
     """One of two who has not their maximum knows that the other has it, whoever else is held where."""
     system, standard = AnsweredSystem(8, 0, 4, 1), Standard(1, insiders=1)
     query = Query(kind="count", members=np.arange(4, 8), region=((4, 4),))
-    system.accept_range([Share(query.members, query.region, 1)], about(query, Told(1, None)), 2, None)
+    system.accept_range([Share(query.members, query.region, 1)], about(query, Told(1, None), 4), 2, None)
     question = system.question([Query(kind="max", members=np.array([4, 5]))])
     assert question.held
     judgement = question.judge_by_center((4,), standard, Allowance())

@@ -22,6 +22,21 @@ ASKED = [
     "QUANTILE_CONT(salary, 0.9)",
     "QUANTILE_DISC(salary, 0.25)",
 ]
+FROM_ALL = [
+    "STDDEV(salary)",
+    "STDDEV_SAMP(salary)",
+    "STDDEV_POP(salary) FILTER (WHERE age < 60)",
+    "VARIANCE(salary)",
+    "VAR_SAMP(salary)",
+    "VAR_POP(salary)",
+    "SUM(salary * age)",
+    "AVG(2 * age * salary)",
+    "COVAR_POP(salary, age)",
+    "COVAR_SAMP(age, salary)",
+    "REGR_SLOPE(salary, age)",
+    "REGR_INTERCEPT(salary, age)",
+]
+"""What hangs on every member."""
 
 
 @pytest.fixture
@@ -227,3 +242,67 @@ def test_a_condition_on_values_in_where_stays_refused(database: Path) -> None:
     with Gate.open(database, policy()) as gate, pytest.raises(QueryUnsupported) as found:
         gate.execute("SELECT AT_LEAST(COUNT(*)) FROM staff WHERE salary > 100")
     assert found.value.decision.code in ("protected-condition", "range-argument")
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("many") / "staff.duckdb", people(1000, 3))
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres"])
+@pytest.mark.parametrize("aggregate", FROM_ALL)
+def test_what_hangs_on_every_member_lies_inside_in_both_dialects(
+    aggregate: str, dialect: Dialect, many: Path, tmp_path: Path
+) -> None:
+    with Gate.open(many, policy(), tmp_path / "ledger") as gate:
+        answer = gate.execute(f"SELECT {ENDS.format(aggregate)} FROM staff", dialect=dialect)
+        ((low, high),) = answer.fetchall()
+        ((true,),) = true_values(many, f"SELECT {aggregate} FROM staff")
+        assert answer.decision.code == "ends"
+        assert low <= float(str(true)) <= high
+        assert low < high
+        again = gate.execute(f"SELECT {ENDS.format(aggregate)} FROM staff WHERE id >= 0", dialect=dialect)
+        assert (again.fetchall(), again.decision.code) == ([(low, high)], "known")
+        assert not gate.verify().problems
+
+
+def test_deviations_of_one_kind_are_one_question_and_later_sums_keep_them(many: Path, tmp_path: Path) -> None:
+    asked = [f"SELECT {ENDS.format(each)} FROM staff" for each in ("VAR_POP(salary)", "SUM(salary * age)")]
+    with Gate.open(many, policy(), tmp_path / "ledger") as gate:
+        gate.execute("SELECT SUM(salary) FROM staff")
+        ((low, high),) = gate.execute(asked[0]).fetchall()
+        told = gate.execute(asked[1]).fetchall()
+        for other in ("STDDEV_POP(salary)", "VAR_SAMP(salary)", "STDDEV(salary)", "VARIANCE(salary)"):
+            assert gate.execute(f"SELECT {ENDS.format(other)} FROM staff").decision.code == "known"
+        ((root_low, root_high),) = gate.execute(
+            f"SELECT {ENDS.format('STDDEV_POP(salary)')} FROM staff"
+        ).fetchall()
+        assert (root_low, root_high) == pytest.approx((low**0.5, high**0.5))
+        average = "SELECT AT_LEAST(SUM(salary * age)) / SUM(age) AS low FROM staff"
+        assert gate.execute(average).decision.code == "known"
+    with Gate.open(many, policy(), tmp_path / "ledger") as gate:
+        assert [gate.execute(sql).fetchall() for sql in asked] == [[(low, high)], told]
+        assert gate.execute("SELECT SUM(salary) FROM staff").decision.code == "known"
+        assert not gate.verify().problems
+
+
+def test_groups_have_ranges_of_weighted_sums_and_deviations(many: Path, tmp_path: Path) -> None:
+    for aggregate in ("STDDEV(salary)", "AVG(salary * age)"):
+        sql = f"SELECT sex, {ENDS.format(aggregate)} FROM staff GROUP BY sex ORDER BY sex"
+        with Gate.open(many, policy(), tmp_path / aggregate.replace("*", "")) as gate:
+            told = gate.execute(sql).fetchall()
+            true = dict(true_values(many, f"SELECT sex, {aggregate} FROM staff GROUP BY sex"))
+            assert len(told) == 2
+            assert all(low <= true[sex] <= high for sex, low, high in told if low is not None)
+            assert any(low is not None for _, low, _ in told)
+
+
+def test_one_person_has_no_deviation_and_equal_weights_no_covariance(many: Path, tmp_path: Path) -> None:
+    """Nobody's value is looked at: NULL, also where DuckDB has NaN, and 0."""
+    with Gate.open(many, policy(), tmp_path / "ledger") as gate:
+        one = "FROM staff WHERE id = 7"
+        assert gate.execute(f"SELECT AT_LEAST(STDDEV(salary)) AS a {one}").fetchall() == [(None,)]
+        assert gate.execute(f"SELECT AT_LEAST(STDDEV_POP(salary)) AS a {one}").fetchall() == [(0.0,)]
+        same = "SELECT AT_LEAST(COVAR_POP(salary, age)) AS a, AT_MOST(REGR_SLOPE(salary, age)) AS b"
+        assert gate.execute(f"{same} FROM staff WHERE age = 40").fetchall() == [(0.0, None)]
+        assert set(gate.history()["code"]) <= {"known", "public"}

@@ -37,7 +37,7 @@ def star(
             )
             logs[value] += np.log(max(float(chances), 1e-300))
         query = Query(kind="count", members=members, region=((limit + 1, TOP),))
-        system.observed.append(about(query, Told(low, low + width - 1)))
+        system.observed.append(about(query, Told(low, low + width - 1), TOP))
     odds = np.exp(logs - logs.max()) * [1 - above, above]
     odds /= odds.sum()
     exact = np.where(np.arange(TOP + 1) > limit, odds[1] / (TOP - limit), odds[0] / (limit + 1))
@@ -62,7 +62,7 @@ def test_each_range_adds_leverage_and_nobody_outside_has_any() -> None:
     system.add_sum(np.arange(40), 480)
     for size in (40, 30, 20):
         query = Query(kind="count", members=np.arange(size), region=((13, TOP),))
-        system.accept_range([], about(query, Told(8, 15)), 2, None)
+        system.accept_range([], about(query, Told(8, 15), TOP), 2, None)
         now = system.leverage()
         assert (now[:size] > before[:size]).all()
         assert (now >= before - 1e-12).all()
@@ -74,6 +74,6 @@ def test_two_counts_that_differ_in_one_person_tell_of_that_person() -> None:
     system = AnsweredSystem(400, 0, TOP, 1)
     for size in (399, 400):
         query = Query(kind="count", members=np.arange(size), region=((13, TOP),))
-        system.accept_range([], about(query, Told(200, 207)), 2, None)
+        system.accept_range([], about(query, Told(200, 207), TOP), 2, None)
     found = system.leverage()
     assert found[399] > 5 * found[0]
