@@ -298,7 +298,7 @@ def test_a_ledger_that_is_read_again_gives_the_same_verdicts(database: Path) -> 
     statements = [
         ALL,
         "SELECT avg(salary) FROM staff WHERE age < 35",
-        "SELECT sex, avg(salary) FROM staff GROUP BY sex",
+        "SELECT avg(salary) FROM staff WHERE dept <> 'a'",
     ]
     later = ["SELECT avg(salary) FROM staff WHERE age > 50", "SELECT avg(salary) FROM staff WHERE id < 9"]
     # worlds that are drawn anew are others: with more of them a borderline check may come out otherwise

@@ -309,9 +309,9 @@ def test_the_dialect_of_the_connection_comes_before_that_of_the_policy(
     seen: list[str] = []
     real = module.understand
 
-    def noted(*arguments: object, dialect: str) -> object:
+    def noted(*arguments: object, dialect: str, **more: object) -> object:
         seen.append(dialect)
-        return real(*arguments)  # type: ignore[arg-type]
+        return real(*arguments, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(module, "understand", noted)
     sql = "SELECT sum(salary) FROM staff"
