@@ -63,6 +63,8 @@ _AGGREGATES: dict[str, tuple[str, Callable[[Value, str], Value]]] = {
     "var_samp": ("VAR_SAMP", _deviation), "var_pop": ("VAR_POP", _deviation),
 }  # fmt: skip
 """Aggregates of one argument besides COUNT and AVG: DuckDB's name, and what the result is."""
+_PAIRED = frozenset({"covar_pop", "covar_samp", "regr_slope", "regr_intercept"})
+"""Aggregates of two columns of which ranges are told, inside of AT_LEAST and AT_MOST alone."""
 OTHER_AGGREGATES = frozenset(
     [
         "string_agg",
@@ -177,6 +179,8 @@ def end(translator: Translator, word: str, arguments: list[exp.Expr]) -> Value:
             call, condition = node.this, node.args["expression"].this
         if isinstance(call, exp.WithinGroup):
             return Value(_quantile(translator, call, condition), "numeric")
+        if isinstance(call, exp.Anonymous) and str(call.name).lower() in _PAIRED:
+            return Value(_paired(translator, call, condition), "float8")
         if isinstance(call, exp.Anonymous) and is_aggregate(name := str(call.name).lower()):
             # as it stands: what PostgreSQL makes of its type is nothing to an end
             text, value = _aggregated(translator, name, call.expressions, condition)
@@ -196,6 +200,16 @@ def _has_aggregate(node: exp.Expr) -> bool:
 
 def _is_call(node: exp.Expr) -> bool:
     return isinstance(node, exp.Anonymous) and is_aggregate(str(node.name).lower())
+
+
+def _paired(translator: Translator, node: exp.Anonymous, condition: exp.Expr | None) -> str:
+    """An aggregate of two columns, as DuckDB has it by the same name."""
+    name, arguments = named(node)
+    if len(arguments) != 2:
+        raise NotUnderstood("aggregate-arguments", name=name.upper())
+    sides = ", ".join(translator.value(each).text for each in arguments)
+    tail = "" if condition is None else f" FILTER (WHERE {translator.condition(condition).text})"
+    return f"{name.upper()}({sides}){tail}"
 
 
 def _quantile(translator: Translator, node: exp.WithinGroup, condition: exp.Expr | None) -> str:
