@@ -6,7 +6,7 @@ Values only. Reading them off a database is `auditor.data.database`'s, checking 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 DEFAULT_SCHEMA = "main"
@@ -53,9 +53,9 @@ class Protected:
     """Its name, as the database spells it."""
     type: str
     """DuckDB's text of its type."""
-    least: Fraction | None = None
-    """The least value of its domain, which is public; None: unknown."""
-    most: Fraction | None = None
+    least: Fraction | None = field(default=None, compare=False)
+    """The least value of its domain, which is public; None: unknown. Names and types are the same without."""
+    most: Fraction | None = field(default=None, compare=False)
     """The greatest."""
 
 

@@ -2,7 +2,7 @@
 
 A group of low earners whose sum was answered has little left to give, a unit here and a unit there. A basis
 has one of its parts pay, so it shows nobody there. Here one record's move is put together of *moves*: each is
-a way of its part (see `short_payments`), goes as far as what is left of all rooms allows, and takes what it
+a way of its part (see `shared_moves`), goes as far as what is left of all rooms allows, and takes what it
 uses off them; the next is looked for among what is left. So all of a group's units can be collected.
 
 What is shown, and why it holds. Let T be one of the tables, i a record and j ≠ i, who has any value v.

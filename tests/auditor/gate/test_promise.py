@@ -210,7 +210,7 @@ CLOSED = {
     "a whole row": "SELECT staff FROM staff",
     "names for columns": "SELECT max(b) FROM staff AS t(a, c, d, e, b)",
     "a window function over rows": "SELECT sum(salary) OVER (ORDER BY id) FROM staff",
-    "coefficients of different size": "SELECT sum(salary * age) FROM staff",
+    "coefficients of different size": "SELECT sum(CASE WHEN age > 9 THEN salary ELSE 2*salary END) FROM staff",
     "a column that is not there": "SELECT sum(salary) FROM staff WHERE wage > 3",
     "a table that is not public": "SELECT sum(salary) FROM secrets",
     "one that is not public, inside": "SELECT sum(salary) FROM staff WHERE id IN (SELECT id FROM secrets)",
@@ -225,6 +225,12 @@ def test_what_is_not_understood_is_not_answered_and_a_reason_is_given(what: str,
     assert decision.verdict == "unsupported"
     assert decision.code
     assert decision.message
+    assert [entry.answers for entry in entries(gate)] == [()]
+
+
+def test_a_sum_with_public_weights_is_refused_as_long_as_nobody_asks_for_its_ends(gate: Gate) -> None:
+    decision = verdict(gate, "SELECT sum(salary * age) FROM staff")
+    assert (decision.verdict, decision.code) == ("refused", "range")
     assert [entry.answers for entry in entries(gate)] == [()]
 
 
