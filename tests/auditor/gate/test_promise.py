@@ -210,7 +210,9 @@ CLOSED = {
     "a whole row": "SELECT staff FROM staff",
     "names for columns": "SELECT max(b) FROM staff AS t(a, c, d, e, b)",
     "a window function over rows": "SELECT sum(salary) OVER (ORDER BY id) FROM staff",
-    "coefficients of different size": "SELECT sum(CASE WHEN age > 9 THEN salary ELSE 2*salary END) FROM staff",
+    "coefficients of different size": (
+        "SELECT sum(CASE WHEN age > 30 THEN salary ELSE 2 * salary END) FROM staff"
+    ),
     "a column that is not there": "SELECT sum(salary) FROM staff WHERE wage > 3",
     "a table that is not public": "SELECT sum(salary) FROM secrets",
     "one that is not public, inside": "SELECT sum(salary) FROM staff WHERE id IN (SELECT id FROM secrets)",
