@@ -42,6 +42,14 @@ class Candidates(StrEnum):
     EXACT = "exact"
 
 
+JUDGED_BY = {
+    Candidates.INTERVAL: " by what is excluded",
+    Candidates.POSTERIOR: " by what is likely",
+    Candidates.EXACT: " by what is counted",
+}
+"""What the highest risk of `risk` is a risk by."""
+
+
 Database = Annotated[Path, typer.Argument(help="The DuckDB file that holds the protected table.")]
 Statement = Annotated[str, typer.Argument(metavar="SQL", help="The statement, or - to read it from stdin.")]
 PolicyFile = Annotated[Path, typer.Option("-p", "--policy", help="The policy (TOML).")]
@@ -178,7 +186,7 @@ def risk(
     if form is Format.TABLE:
         if len(shown) < len(frame):
             print(f"the {len(shown)} riskiest of {len(frame):,} classes; --top shows more")
-        print(f"highest risk {0 if worst is None else worst:.3f}; {message}")
+        print(f"highest risk {0 if worst is None else worst:.3f}{JUDGED_BY[candidates]}; {message}")
         if nearest:
             print("nearest the limit by what is likely:")
         for each in nearest:

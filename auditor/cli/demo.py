@@ -192,8 +192,8 @@ def _story(console: Console, gate: Gate) -> None:
     after = gate.risk()
     _heading(console, "What came of it")
     console.print(
-        f"Highest risk of anyone before the attack {before['risk'].max():.2f}, after it "
-        f"{after['risk'].max():.2f}; limit 0.50."
+        f"Nobody's risk was above {before['risk'].max():.2f} before the attack, nor is it above "
+        f"{after['risk'].max():.2f} after it; limit 0.50."
     )
     ada = after[after["name"] == "Ada"].iloc[0]
     console.print(
@@ -202,7 +202,7 @@ def _story(console: Console, gate: Gate) -> None:
     likely = next(each for each in gate.nearest(PERSONS) if each.about["name"] == "Ada")
     console.print(
         f"What is likely: with four chances of five it is one of {likely.likely_lower:g} to "
-        f"{likely.likely_upper:g}. Her own value has a share of {likely.leverage:.2f} in that.",
+        f"{likely.likely_upper:g}; answers explain {likely.leverage:.0%} of its variance.",
         highlight=False,
     )
 
@@ -238,7 +238,7 @@ def _ask(console: Console, gate: Gate, question: Question) -> None:
     if answer.decision.code == "known":
         console.print(Text(nothing, style="dim"))
     elif told is not None:
-        console.print(Text(f"  (highest risk of anyone now: {told:.2f})", style="dim"))
+        console.print(Text(f"  (nobody's risk is above {told:.2f} now)", style="dim"))
 
 
 def _without_gate(console: Console, database: Path) -> None:

@@ -49,7 +49,8 @@ class Likeliest:
             return found
         several = "statements" if len(numbers) > 1 else "statement"
         listed = ", ".join(map(str, numbers))
-        return f"{found}; leverage {self.leverage:.2f}, of it {self.carried:.2f} by {several} {listed}"
+        found += f"; answers explain {self.leverage:.0%} of its variance"
+        return f"{found}, {several} {listed} alone {self.carried:.0%}"
 
 
 def shortest_run(p: Floats) -> tuple[int, int]:

@@ -378,8 +378,8 @@ def test_risk_is_0_within_and_3_beyond_the_limit(run: Run, monkeypatch: pytest.M
     assert status == 3
     assert "1 of 3 classes" in out
     assert "1 row\n" in out
-    said = "dept b\\x1b[31m: could still be any of 9 values, 20 to 100; most likely 30 to 60; leverage 0.25"
-    assert f"  {said}, of it 0.24 by statement 2\n" in out
+    said = "dept b\\x1b[31m: could still be any of 9 values, 20 to 100; most likely 30 to 60; answers explain 25%"
+    assert f"  {said} of its variance, statement 2 alone 24%\n" in out
 
 
 def test_a_table_of_classes_has_the_twenty_riskiest_and_says_so_and_json_has_all(

@@ -62,12 +62,12 @@ def test_words_say_what_is_possible_and_what_is_likely(gate: Gate) -> None:
     assert first.lower <= first.likely_lower <= first.likely_upper <= first.upper
     assert f"any of {first.possible} values" in first.words
     assert f"most likely {first.likely_lower:g} to {first.likely_upper:g}" in first.words
-    assert first.words.endswith("by statement 1")
+    assert first.words.endswith("of its variance, statement 1 alone 8%")
 
 
 def test_who_is_known_is_said_to_be() -> None:
     one = Nearest(1, 130.0, 130.0, 130.0, 130.0, 1.0, 1.0, 1.0, {}, 1, (3, 5))
-    assert one.words == "is known to be 130; leverage 1.00, of it 1.00 by statements 3, 5"
+    assert one.words == "is known to be 130; answers explain 100% of its variance, statements 3, 5 alone 100%"
 
 
 def test_the_likeliest_values_are_the_fewest_neighbours_that_hold_four_chances_of_five() -> None:
