@@ -229,6 +229,7 @@ class _Widened:
         found = Fit(
             *(observed, point, off, theta, now.means, now.variances, now.logs),
             *(self.border.factor, self.leverage),
+            before=self.variances,
         )
         if max(ratio.max(initial=1.0), 1 / ratio.min(initial=1.0)) <= CHANGED:
             return found
@@ -240,7 +241,7 @@ class _Widened:
 
     def _anew(self, observed: Observations, tilt: Tilt, allowance: Allowance) -> Fit:
         start = np.append(self.past.point, np.zeros(len(observed.sums) - len(self.past.point)))
-        return Fit.of(observed, tilt, start, allowance, self.ends)
+        return replace(Fit.of(observed, tilt, start, allowance, self.ends), before=self.variances)
 
 
 TINY = 1e-6

@@ -35,14 +35,16 @@ from cae_sql.threads import alone
 
 SAME = 1e-9
 """V_jj below which j's value was known before he said it: it tells nothing."""
-AT_ONCE = 20_000
-"""Distributions that are measured at once."""
+AT_ONCE, ENTRIES = 20_000, 4_000_000
+"""Distributions that are measured at once, and probabilities in them."""
 FEW = 32
 """Insiders of greatest leverage who are looked at before a bound is taken over the others: who is in many
 sums has most, and there is mostly one."""
 
 PIECES = 8
 """Into which a shift to either side is cut for a bound."""
+HALF_AS_LONG = 2.0**-23
+"""What rounding to floats of 32 bits may add to 1, twice."""
 BLOCK = 100_000
 """Pairs that are looked at at once: what the processor holds near."""
 FOR_ALL = 2_000
@@ -173,7 +175,8 @@ def _of_the_greatest(fit: Fit, apart: Floats, h: Floats) -> tuple[Floats, Floats
 def greatest_given(fit: Fit, columns: Ints, values: Floats) -> Given:
     """(r,) each of some columns: the greatest h' and the greatest |δ| over all insiders and values (q, m).
 
-    As `given` has them pair by pair, but the two may be of different insiders.
+    As `given` has them pair by pair, but the two may be of different insiders. In floats of 32 bits, which
+    take half the time, and greater by as much as these may be off.
     """
     seen, count = fit.observed, fit.observed.people
     found, step = np.zeros((2, len(columns))), max(1, BLOCK // max(count, 1))
@@ -185,15 +188,19 @@ def greatest_given(fit: Fit, columns: Ints, values: Floats) -> Given:
     with alone():
         images = fit.factor.root @ (seen.matrix[:, :count] * np.sqrt(variances)).toarray()
         told = images * part
+        off = (len(images) + 4) * HALF_AS_LONG * np.sqrt((told**2).sum(axis=0).max(initial=0.0))
+        off = off * np.sqrt((images**2).sum(axis=0))
+        images, told, apart = (each.astype(np.float32) for each in (images, told, apart))
         for first in range(0, len(columns), step):
             some = columns[first : first + step]
             # |V_ij| / √V_jj
             between = np.abs(images[:, some].T @ told)
             single = np.flatnonzero(seen.sizes[some] == 1)
             between[single, some[single]] = 0.0
-            found[0, first : first + step] = between.max(axis=1, initial=0.0) ** 2
+            found[0, first : first + step] = (between.max(axis=1, initial=0.0) + off[some]) ** 2
             between *= apart
             found[1, first : first + step] = between.max(axis=1, initial=0.0)
+            found[1, first : first + step] += 2 * off[some] * apart.max(initial=0.0)
     own = fit.leverage[columns]
     return Given(own + np.minimum(found[0], 1.0 - own), np.sqrt(fit.variances[columns]) * found[1])
 
@@ -333,27 +340,36 @@ def _bounded(
     h', since a bell between them is neither stiffer nor further out, and the area of the baseline is at most
     `Baselines.greatest`. What is left is measured exactly, or bounded by bells nearby, which costs less.
     """
+    most = min(AT_ONCE, ENTRIES // likely.tilt.windows.count)
+    found, step = np.full(len(columns), -np.inf), max(1, most // (2 * pieces + 2))
+    for first in range(0, len(columns), step):
+        some = slice(first, first + step)
+        part = Given(outer.leverage[some], outer.shift[some])
+        found[some] = _bounded_at_once(likely, columns[some], part, measure, pieces, exactly)
+    return found
 
-    def left_of(told: Given) -> Floats:
-        bells = bells_of(likely, columns, told)
-        rows = bells.rows(likely.tilt)
-        return measure.left(rows) if exactly else measure.least(rows, bells)
 
-    fit, worst = likely.fit, np.full(len(columns), -np.inf)
-    own, none = fit.leverage[columns], np.zeros(len(columns))
-    by_himself = left_of(Given(own, none))
+def _bounded_at_once(
+    likely: Likely, columns: Ints, outer: Given, measure: Measure, pieces: int, exactly: bool
+) -> Floats:
+    fit, count = likely.fit, 2 * pieces + 1
+    own, places = fit.leverage[columns], np.arange(-pieces, pieces + 1) / pieces
+    shifts = (places[:, None] * outer.shift).ravel()
+    # by himself, and at the ends of the pieces
+    told = Given(np.append(own, np.tile(outer.leverage, count)), np.append(np.zeros(len(own)), shifts))
+    bells = bells_of(likely, np.tile(columns, count + 1), told)
+    rows = bells.rows(likely.tilt)
+    left = (measure.left(rows) if exactly else measure.least(rows, bells)).reshape(count + 1, -1)
+    left[pieces + 1] = np.minimum(left[pieces + 1], left[0])
+    theta = told_tilts(fit, np.tile(columns, count), Given(np.tile(outer.leverage, count), shifts))
     kappa = [stiffness(each, fit.variances[columns]) for each in (own, outer.leverage)]
-    before, tilts_before = none, np.zeros((2, len(columns)))
-    for place in range(-pieces, pieces + 1):
-        told = Given(outer.leverage, outer.shift * (place / pieces))
-        left = np.minimum(left_of(told), by_himself if place == 0 else np.inf)
-        theta = told_tilts(fit, columns, told)
-        tilts = np.stack([measure.baselines.tilts(each, theta) for each in kappa])
-        if place > -pieces:
-            both = np.concatenate([tilts_before, tilts])
-            base = measure.baselines.greatest(both.min(axis=0), both.max(axis=0))
-            worst = np.maximum(worst, measure.bad(np.minimum(before, left), base))
-        before, tilts_before = left, tilts
+    tilts = np.stack([measure.baselines.tilts(np.tile(each, count), theta) for each in kappa])
+    least, most = (end(axis=0).reshape(count, -1) for end in (tilts.min, tilts.max))
+    base = measure.baselines.greatest(
+        np.minimum(least[:-1], least[1:]).ravel(), np.maximum(most[:-1], most[1:]).ravel()
+    )
+    bad: Floats = measure.bad(np.minimum(left[1:-1], left[2:]).ravel(), base).reshape(count - 1, -1)
+    worst: Floats = bad.max(axis=0)
     return worst
 
 

@@ -89,6 +89,8 @@ class Fit:
     columns come first here."""
     whole: bool = True
     """Whether what attained extremes add to sums is in it; False where no such tilt was found."""
+    before: Floats | None = None
+    """(q,) σ² before answers that are hypothetical: one search for residues serves them all."""
 
     @classmethod
     def of(
@@ -436,7 +438,8 @@ class Likely:
             atoms = seen.atoms[columns]
             return self.formula[atoms] if self.known.extremes else self._rows(atoms, narrowed=True)
 
-        return Telling.of(seen, fit.theta, fit.variances, leverage[: len(fit.theta)], rows, self.tilt.windows)
+        own = leverage[: len(fit.theta)]
+        return Telling.of(seen, fit.theta, fit.variances, own, rows, self.tilt.windows, fit.before)
 
     @cached_property
     def narrowed(self) -> Floats:

@@ -77,6 +77,7 @@ class Telling:
         leverage: Floats,
         rows: Callable[[Ints], Floats],
         windows: Windows,
+        before: Floats | None = None,
     ) -> Telling:
         """Look for combinations.
 
@@ -87,6 +88,7 @@ class Telling:
             leverage: (q,) of one record.
             rows: Of columns of somebody (a,) the distributions of one record of each by the formula, (a, w).
             windows: In which values are gathered.
+            before: (q,) variances before the last answers, if these are hypothetical. By default their own.
         """
         found, too_many = list[_Part](), [np.zeros(0, dtype=np.int64)]
         values, rank = windows.count, observed.matrix.shape[0]
@@ -95,8 +97,10 @@ class Telling:
             return cls(windows, observed, found, too_many[0])
         characters = _Characters(observed, theta, rows, windows)
         moving, sums = _unsettled(observed, (1.0 - leverage) * variances, rows, windows)
-        # of many columns those of many people go first whatever is answered: one search serves all answers
-        spans = (observed.high - observed.low).astype(np.float64) ** 2 if len(moving) > MANY else variances
+        # of many columns those of many people go first whatever was answered: one search serves all answers
+        spans = variances if before is None else before
+        if len(moving) > MANY:
+            spans = (observed.high - observed.low).astype(np.float64) ** 2
         some = observed.matrix if len(moving) == len(spans) else observed.matrix[:, moving]
         search = search_of(some, (observed.sizes * spans)[moving])
         tops = (observed.sizes * (observed.high - observed.low))[moving]

@@ -66,8 +66,10 @@ def test_the_bound_holds_for_every_pair_and_value(seed: int) -> None:
             others[column] = True
         assert (told.leverage[others] <= outer.leverage[column] + 1e-7).all()
         assert (np.abs(told.shift[others]) <= outer.shift[column] + 1e-6).all()
-        assert exact.leverage[column] == pytest.approx(told.leverage[others].max(initial=0.0), abs=1e-7)
-        assert exact.shift[column] == pytest.approx(np.abs(told.shift[others]).max(initial=0.0), abs=1e-6)
+        # floats of 32 bits: never less, and hardly more
+        greatest = told.leverage[others].max(initial=0.0), np.abs(told.shift[others]).max(initial=0.0)
+        for ours, theirs in zip((exact.leverage[column], exact.shift[column]), greatest, strict=True):
+            assert theirs - 1e-6 <= ours <= theirs + 1e-4 * (1 + theirs)
 
 
 @over(st.integers(0, 10**9), st.sampled_from(BASELINES))
