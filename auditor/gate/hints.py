@@ -116,6 +116,8 @@ def with_ends(sql: str, dialect: Dialect, columns: Sequence[str]) -> str | None:
         tree = sqlglot.parse_one(sql, dialect=dialect)
         if not isinstance(tree, exp.Select):
             return None
+        if dialect == "duckdb":
+            ranges.plain_quantiles(tree)
         _ends_instead(tree, {folded(column) for column in columns})
         text = tree.sql(dialect=dialect, comments=False)
     except (SqlglotError, RecursionError):
@@ -129,7 +131,7 @@ def _ends_instead(select: exp.Select, wanted: set[str]) -> None:
     places: dict[int, int] = {}
     named: dict[str, exp.Expr] = {}
     seen: list[exp.Expr] = []
-    binned = _is_binned(select, wanted)
+    binned = _is_binned(select, wanted) or _is_picked(select, wanted)
     for number, projection in enumerate(select.expressions, 1):
         places[number] = len(projections) + 1
         found = list(dict.fromkeys(_holders(projection, wanted, binned)))
@@ -191,6 +193,19 @@ def _is_binned(select: exp.Select, wanted: set[str]) -> bool:
     )
 
 
+def _is_picked(select: exp.Select, wanted: set[str]) -> bool:
+    """Whether WHERE picks rows by a protected value: each count is one by it then, if nothing is grouped."""
+    where = select.args.get("where")
+    return (
+        where is not None
+        and select.args.get("group") is None
+        and any(
+            folded(column.name) in wanted and not isinstance(column.parent, exp.Is)
+            for column in where.find_all(exp.Column)
+        )
+    )
+
+
 def _holders(root: exp.Expr, wanted: set[str], binned: bool) -> Iterator[exp.Expr]:
     """Aggregates and other statistics of protected columns with their FILTER.
 
@@ -208,12 +223,22 @@ def _holders(root: exp.Expr, wanted: set[str], binned: bool) -> Iterator[exp.Exp
     plain = {id(node) for node in _aggregates(root, wanted)}
     for node in root.find_all(exp.AggFunc):
         counts = binned and type(node) is exp.Count
-        if not counts and id(node) not in plain and statistics.read(node, kind_of) is None:
-            continue
-        holder = node.parent if isinstance(node.parent, exp.Filter) else node
+        holder = node.parent if isinstance(node.parent, exp.WithinGroup) else node
+        asked = ranges.as_quantile(holder) if isinstance(holder, exp.WithinGroup) else node
+        if not counts and id(node) not in plain:
+            if not _is_correlated(node, wanted) and (asked is None or statistics.read(asked, kind_of) is None):
+                continue
+        holder = holder.parent if isinstance(holder.parent, exp.Filter) else holder
         inside = holder.find_ancestor(exp.Query)
         if (inside is None or inside is root.parent_select) and not isinstance(holder.parent, exp.Window):
             yield holder
+
+
+def _is_correlated(node: exp.AggFunc, wanted: set[str]) -> bool:
+    """Whether it is CORR of a protected column and something public."""
+    sides = (node.this, node.expression) if type(node) is exp.Corr else ()
+    protected = [each for each in sides if isinstance(each, exp.Column) and folded(each.name) in wanted]
+    return len(protected) == 1
 
 
 def _end(word: str, holder: exp.Expr) -> exp.Expr:

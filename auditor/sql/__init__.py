@@ -24,6 +24,7 @@ from auditor.sql.canonical import rewrite
 from auditor.sql.catalogue import described, inner, listed
 from auditor.sql.classify import classify
 from auditor.sql.columns import write_out
+from auditor.sql.correlation import as_quotients
 from auditor.sql.dialects import Dialect, translate
 from auditor.sql.kinds import Kinds
 from auditor.sql.limits import parse
@@ -31,6 +32,7 @@ from auditor.sql.lower import groups_all, lower
 from auditor.sql.names import qualify, readable
 from auditor.sql.parameters import bind
 from auditor.sql.passing import pass_on
+from auditor.sql.picked import as_filtered
 from auditor.sql.previews import with_nulls
 from auditor.sql.probes import gives_no_row, probed
 from auditor.sql.schema import Column, Protected, Schema, Table, View
@@ -130,6 +132,8 @@ def _plan(text: str, parameters: Parameters, schema: Schema) -> Plan:
         raise
     # Resolving names makes new nodes: a table's name in place of a column is a whole row, for one.
     classify(tree, readable(schema))
+    as_filtered(tree, schema)
+    as_quotients(tree, schema)
     binned = as_counts(tree, schema, lambda: [each for _, each in _described(shape, text, parameters)])
     if binned is not None:
         return _lowered(binned, text, parameters, schema)

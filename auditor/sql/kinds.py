@@ -21,6 +21,7 @@ from auditor.sql.names import nearest
 from auditor.sql.schema import Schema, folded
 from auditor.sql.scopes import (
     aggregate_around,
+    bare,
     children,
     in_filter_condition,
     in_window,
@@ -194,15 +195,6 @@ def _by_name(outputs: list[tuple[str, Kind]]) -> dict[str, Kind]:
     return columns
 
 
-def _bare(node: exp.Expr) -> str:
-    """As SQL, columns without their tables."""
-    copy = node.copy()
-    for column in copy.find_all(exp.Column):
-        column.set("table", None)
-        column.this.set("quoted", not column.name.isidentifier())
-    return copy.sql(dialect="duckdb")
-
-
 class _Reader:
     """Reads one SELECT."""
 
@@ -258,7 +250,7 @@ class _Reader:
                 continue
             holder = node.parent if isinstance(node.parent, exp.Filter) else node
             if ranges.end_above(holder) is None:
-                raise self._error("range", found.kind, name=_bare(holder))
+                raise self._error("range", found.kind, name=bare(holder))
             self._reading.aggregates[id(node)] = found
             yield from (id(column) for column in holder.find_all(exp.Column))
 

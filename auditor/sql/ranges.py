@@ -25,27 +25,35 @@ def end_of(node: exp.Expr) -> str | None:
 
 
 def plainer(tree: exp.Query) -> None:
-    """Write each call in one way, in place."""
+    """Write each call, and quantiles, in one way, in place."""
+    plain_quantiles(tree)
     for call in list(tree.find_all(exp.Anonymous)):
         word = end_of(call)
         if word is not None:
             call.set("this", word)
             call.set("expressions", [each.unnest() for each in call.expressions])
-            _within_group(call)
             _extremes(call)
 
 
-def _within_group(call: exp.Expr) -> None:
-    """Write `PERCENTILE_CONT(p) WITHIN GROUP (ORDER BY x)` inside of a call as QUANTILE_CONT(x, p)."""
-    for node in list(call.find_all(exp.WithinGroup)):
-        inner, order = node.this, node.expression
-        if not isinstance(inner, exp.PercentileCont | exp.PercentileDisc) or inner.expression is not None:
-            continue
-        if not isinstance(order, exp.Order) or len(order.expressions) != 1:
-            continue
-        (ordered,) = order.expressions
-        if isinstance(ordered, exp.Ordered) and not ordered.args.get("desc"):
-            node.replace(type(inner)(this=ordered.this.copy(), expression=inner.this.copy()))
+def plain_quantiles(tree: exp.Query) -> None:
+    """Write `PERCENTILE_CONT(p) WITHIN GROUP (ORDER BY x)` as QUANTILE_CONT(x, p), in place."""
+    for node in list(tree.find_all(exp.WithinGroup)):
+        quantile = as_quantile(node)
+        if quantile is not None:
+            node.replace(quantile)
+
+
+def as_quantile(node: exp.WithinGroup) -> exp.AggFunc | None:
+    """A percentile in ascending order as QUANTILE_CONT(x, p), or QUANTILE_DISC; None where it is no such."""
+    inner, order = node.this, node.expression
+    if not isinstance(inner, exp.PercentileCont | exp.PercentileDisc) or inner.expression is not None:
+        return None
+    if not isinstance(order, exp.Order) or len(order.expressions) != 1:
+        return None
+    (ordered,) = order.expressions
+    if not isinstance(ordered, exp.Ordered) or ordered.args.get("desc"):
+        return None
+    return type(inner)(this=ordered.this.copy(), expression=inner.this.copy())
 
 
 def _extremes(call: exp.Expr) -> None:

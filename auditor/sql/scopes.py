@@ -82,3 +82,12 @@ def conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
         yield from conjuncts(node.right)
     else:
         yield node
+
+
+def bare(node: exp.Expr) -> str:
+    """As SQL, columns without their tables."""
+    copy = node.copy()
+    for column in copy.find_all(exp.Column):
+        column.set("table", None)
+        column.this.set("quoted", not column.name.isidentifier())
+    return copy.sql(dialect="duckdb")

@@ -228,7 +228,7 @@ CONSTRUCTS: tuple[Construct, ...] = (
     Construct("* of the protected table", "SELECT * FROM staff", "row-level"),
     Construct(
         "selecting by the protected column",
-        "SELECT COUNT(*) FROM staff WHERE salary > 100",
+        "SELECT AVG(salary) FROM staff WHERE salary > 100",
         "protected-condition",
     ),
     Construct(
@@ -258,8 +258,8 @@ CONSTRUCTS: tuple[Construct, ...] = (
     ),
     Construct("SUM(DISTINCT …)", "SELECT SUM(DISTINCT salary) FROM staff", "distinct-aggregate"),
     Construct(
-        "MEDIAN, STDDEV, CORR of the protected column",
-        "SELECT CORR(age, salary) FROM staff",
+        "skewness, kurtosis, products and the like of the protected column",
+        "SELECT SKEWNESS(salary) FROM staff",
         "protected-aggregate",
     ),
     Construct(

@@ -63,7 +63,7 @@ _AGGREGATES: dict[str, tuple[str, Callable[[Value, str], Value]]] = {
     "var_samp": ("VAR_SAMP", _deviation), "var_pop": ("VAR_POP", _deviation),
 }  # fmt: skip
 """Aggregates of one argument besides COUNT and AVG: DuckDB's name, and what the result is."""
-_PAIRED = frozenset({"covar_pop", "covar_samp", "regr_slope", "regr_intercept"})
+_PAIRED = frozenset({"corr", "covar_pop", "covar_samp", "regr_slope", "regr_intercept"})
 """Aggregates of two columns of which ranges are told, inside of AT_LEAST and AT_MOST alone."""
 OTHER_AGGREGATES = frozenset(
     [
@@ -212,6 +212,18 @@ def _paired(translator: Translator, node: exp.Anonymous, condition: exp.Expr | N
     return f"{name.upper()}({sides}){tail}"
 
 
+def quantile(translator: Translator, node: exp.Expr, condition: exp.Expr | None) -> Value:
+    """A quantile that no end is asked of: of a protected column it is told as a range alone, which is said.
+
+    Of public columns DuckDB's quantiles may be off PostgreSQL's by how floats are rounded.
+    """
+    assert isinstance(node, exp.WithinGroup)
+    text = _quantile(translator, node, condition)
+    if not any(translator.value(each).protected for each in node.expression.find_all(exp.Column)):
+        raise NotUnderstood("aggregate", name=named(node.this)[0].upper())
+    return Value(text, "float8")
+
+
 def _quantile(translator: Translator, node: exp.WithinGroup, condition: exp.Expr | None) -> str:
     """DuckDB's quantile, for `percentile_cont(p) WITHIN GROUP (ORDER BY x)`."""
     name, arguments = named(node.this)
@@ -235,6 +247,10 @@ def _aggregated(
     """DuckDB's aggregate, and what has the value that it has in PostgreSQL."""
     if name.upper() in ENDS:
         raise refuse(f"{name} with FILTER or OVER after it", "Write FILTER inside, after the aggregate.")
+    if name in _PAIRED and not over and any(translator.value(each).protected for each in arguments):
+        # that no end is asked of it is said of DuckDB's text
+        text = _paired(translator, exp.Anonymous(this=name, expressions=arguments), condition)
+        return text, Value(text, "float8")
     if name in OTHER_AGGREGATES:
         raise NotUnderstood("aggregate", name=name)
     if name not in ("count", "avg") and name not in _AGGREGATES:

@@ -178,7 +178,7 @@ def _unknown(node: exp.Expr) -> NotUnderstood:
         return NotUnderstood("nested-type")
     if name.startswith(("Current", "Local", "Session")):
         return NotUnderstood("volatile", name=node.sql_name() if isinstance(node, exp.Func) else name.upper())
-    if isinstance(node, exp.WithinGroup | exp.IgnoreNulls):
+    if isinstance(node, exp.IgnoreNulls):
         return NotUnderstood("aggregate", name=name.upper())
     if isinstance(node, exp.Func) and not isinstance(node, exp.Collate):
         return NotUnderstood("function", name=node.sql_name())
@@ -379,6 +379,8 @@ def _power(self: Expressions, node: exp.Expr) -> Value:
 
 
 def _filter(self: Expressions, node: exp.Expr) -> Value:
+    if isinstance(node.this, exp.WithinGroup):
+        return aggregates.quantile(self, node.this, node.args["expression"].this)
     name, arguments = aggregates.named(node.this)
     return aggregates.aggregate(self, name, arguments, node.args["expression"].this)
 
@@ -393,6 +395,7 @@ _NODES: dict[type[exp.Expr], Callable[[Expressions, exp.Expr], Value]] = {
     exp.Trim: _trim, exp.StrPosition: _position, exp.Like: _pattern, exp.ILike: _pattern,
     exp.SimilarTo: _pattern, exp.RegexpLike: _pattern, exp.RegexpILike: _pattern, exp.Escape: _escape,
     exp.DPipe: _joined, exp.Pow: _power, exp.Filter: _filter, exp.Window: aggregates.over,
+    exp.WithinGroup: lambda self, node: aggregates.quantile(self, node, None),
     exp.Null: lambda *_: Value("NULL", "unknown"),
     exp.Boolean: lambda _, node: Value("TRUE" if node.this else "FALSE", "bool"),
 }  # fmt: skip

@@ -198,7 +198,7 @@ CLOSED = {
     "the date": "SELECT sum(salary) FROM staff WHERE DATE '2020-01-01' < current_date",
     "a sample": "SELECT sum(salary) FROM staff TABLESAMPLE 10%",
     "a sample at the end": "SELECT sum(salary) FROM staff USING SAMPLE 10",
-    "a condition on the protected column": "SELECT count(*) FROM staff WHERE salary > 100",
+    "a condition on the protected column": "SELECT avg(age) FROM staff WHERE salary > 100",
     "a condition of a filter": "SELECT sum(age) FILTER (WHERE salary > 100) FROM staff",
     "grouping by the protected column": "SELECT count(*) FROM staff GROUP BY salary",
     "grouping by its place": "SELECT salary, count(*) FROM staff GROUP BY 1",

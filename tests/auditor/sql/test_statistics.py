@@ -11,6 +11,7 @@ import duckdb
 import pytest
 
 from auditor.data.database import Database
+from auditor.gate.hints import with_ends
 from auditor.sql import Dialect, Plan, Unsupported, understand
 from tests.auditor.sql.gate_double import answer, make, open_staff, understood
 
@@ -215,3 +216,32 @@ def test_the_first_and_the_last_quantile_are_the_extremes(dialect: Dialect, data
             f"SELECT AT_LEAST(QUANTILE_DISC(salary, {part})) FROM staff", None, database.schema
         )
         assert isinstance(found, Unsupported) or found.blocks[0].aggregates[0].statistic is not None
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres"])
+@pytest.mark.parametrize("function", ["PERCENTILE_CONT(0.9)", "percentile_disc(0.25)"])
+def test_a_percentile_that_no_end_is_asked_of_gets_the_statement_with_both(
+    function: str, dialect: Dialect, database: Database
+) -> None:
+    for more in ("", " FILTER (WHERE age > 30)"):
+        sql = f"SELECT sex, {function} WITHIN GROUP (ORDER BY salary){more} AS p FROM staff GROUP BY sex"
+        refusal = understand(sql, None, database.schema, dialect)
+        assert isinstance(refusal, Unsupported)
+        assert refusal.code == "range"
+        again = with_ends(sql, dialect, ["salary"])
+        assert again is not None
+        plan = understand(again, None, database.schema, dialect)
+        assert isinstance(plan, Plan), again
+        assert list(plan.columns) == ["sex", "p_at_least", "p_at_most"]
+
+
+def test_percentiles_of_public_columns_are_duckdbs_and_none_of_postgresqls(
+    database: Database, plain: duckdb.DuckDBPyConnection
+) -> None:
+    sql = "SELECT PERCENTILE_CONT(0.3) WITHIN GROUP (ORDER BY age) AS p FROM staff"
+    plan = understand(sql, None, database.schema)
+    assert isinstance(plan, Plan)
+    assert answer(database, plan)["p"].to_pylist() == [row[0] for row in plain.execute(sql).fetchall()]
+    refusal = understand(sql, None, database.schema, "postgres")
+    assert isinstance(refusal, Unsupported)
+    assert refusal.code == "aggregate"

@@ -1,0 +1,67 @@
+"""CORR of a protected column and a public one, inside of AT_LEAST and AT_MOST: what it is a quotient of.
+
+    AT_LEAST(CORR(age, pay))
+    AT_LEAST(COVAR_POP(age, pay) / (STDDEV_POP(pay) * STDDEV_POP(age)))
+
+each over the rows in which neither is NULL. Ranges of the two are told, and `arithmetic` puts them together: the
+ends may lie beyond −1 and 1, where the ranges are wide.
+
+Promise: both give the same number but for rounding, and NULL where the other does, or where a deviation is 0 and
+DuckDB has NaN. Outside of the two functions it is refused. Works on a tree whose names are resolved.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from auditor.sql.picked import protected_columns
+from auditor.sql.ranges import end_above
+from auditor.sql.schema import Schema
+from auditor.sql.scopes import bare, own_nodes
+from auditor.sql.understood import NotUnderstood
+
+
+def as_quotients(tree: exp.Query, schema: Schema) -> None:
+    """Write such correlations as quotients, in place.
+
+    Args:
+        tree: A qualified tree.
+        schema: What is protected.
+
+    Raises:
+        NotUnderstood: code "range", for one that AT_LEAST or AT_MOST does not stand around.
+    """
+    for select in list(tree.find_all(exp.Select)):
+        protected = set(protected_columns(select, schema))
+        for node in [each for each in own_nodes(select) if type(each) is exp.Corr]:
+            sides = node.this.unnest(), node.expression.unnest()
+            mine = [each for each in sides if _name(each) in protected]
+            if len(mine) != 1 or any(_reads(each, protected) for each in sides if each is not mine[0]):
+                continue
+            if end_above(node) is None:
+                raise NotUnderstood("range", name=bare(node), column=mine[0].name)
+            (other,) = (each for each in sides if each is not mine[0])
+            holder = node.parent if isinstance(node.parent, exp.Filter) else node
+            held = [holder.expression.this] if isinstance(holder, exp.Filter) else []
+            parts = exp.CovarPop(this=mine[0].copy(), expression=other.copy()), *(
+                exp.StddevPop(this=each.copy()) for each in (mine[0], other)
+            )
+            both, own, theirs = (
+                _over(part, [*held, *(each.copy().is_(exp.null()).not_() for each in sides)])
+                for part in parts
+            )
+            # what is told of the deviation lies on one side of 0, or nothing is
+            product = exp.paren(exp.Mul(this=own, expression=theirs))
+            holder.replace(exp.paren(exp.Div(this=both, expression=product, typed=False, safe=False)))
+
+
+def _name(node: exp.Expr) -> tuple[str, str]:
+    return (node.table, node.name) if isinstance(node, exp.Column) else ("", "")
+
+
+def _reads(node: exp.Expr, protected: set[tuple[str, str]]) -> bool:
+    return any(_name(each) in protected for each in node.find_all(exp.Column))
+
+
+def _over(aggregate: exp.Expr, conditions: list[exp.Expr]) -> exp.Expr:
+    return exp.Filter(this=aggregate, expression=exp.Where(this=exp.and_(*(each.copy() for each in conditions))))

@@ -1,0 +1,72 @@
+"""Counts of rows that WHERE picks by a protected value: the same as counts under FILTER.
+
+    SELECT AT_LEAST(COUNT(*)) FROM t WHERE sex = 1 AND pay >= 100
+    SELECT AT_LEAST(COUNT(*) FILTER (WHERE pay >= 100)) FROM t WHERE sex = 1
+
+Promise: without GROUP BY both give the same row whatever the table holds. With it they do not: a group of
+which no row is picked has none, and whether it has is not to be seen. Such a statement is left as it is, and
+so is one with any other aggregate: a sum of those above a value is no statistic that a range is told of.
+BOOLEAN columns are left to `truth`. Works on a tree whose names are resolved.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from auditor.sql.schema import Schema, folded
+from auditor.sql.scopes import conjuncts, own_nodes
+from auditor.sql.shape import DATA
+
+_REFUSED = ("joins", "group", "having", "distinct", "qualify", "windows")
+
+
+def as_filtered(tree: exp.Query, schema: Schema) -> None:
+    """Write such counts with FILTER, in place.
+
+    Args:
+        tree: A qualified tree.
+        schema: What is protected.
+    """
+    for select in list(tree.find_all(exp.Select)):
+        where = select.args.get("where")
+        if where is None or any(select.args.get(clause) for clause in _REFUSED):
+            continue
+        protected = {name for name, type_ in protected_columns(select, schema).items() if type_ != "BOOLEAN"}
+        parts = list(conjuncts(where.this))
+        picking = [part for part in parts if _reads(part, protected)]
+        nodes = [each for shown in select.expressions for each in own_nodes(shown)]
+        aggregates = [each for each in nodes if isinstance(each, exp.AggFunc)]
+        if not picking or not aggregates or not all(type(each) is exp.Count for each in aggregates):
+            continue
+        if any(isinstance(each, exp.Window) for each in nodes):
+            continue
+        for aggregate in aggregates:
+            holder = aggregate.parent if isinstance(aggregate.parent, exp.Filter) else aggregate
+            held = [holder.expression.this] if isinstance(holder, exp.Filter) else []
+            every = [each.copy() for each in [*held, *picking]]
+            condition = exp.and_(*(exp.paren(each) for each in every)) if len(every) > 1 else every[0]
+            holder.replace(exp.Filter(this=aggregate.copy(), expression=exp.Where(this=condition)))
+        rest = [part.copy() for part in parts if not _reads(part, protected)]
+        select.set("where", exp.Where(this=exp.and_(*rest)) if rest else None)
+
+
+def protected_columns(select: exp.Select, schema: Schema) -> dict[tuple[str, str], str]:
+    """The protected columns of the table that a SELECT reads, by its alias and their name, and their types."""
+    from_ = select.args.get("from_")
+    source = None if from_ is None else from_.this
+    if not isinstance(source, exp.Table) or source.db != DATA:
+        return {}
+    return {
+        (source.alias_or_name, folded(each.column)): each.type
+        for table in schema.tables
+        if folded(table.name) == source.name
+        for _, each in schema.protected_of(table)
+    }
+
+
+def _reads(part: exp.Expr, protected: set[tuple[str, str]]) -> bool:
+    """Whether a condition compares a protected column; whether it is NULL is public."""
+    return any(
+        (each.table, each.name) in protected and not isinstance(each.parent, exp.Is)
+        for each in part.find_all(exp.Column)
+    )
