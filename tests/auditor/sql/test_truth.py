@@ -15,6 +15,7 @@ from auditor.data.database import Database
 from auditor.sql import Unsupported, understand
 from tests.auditor.sql.gate_double import Protection, answer, make, same_tables, understood
 from tests.auditor.staff import OUTSIDERS, policy
+from tests.quick import some
 
 PATIENTS = """
 CREATE TABLE patients (id INTEGER, ward VARCHAR, age INTEGER, ill BOOLEAN);
@@ -239,8 +240,9 @@ def test_whatever_is_understood_has_duckdbs_value(
         same_tables(given_, expected, ordered=True)  # type: ignore[arg-type]
 
 
-def test_what_is_withheld_is_no_number_and_ends_stand_around_what_is_counted(tmp_path: Path) -> None:
-    path = make(
+@pytest.fixture
+def wards(tmp_path: Path) -> Path:
+    return make(
         tmp_path / "wards.duckdb",
         "CREATE TABLE staff AS SELECT i AS id, ['a', 'b', 'c', 'd'][1 + i % 4] AS ward, "
         "20 + i * 7 % 50 AS age, "
@@ -248,9 +250,15 @@ def test_what_is_withheld_is_no_number_and_ends_stand_around_what_is_counted(tmp
         "FROM range(400) t(i) "
         "UNION ALL SELECT * FROM (VALUES (400, 'z', 30, TRUE), (401, 'z', 31, FALSE))",
     )
-    gate = Gate.open(path, policy(OUTSIDERS, column='"ill"', minimum=0, maximum=1, step=1))
-    with gate, duckdb.connect(str(path), read_only=True) as plain_:
-        count = "COUNT(*) FILTER (WHERE ill)"
+
+
+def gate_of(path: Path) -> Gate:
+    return Gate.open(path, policy(OUTSIDERS, column='"ill"', minimum=0, maximum=1, step=1))
+
+
+def test_what_is_withheld_is_no_number(wards: Path) -> None:
+    count = "COUNT(*) FILTER (WHERE ill)"
+    with gate_of(wards) as gate, duckdb.connect(str(wards), read_only=True) as plain_:
         given = gate.execute(f"SELECT ward, {count} AS n FROM staff GROUP BY ward ORDER BY ward")
         real = dict(plain_.sql(f"SELECT ward, {count} FROM staff GROUP BY ward").fetchall())
         shown = dict(given.fetchall())
@@ -258,7 +266,18 @@ def test_what_is_withheld_is_no_number_and_ends_stand_around_what_is_counted(tmp
         assert sum(value is not None for value in shown.values()) >= 3
         assert all(value in (None, real[ward]) for ward, value in shown.items())
         assert gate.execute("SELECT SUM(ill) FROM staff WHERE ward = 'a'").decision.code == "known"
-        for counted in (count, "COUNT_IF(ill)", "COUNT(CASE WHEN NOT ill THEN 1 END)"):
+
+
+EACH = ["COUNT(CASE WHEN NOT ill THEN 1 END)", "COUNT(*) FILTER (WHERE ill)", "COUNT_IF(ill)"]
+
+
+@pytest.mark.parametrize("asked", some([EACH[:1], [*EACH[1:], EACH[0]]], 1))
+def test_ends_stand_around_what_is_counted(asked: list[str], wards: Path) -> None:
+    """After exact counts by ward, and after each other."""
+    by_ward = "SELECT ward, COUNT(*) FILTER (WHERE ill) AS n FROM staff GROUP BY ward"
+    with gate_of(wards) as gate, duckdb.connect(str(wards), read_only=True) as plain_:
+        gate.execute(by_ward)
+        for counted in asked:
             rows = gate.execute(
                 f"SELECT age, AT_LEAST({counted}), AT_MOST({counted}) FROM staff GROUP BY age ORDER BY age"
             ).fetchall()
