@@ -223,11 +223,11 @@ def _holders(root: exp.Expr, wanted: set[str], binned: bool) -> Iterator[exp.Exp
     plain = {id(node) for node in _aggregates(root, wanted)}
     for node in root.find_all(exp.AggFunc):
         counts = binned and type(node) is exp.Count
-        holder = node.parent if isinstance(node.parent, exp.WithinGroup) else node
+        holder: exp.Expr = node.parent if isinstance(node.parent, exp.WithinGroup) else node
         asked = ranges.as_quantile(holder) if isinstance(holder, exp.WithinGroup) else node
-        if not counts and id(node) not in plain:
-            if not _is_correlated(node, wanted) and (asked is None or statistics.read(asked, kind_of) is None):
-                continue
+        told = id(node) in plain or _is_correlated(node, wanted)
+        if not counts and not told and (asked is None or statistics.read(asked, kind_of) is None):
+            continue
         holder = holder.parent if isinstance(holder.parent, exp.Filter) else holder
         inside = holder.find_ancestor(exp.Query)
         if (inside is None or inside is root.parent_select) and not isinstance(holder.parent, exp.Window):

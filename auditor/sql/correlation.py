@@ -3,11 +3,11 @@
     AT_LEAST(CORR(age, pay))
     AT_LEAST(COVAR_POP(age, pay) / (STDDEV_POP(pay) * STDDEV_POP(age)))
 
-each over the rows in which neither is NULL. Ranges of the two are told, and `arithmetic` puts them together: the
-ends may lie beyond −1 and 1, where the ranges are wide.
+each over the rows in which neither is NULL. Ranges of the two are told, and `arithmetic` puts them together:
+the ends may lie beyond −1 and 1, where the ranges are wide.
 
-Promise: both give the same number but for rounding, and NULL where the other does, or where a deviation is 0 and
-DuckDB has NaN. Outside of the two functions it is refused. Works on a tree whose names are resolved.
+Promise: both give the same number but for rounding, and NULL where the other does, or where a deviation is 0
+and DuckDB has NaN. Outside of the two functions it is refused. Works on a tree whose names are resolved.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ def as_quotients(tree: exp.Query, schema: Schema) -> None:
             (other,) = (each for each in sides if each is not mine[0])
             holder = node.parent if isinstance(node.parent, exp.Filter) else node
             held = [holder.expression.this] if isinstance(holder, exp.Filter) else []
-            parts = exp.CovarPop(this=mine[0].copy(), expression=other.copy()), *(
-                exp.StddevPop(this=each.copy()) for each in (mine[0], other)
+            parts = (
+                exp.CovarPop(this=mine[0].copy(), expression=other.copy()),
+                *(exp.StddevPop(this=each.copy()) for each in (mine[0], other)),
             )
             both, own, theirs = (
                 _over(part, [*held, *(each.copy().is_(exp.null()).not_() for each in sides)])
@@ -64,4 +65,5 @@ def _reads(node: exp.Expr, protected: set[tuple[str, str]]) -> bool:
 
 
 def _over(aggregate: exp.Expr, conditions: list[exp.Expr]) -> exp.Expr:
-    return exp.Filter(this=aggregate, expression=exp.Where(this=exp.and_(*(each.copy() for each in conditions))))
+    condition = exp.and_(*(each.copy() for each in conditions))
+    return exp.Filter(this=aggregate, expression=exp.Where(this=condition))

@@ -51,7 +51,7 @@ def as_filtered(tree: exp.Query, schema: Schema) -> None:
 
 
 def protected_columns(select: exp.Select, schema: Schema) -> dict[tuple[str, str], str]:
-    """The protected columns of the table that a SELECT reads, by its alias and their name, and their types."""
+    """Types of the protected columns of the table that a SELECT reads, by its alias and their name."""
     from_ = select.args.get("from_")
     source = None if from_ is None else from_.this
     if not isinstance(source, exp.Table) or source.db != DATA:

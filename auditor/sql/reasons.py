@@ -157,7 +157,7 @@ REASONS: dict[str, tuple[str, str]] = {
     "protected-aggregate": (
         "{name} of the protected column {column} is not answered.",
         "SUM, AVG, MIN, MAX and COUNT of {column} are understood, and inside of AT_LEAST and AT_MOST its "
-        "median, quantiles, deviations and counts by value.",
+        "median, quantiles, deviations, correlations and counts by value.",
     ),
     "range-argument": (
         "{name} stands around an aggregate of a protected column, or arithmetic with such, here around "

@@ -55,7 +55,8 @@ def test_the_quotient_is_duckdbs_correlation(
         plain.execute(f"CREATE SCHEMA {DATA}; ATTACH '{path}' AS source (READ_ONLY)")
         plain.execute(f"CREATE TABLE {DATA}.staff AS FROM source.staff; {'; '.join(MACROS)}")
         true = [row[-1] for row in plain.execute(written).fetchall()]
-        assert [row[-1] for row in plain.execute(tree.sql(dialect="duckdb")).fetchall()] == pytest.approx(true)
+        quotients = plain.execute(tree.sql(dialect="duckdb")).fetchall()
+        assert [row[-1] for row in quotients] == pytest.approx(true)
     assert any(each is not None and abs(each) > 1e-6 for each in true)
 
 

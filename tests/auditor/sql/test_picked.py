@@ -1,4 +1,4 @@
-"""Counts of rows that WHERE picks by a protected value: told like counts under FILTER, held against DuckDB."""
+"""Counts of rows that WHERE picks by a protected value: told like those under FILTER, held against DuckDB."""
 
 from __future__ import annotations
 
