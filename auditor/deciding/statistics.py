@@ -30,7 +30,7 @@ from auditor.deciding.recorded import Recorded
 from auditor.deciding.rules import TRUE_ANSWER_FACTOR, Budget, Rules
 from auditor.told import Told
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.facts.query import Query
+from cae_sql.inference.facts.query import Kind, Query
 from cae_sql.inference.facts.shares import kept_of
 from cae_sql.inference.search.judging import Judgement
 from cae_sql.threads import alone
@@ -128,19 +128,16 @@ class Evidence:
 def about(query: Query, told: Told[int], top: int) -> Query:
     """What a range of a statistic makes likely, as an observation with noise.
 
-    Of a weighted sum it is the range's own. A spread changes by 2 top at most when one value does by one: it
-    is taken for the plain sum, known that much better. Of a count it is the range's own; what a quantile says
-    of ranks is taken for exact.
+    Of a weighted sum, a spread and a count it is the range's own; what a quantile says of ranks is taken for
+    exact.
     """
     size = len(query.members)
     if query.kind in ("weighted", "spread"):
         lowest, greatest = possible(query, top)
         least = lowest if told.least is None else told.least
         noise = Fraction(((greatest if told.most is None else told.most) - least + 1) ** 2, 12)
-        weights = query.coefficients
-        if weights is None:
-            weights, noise = np.ones(size, dtype=np.int64), noise / (2 * top) ** 2
-        return Query(kind="about", members=query.members, coefficients=weights, part=noise)
+        kind: Kind = "about" if query.kind == "weighted" else "squares"
+        return Query(kind=kind, members=query.members, coefficients=query.coefficients, part=noise)
     least, most = told.least or 0, size if told.most is None else told.most
     if query.kind == "count":
         width, share = most - least + 1, Fraction(least + most, 2 * size)

@@ -34,6 +34,25 @@ class Extreme:
 
 
 @dataclass(frozen=True, eq=False)
+class Observed:
+    """A sum, or the spread, of some atoms' records, known but for noise."""
+
+    atoms: Ints
+    weights: Ints | None
+    """Of each atom's records in the sum; None: all 1."""
+    noise: float
+    """Its variance; of a sum without weights that in terms of the variance of one record's value."""
+    squares: bool = False
+    """Whether it is the spread."""
+
+    def over(self, parents: Ints) -> Observed:
+        """The same over a finer partition: `parents` says of each of its atoms where it was."""
+        found = np.flatnonzero(np.isin(parents, self.atoms))
+        place = np.searchsorted(self.atoms, parents[found])
+        return replace(self, atoms=found, weights=None if self.weights is None else self.weights[place])
+
+
+@dataclass(frozen=True, eq=False)
 class Knowledge:
     """All answers over n records in p atoms. Totals are sums of units over an atom's records."""
 
@@ -55,9 +74,8 @@ class Knowledge:
     """(p,) each: the boxes that answers leave, where `low` and `high` are narrower: tables keep some records
     in intervals, so that ranges of statistics stay true (`cae_sql.inference.facts.shares`). Whoever moves may
     leave them, at most two at a time. None: the same."""
-    observed: tuple[tuple[Ints, Ints | None, float], ...] = ()
-    """Sums over atoms that are known but for noise, for what is likely alone: atoms; weights of each, and the
-    noise's variance; without weights that in terms of the variance of one record's value."""
+    observed: tuple[Observed, ...] = ()
+    """What ranges of statistics say, for what is likely alone."""
 
     @classmethod
     def nothing(cls, size: int, top: int) -> Knowledge:
@@ -241,7 +259,7 @@ class Knowledge:
             finer,
             implied,
             None if self.outer is None else (self.outer[0][parents], self.outer[1][parents]),
-            tuple(_finer(parents, *each) for each in self.observed),
+            tuple(each.over(parents) for each in self.observed),
         )
 
     def with_sum(self, query: Query, room: NDArray[np.float64]) -> tuple[Knowledge, bool]:
@@ -254,12 +272,12 @@ class Knowledge:
         return replace(self, tableau=tableau, matrix=matrix), True
 
     def observing(self, queries: Sequence[Query]) -> Knowledge:
-        """With what ranges of statistics make likely ("about"), over a partition already refined by it."""
-        new = list[tuple[Ints, Ints | None, float]]()
+        """With what ranges of statistics make likely, over a partition already refined by it."""
+        new = list[Observed]()
         for query in queries:
             atoms, first = np.unique(self.atoms.labels[query.members], return_index=True)
             weights = None if query.coefficients is None else query.coefficients[first]
-            new.append((atoms, weights, float(query.part)))
+            new.append(Observed(atoms, weights, float(query.part), query.kind == "squares"))
         return replace(self, observed=(*self.observed, *new)) if queries else self
 
     def with_extreme(self, query: Query, value: int) -> Knowledge:
@@ -351,10 +369,3 @@ class Knowledge:
 def _wider(rows: NDArray[np.signedinteger]) -> NDArray[np.signedinteger]:
     """Rows over one atom more, which is in none of them."""
     return np.hstack([rows, np.zeros((len(rows), 1), dtype=rows.dtype)])
-
-
-def _finer(parents: Ints, atoms: Ints, weights: Ints | None, noise: float) -> tuple[Ints, Ints | None, float]:
-    """An observation, over a finer partition: `parents` says of each of its atoms where it was."""
-    found = np.flatnonzero(np.isin(parents, atoms))
-    place = np.searchsorted(atoms, parents[found])
-    return found, None if weights is None else weights[place], noise

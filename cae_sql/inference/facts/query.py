@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cae_sql.errors import InconsistentAnswers, InvalidInput
 
-Kind = Literal["sum", "max", "min", "count", "quantile", "weighted", "spread", "held", "about"]
+Kind = Literal["sum", "max", "min", "count", "quantile", "weighted", "spread", "held", "about", "squares"]
 Region = tuple[tuple[int, int], ...]
 """Values in units: disjoint intervals, ascending, ends included."""
 Ints = NDArray[np.int64]
@@ -51,13 +51,14 @@ class Grid:
 class Query:
     """What is asked: Σ coefficients · u over the members, an extreme of them, or another statistic.
 
-    Of statistics, "count", "quantile", "weighted" and "spread", ranges alone are told; "held" and "about" are
-    what a system keeps of a range (`cae_sql.inference.facts.shares`, `cae_sql.inference.facts.bounds`).
+    Of statistics, "count", "quantile", "weighted" and "spread", ranges alone are told; "held", "about" and
+    "squares" are what a system keeps of a range (`cae_sql.inference.facts.shares`,
+    `cae_sql.inference.facts.bounds`).
     """
 
     kind: Kind
     """"sum" (means included), "max" or "min"; "count", "quantile"; "weighted", a sum with any whole weights;
-    "spread", all squared deviations from the mean; "held", "about"."""
+    "spread", all squared deviations from the mean; "held", "about"; "squares", a spread that is observed."""
     members: Ints
     """(m,) record numbers, ascending, each once."""
     coefficients: Ints | None = None
@@ -71,7 +72,7 @@ class Query:
     """Of "quantile": which two of the members' values in ascending order, from 0, it lies between ..."""
     part: Fraction = Fraction(0)
     """... and how far along the way from the first to the second. Of "about": the variance of the noise, in
-    terms of that of one record's value."""
+    terms of that of one record's value; of "squares" of the spread itself."""
 
     @property
     def name(self) -> tuple[str, bytes, bytes]:

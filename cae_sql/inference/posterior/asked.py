@@ -73,7 +73,7 @@ class Asked:
         else:
             seen, tilt = observations(known, sums), self._past.tilt
             fit = Fit.of(seen, tilt, None, allowance, Attaining.of(known, seen, tilt))
-        fit = with_observed(fit, known)
+        fit = with_observed(fit, known, self._past.tilt)
         return Likely(known, sums, self._past.tilt, self._past.top, fit, allowance, self._kept)
 
     def apart(self) -> Asked:
@@ -98,7 +98,7 @@ class Asked:
 
     @cached_property
     def _widened(self) -> _Widened | None:
-        if any(query.kind not in ("sum", "about") for query in self.queries):
+        if any(query.kind not in ("sum", "about", "squares") for query in self.queries):
             return None
         past = self._past.fit.of_sums or self._past.fit
         return _Widened.of(past, self._past.known, self._refined, self._past.tilt) if past.whole else None
@@ -128,7 +128,7 @@ class _Refined:
         for query, value in zip(queries, values, strict=True):
             if query.kind == "sum":
                 added.append(value)
-            elif query.kind == "about":
+            elif query.kind in ("about", "squares"):
                 known = known.observing([query])
             else:
                 known = known.with_extreme(query, value)
