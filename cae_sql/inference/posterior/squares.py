@@ -41,7 +41,7 @@ from cae_sql.inference.posterior.noise import noise_of
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt
 
-NEAR = 0.05
+NEAR = 0.02
 """Standard deviations, as a tilt, over which variances are differentiated."""
 TIMES = 10.0
 """How often what spreads tell is counted. Of stars over 3 to 11 values, even, skewed or mostly in the middle,
