@@ -1,4 +1,4 @@
-"""Ranges of counts and quantiles, held against all tables of small systems."""
+"""Ranges of statistics, held against all tables of small systems."""
 
 from __future__ import annotations
 
@@ -14,12 +14,16 @@ from auditor.deciding.decide import decide
 from auditor.deciding.rules import Rules
 from auditor.deciding.statistics import about
 from auditor.told import Told
+from cae_sql.domain import Domain
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.facts.shares import Share
+from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard
 from cae_sql.inference.search.judging import Standard
 from cae_sql.inference.search.runs import Effort
 from cae_sql.inference.system import AnsweredSystem
+from cae_sql.risk import Limit
+from tests.quick import rounds
 
 SIZES = {0: (9, 3), 1: (12, 2)}
 """Records and greatest value, by number of insiders: with one, cells of counts have eight values."""
@@ -37,14 +41,15 @@ def played(
     need: int,
     insiders: int,
     top: int,
-    simulatable: bool = True,
+    likely: LikelyStandard | None = None,
 ) -> list[Said]:
-    """What is told of queries, one after the other."""
+    """What is told of queries, one after the other; judged by what is likely too, where that is given."""
     system = AnsweredSystem(len(table), 0, top, 1)
     rules, standard = Rules(True, 20, 0.05, 60.0), Standard(need, insiders=insiders)
     found = list[Said]()
     for query in queries:
-        case = Case(system, [query], standard, lambda each: [int(q.of(table)) for q in each], Effort())
+        model = None if likely is None else LikelyKnowledge(system, likely)
+        case = Case(system, [query], standard, lambda each: [int(q.of(table)) for q in each], Effort(), model)
         outcome = decide([case], rules, ranges=True)
         told = None
         if outcome.verdict == "safe":
@@ -77,6 +82,22 @@ def at_random(chance: np.random.Generator, size: int, top: int) -> list[Query]:
                 ((rank, rank + 1), Fraction(1, 2)) if chance.random() < 0.5 else ((rank, rank), Fraction(0))
             )
             found.append(Query(kind="quantile", members=members, ranks=ranks, part=part))
+        else:
+            found.append(Query(kind=kind, members=members))
+    return found
+
+
+def about_everybody(chance: np.random.Generator, size: int, top: int) -> list[Query]:
+    """Some sums, weighted sums, spreads and counts of large sets."""
+    found = []
+    for _ in range(int(chance.integers(2, 6))):
+        members = np.sort(chance.choice(size, int(chance.integers(size // 2, size + 1)), replace=False))
+        kind = chance.choice(["sum", "weighted", "weighted", "spread", "spread", "count"])
+        if kind == "weighted":
+            weights = chance.choice([-2, -1, 1, 2, 3], len(members)).astype(np.int64)
+            found.append(Query(kind="weighted", members=members, coefficients=weights))
+        elif kind == "count":
+            found.append(Query(kind="count", members=members, region=((top, top),)))
         else:
             found.append(Query(kind=kind, members=members))
     return found
@@ -154,6 +175,79 @@ def test_tables_that_agree_with_what_was_told_are_told_the_same(seed: int, insid
                 [each.index("surprise") for each in verdicts if "surprise" in each], default=len(said)
             )
             assert other[:first] == said[:first]
+
+
+@pytest.fixture
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cells without room for anybody who pays: what leaves room for six has more people than can be listed."""
+    monkeypatch.setattr("auditor.deciding.statistics.PAYERS", 0)
+
+
+@pytest.mark.usefixtures("narrow")
+@pytest.mark.parametrize("insiders", [0, 1])
+def test_everybody_keeps_their_run_beside_ranges_that_hang_on_all(insiders: int) -> None:
+    size, top, told = 11 - 2 * (not insiders), 3 - insiders, {"weighted": 0, "spread": 0}
+    tables = all_tables(size, top)
+    for seed in range(rounds(40)):
+        chance = np.random.default_rng([seed, insiders, 5])
+        table = chance.integers(0, top + 1, size)
+        weights = chance.choice([1, 1, 1, 2], size).astype(np.int64)
+        first_of_all = Query(kind="weighted", members=np.arange(size), coefficients=weights)
+        queries = [first_of_all, *about_everybody(chance, size, top)]
+        said = played(table, queries, 1, insiders, top)
+        ranges = [q.kind for q, (_, each) in zip(queries, said, strict=True) if each is not None]
+        for kind in told:
+            told[kind] += ranges.count(kind)
+        if not {"weighted", "spread"} & set(ranges):
+            continue
+        left = agree(tables, queries, said)
+        assert (left == table).all(axis=1).any(), "the truth is inside"
+        assert least_kept(left, insiders) >= 1, (queries, said)
+        other = played(left[chance.integers(0, len(left))].astype(np.int64), queries, 1, insiders, top)
+        verdicts = [[verdict for verdict, _ in each] for each in (said, other)]
+        first = min([each.index("surprise") for each in verdicts if "surprise" in each], default=len(said))
+        assert other[:first] == said[:first], "the true table decides nothing"
+    assert told["weighted"]
+    assert told["spread"]
+
+
+@pytest.mark.usefixtures("narrow")
+@pytest.mark.parametrize("insiders", [0, 1])
+def test_what_is_likely_decides_no_more_by_the_true_table(insiders: int) -> None:
+    """Verdicts and ranges of a gate that judges by posteriors too, of tables that agree with all that it told."""
+    size, top, told = 60, 4, 0
+    limit = LikelyStandard(Limit(0.5), Domain(0, top, 1), insiders=insiders)
+    for seed in range(rounds(10)):
+        chance = np.random.default_rng([seed, insiders, 9])
+        table = chance.integers(0, top + 1, size)
+        queries = about_everybody(chance, size, top)
+        said = played(table, queries, 2, insiders, top, limit)
+        told += sum(each is not None for q, (_, each) in zip(queries, said, strict=True) if q.kind != "sum")
+        other = led_to_agree(chance, table, queries, said, top)
+        assert (other != table).any()
+        again = played(other, queries, 2, insiders, top, limit)
+        verdicts = [[verdict for verdict, _ in each] for each in (said, again)]
+        first = min([each.index("surprise") for each in verdicts if "surprise" in each], default=len(said))
+        assert again[:first] == said[:first]
+    assert told
+
+
+def led_to_agree(
+    chance: np.random.Generator,
+    table: NDArray[np.int64],
+    queries: Sequence[Query],
+    said: Sequence[Said],
+    top: int,
+) -> NDArray[np.int64]:
+    """A table that agrees with all that was told, by a walk of exchanges from another one."""
+    found = table.copy()
+    for _ in range(4_000):
+        pair = chance.choice(len(table), 2, replace=False)
+        moved = found.copy()
+        moved[pair] += [1, -1] if chance.random() < 0.8 else [1, 0]
+        if 0 <= moved.min() and moved.max() <= top and len(agree(moved[None], queries, said)):
+            found = moved
+    return found
 
 
 def test_who_attains_a_maximum_is_not_who_is_held_there() -> None:
