@@ -184,18 +184,16 @@ class _Listing:
         return self._leaves[number]
 
     def weights(self, aggregate: Aggregate, group: int) -> Sequence[Any]:
-        """Of a group, what its members are weighted by, in their order.
+        """Of a group, what its rows are weighted by, in ascending order of their members.
 
         Raises:
             Uneven: cells are listed, whose records have weights of their own.
         """
         if self._cells is not None:
             raise Uneven
-        column = aggregate.column
-        numbers = np.array(self._result.column(column)[group].as_py())
-        found = self._result.column(column + len(aggregate.leaves))[group].as_py()
-        assert len(found) == len(numbers)
-        return [found[place] for place in np.argsort(numbers, kind="stable").tolist()]
+        # the engine lists them by record (`auditor.sql.lower`)
+        found: Sequence[Any] = self._result.column(aggregate.column + len(aggregate.leaves))[group].as_py()
+        return found
 
     def _lists(self, aggregate: Aggregate, column: pa.ChunkedArray) -> list[_Members]:
         cells = None if self._cells is None else _cells_of(self._cells, aggregate)
@@ -298,6 +296,7 @@ def _of_weighted(
     """What is a sum with public weights, with the weights that it has."""
     if members.times is not None:
         raise Uneven
+    assert len(weights) == len(members.numbers)
     found = weighted(aggregate, weights)
     if not isinstance(found, Weighted):
         return found

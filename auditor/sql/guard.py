@@ -27,7 +27,7 @@ Node = dict[str, Any]
 LONGEST_PADDING = 1_000
 """Characters that LPAD and RPAD may ask for."""
 
-# What lowering itself writes besides the list: the records of a group, and their weights.
+# What lowering itself writes besides the list: the records of a group, and their weights by record.
 _LOWERED = frozenset({"list"})
 # Parts that say nothing about what runs.
 _SILENT = frozenset({"alias", "query_location", "query_location_length", "class", "type"})
@@ -313,8 +313,18 @@ class _Walk:
             {"function_name", "is_operator", "distinct", "arguments", "order_bys", "qualified_name"},
         )
         if node["order_bys"] != {"type": "ORDER_MODIFIER", "orders": []}:
-            raise _Refused("ORDER BY in a function")
+            if node["function_name"].lower() not in _LOWERED:
+                raise _Refused("ORDER BY in a function")
+            self._by_record(node["order_bys"])
         self._arguments(node, window=False)
+
+    def _by_record(self, modifier: Node) -> None:
+        """One column, ascending."""
+        self._modifier(modifier)
+        if [order["expression"]["class"] for order in modifier["orders"]] != ["COLUMN_REF"]:
+            raise _Refused("ORDER BY in a function")
+        if modifier["orders"][0]["type"] == "DESCENDING":
+            raise _Refused("ORDER BY in a function")
 
     def _window(self, node: Node) -> None:
         self._parts(node, "WINDOW", {"function_name", "arguments", "orders", "qualified_name"})

@@ -309,8 +309,11 @@ def _leaf_columns(holder: exp.Expr, argument: Argument | StatisticArgument) -> I
             column = exp.Count(this=exp.Star())
         yield exp.Filter(this=column, expression=exp.Where(this=condition))
         if isinstance(argument, StatisticArgument) and argument.weight is not None:
-            # of the same rows as the list of records, and so in the same order
-            listed = exp.Anonymous(this="LIST", expressions=[argument.weight.copy()])
+            # two lists of the same rows need not be in the same order
+            assert argument.record is not None
+            by_record = [exp.Ordered(this=argument.record.copy())]
+            ordered = exp.Order(this=argument.weight.copy(), expressions=by_record)
+            listed = exp.Anonymous(this="LIST", expressions=[ordered])
             yield exp.Filter(this=listed, expression=exp.Where(this=condition.copy()))
 
 
