@@ -314,15 +314,16 @@ def foresee(cases: Sequence[Case], rules: Rules, budget: Budget) -> Outcome | No
 def _judgeable(case: Case) -> bool:
     """Whether it is known how to judge what a range makes likely: what it says of groups is not weighed.
 
-    Nor is leverage seen where there are two values: a bell between them is as narrow as it can be.
+    Nor where what is observed does not show in the bells of all values: of two values, say.
     """
+    from cae_sql.inference.posterior.blind import sees
     from cae_sql.inference.posterior.keeping import LikelyKnowledge
 
     model = case.model
     return model is None or (
         isinstance(model, LikelyKnowledge)
         and model.standard.baseline == "members"
-        and model.likely.tilt.windows.count > 2
+        and sees(model.likely.tilt, model.standard.limit.risk)
     )
 
 

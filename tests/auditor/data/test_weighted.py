@@ -22,14 +22,15 @@ from tests.auditor.sql.gate_double import Protection, make
 
 PEOPLE = """
 CREATE TABLE staff AS SELECT i AS id, 20 + (hash(i) % 40)::INTEGER AS age, (hash(i + 3) % 5)::INTEGER AS dept,
-    CASE WHEN hash(i + 1) % 9 <> 0 THEN (hash(i + 2) % 90)::INTEGER * 10 END AS salary FROM range({count}) t(i);
+    CASE WHEN hash(i + 1) % 9 <> 0 THEN (hash(i + 2) % 90)::INTEGER * 10 END AS salary
+    FROM range({count}) t(i);
 CREATE TABLE places AS SELECT * FROM (VALUES (0, 3), (1, 1), (2, 4), (3, 1), (4, 5)) t(dept, size);
 """
 STATEMENTS = {
     "groups": "SELECT dept, {}(SUM(salary * age)) AS x FROM staff GROUP BY dept ORDER BY dept",
     "filter": "SELECT {}(SUM(salary * (age - 40)) FILTER (WHERE age <> 33)) AS x FROM staff",
-    "join": "SELECT s.dept, {}(SUM(s.salary * p.size * s.age)) AS x FROM places p JOIN staff s ON s.dept = p.dept "
-    "GROUP BY s.dept ORDER BY s.dept",
+    "join": "SELECT s.dept, {}(SUM(s.salary * p.size * s.age)) AS x "
+    "FROM places p JOIN staff s ON s.dept = p.dept GROUP BY s.dept ORDER BY s.dept",
 }
 
 

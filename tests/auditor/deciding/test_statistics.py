@@ -179,7 +179,7 @@ def test_tables_that_agree_with_what_was_told_are_told_the_same(seed: int, insid
 
 @pytest.fixture
 def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cells without room for anybody who pays: what leaves room for six has more people than can be listed."""
+    """Cells without room for anybody who pays: those with room for six have too many people to list."""
     monkeypatch.setattr("auditor.deciding.statistics.PAYERS", 0)
 
 
@@ -214,7 +214,7 @@ def test_everybody_keeps_their_run_beside_ranges_that_hang_on_all(insiders: int)
 @pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize("insiders", [0, 1])
 def test_what_is_likely_decides_no_more_by_the_true_table(insiders: int) -> None:
-    """Verdicts and ranges of a gate that judges by posteriors too, of tables that agree with all that it told."""
+    """Verdicts and ranges of a gate that judges by posteriors too, of tables that agree with what it told."""
     size, top, told = 60, 4, 0
     limit = LikelyStandard(Limit(0.5), Domain(0, top, 1), insiders=insiders)
     for seed in range(rounds(10)):
@@ -245,7 +245,7 @@ def led_to_agree(
         pair = chance.choice(len(table), 2, replace=False)
         moved = found.copy()
         moved[pair] += [1, -1] if chance.random() < 0.8 else [1, 0]
-        if 0 <= moved.min() and moved.max() <= top and len(agree(moved[None], queries, said)):
+        if moved.min() >= 0 and moved.max() <= top and len(agree(moved[None], queries, said)):
             found = moved
     return found
 
