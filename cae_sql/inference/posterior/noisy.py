@@ -25,12 +25,13 @@ Source: `mathematics.md`, 8 (a brake).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import scipy
 
-from cae_sql.inference.facts.knowledge import Knowledge
+from cae_sql.inference.facts.knowledge import Knowledge, Observed
 from cae_sql.inference.posterior.attaining import Attaining
 from cae_sql.inference.posterior.bell import STILL
 from cae_sql.inference.posterior.leverage import Factor
@@ -77,16 +78,7 @@ def with_observed(fit: Fit, known: Knowledge, tilt: Tilt) -> Fit:
     sums = [(place[each.atoms], each) for each in known.observed if not each.squares]
     spreads = [(place[each.atoms], each.noise) for each in known.observed if each.squares]
     count = len(sums)
-    rows = np.zeros((count, len(seen.sizes)))
-    plain = np.zeros(count)
-    for number, (at, each) in enumerate(sums):
-        if each.weights is None:  # in terms of the variance that one of them has
-            rows[number, at] = 1.0
-            plain[number] = each.noise * max(np.average(fit.variances[at], weights=seen.sizes[at]), STILL)
-        else:
-            greatest = float(np.abs(each.weights).max())
-            rows[number, at] = each.weights / greatest
-            plain[number] = each.noise / greatest**2
+    rows, plain = _rows(fit, sums)
     weights = seen.sizes * fit.variances
     own = (rows * weights) @ rows.T
     cross = seen.matrix @ (rows * weights).T
@@ -125,6 +117,21 @@ def with_observed(fit: Fit, known: Knowledge, tilt: Tilt) -> Fit:
         worked_out=kappa / (1.0 + kappa),
         of_sums=fit,
     )
+
+
+def _rows(fit: Fit, sums: Sequence[tuple[Ints, Observed]]) -> tuple[Floats, Floats]:
+    """(r, q) coefficients of sums that are observed, and (r,) the variances of their noise by width."""
+    sizes = fit.observed.sizes
+    rows, plain = np.zeros((len(sums), len(sizes))), np.zeros(len(sums))
+    for number, (at, each) in enumerate(sums):
+        if each.weights is None:  # in terms of the variance that one of them has
+            rows[number, at] = 1.0
+            plain[number] = each.noise * max(np.average(fit.variances[at], weights=sizes[at]), STILL)
+        else:
+            greatest = float(np.abs(each.weights).max())
+            rows[number, at] = each.weights / greatest
+            plain[number] = each.noise / greatest**2
+    return rows, plain
 
 
 def _beside(rows: Floats) -> scipy.sparse.csc_array:
