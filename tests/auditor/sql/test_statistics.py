@@ -125,7 +125,6 @@ WRONG = {
     "MEDIAN(salary * 2)": "protected-aggregate",
     "QUANTILE_CONT(salary, 2)": "protected-aggregate",
     "STDDEV(2 * salary)": "protected-aggregate",
-    "CORR(salary, age)": "protected-aggregate",
     "REGR_SLOPE(age, salary)": "protected-aggregate",
     "COVAR_POP(salary, salary)": "protected-aggregate",
     "SUM(salary * salary * age)": "nonlinear",

@@ -14,6 +14,7 @@ from cae_sql.inference.posterior.windows import Tilt, Windows
 from cae_sql.inference.tables.priors import Prior
 
 ENDS = [45, *[1] * 9, 45]
+HEAVY = [30, *[4] * 10, 30]
 SALARIES = np.exp(-((np.log(np.arange(1, 26) / 8)) ** 2)).tolist()
 
 
@@ -28,7 +29,7 @@ def test_where_most_lie_together_ranges_are_seen(weights: list[float], risk: flo
     assert sees(tilt_of(weights), risk)
 
 
-@pytest.mark.parametrize("weights", [[1, 1], [9, 1], ENDS, [3, 0, 0, 0, 3]])
+@pytest.mark.parametrize("weights", [[1, 1], [9, 1], ENDS, HEAVY, [3, 0, 0, 0, 3]])
 @pytest.mark.parametrize("risk", [0.3, 0.5, None])
 def test_where_most_are_at_both_ends_ranges_are_not_seen(weights: list[float], risk: float | None) -> None:
     assert not sees(tilt_of(weights), risk)
