@@ -20,6 +20,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from auditor.sql import arithmetic, ranges, statistics
+from auditor.sql.correlation import CORRELATIONS
 from auditor.sql.dialects import Dialect
 from auditor.sql.schema import folded
 from auditor.sql.scopes import conjuncts
@@ -235,8 +236,8 @@ def _holders(root: exp.Expr, wanted: set[str], binned: bool) -> Iterator[exp.Exp
 
 
 def _is_correlated(node: exp.AggFunc, wanted: set[str]) -> bool:
-    """Whether it is CORR of a protected column and something public."""
-    sides = (node.this, node.expression) if type(node) is exp.Corr else ()
+    """Whether it is CORR, or its square, of a protected column and something public."""
+    sides = (node.this, node.expression) if type(node) in CORRELATIONS else ()
     protected = [each for each in sides if isinstance(each, exp.Column) and folded(each.name) in wanted]
     return len(protected) == 1
 

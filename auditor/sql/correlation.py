@@ -3,6 +3,8 @@
     AT_LEAST(CORR(age, pay))
     AT_LEAST(COVAR_POP(age, pay) / (STDDEV_POP(pay) * STDDEV_POP(age)))
 
+and REGR_R2, its square, likewise with the square of the covariance and both variances,
+
 each over the rows in which neither is NULL. Ranges of the two are told, and `arithmetic` puts them together:
 the ends may lie beyond −1 and 1, where the ranges are wide.
 
@@ -20,6 +22,8 @@ from auditor.sql.schema import Schema
 from auditor.sql.scopes import bare, own_nodes
 from auditor.sql.understood import NotUnderstood
 
+CORRELATIONS = (exp.Corr, exp.RegrR2)
+
 
 def as_quotients(tree: exp.Query, schema: Schema) -> None:
     """Write such correlations as quotients, in place.
@@ -33,7 +37,7 @@ def as_quotients(tree: exp.Query, schema: Schema) -> None:
     """
     for select in list(tree.find_all(exp.Select)):
         protected = set(protected_columns(select, schema))
-        for node in [each for each in own_nodes(select) if type(each) is exp.Corr]:
+        for node in [each for each in own_nodes(select) if type(each) in CORRELATIONS]:
             sides = node.this.unnest(), node.expression.unnest()
             mine = [each for each in sides if _name(each) in protected]
             if len(mine) != 1 or any(_reads(each, protected) for each in sides if each is not mine[0]):
@@ -43,9 +47,11 @@ def as_quotients(tree: exp.Query, schema: Schema) -> None:
             (other,) = (each for each in sides if each is not mine[0])
             holder = node.parent if isinstance(node.parent, exp.Filter) else node
             held = [holder.expression.this] if isinstance(holder, exp.Filter) else []
+            squared = type(node) is exp.RegrR2
+            spread = exp.VariancePop if squared else exp.StddevPop
             parts = (
                 exp.CovarPop(this=mine[0].copy(), expression=other.copy()),
-                *(exp.StddevPop(this=each.copy()) for each in (mine[0], other)),
+                *(spread(this=each.copy()) for each in (mine[0], other)),
             )
             both, own, theirs = (
                 _over(part, [*held, *(each.copy().is_(exp.null()).not_() for each in sides)])
@@ -53,7 +59,8 @@ def as_quotients(tree: exp.Query, schema: Schema) -> None:
             )
             # what is told of the deviation lies on one side of 0, or nothing is
             product = exp.paren(exp.Mul(this=own, expression=theirs))
-            holder.replace(exp.paren(exp.Div(this=both, expression=product, typed=False, safe=False)))
+            above = exp.paren(exp.Mul(this=both, expression=both.copy())) if squared else both
+            holder.replace(exp.paren(exp.Div(this=above, expression=product, typed=False, safe=False)))
 
 
 def _name(node: exp.Expr) -> tuple[str, str]:

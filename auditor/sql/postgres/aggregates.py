@@ -63,7 +63,7 @@ _AGGREGATES: dict[str, tuple[str, Callable[[Value, str], Value]]] = {
     "var_samp": ("VAR_SAMP", _deviation), "var_pop": ("VAR_POP", _deviation),
 }  # fmt: skip
 """Aggregates of one argument besides COUNT and AVG: DuckDB's name, and what the result is."""
-_PAIRED = frozenset({"corr", "covar_pop", "covar_samp", "regr_slope", "regr_intercept"})
+_PAIRED = frozenset({"corr", "covar_pop", "covar_samp", "regr_slope", "regr_intercept", "regr_r2"})
 """Aggregates of two columns of which ranges are told, inside of AT_LEAST and AT_MOST alone."""
 OTHER_AGGREGATES = frozenset(
     [

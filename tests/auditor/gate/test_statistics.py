@@ -37,6 +37,7 @@ FROM_ALL = [
     "REGR_INTERCEPT(salary, age)",
     "CORR(age, salary)",
     "CORR(salary, age) FILTER (WHERE age < 60)",
+    "REGR_R2(salary, age)",
 ]
 """What hangs on every member."""
 
