@@ -195,15 +195,11 @@ def _is_binned(select: exp.Select, wanted: set[str]) -> bool:
 
 
 def _is_picked(select: exp.Select, wanted: set[str]) -> bool:
-    """Whether WHERE picks rows by a protected value: each count is one by it then, if nothing is grouped."""
+    """Whether WHERE picks rows by a protected value: each count is one by it then."""
     where = select.args.get("where")
-    return (
-        where is not None
-        and select.args.get("group") is None
-        and any(
-            folded(column.name) in wanted and not isinstance(column.parent, exp.Is)
-            for column in where.find_all(exp.Column)
-        )
+    return where is not None and any(
+        folded(column.name) in wanted and not isinstance(column.parent, exp.Is)
+        for column in where.find_all(exp.Column)
     )
 
 

@@ -3,9 +3,9 @@
     SELECT AT_LEAST(COUNT(*)) FROM t WHERE sex = 1 AND pay >= 100
     SELECT AT_LEAST(COUNT(*) FILTER (WHERE pay >= 100)) FROM t WHERE sex = 1
 
-Promise: without GROUP BY both give the same row whatever the table holds. With it they do not: a group of
-which no row is picked has none, and whether it has is not to be seen. Such a statement is left as it is, and
-so is one with any other aggregate: a sum of those above a value is no statistic that a range is told of.
+Promise: both give the same rows, but for groups of which no row is picked: SQL has none for them, and would
+tell by it that nobody is, so here **every group is a row**, as every bin of a histogram is. A statement with
+any other aggregate is left as it is: a sum of those above a value is no statistic that a range is told of.
 BOOLEAN columns are left to `truth`. Works on a tree whose names are resolved.
 """
 
@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from auditor.sql.grouping import SETS
 from auditor.sql.schema import Schema, folded
 from auditor.sql.scopes import conjuncts, own_nodes
 from auditor.sql.shape import DATA
 
-_REFUSED = ("joins", "group", "having", "distinct", "qualify", "windows")
+_REFUSED = ("joins", "having", "distinct", "qualify", "windows")
 
 
 def as_filtered(tree: exp.Query, schema: Schema) -> None:
@@ -31,11 +32,14 @@ def as_filtered(tree: exp.Query, schema: Schema) -> None:
         where = select.args.get("where")
         if where is None or any(select.args.get(clause) for clause in _REFUSED):
             continue
+        group = select.args.get("group")
         protected = {name for name, type_ in protected_columns(select, schema).items() if type_ != "BOOLEAN"}
         parts = list(conjuncts(where.this))
         picking = [part for part in parts if _reads(part, protected)]
         nodes = [each for shown in select.expressions for each in own_nodes(shown)]
         aggregates = [each for each in nodes if isinstance(each, exp.AggFunc)]
+        if group is not None and (_reads(group, protected) or any(True for _ in group.find_all(*SETS))):
+            continue
         if not picking or not aggregates or not all(type(each) is exp.Count for each in aggregates):
             continue
         if any(isinstance(each, exp.Window) for each in nodes):

@@ -47,6 +47,22 @@ def test_a_count_of_picked_rows_is_duckdbs(
     assert told == true
 
 
+@pytest.mark.parametrize("condition", [*CONDITIONS, "salary > 1000"])
+def test_every_group_is_a_row_and_where_some_are_picked_it_is_duckdbs(
+    condition: str, database: Database, path: Path
+) -> None:
+    sql = f"SELECT age // 10 AS decade, dept, {{0}} AS n FROM staff WHERE {condition} GROUP BY ALL"
+    plan = understand(sql.format("AT_MOST(COUNT(*))"), None, database.schema)
+    assert isinstance(plan, Plan), plan
+    table = answer(database, plan)
+    told = {row[:-1]: row[-1] for row in zip(*(each.to_pylist() for each in table.columns), strict=True)}
+    public = condition.rpartition(" AND ")[2] if condition.endswith(("50", "'a'", "20")) else "TRUE"
+    with duckdb.connect(str(path), read_only=True) as plain:
+        true = {row[:-1]: row[-1] for row in plain.execute(sql.format("COUNT(*)")).fetchall()}
+        groups = plain.execute(f"SELECT DISTINCT age // 10, dept FROM staff WHERE {public}").fetchall()
+    assert told == {each: true.get(each, 0) for each in groups}
+
+
 def test_a_share_of_all_may_stand_beside_it(database: Database) -> None:
     sql = "SELECT AT_LEAST(COUNT(*)) / (SELECT COUNT(*) FROM staff) AS share FROM staff WHERE salary > 400"
     assert isinstance(understand(sql, None, database.schema), Plan)
@@ -69,7 +85,8 @@ def test_without_the_two_functions_the_hint_is_the_statement_with_them(
 @pytest.mark.parametrize(
     "sql",
     [
-        "SELECT dept, AT_LEAST(COUNT(*)) FROM staff WHERE salary > 400 GROUP BY dept",
+        "SELECT dept, AT_LEAST(COUNT(*)) FROM staff WHERE salary > 400 GROUP BY ROLLUP (dept)",
+        "SELECT dept, AT_LEAST(COUNT(*)) FROM staff WHERE salary > 400 GROUP BY dept, salary > 500",
         "SELECT AT_LEAST(SUM(salary)) FROM staff WHERE salary > 400",
         "SELECT AT_LEAST(COUNT_IF(age > 30)) FROM staff WHERE salary > 400",
         "SELECT AT_LEAST(COUNT(*)), MAX(age) FROM staff WHERE salary > 400",
