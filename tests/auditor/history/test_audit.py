@@ -298,7 +298,7 @@ def test_a_gate_would_have_refused_what_located(database: Path) -> None:
     asked = [
         "SELECT SUM(v) FROM t",
         "SELECT SUM(v) FROM t WHERE id <> 4",
-        "SELECT CORR(v, id) FROM t",
+        "SELECT SKEWNESS(v) FROM t",
         "SELECT SUM(v) FROM t",
     ]
     gate = audit(database, RULES, worlds.log(asked)).parties[0].gate

@@ -57,7 +57,7 @@ def test_around_anything_else_there_is_one_error(sql: str, dialect: Dialect, dat
     [
         "SELECT AT_LEAST(sum(salary)) OVER () FROM staff",
         "SELECT AT_LEAST(sum(salary)) FILTER (WHERE age > 3) FROM staff",
-        "SELECT AT_LEAST(corr(age, salary)) FROM staff",
+        "SELECT AT_LEAST(corr(salary, salary)) FROM staff",
         "SELECT AT_LEAST(DISTINCT sum(salary)) FROM staff",
         "SELECT AT_LEAST(sum(DISTINCT salary)) FROM staff",
         "SELECT main.at_least(sum(salary)) FROM staff",
