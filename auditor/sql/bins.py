@@ -23,10 +23,10 @@ from sqlglot import exp
 
 from auditor.sql.grouping import SETS, grouping
 from auditor.sql.linear import constant
+from auditor.sql.picked import protected_columns
 from auditor.sql.ranges import end_of
-from auditor.sql.schema import Protected, Schema, folded
+from auditor.sql.schema import Protected, Schema
 from auditor.sql.scopes import own_nodes
-from auditor.sql.shape import DATA
 from auditor.sql.statistics import FIRST, LAST, Cuts, region
 from auditor.sql.understood import NotUnderstood
 
@@ -66,7 +66,7 @@ def as_counts(tree: exp.Query, schema: Schema, types: Callable[[], Sequence[str]
     group = tree.args.get("group")
     if group is None or any(True for _ in group.find_all(*SETS)) or tree.find(exp.Subquery):
         return None
-    protected = _protected(tree, schema)
+    protected = protected_columns(tree, schema)
     keys = list(grouping(tree, lambda node: node.find(exp.AggFunc) is None).keys)
     binned = [key for key in keys if any(_name(each) in protected for each in key.find_all(exp.Column))]
     if len(binned) != 1:
@@ -81,19 +81,6 @@ def as_counts(tree: exp.Query, schema: Schema, types: Callable[[], Sequence[str]
         return None
     histogram = _Histogram(tree, key, record, [each for each in keys if each is not key])
     return histogram.written(bins, types)
-
-
-def _protected(select: exp.Select, schema: Schema) -> dict[tuple[str, str], Protected]:
-    """The protected columns of the table that a SELECT reads, by its alias and their name."""
-    from_ = select.args.get("from_")
-    source = None if from_ is None else from_.this
-    found = dict[tuple[str, str], Protected]()
-    if isinstance(source, exp.Table) and source.db == DATA:
-        for table in schema.tables:
-            if folded(table.name) == source.name:
-                for _, each in schema.protected_of(table):
-                    found[source.alias_or_name, folded(each.column)] = each
-    return found
 
 
 def _name(column: exp.Column) -> tuple[str, str]:

@@ -4,9 +4,10 @@
     SELECT AT_LEAST(COUNT(*) FILTER (WHERE pay >= 100)) FROM t WHERE sex = 1
 
 Promise: both give the same rows, but for groups of which no row is picked: SQL has none for them, and would
-tell by it that nobody is, so here **every group is a row**, as every bin of a histogram is. A statement with
-any other aggregate is left as it is: a sum of those above a value is no statistic that a range is told of.
-BOOLEAN columns are left to `truth`. Works on a tree whose names are resolved.
+tell by it that nobody is, so here **every group is a row**, as every bin of a histogram is: of the statement
+itself alone, not of queries inside it. One with any other aggregate is left as it is: a sum of those above a
+value is no statistic that a range is told of. BOOLEAN columns are left to `truth`. Works on a tree whose names
+are resolved.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from auditor.sql.grouping import SETS
-from auditor.sql.schema import Schema, folded
+from auditor.sql.schema import Protected, Schema, folded
 from auditor.sql.scopes import conjuncts, own_nodes
 from auditor.sql.shape import DATA
 
@@ -33,11 +34,17 @@ def as_filtered(tree: exp.Query, schema: Schema) -> None:
         if where is None or any(select.args.get(clause) for clause in _REFUSED):
             continue
         group = select.args.get("group")
-        protected = {name for name, type_ in protected_columns(select, schema).items() if type_ != "BOOLEAN"}
+        protected = {
+            name for name, each in protected_columns(select, schema).items() if each.type != "BOOLEAN"
+        }
         parts = list(conjuncts(where.this))
         picking = [part for part in parts if _reads(part, protected)]
-        nodes = [each for shown in select.expressions for each in own_nodes(shown)]
+        order = select.args.get("order")
+        shown = [*select.expressions, *([] if order is None else [order])]
+        nodes = [each for part in shown for each in own_nodes(part)]
         aggregates = [each for each in nodes if isinstance(each, exp.AggFunc)]
+        if group is not None and select is not tree:
+            continue  # whoever reads it would take a group's row for somebody who is picked
         if group is not None and (_reads(group, protected) or any(True for _ in group.find_all(*SETS))):
             continue
         if not picking or not aggregates or not all(type(each) is exp.Count for each in aggregates):
@@ -54,14 +61,14 @@ def as_filtered(tree: exp.Query, schema: Schema) -> None:
         select.set("where", exp.Where(this=exp.and_(*rest)) if rest else None)
 
 
-def protected_columns(select: exp.Select, schema: Schema) -> dict[tuple[str, str], str]:
-    """Types of the protected columns of the table that a SELECT reads, by its alias and their name."""
+def protected_columns(select: exp.Select, schema: Schema) -> dict[tuple[str, str], Protected]:
+    """The protected columns of the table that a SELECT reads, by its alias and their name."""
     from_ = select.args.get("from_")
     source = None if from_ is None else from_.this
     if not isinstance(source, exp.Table) or source.db != DATA:
         return {}
     return {
-        (source.alias_or_name, folded(each.column)): each.type
+        (source.alias_or_name, folded(each.column)): each
         for table in schema.tables
         if folded(table.name) == source.name
         for _, each in schema.protected_of(table)

@@ -63,6 +63,18 @@ def test_every_group_is_a_row_and_where_some_are_picked_it_is_duckdbs(
     assert told == {each: true.get(each, 0) for each in groups}
 
 
+def test_an_order_by_the_count_is_by_the_picked_ones(database: Database) -> None:
+    sql = "SELECT dept, AT_LEAST(COUNT(*)) AS n FROM staff WHERE salary > 400 GROUP BY dept ORDER BY {}"
+    refusal = understand(sql.format("COUNT(*)"), None, database.schema)
+    assert isinstance(refusal, Unsupported)
+    assert refusal.code == "range"
+    plan = understand(sql.format("AT_LEAST(COUNT(*)), dept"), None, database.schema)
+    assert isinstance(plan, Plan), plan
+    counts = answer(database, plan)["n"].to_pylist()
+    assert counts == sorted(counts)
+    assert len(set(counts)) > 1
+
+
 def test_a_share_of_all_may_stand_beside_it(database: Database) -> None:
     sql = "SELECT AT_LEAST(COUNT(*)) / (SELECT COUNT(*) FROM staff) AS share FROM staff WHERE salary > 400"
     assert isinstance(understand(sql, None, database.schema), Plan)
@@ -87,6 +99,8 @@ def test_without_the_two_functions_the_hint_is_the_statement_with_them(
     [
         "SELECT dept, AT_LEAST(COUNT(*)) FROM staff WHERE salary > 400 GROUP BY ROLLUP (dept)",
         "SELECT dept, AT_LEAST(COUNT(*)) FROM staff WHERE salary > 400 GROUP BY dept, salary > 500",
+        "SELECT 1 FROM (SELECT dept, AT_LEAST(COUNT(*)) AS n FROM staff WHERE salary > 400 GROUP BY dept)",
+        "SELECT 1 WHERE EXISTS (SELECT AT_LEAST(COUNT(*)) FROM staff WHERE salary > 400 GROUP BY dept)",
         "SELECT AT_LEAST(SUM(salary)) FROM staff WHERE salary > 400",
         "SELECT AT_LEAST(COUNT_IF(age > 30)) FROM staff WHERE salary > 400",
         "SELECT AT_LEAST(COUNT(*)), MAX(age) FROM staff WHERE salary > 400",
