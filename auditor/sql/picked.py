@@ -5,9 +5,9 @@
 
 Promise: both give the same rows, but for groups of which no row is picked: SQL has none for them, and would
 tell by it that nobody is, so here **every group is a row**, as every bin of a histogram is: of the statement
-itself alone, not of queries inside it. One with any other aggregate is left as it is: a sum of those above a
-value is no statistic that a range is told of. BOOLEAN columns are left to `truth`. Works on a tree whose names
-are resolved.
+itself alone, not of queries inside it. One with any other aggregate is left as it is: a sum of those above
+a value is no statistic that a range is told of. BOOLEAN columns are left to `truth`. Works on a tree whose
+names are resolved.
 """
 
 from __future__ import annotations
