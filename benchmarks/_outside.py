@@ -7,6 +7,10 @@ are exchangeable, so a class of them counts by its total, and the record in ques
 class. With m records in [l, h], a class attains a maximum h where its total is at least h + (m − 1) l, a
 minimum l where it is at most l + (m − 1) h; one switch for each class says that it does.
 
+Where the true values are given, tables are looked for near them first: everybody keeps what they have but
+the record and those whom answers tell least from it. A table is added up again, so it counts wherever it was
+looked for; that there is none is said of whole programs alone.
+
 An insider knows their own value. With `insiders = 1` a record must keep enough values whatever one other has
 that could be; looked at are the other in its smallest query set and one more, at the least and the greatest
 value that each can have.
@@ -16,7 +20,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from uuid import uuid4
@@ -40,6 +44,9 @@ RECORD, OTHER = 0, 1
 TOLERANCE = 1e-6
 PROGRAM_SECONDS, ALL_SECONDS = 10.0, 300.0
 """Limits of one integer program and of a whole check; what is not solved in time stays undecided."""
+NEAR = (60, 150, 400)
+"""Columns that may differ from the true table, in programs of a part of it."""
+NEAR_SECONDS = 4.0
 
 
 @dataclass(frozen=True)
@@ -83,6 +90,10 @@ class Program:
     matrix: sparse.csr_array
     least: NDArray[np.float64]
     most: NDArray[np.float64]
+    known: NDArray[np.float64] | None = None
+    """The true table, where it is given."""
+    nearest: NDArray[np.int64] | None = None
+    """Columns in the order in which they may differ from it; all others are switches, which may anyway."""
 
     def solve(
         self,
@@ -112,12 +123,15 @@ class Program:
         self, cost: float, column: int, lower: NDArray[np.float64], upper: NDArray[np.float64]
     ) -> optimize.OptimizeResult:
         """A table of whole numbers, which is added up again."""
-        found, table = solved(
-            Stated(self._name, self.matrix, self.least, self.most, lower, upper),
-            int(cost),
-            column,
-            PROGRAM_SECONDS,
-        )
+        found, table = "unknown", None
+        if not cost and self.known is not None and self.nearest is not None:
+            for count in NEAR:
+                if table is None:
+                    free = ~np.isin(np.arange(len(lower)), self.nearest[count:]) | (lower == upper)
+                    ends = [np.where(free, end, self.known) for end in (lower, upper)]
+                    table = self._solved(0.0, column, *ends, NEAR_SECONDS)[1]
+        if table is None:
+            found, table = self._solved(cost, column, lower, upper, PROGRAM_SECONDS)
         if table is None:
             return optimize.OptimizeResult(status=2 if found == "none" else 1, success=False)
         sums = self.matrix @ table
@@ -125,6 +139,12 @@ class Program:
         if not (inside and (sums >= self.least).all() and (sums <= self.most).all()):
             raise AssertionError("what the solver calls a table is none")
         return optimize.OptimizeResult(status=0, success=True, x=table, fun=cost * table[column])
+
+    def _solved(
+        self, cost: float, column: int, lower: NDArray[np.float64], upper: NDArray[np.float64], seconds: float
+    ) -> tuple[str, NDArray[np.float64] | None]:
+        stated = Stated(self._name, self.matrix, self.least, self.most, lower, upper)
+        return solved(stated, int(cost), column, seconds)
 
     @cached_property
     def _name(self) -> str:
@@ -134,9 +154,15 @@ class Program:
 class Outside:
     """Everything released, and the classes of records that it leaves alike."""
 
-    def __init__(self, answers: Sequence[KnownAnswer], size: int, domain: Domain) -> None:
+    def __init__(
+        self,
+        answers: Sequence[KnownAnswer],
+        size: int,
+        domain: Domain,
+        truth: NDArray[np.int64] | None = None,
+    ) -> None:
         answers = [answer for answer in answers if answer.kind != "leak"]
-        self.domain, self.answers = domain, answers
+        self.domain, self.answers, self.truth = domain, answers, truth
         marks = np.zeros((size, len(answers) + 1), dtype=np.int8)
         exposure = np.full(size, size)
         for place, answer in enumerate(answers):
@@ -196,7 +222,25 @@ class Outside:
                     rows.append(Row(both, np.array([1.0, -span]), sizes[one] * low[one], np.inf))
                 else:
                     rows.append(Row(both, np.array([1.0, span]), -np.inf, sizes[one] * high[one]))
-        return _stated(rows, sizes * low, sizes * high, count)
+        program = _stated(rows, sizes * low, sizes * high, count)
+        return program if self.truth is None else self._beside_truth(program, self.truth, apart, marks)
+
+    def _beside_truth(
+        self, program: Program, truth: NDArray[np.int64], apart: list[int], marks: NDArray[np.int8]
+    ) -> Program:
+        """With the true table, and who may differ from it first: whom answers tell least from those apart."""
+        # of two who are of one class the first and the second
+        before = [apart[:place].count(label) for place, label in enumerate(apart)]
+        same = [np.flatnonzero(self.labels == label) for label in apart]
+        people = [each[place] for each, place in zip(same, before, strict=True)]
+        totals = np.bincount(self.labels, weights=truth, minlength=len(self.sizes))
+        np.subtract.at(totals, np.array(apart), truth[people])
+        table = np.concatenate([truth[people], totals])
+        far = np.min([np.abs(marks - marks[place]).sum(axis=1) for place in range(len(apart))], axis=0)
+        more = np.zeros(len(program.lower) - len(table))
+        if not ((table >= program.lower[: len(table)]) & (table <= program.upper[: len(table)])).all():
+            raise AssertionError("the true values are outside of what was told of extremes")
+        return replace(program, known=np.append(table, more), nearest=np.argsort(far, kind="stable"))
 
     def _units(self, answer: KnownAnswer, value: Fraction | None = None) -> int:
         value, weight = answer.value if value is None else value, 1
@@ -233,9 +277,10 @@ def check(
     limit: float,
     insiders: int = 0,
     seconds: float = ALL_SECONDS,
+    truth: NDArray[np.int64] | None = None,
 ) -> list[Checked]:
-    """Records that the answers expose most, and some others."""
-    outside = Outside(answers, size, domain)
+    """Records that the answers expose most, and some others. `truth`: (n,) their values, in units."""
+    outside = Outside(answers, size, domain, truth)
     if not answers:
         return []
     deadline = time.monotonic() + seconds
@@ -271,12 +316,12 @@ def _record(
     for other in outside.others(label) if insiders and worst.risk <= limit + TOLERANCE else []:
         pair = outside.program(label, other)
         for sign in (1.0, -1.0):
-            extreme = pair.solve(sign, OTHER)
-            if not extreme.success:
+            extreme = _end(pair, sign)
+            if extreme is None:
                 worst = _worse(worst, _Kept(0, 1, 1.0), limit)
                 continue
             assumed += 1
-            fixed = {OTHER: round(sign * extreme.fun)}
+            fixed = {OTHER: extreme}
             worst = _worse(worst, _kept(pair, fixed, interval, domain, limit, deadline), limit)
     lower, upper = (float(domain.minimum) + end * float(domain.step) for end in interval)
     keeps = worst.risk <= limit + TOLERANCE
@@ -285,6 +330,20 @@ def _record(
         *(int(outside.first[label]), lower, upper, worst.values, worst.undecided, worst.risk),
         *(keeps, broken, assumed),
     )
+
+
+def _end(pair: Program, sign: float) -> int | None:
+    """The insider's least (1.0) or greatest (-1.0) value; beside the truth the furthest that is found."""
+    if pair.known is None:
+        extreme = pair.solve(sign, OTHER)
+        return round(sign * extreme.fun) if extreme.success else None
+    real = pair.solve(sign, OTHER, integral=False)
+    if not real.success:
+        return None
+    end, true = sign * real.fun, int(pair.known[OTHER])
+    first = int(np.ceil(end - TOLERANCE) if sign > 0 else np.floor(end + TOLERANCE))
+    inward = range(first, true, int(sign))
+    return next((value for value in inward if pair.solve(fixed={OTHER: value}).success), true)
 
 
 @dataclass(frozen=True)

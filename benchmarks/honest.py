@@ -36,6 +36,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
+from fractions import Fraction
 from pathlib import Path
 
 import duckdb
@@ -54,6 +55,8 @@ from cae_sql import Domain
 
 RISKS = (0.25, 0.5, 0.75)
 MODES = ("simulatable", "answer-dependent")
+CHECKED_SECONDS = 600.0
+"""For all records that are looked at from outside."""
 STATEMENTS = Path(__file__).parent / "statements"
 COLUMNS = (
     *("data", "mode", "limit", "asked", "answered", "partial", "risk", "time", "unsupported", "surprises"),
@@ -287,9 +290,12 @@ def day(study: Study, database: Path, how: How, risk: float, mode: str, statemen
         run.peak_megabytes = peak_megabytes()
         released = [answer for entry in gate._ledger.entries() for answer in entry.answers]
         run.answers = len(released)
-        size, domain = gate._database.vaults[0].size, Domain(*study.domain)
+        vault, domain = gate._database.vaults[0], Domain(*study.domain)
+        size = vault.size
     if study.check and len(statements) > 1:
-        run.checked = check(released, size, domain, risk, how.insiders)
+        low, step = Fraction(domain.minimum), Fraction(domain.step)
+        truth = np.array([int((each * vault.scale - low) / step) for each in vault.integers.tolist()])
+        run.checked = check(released, size, domain, risk, how.insiders, CHECKED_SECONDS, truth)
     noted = [each for each in refusals if each is not None]
     run.judged = judge(noted, released, size, domain, risk, how.insiders, how.judged)
     return run
