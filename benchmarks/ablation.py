@@ -39,6 +39,7 @@ from cae_sql.inference.certify.coverage import Coverage
 from cae_sql.inference.certify.pooled_payments import Pooled
 from cae_sql.inference.certify.question import Question
 from cae_sql.inference.search.judging import Judgement, Standard
+from cae_sql.inference.tables import centering
 from cae_sql.inference.tables.central import Central
 from cae_sql.inference.tables.kept_moves import NO_MOVES
 from cae_sql.inference.tables.question_tables import QuestionTables
@@ -72,7 +73,7 @@ WITHOUT: dict[str, tuple[Switch, ...]] = {
     "tables of single answers": (_off(Question, "_between_single"),),
     "bases": (_off(Coverage, "_bases", lambda _: []),),
     "new bases": (_off(Question, "_renewable", lambda *_: False),),
-    "reserves": (_off(coverage, "RESERVES", 0),),
+    "reserves": (_off(coverage, "RESERVES", 0), _off(centering, "reserved", lambda _: [])),
     "shared rooms": (_off(Pooled, "show"),),
     "further bases": (_off(pooled_payments, "TURNS", pooled_payments.TURNS[: len(pooled_payments.ALONE)]),),
     "margin": (_off(one_value, "MARGIN", 0.0),),
