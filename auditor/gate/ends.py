@@ -11,12 +11,12 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pyarrow as pa
-import sqlglot
 from sqlglot import exp
 
 from auditor.data.database import Asked, Database
 from auditor.parties.party import Knowledge
 from auditor.sql import Plan
+from auditor.sql.limits import reread
 from auditor.sql.withheld import Rest, rest_of
 from auditor.told import Range, Told
 
@@ -89,8 +89,7 @@ def _ended(asked: Sequence[Asked], told: Fates) -> Iterator[Asked]:
 
 def _names(groups_sql: str) -> list[str]:
     """What a block is grouped by, as SQL."""
-    tree = sqlglot.parse_one(groups_sql, dialect="duckdb")
-    select = tree.find(exp.Select)
+    select = reread(groups_sql).find(exp.Select)
     names = []
     for projection in () if select is None else select.expressions:
         if projection.alias_or_name.startswith("_k"):

@@ -38,7 +38,7 @@ from auditor.errors import (
 )
 from auditor.gate import ends, hints, verdict
 from auditor.gate.answer import Answer
-from auditor.gate.suppress import Suppression, units_of, verdict_of
+from auditor.gate.suppress import Suppressed, Suppression, units_of, verdict_of
 from auditor.ledger import Binding, Entry, KnownAnswer, Ledger
 from auditor.parties.party import Knowledge, Party, Reads
 from auditor.policy.policy import Dialect, Policy
@@ -405,8 +405,10 @@ class Gate:
                 decision = self._with_range(ask, asked, self._verdict(ask, person, reads, outcome, before))
                 self._record(ask, decision, surprises=int(outcome.surprise))
                 raise QueryRefused(decision)
-            answers, told = person.known_answers(reads, outcome), person.told(asked, reads, outcome)
-            settled = self._settled(ask, asked, told, "answered", before, person.risk_with(reads, outcome))
+            answers = person.known_answers(reads, outcome)
+            with self._counted(ask, asked, int(outcome.surprise), answers):
+                told, after = person.told(asked, reads, outcome), person.risk_with(reads, outcome)
+                settled = self._settled(ask, asked, told, "answered", before, after)
             entry = self._record(ask, settled.decision, int(outcome.surprise), answers)
             person.accept(reads, outcome)
             self._knowledge.seen = entry.number
@@ -445,17 +447,9 @@ class Gate:
             person = knowledge.of(ask.user)
             before = person.risk()
             found = Suppression(knowledge, ask.user, units_of(ask.plan, asked)).give()
-            code, withheld = verdict_of(found.fates)
-            after = (
-                person.risk() if found.refusal is None or found.given else person.risk_with(*found.refusal)
-            )
-            if found.given and code in ("known", "answered", "partial"):
-                settled = self._settled(ask, asked, found.told, code, before, after, withheld)
-            else:
-                said = self._said(ask, code, {each.protected for each in asked}, before, after, withheld)
-                at_least = found.refusal is not None and not found.given and found.refusal[1].certain
-                said = self._with_range(ask, asked, replace(said, risk_at_least=at_least))
-                settled = Settled(said, found.told)
+            code, _ = verdict_of(found.fates)
+            with self._counted(ask, asked, found.surprises, found.answers):
+                settled = self._in_words(ask, asked, person, found, before)
             decision = settled.decision
             entry = self._record(ask, decision, surprises=found.surprises, answers=found.answers)
             if found.answers:
@@ -468,6 +462,36 @@ class Gate:
         late = any(fate == "time" for _, fate in found.fates)
         learned = knowledge.learned(ask.user) if code == "partial" else None
         return replace(settled, recorded=True, keep=not late, learned=learned)
+
+    def _in_words(
+        self, ask: Ask, asked: list[Asked], person: Party, found: Suppressed, before: float | None
+    ) -> Settled:
+        """What became of groups, with the risk that it leaves."""
+        code, withheld = verdict_of(found.fates)
+        after = person.risk() if found.refusal is None or found.given else person.risk_with(*found.refusal)
+        if found.given and code in ("known", "answered", "partial"):
+            return self._settled(ask, asked, found.told, code, before, after, withheld)
+        said = self._said(ask, code, {each.protected for each in asked}, before, after, withheld)
+        at_least = found.refusal is not None and not found.given and found.refusal[1].certain
+        return Settled(self._with_range(ask, asked, replace(said, risk_at_least=at_least)), found.told)
+
+    @contextmanager
+    def _counted(
+        self, ask: Ask, asked: list[Asked], surprises: int, answers: Sequence[KnownAnswer]
+    ) -> Iterator[None]:
+        """What true answers have decided counts as told, also where it cannot be put into words.
+
+        Whether that fails may hang on whether a value is told exactly or as an end: who sees the failure
+        knows which, and it must be on record like anything else that is known.
+        """
+        try:
+            yield
+        except BaseException:
+            if answers:
+                read = {each.protected for each in asked}
+                self._record(ask, self._said(ask, "answered", read, None, None), surprises, answers)
+            self._knowledge.forget()
+            raise
 
     def _verdict(
         self, ask: Ask, person: Party, reads: Reads, outcome: Outcome, before: float | None

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-import sqlglot
 from sqlglot import exp
 
+from auditor.sql.limits import reread
 from auditor.sql.statement import ENDS, Plan, aggregate_name, end_name
 from auditor.told import Range
 
@@ -106,7 +106,7 @@ def draw(
 
 def _measures(plan: Plan, columns: Sequence[str]) -> list[_Measure]:
     """The columns with protected aggregates; both ends of one aggregate are one."""
-    tree: exp.Expr = sqlglot.parse_one(plan.final_sql, dialect="duckdb")
+    tree: exp.Expr = reread(plan.final_sql)
     while isinstance(tree, exp.Subquery):
         tree = tree.this
     if not isinstance(tree, exp.Select):

@@ -77,6 +77,17 @@ def parse(
     return trees[0]
 
 
+def reread(sql: str) -> exp.Query:
+    """The tree of SQL that was written from a tree of `parse`: the same parser, no limits.
+
+    Any other parser stumbles over what this one accepts.
+    """
+    text, tokens = _numbered(sql, _DIALECT.tokenize(sql), _DIALECT)
+    (tree,) = _parser(_DIALECT).parse(tokens, text)
+    assert isinstance(tree, exp.Query)
+    return tree
+
+
 class _Closer(Parser):
     """Closer to DuckDB: GROUPING SETS over any expression, numbers and functions as they are written."""
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import sqlglot
 from sqlglot import exp
 
+from auditor.sql.limits import reread
 from auditor.sql.statement import Block, Plan, aggregate_name
 from auditor.sql.truth import total_of
 from auditor.sql.writing import bracketed
@@ -49,7 +49,7 @@ def rest_of(plan: Plan, withheld: Mapping[int, Collection[int]]) -> Rest | None:
         plan: The statement.
         withheld: By position of the block, positions of the aggregates that some group lacks.
     """
-    tree = sqlglot.parse_one(plan.final_sql, dialect="duckdb")
+    tree = reread(plan.final_sql)
     shown = list(_shown(tree))
     cells: dict[tuple[int, int], int] = {}
     for place, lacking in withheld.items():

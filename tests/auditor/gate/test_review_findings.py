@@ -14,6 +14,8 @@ import pytest
 
 from auditor import Gate, Policy
 from auditor.errors import DatabaseError
+from auditor.gate import ends
+from auditor.ledger import KnownAnswer
 from tests.auditor.staff import (
     NEEDED,
     OUTSIDERS,
@@ -250,3 +252,53 @@ def test_a_view_with_a_dot_in_its_name_does_not_stand_for_another(tmp_path: Path
     )
     with pytest.raises(DatabaseError):
         opened_with_view(tmp_path / "dots.duckdb", sql, "hr.shown")
+
+
+JUNIORS = [(i, 20 + i * 7 % 45, "fm"[i % 2], "ab"[i % 2], 20 + i % 5 * 10) for i in range(60)]
+"""Nobody has the greatest values: the maximum is told as an end."""
+ABOVE = "SELECT max(salary) FROM staff WHERE age >= (SELECT MIN(m) FROM (SELECT MIN(age) AS m FROM staff {}))"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT max(salary) FROM staff",
+        "SELECT max(salary) FROM staff GROUP BY ROLLUP (age >= 0)",
+        "SELECT max(salary) FROM staff GROUP BY CUBE (age >= 0)",
+        "SELECT max(salary) FROM staff GROUP BY GROUPING SETS ((age >= 0))",
+        ABOVE.format("GROUP BY ROLLUP (age >= 30)"),
+    ],
+)
+def test_an_end_is_on_record_whatever_the_statement_is_grouped_by(sql: str, tmp_path: Path) -> None:
+    """Where words for an end could not be made, the statement failed, and who saw that knew of the end."""
+    with Gate.open(build(tmp_path / "staff.duckdb", JUNIORS), policy(), tmp_path / "l.ledger") as gate:
+        assert gate.execute(sql).decision.code == "ends"
+        assert [answer.ends.exact for answer in recorded(gate)] == [False]
+        assert gate.execute(sql).decision.code == "known"
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_what_was_decided_is_on_record_also_where_it_cannot_be_put_into_words(
+    grouped: bool, error: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sql = "SELECT sex, max(salary) FROM staff GROUP BY sex" if grouped else "SELECT max(salary) FROM staff"
+    with Gate.open(build(tmp_path / "staff.duckdb", JUNIORS), policy(), tmp_path / "l.ledger") as gate:
+
+        def failing(*_: object, **__: object) -> None:
+            raise error("no words")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(ends, "ranges_of", failing)
+            with pytest.raises(error):
+                gate.execute(sql)
+        told = [answer.ends for answer in recorded(gate)]
+        assert len(told) == 1 + grouped
+        assert gate.verify().problems == ()
+        assert gate.execute(sql).decision.code == "known"
+        assert [answer.ends for answer in recorded(gate)] == told
+
+
+def recorded(gate: Gate) -> list[KnownAnswer]:
+    """Everything that was told."""
+    return [answer for entry in gate._ledger.entries() for answer in entry.answers]
