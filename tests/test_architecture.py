@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -44,11 +45,15 @@ class Module:
     tree: ast.Module
     package: bool
 
-    def imports(self) -> Iterator[str]:
+    @cached_property
+    def imports(self) -> frozenset[str]:
         """Dotted names that it imports, at top level, inside functions, or for type checkers alone.
 
         A name taken from a module counts as a submodule too.
         """
+        return frozenset(self._imports())
+
+    def _imports(self) -> Iterator[str]:
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Import):
                 yield from (alias.name for alias in node.names)
@@ -82,7 +87,7 @@ def forbidden_imports(found: Mapping[str, Module]) -> list[str]:
     return sorted(
         f"{module.name} imports {wanted}"
         for module in found.values()
-        for wanted in set(module.imports())
+        for wanted in module.imports
         if wanted.split(".")[0] in FORBIDDEN[module.name.split(".")[0]]
     )
 
@@ -93,7 +98,7 @@ def strays(found: Mapping[str, Module]) -> list[str]:
         f"{module.name} imports {library}"
         for library, homes in HOMES.items()
         for module in found.values()
-        if library in {wanted.split(".")[0] for wanted in module.imports()}
+        if library in {wanted.split(".")[0] for wanted in module.imports}
         and not any(module.name == home or module.name.startswith(f"{home}.") for home in homes)
     )
 
@@ -106,7 +111,7 @@ def cycle(found: Mapping[str, Module]) -> list[str]:
     """
     graph = {}
     for module in found.values():
-        wanted = {name for name in module.imports() if name in found and name != module.name}
+        wanted = {name for name in module.imports if name in found and name != module.name}
         # `from package import submodule` names the package too, which need not know its submodule.
         graph[module.name] = {
             name

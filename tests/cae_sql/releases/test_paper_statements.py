@@ -16,6 +16,9 @@ import pytest
 from cae_sql import Domain
 from cae_sql.releases.experiment import Parameters, averages, prepare, run
 
+pytestmark = pytest.mark.slow
+"""All of it hangs on releases that take ten seconds to be drawn and scored."""
+
 SALARY = Domain(10, 250, 10)
 PUBLIC = ["age", "sex", "education", "industry", "occupation", "travel_time"]
 
@@ -37,7 +40,6 @@ def curve(points: pd.DataFrame, technique: str, parameter: float, measure: str) 
     return points.loc[technique, parameter][measure].to_numpy()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["initial_entropy", "area"])
 @pytest.mark.parametrize(
     ("technique", "by_falling_utility"),
@@ -58,7 +60,6 @@ def test_the_measure_rises_as_utility_falls(points, technique, by_falling_utilit
     assert (rises > 0).all()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["initial_entropy", "area"])
 def test_privacy_declines_with_supplementary_knowledge(points, measure):
     for technique, parameter in points.index.droplevel("known").unique():
@@ -67,7 +68,6 @@ def test_privacy_declines_with_supplementary_knowledge(points, measure):
         assert found[-1] <= found[0] + 1e-9
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["initial_entropy", "area"])
 def test_sampling_falls_sharply_where_utility_is_high_and_gently_where_it_is_low(points, measure):
     fall = {p: 1 - curve(points, "sampling", p, measure)[-1] / curve(points, "sampling", p, measure)[0]
@@ -77,7 +77,6 @@ def test_sampling_falls_sharply_where_utility_is_high_and_gently_where_it_is_low
     assert fall[50] > fall[20] > fall[10] > fall[5]
 
 
-@pytest.mark.slow
 def test_query_restriction_stays_flat_only_from_query_set_size_16_on(points):
     sets = {q: curve(points, "query restriction", q, "initial_entropy") for q in (2, 4, 8, 16, 32)}
     fall = {q: 1 - found[-1] / found[0] for q, found in sets.items()}
