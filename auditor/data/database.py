@@ -93,6 +93,18 @@ class TooMuch(StatementFailed):
     code = "too-much"
 
 
+def _plain(cell: pa.Scalar) -> object:
+    """A key as Python has it; in words where Python's dates do not reach."""
+    try:
+        return cell.as_py()
+    except (OverflowError, ValueError):
+        pass
+    try:
+        return str(cell.cast(pa.string()))
+    except pa.ArrowException:
+        return f"a value of type {cell.type}"
+
+
 class Database:
     """The data of one policy: schema, vault and public instance. A context manager."""
 
@@ -204,7 +216,7 @@ class Database:
         """What a group of a block is grouped by."""
         table = self._evaluated(plan)[0][block].table
         names = [name for name in table.column_names if name.startswith("_k")]
-        return tuple(table.column(name)[group].as_py() for name in names)
+        return tuple(_plain(table.column(name)[group]) for name in names)
 
     def finish(
         self,

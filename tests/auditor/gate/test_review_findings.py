@@ -256,6 +256,7 @@ def test_a_view_with_a_dot_in_its_name_does_not_stand_for_another(tmp_path: Path
 
 JUNIORS = [(i, 20 + i * 7 % 45, "fm"[i % 2], "ab"[i % 2], 20 + i % 5 * 10) for i in range(60)]
 """Nobody has the greatest values: the maximum is told as an end."""
+FAR = ("CASE WHEN age > 0 THEN DATE '12951-01-01' END", "CAST('infinity' AS DATE)")
 ABOVE = "SELECT max(salary) FROM staff WHERE age >= (SELECT MIN(m) FROM (SELECT MIN(age) AS m FROM staff {}))"
 
 
@@ -267,6 +268,7 @@ ABOVE = "SELECT max(salary) FROM staff WHERE age >= (SELECT MIN(m) FROM (SELECT 
         "SELECT max(salary) FROM staff GROUP BY CUBE (age >= 0)",
         "SELECT max(salary) FROM staff GROUP BY GROUPING SETS ((age >= 0))",
         ABOVE.format("GROUP BY ROLLUP (age >= 30)"),
+        *(f"SELECT {day} AS day, max(salary) FROM staff GROUP BY 1" for day in FAR),
     ],
 )
 def test_an_end_is_on_record_whatever_the_statement_is_grouped_by(sql: str, tmp_path: Path) -> None:
