@@ -206,9 +206,14 @@ def test_of_many_who_are_open_so_many_are_looked_at_at_a_time(monkeypatch: pytes
     assert judged(told, 5, 1)
     assert sum(looked_at) > 200
     assert max(looked_at) <= 40
-    # and where those are too many parts for shared rooms to serve everybody, nobody is looked at
+    # also where there are so many parts that reserves come first
     looked_at.clear()
     monkeypatch.setattr(coverage, "MOST_POOLED", 0)
+    assert judged(told, 5, 1)
+    assert max(looked_at) <= 40
+    # and where there are too many for shared rooms to serve all whom these leave open, nobody is looked at
+    looked_at.clear()
+    monkeypatch.setattr(coverage, "MOST_SHARED", 0)
     assert not judged(told, 5, 1)
     assert not looked_at
 
