@@ -9,7 +9,7 @@ nobody is in it: which bins are empty is not to be seen. People without a value 
 where there are any, as in SQL.
 
 Promise: each row is a count, or arithmetic with counts, between the two functions of the people whom SQL
-would put into that bin; what is not wholly read is left as it is, and refused as a group by the value. Works
+would put into that bin; what shows no count, or is not wholly read, is left as it is, and refused as a group by the value. Works
 on a tree whose names are resolved.
 """
 
@@ -59,7 +59,8 @@ def as_counts(tree: exp.Query, schema: Schema, types: Callable[[], Sequence[str]
         types: DuckDB's types of the statement's columns.
 
     Raises:
-        NotUnderstood: code "range", for a count that AT_LEAST or AT_MOST does not stand around.
+        NotUnderstood: code "range", for a count that AT_LEAST or AT_MOST does not stand around;
+            "protected-group" where no count is shown.
     """
     if not isinstance(tree, exp.Select) or any(tree.args.get(clause) for clause in _REFUSED):
         return None
@@ -212,10 +213,12 @@ class _Histogram:
         return named or node == shown.unalias()
 
     def _counts_alone(self) -> bool:
-        """Whether nothing but counts, keys and constants is read.
+        """Whether counts are shown, and nothing but counts, keys and constants is read.
+
+        Without a count each SELECT of a bin would have a row for each record.
 
         Raises:
-            NotUnderstood: code "range", for a count that no end is asked of.
+            NotUnderstood: code "range", for a count that no end is asked of; "protected-group" without any.
         """
         having = self.select.args.get("having")
         for part in [*self.select.expressions, *([] if having is None else [having.this])]:
@@ -231,6 +234,9 @@ class _Histogram:
                     return False
                 if _end(node) is None:
                     raise NotUnderstood("range", name="COUNT(*)", column=self.record.name)
+        shown = [node for part in self.select.expressions for node in own_nodes(part)]
+        if not any(isinstance(node, exp.Count) for node in shown):
+            raise NotUnderstood("protected-group", column=self.record.name)
         return True
 
     def _is_count(self, node: exp.AggFunc) -> bool:

@@ -47,8 +47,10 @@ def as_filtered(tree: exp.Query, schema: Schema) -> None:
             continue  # whoever reads it would take a group's row for somebody who is picked
         if group is not None and (_reads(group, protected) or any(True for _ in group.find_all(*SETS))):
             continue
-        if not picking or not aggregates or not all(type(each) is exp.Count for each in aggregates):
+        if not picking or not all(type(each) is exp.Count for each in aggregates):
             continue
+        if not any(isinstance(each, exp.Count) for part in select.expressions for each in own_nodes(part)):
+            continue  # a row of which no count is shown says that somebody is picked
         if any(isinstance(each, exp.Window) for each in nodes):
             continue
         for aggregate in aggregates:

@@ -136,7 +136,7 @@ REASONS: dict[str, tuple[str, str]] = {
     ),
     "protected-group": (
         "{column} is protected: rows cannot be grouped by it.",
-        "Group by public columns.",
+        "Group by public columns, or by CASE WHEN {column} < … THEN … END and show AT_LEAST(COUNT(*)).",
     ),
     "protected-order": (
         "{column} is protected: rows cannot be ordered by it.",

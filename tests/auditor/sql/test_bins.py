@@ -157,6 +157,23 @@ OTHER = [
 ]
 
 
+@pytest.mark.parametrize(
+    "rest",
+    [
+        f"{CASE} AS bin FROM staff GROUP BY bin",
+        "salary // 100 AS bin FROM staff GROUP BY bin",
+        f"dept, {CASE} AS bin FROM staff GROUP BY dept, bin",
+        f"{CASE} AS bin FROM staff GROUP BY bin HAVING AT_LEAST(COUNT(*)) > 3",
+        f"{CASE} AS bin, EXISTS (SELECT AT_LEAST(COUNT(*)) FROM staff) AS some FROM staff GROUP BY bin",
+    ],
+)
+def test_bins_that_show_no_count_are_refused_with_a_hint(rest: str, schema: Schema) -> None:
+    refusal = understand(f"SELECT {rest}", None, schema)
+    assert isinstance(refusal, Unsupported), refusal
+    assert refusal.code == "protected-group"
+    assert "show AT_LEAST(COUNT(*))" in refusal.hint
+
+
 @pytest.mark.parametrize("sql", OTHER)
 def test_other_groups_by_the_value_stay_refused(sql: str, schema: Schema) -> None:
     assert isinstance(understand(sql, None, schema), Unsupported)

@@ -98,6 +98,8 @@ def test_without_the_two_functions_the_hint_is_the_statement_with_them(
     "sql",
     [
         "SELECT dept, AT_LEAST(COUNT(*)) FROM staff WHERE salary > 400 GROUP BY ROLLUP (dept)",
+        "SELECT dept FROM staff WHERE salary > 400 GROUP BY dept ORDER BY AT_LEAST(COUNT(*))",
+        "SELECT 1 AS one FROM staff WHERE salary > 400 ORDER BY AT_LEAST(COUNT(*))",
         "SELECT dept, AT_LEAST(COUNT(*)) FROM staff WHERE salary > 400 GROUP BY dept, salary > 500",
         "SELECT 1 FROM (SELECT dept, AT_LEAST(COUNT(*)) AS n FROM staff WHERE salary > 400 GROUP BY dept)",
         "SELECT 1 WHERE EXISTS (SELECT AT_LEAST(COUNT(*)) FROM staff WHERE salary > 400 GROUP BY dept)",
