@@ -263,8 +263,13 @@ class _Histogram:
         arm.set("expressions", projections)
         having = arm.args.get("having")
         for part in [*projections, *([] if having is None else [having])]:
-            for node in list(part.find_all(exp.Count)):
+            counts = list(part.find_all(exp.Count))
+            calls = {id(call): call for call in map(_end, counts) if call is not None}
+            for node in counts:
                 self._count(node, one)
+            # after all counts: several may stand in one call
+            for call in calls.values() if self._is_public(one) else ():
+                call.replace(exp.cast(call.expressions[0].copy(), "DOUBLE", dialect="duckdb"))
         if not one.cuts:
             # nobody but those without a value: a row where there is one, as in SQL
             kept = [] if having is None else [having.this]
@@ -283,13 +288,15 @@ class _Histogram:
             parts.append(_filtered([*held, exp.paren(one.condition.copy())]))
         if one.nobody and node.this != self.record:
             parts.append(self._of_nobody(held))
-        call = _end(node)
         found = parts[0] if parts else exp.Literal.number(0)
         if len(parts) > 1:
             found = exp.paren(exp.Add(this=parts[0], expression=parts[1]))
         holder.replace(found)
-        if call is not None and (not one.cuts or one.cuts == [(FIRST, LAST)]):
-            call.replace(exp.cast(call.expressions[0].copy(), "DOUBLE", dialect="duckdb"))
+
+    @staticmethod
+    def _is_public(one: _Bin) -> bool:
+        """Whether who is in a bin hangs on who has a value alone."""
+        return not one.cuts or one.cuts == [(FIRST, LAST)]
 
     def _of_nobody(self, held: list[exp.Expr]) -> exp.Expr:
         """How many have no value."""

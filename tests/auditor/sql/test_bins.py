@@ -96,6 +96,28 @@ def test_random_bins_have_duckdbs_counts(database: Database, schema: Schema, pat
         assert counted(rows) == counted(plain), key
 
 
+@pytest.mark.parametrize("key", ["salary // 100", "CASE WHEN salary >= 0 OR salary < 0 THEN 'all' END"])
+@pytest.mark.parametrize(
+    "share",
+    [
+        "1.0 * COUNT(*) FILTER (WHERE age > 30) / COUNT(*)",
+        "COUNT(*) - COUNT(*) FILTER (WHERE age > 30)",
+        "COUNT(*) + COUNT(salary) + COUNT(*)",
+    ],
+)
+def test_several_counts_of_one_bin_are_each_of_that_bin(
+    share: str, key: str, database: Database, schema: Schema, path: Path
+) -> None:
+    sql = f"SELECT {key} AS bin, {{0}} AS n FROM staff GROUP BY bin"
+    plan = understand(sql.format(f"AT_LEAST({share})"), None, schema)
+    assert isinstance(plan, Plan), plan
+    told = {row["bin"]: row["n"] for row in answer(database, plan).to_pylist()}
+    with duckdb.connect(str(path), read_only=True) as connection:
+        true = dict(connection.execute(sql.format(f"CAST({share} AS DOUBLE)")).fetchall())
+    assert true.get(None)
+    assert {each: told[each] for each in true} == pytest.approx(true)
+
+
 def test_a_bin_that_is_empty_is_a_row_as_well(database: Database, schema: Schema) -> None:
     sql = "SELECT salary // 100 AS bin, AT_MOST(COUNT(*)) AS n FROM staff GROUP BY bin ORDER BY bin DESC"
     plan = understand(sql, None, schema)
