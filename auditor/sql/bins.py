@@ -9,8 +9,8 @@ nobody is in it: which bins are empty is not to be seen. People without a value 
 where there are any, as in SQL.
 
 Promise: each row is a count, or arithmetic with counts, between the two functions of the people whom SQL
-would put into that bin; what shows no count, or is not wholly read, is left as it is, and refused as a group by the value. Works
-on a tree whose names are resolved.
+would put into that bin; what shows no count, or is not wholly read, is left as it is, and refused as a group
+by the value. Works on a tree whose names are resolved.
 """
 
 from __future__ import annotations
