@@ -447,9 +447,9 @@ class Gate:
             person = knowledge.of(ask.user)
             before = person.risk()
             found = Suppression(knowledge, ask.user, units_of(ask.plan, asked)).give()
-            code, _ = verdict_of(found.fates)
+            code, withheld = verdict_of(found.fates)
             with self._counted(ask, asked, found.surprises, found.answers):
-                settled = self._in_words(ask, asked, person, found, before)
+                settled = self._in_words(ask, asked, person, found, code, withheld, before)
             decision = settled.decision
             entry = self._record(ask, decision, surprises=found.surprises, answers=found.answers)
             if found.answers:
@@ -464,10 +464,16 @@ class Gate:
         return replace(settled, recorded=True, keep=not late, learned=learned)
 
     def _in_words(
-        self, ask: Ask, asked: list[Asked], person: Party, found: Suppressed, before: float | None
+        self,
+        ask: Ask,
+        asked: list[Asked],
+        person: Party,
+        found: Suppressed,
+        code: str,
+        withheld: int,
+        before: float | None,
     ) -> Settled:
         """What became of groups, with the risk that it leaves."""
-        code, withheld = verdict_of(found.fates)
         after = person.risk() if found.refusal is None or found.given else person.risk_with(*found.refusal)
         if found.given and code in ("known", "answered", "partial"):
             return self._settled(ask, asked, found.told, code, before, after, withheld)
@@ -482,15 +488,14 @@ class Gate:
         """What true answers have decided counts as told, also where it cannot be put into words.
 
         Whether that fails may hang on whether a value is told exactly or as an end: who sees the failure
-        knows which, and it must be on record like anything else that is known.
+        knows which, and it must be on record like anything else that is known. It is learned from there.
         """
         try:
             yield
-        except BaseException:
+        except BaseException:  # interrupts too; it is raised again
             if answers:
                 read = {each.protected for each in asked}
                 self._record(ask, self._said(ask, "answered", read, None, None), surprises, answers)
-            self._knowledge.forget()
             raise
 
     def _verdict(
