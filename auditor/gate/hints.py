@@ -22,6 +22,7 @@ from sqlglot.errors import SqlglotError
 from auditor.sql import arithmetic, ranges, statistics
 from auditor.sql.correlation import CORRELATIONS
 from auditor.sql.dialects import Dialect
+from auditor.sql.limits import reread
 from auditor.sql.schema import folded
 from auditor.sql.scopes import conjuncts
 from auditor.sql.shape import DATA
@@ -275,7 +276,7 @@ _Change = tuple[str, exp.Expr | None, Callable[[], exp.Expr]]
 
 def _parsed(normalised: str) -> exp.Expr | None:
     try:
-        return sqlglot.parse_one(normalised, dialect="duckdb")
+        return reread(normalised)
     except (SqlglotError, RecursionError):
         return None
 

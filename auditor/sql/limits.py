@@ -81,11 +81,14 @@ def reread(sql: str) -> exp.Query:
     """The tree of SQL that was written from a tree of `parse`: the same parser, no limits.
 
     Any other parser stumbles over what this one accepts.
+
+    Raises:
+        SqlglotError: it is no query.
     """
-    text, tokens = _numbered(sql, _DIALECT.tokenize(sql), _DIALECT)
-    (tree,) = _parser(_DIALECT).parse(tokens, text)
-    assert isinstance(tree, exp.Query)
-    return tree
+    trees = _parser(_DIALECT).parse(_DIALECT.tokenize(sql), sql)
+    if len(trees) != 1 or not isinstance(trees[0], exp.Query):
+        raise ParseError("not a query")
+    return trees[0]
 
 
 class _Closer(Parser):

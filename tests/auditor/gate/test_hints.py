@@ -22,6 +22,7 @@ CASES: list[tuple[str, list[str]]] = [
     ("SELECT dept, sum(salary) FROM staff GROUP BY dept", [HAVING, "ask for all groups together", OWNER]),
     ("SELECT dept, sum(salary) FROM staff GROUP BY ALL", [HAVING, OWNER]),
     ("SELECT dept, sum(salary) FROM staff GROUP BY ROLLUP (dept)", [HAVING, OWNER]),
+    ("SELECT age >= 40, sum(salary) FROM staff GROUP BY ROLLUP (age >= 40)", [HAVING, OWNER]),
     ("SELECT dept, age, sum(salary) FROM staff GROUP BY dept, age", [HAVING, "leave age out of GROUP BY"]),
     ("SELECT age // 5 AS b, dept, sum(salary) FROM staff GROUP BY b, dept ORDER BY b", ["leave dept out"]),
     ("SELECT dept, sum(salary) FROM staff GROUP BY dept HAVING sum(salary) > 3", [HAVING]),
