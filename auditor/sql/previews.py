@@ -27,7 +27,10 @@ def with_nulls(text: str, schema: Schema) -> str | None:
         select.args.get(each) for select in tree.find_all(exp.Select) for each in _NOT_SHOWN
     ):
         return None
-    if not all(_is_shown(each) for each in tree.find_all(exp.Column) if folded(each.name) in protected):
+    if _is_renamed(tree) or not all(_shows_rows(each) for each in tree.find_all(exp.Star)):
+        return None
+    shown = _names_of(tree, protected)
+    if not all(_is_shown(each) for each in tree.find_all(exp.Column) if folded(each.name) in shown):
         return None
     tables = {folded(each.table) for each in schema.protected}
     for node in list(tree.find_all(exp.Table)):
@@ -37,11 +40,44 @@ def with_nulls(text: str, schema: Schema) -> str | None:
     return generate(tree)
 
 
+def _is_renamed(tree: exp.Expr) -> bool:
+    """Whether columns get names or values by their place in a list or in a *."""
+    if any(alias.args.get("columns") for alias in tree.find_all(exp.TableAlias)):
+        return True
+    return any(star.args.get("rename") or star.args.get("replace") for star in tree.find_all(exp.Star))
+
+
+def _names_of(tree: exp.Expr, columns: set[str]) -> set[str]:
+    """Some columns' names and those that any SELECT gives to what has one of these."""
+    given = [
+        (folded(alias.alias), {folded(each.name) for each in alias.this.find_all(exp.Column)})
+        for alias in tree.find_all(exp.Alias)
+    ]
+    names, before = set(columns), 0
+    while len(names) > before:
+        before = len(names)
+        names |= {name for name, inner in given if inner & names}
+    return names
+
+
 def _is_shown(column: exp.Column) -> bool:
     """Whether a column is a column of the rows, and nothing is worked out from it."""
     node = column.parent if isinstance(column.parent, exp.Alias) else column
     holder = node.parent
-    return isinstance(holder, exp.Select) and node.arg_key == "expressions"
+    return isinstance(holder, exp.Select) and node.arg_key == "expressions" and _gives_rows(holder)
+
+
+def _shows_rows(star: exp.Star) -> bool:
+    select = star.find_ancestor(exp.Select)
+    return select is not None and (_gives_rows(select) or isinstance(select.parent, exp.Exists))
+
+
+def _gives_rows(select: exp.Select) -> bool:
+    """Whether a SELECT is the statement, or stands in FROM: what it shows is compared with nothing."""
+    node = select.parent
+    while isinstance(node, exp.Subquery):
+        node = node.parent
+    return node is None or isinstance(node, exp.From | exp.Join | exp.Select)
 
 
 def _in_place_of(node: exp.Table, schema: Schema) -> exp.Subquery:

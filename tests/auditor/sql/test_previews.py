@@ -45,6 +45,14 @@ def read(database: Database, sql: str, dialect: Dialect = "duckdb") -> Plan | Un
             "SELECT id, NULL FROM staff ORDER BY id LIMIT 9",
         ),
         (
+            "SELECT pay FROM (SELECT id, salary AS pay FROM staff) WHERE id IN (SELECT 7)",
+            "SELECT NULL FROM staff WHERE id = 7",
+        ),
+        (
+            "SELECT id, salary FROM staff WHERE EXISTS (SELECT * FROM regions WHERE size > 1) ORDER BY id",
+            "SELECT id, NULL FROM staff WHERE EXISTS (SELECT * FROM regions WHERE size > 1) ORDER BY id",
+        ),
+        (
             "SELECT s.id, r.region, s.salary FROM staff s JOIN regions r ON s.dept = r.dept ORDER BY s.id",
             "SELECT s.id, r.region, NULL FROM staff s JOIN regions r ON s.dept = r.dept ORDER BY s.id",
         ),
@@ -78,6 +86,15 @@ def test_a_preview_is_the_rows_with_null_for_what_is_protected(
         "SELECT id, salary FROM staff WHERE id IN (SELECT id FROM staff WHERE salary > 3)",
         "WITH s AS (SELECT * FROM staff) SELECT MAX(salary) FROM (SELECT salary FROM s LIMIT 1)",
         "SELECT secret_note, salary FROM staff",
+        "SELECT * FROM (SELECT id, salary AS pay FROM staff) WHERE pay > 100",
+        "SELECT pay FROM (SELECT wage AS pay FROM (SELECT salary AS wage FROM staff)) ORDER BY pay IS NULL",
+        "SELECT id FROM (SELECT (SELECT salary FROM staff LIMIT 1) AS pay, id FROM staff) WHERE pay IS NULL",
+        "SELECT * FROM (SELECT id, salary FROM staff) AS s(a, b) WHERE b IS NULL",
+        "SELECT * FROM (SELECT * RENAME (salary AS pay) FROM staff) WHERE pay IS NULL",
+        "SELECT * REPLACE (salary AS bonus) FROM staff",
+        "SELECT id FROM staff WHERE bonus IN (SELECT salary FROM staff)",
+        "SELECT id FROM staff WHERE bonus > (SELECT salary FROM staff LIMIT 1)",
+        "SELECT id FROM staff WHERE bonus IN (SELECT * FROM (SELECT salary FROM staff))",
     ],
 )
 def test_what_does_more_than_show_the_column_gets_no_preview(sql: str, database: Database) -> None:
