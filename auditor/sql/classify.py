@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from auditor.sql.guard import LONGEST_PADDING
 from auditor.sql.ranges import end_of
+from auditor.sql.schema import folded
 from auditor.sql.understood import (
     AGGREGATE_NAMES,
     CODED_NODES,
@@ -211,6 +212,54 @@ def _distinct(node: exp.Distinct) -> None:
 def _select(node: exp.Select) -> None:
     if node.args.get("kind"):
         raise NotUnderstood("construct", name=str(node.args["kind"]))
+    _merged_once(node)
+    _stars_apart(node)
+
+
+def _merged_once(node: exp.Select) -> None:
+    """A column that RIGHT or FULL JOIN … USING merges is in no further USING: sqlglot takes the left one's.
+
+    Which columns NATURAL merges is not known here.
+    """
+    outer, unknown = set[str](), False
+    for join in node.args.get("joins") or []:
+        names = _using(join)
+        natural = join.method == "NATURAL"
+        if names & outer or (unknown and (names or natural)) or (natural and outer):
+            raise NotUnderstood("join-kind")
+        if join.side in ("RIGHT", "FULL"):
+            outer |= names
+            unknown |= natural
+
+
+def _stars_apart(node: exp.Select) -> None:
+    """What one * changes is not read as another's, and not lost of a column that USING merges."""
+    stars = [each for each in node.expressions if isinstance(each, exp.Star)]
+    if len(stars) > 1 and any(each.args.get("except_") or _changed(each) for each in stars):
+        raise NotUnderstood("star")
+    joins = node.args.get("joins") or []
+    merged = {name for join in joins for name in _using(join)}
+    natural = any(join.method == "NATURAL" for join in joins)
+    for each in node.expressions:
+        star = each.this if isinstance(each, exp.Column) else each
+        changed = _changed(star) if isinstance(star, exp.Star) else set[str]()
+        if changed & merged or (natural and changed):
+            raise NotUnderstood("star")
+
+
+def _using(join: exp.Join) -> set[str]:
+    return {folded(each.name) for each in join.args.get("using") or []}
+
+
+def _changed(star: exp.Star) -> set[str]:
+    """Columns to which a * gives another value or name."""
+    values = {folded(each.alias) for each in star.args.get("replace") or []}
+    return values | {folded(each.this.name) for each in star.args.get("rename") or []}
+
+
+def _is(node: exp.Is) -> None:
+    if node.args.get("negate"):  # IS NOT is read as NOT … IS
+        raise NotUnderstood("construct", name="IS NOT")
 
 
 def _extreme(node: exp.Max | exp.Min) -> None:
@@ -227,7 +276,10 @@ def _order(node: exp.Order) -> None:
 def _columns(node: exp.Columns) -> None:
     argument = node.this
     named = argument.expressions if isinstance(argument, exp.Array) else [argument]
-    if not isinstance(argument, exp.Star) and not all(each.is_string for each in named):
+    if isinstance(argument, exp.Star):
+        if _changed(argument):
+            raise NotUnderstood("star")  # names alone are read of it
+    elif not all(each.is_string for each in named):
         raise NotUnderstood("star")
 
 
@@ -284,7 +336,7 @@ def _limit(node: exp.Limit | exp.Offset) -> None:
 
 _RULES: dict[type[exp.Expr], Callable[..., None]] = {
     exp.DataType: _type, exp.Star: _star, exp.Table: _table, exp.Join: _join, exp.Subquery: _subquery,
-    exp.Distinct: _distinct, exp.Select: _select, exp.Max: _extreme, exp.Min: _extreme,
+    exp.Distinct: _distinct, exp.Select: _select, exp.Max: _extreme, exp.Min: _extreme, exp.Is: _is,
     exp.Limit: _limit, exp.Offset: _limit, exp.Order: _order, exp.Var: _var,
     exp.Any: _quantified, exp.All: _quantified, exp.Columns: _columns, exp.Array: _array, exp.CTE: _cte,
     exp.Pad: _pad, exp.Tuple: _tuple,

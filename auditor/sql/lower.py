@@ -39,8 +39,8 @@ from auditor.sql.writing import bracketed, generate
 Describe = Callable[[str], list[tuple[str, str]]]
 
 _FUNCTIONS: dict[type[exp.Expr], Function] = {exp.Sum: "sum", exp.Avg: "avg", exp.Max: "max", exp.Min: "min"}
-_NUMERIC = ("INT", "UTINYINT", "USMALLINT", "UBIGINT", "TINYINT", "SMALLINT", "BIGINT", "HUGEINT", "UHUGEINT",
-            "UINTEGER", "DECIMAL", "DOUBLE", "FLOAT", "BOOLEAN")  # fmt: skip
+_NUMERIC = ("INTEGER", "UTINYINT", "USMALLINT", "UBIGINT", "TINYINT", "SMALLINT", "BIGINT", "HUGEINT",
+            "UHUGEINT", "UINTEGER", "DECIMAL", "DOUBLE", "FLOAT", "BOOLEAN")  # fmt: skip
 _MAX_EXPANSIONS = 200
 
 
@@ -105,10 +105,12 @@ class _Lowering:
         """The block; its SELECT is rewritten to read the relation."""
         plain = [(f"_k{i}", key) for i, key in enumerate(self._keys)]
         plain += [(f"_p{i}", node) for i, node in enumerate(self._public)]
-        typed = self._query(
-            plain + [(aggregate_name(i), holder) for i, (holder, _, _) in enumerate(self._protected)]
-        )
-        types = self._describe(bracketed(typed))
+        typed = plain + [(aggregate_name(i), holder) for i, (holder, _, _) in enumerate(self._protected)]
+        typed += [(f"_w{i}", exp.Max(this=exp.paren(weight))) for i, weight in enumerate(self._weights())]
+        types = self._describe(bracketed(self._query(typed)))
+        for _, type_ in types[len(plain) :]:
+            if not type_.startswith(_NUMERIC) or type_.endswith("]"):
+                raise NotUnderstood("type", name=f"{type_} inside of an aggregate")
         columns = list(plain)
         arithmetic = tuple(self._term(each) for each in self._worked_out)
         inside = frozenset[int]().union(*(term.places("told") for term in arithmetic))
@@ -116,8 +118,6 @@ class _Lowering:
         starts: dict[tuple[str, ...], int] = {}
         for i, (holder, node, argument) in enumerate(self._protected):
             type_ = types[len(plain) + i][1]
-            if not type_.startswith(_NUMERIC) or type_.endswith("]"):
-                raise NotUnderstood("type", name=type_)
             leaves = list(_leaf_columns(holder, argument))
             # SUM and AVG of one argument share their query set.
             start = starts.setdefault(tuple(generate(leaf) for leaf in leaves), len(columns))
@@ -137,6 +137,11 @@ class _Lowering:
         self._replace(plain)
         typed_columns = tuple(types[: len(plain)])
         return Block(self._name, bracketed(groups), typed_columns, tuple(aggregates), grouped, arithmetic)
+
+    def _weights(self) -> list[exp.Expr]:
+        """What the protected column is multiplied by inside of AT_LEAST and AT_MOST."""
+        arguments = [each for _, _, each in self._protected if isinstance(each, StatisticArgument)]
+        return [each.weight for each in arguments if each.weight is not None]
 
     def _term(self, expression: exp.Expr) -> Term:
         """What AT_LEAST or AT_MOST stands around, over the relation's columns."""

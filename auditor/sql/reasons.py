@@ -87,7 +87,8 @@ REASONS: dict[str, tuple[str, str]] = {
     ),
     "join-kind": (
         "This kind of join is not understood.",
-        "Use INNER, LEFT, RIGHT, FULL, CROSS, SEMI or ANTI JOIN … ON.",
+        "Use INNER, LEFT, RIGHT, FULL, CROSS, SEMI or ANTI JOIN … ON, also in place of a second USING after "
+        "RIGHT or FULL.",
     ),
     "recursive": (
         "WITH RECURSIVE is not understood.",
