@@ -28,7 +28,7 @@ from auditor.deciding.cases import NOTHING, Case, Judged, Outcome, Part
 from auditor.deciding.following import Following, following
 from auditor.deciding.hypothetical import simulate
 from auditor.deciding.ladder import Cells, is_on_a_ladder, known_range, narrowest, rungs
-from auditor.deciding.looks import LOOK, end_is_kept_by, is_kept_by
+from auditor.deciding.looks import LOOK, end_is_kept_by, is_kept_by, leaves_more
 from auditor.deciding.one_value import margin_of
 from auditor.deciding.partition import Partition, possible
 from auditor.deciding.recorded import Recorded, recorded
@@ -68,12 +68,7 @@ def decide(
                 return Outcome("known", tuple(map(_settled, cases)))
             if rules.simulatable:
                 led = [following(case) for case in cases]
-                new = _new_ones(cases, led)
-                refusal = simulate(new, rules, allowance, judged)
-                if refusal is None:
-                    told = [_partition(case, known, rules) for case, known in zip(new, judged, strict=True)]
-                    if None in told:
-                        refusal = Outcome("risk", tuple(NOTHING for _ in cases))
+                refusal, told = _before_true_answers(_new_ones(cases, led), rules, allowance, judged)
     if refusal is not None:
         found = cells_for(cases, refusal, rules, budget) if ranges else None
         if isinstance(found, Told):
@@ -105,11 +100,34 @@ def foresee(cases: Sequence[Case], rules: Rules, budget: Budget, ranges: bool = 
     """What `decide` would refuse before it looks at any true answer, or None. As `decide`."""
     if statistics.is_statistic(cases):
         return statistics.foresee(cases, rules, budget)
-    with budget as allowance:
-        refusal = simulate(_new_ones(cases, [following(case) for case in cases]), rules, allowance)
+    with alone(), budget as allowance:
+        new = _new_ones(cases, [following(case) for case in cases])
+        refusal, _ = _before_true_answers(new, rules, allowance, [{} for _ in cases])
     if refusal is None or not ranges or not is_on_a_ladder(cases):
         return refusal
     return refusal if cells_for(cases, refusal, rules, budget) is None else None
+
+
+def _before_true_answers(
+    cases: Sequence[Case], rules: Rules, allowance: Allowance, judged: Sequence[Judged]
+) -> tuple[Outcome | None, list[Partition | Cells | None]]:
+    """A refusal, or by case what is told of which answer: past answers and the question decide it.
+
+    Args:
+        cases: What is decided on.
+        rules: The policy.
+        allowance: What may be spent on hypothetical answers.
+        judged: Filled with the judgements made, by case.
+    """
+    refusal = simulate(cases, rules, allowance, judged)
+    if refusal is not None:
+        return refusal, [None for _ in cases]
+    told = list[Partition | Cells | None]()
+    for case, known in zip(cases, judged, strict=True):
+        told.append(_partition(case, known, rules))
+        if told[-1] is None:
+            return Outcome("risk", tuple(NOTHING for _ in cases)), [None for _ in cases]
+    return None, told
 
 
 def _new_ones(cases: Sequence[Case], led: Sequence[Following | None]) -> list[Case]:
@@ -163,18 +181,19 @@ def _partition(case: Case, judged: Judged, rules: Rules) -> Partition | None:
         return None
     broken = [values for values, judgement in judged.items() if not judgement.safe]
     top = int(case.system.grid.top)
-    return Partition(
+    found = Partition(
         kinds=[query.kind for query in case.queries],
         possible=[possible(query, top) for query in case.queries],
         settled=settled,
         far=MOST * top,
         step=1 + case.standard.need // 4,
         judge=lambda values: is_kept_by(case, values, rules),
-        judge_end=lambda told: end_is_kept_by(case, told, rules),
+        judge_end=lambda told, exact: end_is_kept_by(case, told, exact, rules),
         kept=kept,
         margin=margin_of(case),
         broken=broken,
     )
+    return found.with_shown_ends()
 
 
 def _told(
@@ -198,7 +217,9 @@ def _told(
     if first is not None:
         values, judged = (values[first.place],), first.judged(judged)
     told = partition.told(values)
-    part = _recorded(case, told if first is None else first.told(told[0]), allowance, judged)
+    # an end of one value, which is shown by what was shown of an exact answer in it
+    shown = isinstance(partition, Partition) and partition.holds_a_shown_one(told) and leaves_more(case)
+    part = _recorded(case, told if first is None else first.told(told[0]), allowance, judged, shown=shown)
     if part.given:
         return part
     around = partition.around(values[0])
@@ -211,9 +232,23 @@ def _told(
 
 
 def _recorded(
-    case: Case, told: Sequence[Told[int] | None], allowance: Allowance, judged: Judged, renew: bool = False
+    case: Case,
+    told: Sequence[Told[int] | None],
+    allowance: Allowance,
+    judged: Judged,
+    renew: bool = False,
+    shown: bool = False,
 ) -> Part:
-    """What is told as the system is to know it, if everybody keeps the standard then."""
+    """What is told as the system is to know it, if everybody keeps the standard then.
+
+    Args:
+        case: What is asked.
+        told: What is told of each query; None where nothing can be.
+        allowance: What may be spent.
+        judged: What is known of exact answers.
+        renew: Whether later verdicts may build on what is found.
+        shown: Whether, of an end, it was shown that it excludes nothing that may not be.
+    """
     found = list[Recorded]()
     for query, each in zip(case.queries, told, strict=True):
         after = [one.query for one in found if not one.told.exact]
@@ -223,7 +258,10 @@ def _recorded(
         found.append(made)
     case = replace(case, queries=[one.query for one in found])
     question, values, model = case.question(), tuple(one.value for one in found), case.model_question()
-    judgement = judged.get(values) if all(one.told.exact for one in found) else None
+    exact = all(one.told.exact for one in found)
+    judgement = judged.get(values) if exact else None
+    if shown and not exact:
+        judgement = Judgement(True, case.standard.need)
     if judgement is None:
         judgement = question.judge_true(values, case.standard, allowance, renew=renew)
     safe, likely = judgement is None or judgement.safe, None

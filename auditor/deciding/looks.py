@@ -37,19 +37,33 @@ def is_not_excluded_by(case: Case, values: Values, allowance: Allowance) -> bool
     return judgement.safe
 
 
-def end_is_kept_by(case: Case, told: Told[int], rules: Rules) -> bool:
-    """Whether everybody is with an end of a single query told, if they are with its being exact.
+def end_is_kept_by(case: Case, told: Told[int], exact: bool, rules: Rules) -> bool:
+    """Whether everybody is shown to keep the limit with an end of a single query told.
 
-    Of what is excluded an end leaves more than the exact answer; what it makes likely is another thing.
+    Args:
+        case: What is asked.
+        told: The end.
+        exact: Whether that was shown of the answer at the end itself.
+        rules: The policy.
     """
-    if case.model is None:
-        return True
     found = recorded(case.system, case.queries[0], told)
     if found is None:
         return False
-    likely = replace(case, queries=[found.query]).model_question()
-    assert likely is not None
-    return likely.judge((found.value,), _allowance(rules), keep=False).safe
+    ended, values, allowance = replace(case, queries=[found.query]), (found.value,), _allowance(rules)
+    if not (exact and leaves_more(case)) and not is_not_excluded_by(ended, values, allowance):
+        return False
+    likely = ended.model_question()
+    return likely is None or likely.judge(values, allowance, keep=False).safe
+
+
+def leaves_more(case: Case) -> bool:
+    """Whether whatever was shown of an exact answer is shown of the end that is told from there on.
+
+    All tables that give the answer are among those that the end leaves, so who keeps a run keeps it. To an
+    insider it was shown for all values of his box, which is as wide: but not where pairs are searched one by
+    one, for those values alone that he can have with the exact answer.
+    """
+    return not case.standard.insiders or not case.question().searchable
 
 
 def _allowance(rules: Rules) -> Allowance:

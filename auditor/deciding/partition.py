@@ -49,8 +49,9 @@ class Partition:
     step: int
     """The least first step outwards."""
     judge: Shows
-    judge_end: Callable[[Told[int]], bool]
-    """Whether everybody keeps the limit with an end of a single query told, if its being exact does."""
+    judge_end: Callable[[Told[int], bool], bool]
+    """Whether everybody keeps the limit with an end of a single query told; and whether its being exact was
+    shown."""
     kept: list[Values]
     """Hypothetical answers that keep the limit, at least one."""
     margin: int = 0
@@ -59,12 +60,44 @@ class Partition:
     """Hypothetical answers that break it."""
     _judged: dict[Values, bool] = field(default_factory=dict)
 
+    def with_shown_ends(self) -> Partition | None:
+        """The partition whose ends are all shown to keep the limit; None where there is none.
+
+        A hypothetical answer may keep it, and the end that is told from there on not: then the next one is
+        the end. Found out once the true answer is looked at it would be a refusal that tells the end.
+        """
+        if len(self.kinds) > 1 or self.settled[0]:
+            return self
+        for way, none in ((-1, "min"), (1, "max")):
+            last = self.possible[0][0 if way < 0 else 1]
+            while self.kept and self.kinds[0] != none:
+                outmost = max(self.kept, key=lambda values: way * values[0])
+                if outmost[0] == last or self.judge_end(self._end_at(0, way, outmost[0]), True):
+                    break
+                self.kept = [values for values in self.kept if values != outmost]
+        return self if self.kept and self._are_apart() else None
+
+    def _are_apart(self) -> bool:
+        """Whether both ends are shown of a sum of which one answer was: it is told with the lower one."""
+        least, most = self.possible[0]
+        if self.kinds[0] != "sum" or len(set(self.kept)) > 1:
+            return True
+        low, high = self._end(0, -1, least, least), self._end(0, 1, most, most)
+        return not least < low == high < most or self.judge_end(self._at_least(0, low + 1), False)
+
     def told(self, values: Sequence[int]) -> list[Told[int] | None]:
         """What is told of answers; None where nothing can be."""
         return [
             exactly(value) if self.settled[place] else self._told(place, value)
             for place, value in enumerate(values)
         ]
+
+    def holds_a_shown_one(self, told: Sequence[Told[int] | None]) -> bool:
+        """Whether what is told of a single value is an end, and an answer in it was shown."""
+        if len(told) != 1 or told[0] is None or told[0].exact:
+            return False
+        shown = [values[0] for values in self.kept] + [at for (_, at), safe in self._judged.items() if safe]
+        return any(told[0].holds(value) for value in shown)
 
     def around(self, value: int) -> Told[int] | None:
         """Of a single query, the range between the nearest answers that were shown, if there are two.
@@ -98,6 +131,10 @@ class Partition:
                 low = least if kind == "min" else self._end(place, -1, least, high)
                 found = self._at_least(place, max(high, low + 1) if least < low else high)
         return found if found.holds(value) else None
+
+    def _end_at(self, place: int, way: int, end: int) -> Told[int]:
+        """What is told of the answers beyond an end."""
+        return (self._at_most if way < 0 else self._at_least)(place, end)
 
     def _at_most(self, place: int, end: int) -> Told[int]:
         return Told(None if end - self.possible[place][0] <= self.far else end - self.far, end)
@@ -151,7 +188,7 @@ class Partition:
         if (way, *values) not in self._judged:
             safe = self.judge(values)
             if safe and len(self.kinds) == 1:
-                safe = self.judge_end((self._at_most if way < 0 else self._at_least)(place, candidate))
+                safe = self.judge_end(self._end_at(place, way, candidate), True)
             self._judged[way, *values] = safe
         return self._judged[way, *values]
 

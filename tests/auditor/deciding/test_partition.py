@@ -38,7 +38,7 @@ def partition(
         MOST * TOP,
         2,
         judge,
-        lambda _: True,
+        lambda *_: True,
         [(each,) for each in kept],
         margin,
         [(each,) for each in broken],
@@ -117,7 +117,7 @@ def test_the_same_ends_are_told_whatever_the_judge_says(data, margin) -> None:
     kept = sorted(data.draw(st.sets(st.integers(20, 80), min_size=1, max_size=5)))
     broken = [each for each in (kept[0] - 1, kept[-1] + 1) if data.draw(st.booleans())]
 
-    def end_is_safe(told: Told[int]) -> bool:
+    def end_is_safe(told: Told[int], _: bool) -> bool:
         return high[told.least] if told.most is None else low[told.most]
 
     told = []
@@ -159,7 +159,7 @@ def test_what_past_answers_settle_is_told_as_it_is() -> None:
 
 def test_of_a_single_query_an_end_is_judged_as_an_end_too() -> None:
     found = partition("sum", (10, 90), [40, 60], [])
-    found.judge_end = lambda told: told.most is None or told.most >= 25
+    found.judge_end = lambda told, _: told.most is None or told.most >= 25
     (told,) = found.told([5])
     assert told is not None
     assert told.most is not None
@@ -178,3 +178,31 @@ def test_what_is_told_around_a_surprise_leaves_out_its_neighbours_which_would_be
         assert told.holds(value)
     else:
         assert told is None
+
+
+@given(partitions(), st.sets(st.integers(0, LAST)))
+def test_every_end_that_is_told_was_shown_or_nothing_is_told(
+    asked: tuple[str, tuple[int, int], list[int], list[int]], fails: set[int]
+) -> None:
+    kind, safe, kept, broken = asked
+    last = possible(Query(kind=kind, members=np.arange(SIZE)), TOP)[1]  # type: ignore[arg-type]
+    found = partition(kind, safe, kept, broken)
+    seen = set[Told[int]]()
+
+    def is_shown(told: Told[int], exact: bool) -> bool:
+        seen.add(told)
+        end = told.most if told.least is None else told.least
+        assert end is not None
+        assert exact == (safe[0] <= end <= safe[1])
+        return end not in fails
+
+    found.judge_end = is_shown
+    shown = found.with_shown_ends()
+    if shown is None:
+        assert fails
+        return
+    for value in range(last + 1):
+        (told,) = shown.told([value])
+        if told is not None and not told.exact:
+            assert told in seen
+            assert (told.most if told.least is None else told.least) not in fails
