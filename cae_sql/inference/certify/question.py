@@ -167,10 +167,15 @@ class Question:
         """
         self._spared = spared
         found: dict[tuple[int, ...], Judgement] = {}
+        for values in answers:
+            exact = self._exactly(values, standard, allowance)
+            if exact is None:
+                break  # it hangs on the sums, hardly on the answers
+            found[values] = exact
         if not self.question_tables.usable:
             return found
         extremes: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
-        for values in answers:
+        for values in (each for each in answers if each not in found):
             key = tuple(v for q, v in zip(self.queries, values, strict=True) if q.kind != "sum")
             extremes.setdefault(key, []).append(values)
         for group in extremes.values():
@@ -266,6 +271,9 @@ class Question:
             allowance: What may be spent; nothing more is tried beyond it.
             effort: Integer programs allowed.
         """
+        exact = self._exactly(values, standard, allowance)
+        if exact is not None:
+            return exact
         shown = self.judge_by_center(values, standard, allowance)
         if shown is not None and (shown.safe or not self.searchable):
             return shown
@@ -284,10 +292,17 @@ class Question:
             allowance: What may be spent; nothing more is tried beyond it.
             renew: Whether bases may be chosen anew: only where later verdicts may hang on these answers.
         """
+        exact = self._exactly(values, standard, allowance)
+        if exact is not None:
+            return exact
         judgement = self.judge_by_center(values, standard, allowance, renew)
         if judgement is not None and judgement.safe:
             return judgement
         return None if self.searchable else Judgement(False, -1)
+
+    def _exactly(self, values: Sequence[int], standard: Standard, allowance: Allowance) -> Judgement | None:
+        """What is known without a search, in small systems; None where it is not."""
+        return self._searched.exactly(values, standard, allowance) if self.searchable else None
 
     def judge_by_center(
         self, values: Sequence[int], standard: Standard, allowance: Allowance, renew: bool = True

@@ -22,6 +22,7 @@ from cae_sql.inference.facts.ties import narrows, without_ties
 from cae_sql.inference.search.pairs import keeps_with_insider
 from cae_sql.inference.search.programs_for_one import Accepts, grow
 from cae_sql.inference.search.runs import Effort, Runs
+from cae_sql.inference.search.unimodular import exactly
 from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.programs import any_world
 from cae_sql.inference.tables.sieve import Sieve
@@ -72,6 +73,8 @@ class Search:
         """Take note; what is known is refined when it is first needed."""
         self.pool, self.queries = pool, list(queries)
         self._refined: tuple[Knowledge, list[int | None]] | None = None
+        self.fresh: list[int] = []
+        """Places of the sums that no others tell: in this order they are the last of `known`."""
         # kept here and not with the sums: what a true answer made necessary must not help later verdicts
         self._sieve = Sieve()
 
@@ -100,7 +103,9 @@ class Search:
             if query.kind == "sum":
                 known, fresh = known.with_sum(query, room)
                 values = query.of(self.pool.values)
-                if not fresh and (values == values[0]).all():
+                if fresh:
+                    self.fresh.append(place)
+                elif (values == values[0]).all():
                     settled[place] = int(values[0])
         self._refined = self._with_better_basis(known, totals), settled
         return self._refined
@@ -112,6 +117,26 @@ class Search:
         if entries.size and np.abs(entries).max() > LARGE_ENTRY and rows * rows * count < REBASE_WORK:
             return known.rebased(totals)
         return known
+
+    def exactly(self, values: Sequence[int], standard: Standard, allowance: Allowance) -> Judgement | None:
+        """What answers leave to all, where the sums are such that it is known exactly; else None.
+
+        Args:
+            values: One answer per query, in units; no table need be at hand.
+            standard: What everybody must keep.
+            allowance: What may be spent.
+        """
+        known = self.known
+        if any(query.kind != "sum" for query in self.queries):
+            return None
+        table = known.totals(self.pool.values[:1])[0]
+        sums = known.matrix @ table
+        if self.fresh:
+            sums[-len(self.fresh) :] = [values[place] for place in self.fresh]
+        found = exactly(known, sums, table, standard.need, standard.insiders, allowance)
+        if found is None or (not found.safe and not standard.insiders and standard.accepts is not None):
+            return None  # a set of values may do where no run does
+        return Judgement(found.safe, found.width, certain=not found.safe and found.certain)
 
     def judge(
         self,

@@ -61,7 +61,7 @@ class Table:
 
 @pytest.mark.parametrize(("kind", "seed"), some([("sum", seed) for seed in (8, 5, 2, 1, 7, 10)], 2))
 def test_whatever_the_answer_is_no_end_is_refused(kind: str, seed: int) -> None:
-    """It was told to exist by `check`, and refused once the answer was found there: unrecorded, it was known."""
+    """`check` says whether there is an end: one that is refused later is known, and nowhere recorded."""
     table, ends = Table(seed, 260), 0
     for _ in range(8):
         query = table.question(kind)
@@ -75,4 +75,3 @@ def test_whatever_the_answer_is_no_end_is_refused(kind: str, seed: int) -> None:
         ends += sum(not part.recorded[0].told.exact for each in found for part in each.parts if part.recorded)
         table.learn(query)
     assert ends
-
