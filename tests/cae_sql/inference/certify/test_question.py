@@ -35,6 +35,7 @@ def test_only_few_records_are_searched_one_by_one(
         raise Searched
 
     monkeypatch.setattr(Search, "judge", judge)
+    monkeypatch.setattr(Search, "exactly", lambda *_: None)  # it would say that somebody is lost
     system = told_apart(records)
     question = system.question([system.query("sum", np.arange(2))])
     ((values, worlds),) = list(question.hypothetical(1).items())
