@@ -28,7 +28,7 @@ from auditor.deciding.cases import NOTHING, Case, Judged, Outcome, Part
 from auditor.deciding.following import Following, following
 from auditor.deciding.hypothetical import simulate
 from auditor.deciding.ladder import Cells, is_on_a_ladder, known_range, narrowest, rungs
-from auditor.deciding.looks import LOOK, end_is_kept_by, is_kept_by, leaves_more
+from auditor.deciding.looks import LOOK, end_is_kept_by, is_kept_by
 from auditor.deciding.one_value import margin_of
 from auditor.deciding.partition import Partition, possible
 from auditor.deciding.recorded import Recorded, recorded
@@ -188,7 +188,7 @@ def _partition(case: Case, judged: Judged, rules: Rules) -> Partition | None:
         far=MOST * top,
         step=1 + case.standard.need // 4,
         judge=lambda values: is_kept_by(case, values, rules),
-        judge_end=lambda told, exact: end_is_kept_by(case, told, exact, rules),
+        judge_end=lambda told: end_is_kept_by(case, told, rules),
         kept=kept,
         margin=margin_of(case),
         broken=broken,
@@ -217,9 +217,7 @@ def _told(
     if first is not None:
         values, judged = (values[first.place],), first.judged(judged)
     told = partition.told(values)
-    # an end of one value, which is shown by what was shown of an exact answer in it
-    shown = isinstance(partition, Partition) and partition.holds_a_shown_one(told) and leaves_more(case)
-    part = _recorded(case, told if first is None else first.told(told[0]), allowance, judged, shown=shown)
+    part = _recorded(case, told if first is None else first.told(told[0]), allowance, judged)
     if part.given:
         return part
     around = partition.around(values[0])
@@ -232,23 +230,9 @@ def _told(
 
 
 def _recorded(
-    case: Case,
-    told: Sequence[Told[int] | None],
-    allowance: Allowance,
-    judged: Judged,
-    renew: bool = False,
-    shown: bool = False,
+    case: Case, told: Sequence[Told[int] | None], allowance: Allowance, judged: Judged, renew: bool = False
 ) -> Part:
-    """What is told as the system is to know it, if everybody keeps the standard then.
-
-    Args:
-        case: What is asked.
-        told: What is told of each query; None where nothing can be.
-        allowance: What may be spent.
-        judged: What is known of exact answers.
-        renew: Whether later verdicts may build on what is found.
-        shown: Whether, of an end, it was shown that it excludes nothing that may not be.
-    """
+    """What is told as the system is to know it, if everybody keeps the standard then."""
     found = list[Recorded]()
     for query, each in zip(case.queries, told, strict=True):
         after = [one.query for one in found if not one.told.exact]
@@ -258,10 +242,7 @@ def _recorded(
         found.append(made)
     case = replace(case, queries=[one.query for one in found])
     question, values, model = case.question(), tuple(one.value for one in found), case.model_question()
-    exact = all(one.told.exact for one in found)
-    judgement = judged.get(values) if exact else None
-    if shown and not exact:
-        judgement = Judgement(True, case.standard.need)
+    judgement = judged.get(values) if all(one.told.exact for one in found) else None
     if judgement is None:
         judgement = question.judge_true(values, case.standard, allowance, renew=renew)
     safe, likely = judgement is None or judgement.safe, None

@@ -37,33 +37,14 @@ def is_not_excluded_by(case: Case, values: Values, allowance: Allowance) -> bool
     return judgement.safe
 
 
-def end_is_kept_by(case: Case, told: Told[int], exact: bool, rules: Rules) -> bool:
+def end_is_kept_by(case: Case, told: Told[int], rules: Rules) -> bool:
     """Whether everybody is shown to keep the limit with an end of a single query told.
 
-    Args:
-        case: What is asked.
-        told: The end.
-        exact: Whether that was shown of the answer at the end itself.
-        rules: The policy.
+    Its tables are more than those of the exact answer there, and still it is looked at as what it is: what is
+    not shown of it now would not be shown later, when its true answer is known, or when more is asked.
     """
     found = recorded(case.system, case.queries[0], told)
-    if found is None:
-        return False
-    ended, values, allowance = replace(case, queries=[found.query]), (found.value,), _allowance(rules)
-    if not (exact and leaves_more(case)) and not is_not_excluded_by(ended, values, allowance):
-        return False
-    likely = ended.model_question()
-    return likely is None or likely.judge(values, allowance, keep=False).safe
-
-
-def leaves_more(case: Case) -> bool:
-    """Whether whatever was shown of an exact answer is shown of the end that is told from there on.
-
-    All tables that give the answer are among those that the end leaves, so who keeps a run keeps it. To an
-    insider it was shown for all values of his box, which is as wide: but not where pairs are searched one by
-    one, for those values alone that he can have with the exact answer.
-    """
-    return not case.standard.insiders or not case.question().searchable
+    return found is not None and is_kept_by(replace(case, queries=[found.query]), (found.value,), rules)
 
 
 def _allowance(rules: Rules) -> Allowance:

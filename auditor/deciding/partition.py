@@ -49,9 +49,8 @@ class Partition:
     step: int
     """The least first step outwards."""
     judge: Shows
-    judge_end: Callable[[Told[int], bool], bool]
-    """Whether everybody keeps the limit with an end of a single query told; and whether its being exact was
-    shown."""
+    judge_end: Callable[[Told[int]], bool]
+    """Whether everybody keeps the limit with an end of a single query told."""
     kept: list[Values]
     """Hypothetical answers that keep the limit, at least one."""
     margin: int = 0
@@ -72,7 +71,7 @@ class Partition:
             last = self.possible[0][0 if way < 0 else 1]
             while self.kept and self.kinds[0] != none:
                 outmost = max(self.kept, key=lambda values: way * values[0])
-                if outmost[0] == last or self.judge_end(self._end_at(0, way, outmost[0]), True):
+                if outmost[0] == last or self.judge_end(self._end_at(0, way, outmost[0])):
                     break
                 self.kept = [values for values in self.kept if values != outmost]
         return self if self.kept and self._are_apart() else None
@@ -83,7 +82,7 @@ class Partition:
         if self.kinds[0] != "sum" or len(set(self.kept)) > 1:
             return True
         low, high = self._end(0, -1, least, least), self._end(0, 1, most, most)
-        return not least < low == high < most or self.judge_end(self._at_least(0, low + 1), False)
+        return not least < low == high < most or self.judge_end(self._at_least(0, low + 1))
 
     def told(self, values: Sequence[int]) -> list[Told[int] | None]:
         """What is told of answers; None where nothing can be."""
@@ -91,13 +90,6 @@ class Partition:
             exactly(value) if self.settled[place] else self._told(place, value)
             for place, value in enumerate(values)
         ]
-
-    def holds_a_shown_one(self, told: Sequence[Told[int] | None]) -> bool:
-        """Whether what is told of a single value is an end, and an answer in it was shown."""
-        if len(told) != 1 or told[0] is None or told[0].exact:
-            return False
-        shown = [values[0] for values in self.kept] + [at for (_, at), safe in self._judged.items() if safe]
-        return any(told[0].holds(value) for value in shown)
 
     def around(self, value: int) -> Told[int] | None:
         """Of a single query, the range between the nearest answers that were shown, if there are two.
@@ -188,7 +180,7 @@ class Partition:
         if (way, *values) not in self._judged:
             safe = self.judge(values)
             if safe and len(self.kinds) == 1:
-                safe = self.judge_end(self._end_at(place, way, candidate), True)
+                safe = self.judge_end(self._end_at(place, way, candidate))
             self._judged[way, *values] = safe
         return self._judged[way, *values]
 

@@ -53,8 +53,8 @@ class Exact:
     safe: bool
     """Whether everybody keeps what is needed."""
     width: int
-    """Where somebody does not: what one of them keeps, in units, −1 where no table agrees; else what is
-    needed."""
+    """Where somebody does not: what one of them keeps, in units, −1 where no table agrees; else so much at
+    least is kept by all."""
     certain: bool = True
     """Whether that is so; else no search can show that he keeps more."""
 
@@ -77,7 +77,7 @@ def exactly(
     if known.narrowest < need:
         return Exact(False, known.narrowest)
     matrix, rest, atoms = _tight(known, values)
-    components = _components(matrix)
+    components, narrowest = _components(matrix), float(known.narrowest)
     low, high, exact = known.low.astype(np.float64), known.high.astype(np.float64), True
     for component in np.unique(components).tolist():
         own = components == component
@@ -94,7 +94,8 @@ def exactly(
         if code != KEPT:
             return Exact(False, int(width), is_unimodular(part))
         exact = exact and is_unimodular(part)
-    return Exact(True, need) if exact else None
+        narrowest = min(narrowest, width)
+    return Exact(True, max(int(narrowest), need)) if exact else None
 
 
 def _tight(known: Knowledge, values: Ints) -> tuple[Ints, Ints, Ints]:
@@ -314,7 +315,7 @@ def _settle(
         if abs(values[name] - rest[row]) > EXACT:
             return NO_TABLE, -1.0
         values[name] = bottom[name] = top[name] = rest[row]
-    least, most = np.zeros(atoms), np.zeros(atoms)
+    least, most, narrowest = np.zeros(atoms), np.zeros(atoms), np.inf
     for insider in range(atoms if insiders else 1):
         if insiders and not protected[insider]:
             continue
@@ -356,6 +357,7 @@ def _settle(
                 width = np.floor(most[atom] + EXACT) - np.ceil(least[atom] - EXACT)
                 if 0 <= width < need:
                     return LOST, width
+                narrowest = min(narrowest, width)
             if insiders:
                 bottom[given], top[given] = sizes[given] * low[given], sizes[given] * high[given]
-    return KEPT, need
+    return KEPT, narrowest
