@@ -68,12 +68,13 @@ class Partition:
         if len(self.kinds) > 1 or self.settled[0]:
             return self
         for way, none in ((-1, "min"), (1, "max")):
-            last = self.possible[0][0 if way < 0 else 1]
+            last, left_out = self.possible[0][0 if way < 0 else 1], 1
             while self.kept and self.kinds[0] != none:
-                outmost = max(self.kept, key=lambda values: way * values[0])
-                if outmost[0] == last or self.judge_end(self._end_at(0, way, outmost[0])):
+                inwards = sorted(self.kept, key=lambda values: -way * values[0])
+                if inwards[0][0] == last or self.judge_end(self._end_at(0, way, inwards[0][0])):
                     break
-                self.kept = [values for values in self.kept if values != outmost]
+                self.kept = inwards[left_out:]
+                left_out *= 2  # each look takes long, and those next to each other fare alike
         return self if self.kept and self._are_apart() else None
 
     def _are_apart(self) -> bool:
@@ -141,7 +142,10 @@ class Partition:
         """
         drawn = [values[place] for values in self.kept]
         good = way * max(way * each for each in drawn)
-        inmost = way * min(way * each for each in drawn)
+        # beyond the middle the other end may be, and nothing is told by both
+        ordered = sorted(set(drawn))
+        middle = (len(ordered) - 1) // 2
+        inmost = ordered[middle if way < 0 else min(middle + 1, len(ordered) - 1)]
         bad: int | None = None
         if len(self.kinds) == 1:
             failed = [way * values[0] for values in self.broken if way * values[0] > way * good]

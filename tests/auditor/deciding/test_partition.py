@@ -180,13 +180,13 @@ def test_what_is_told_around_a_surprise_leaves_out_its_neighbours_which_would_be
         assert told is None
 
 
-@given(partitions(), st.sets(st.integers(0, LAST)))
+@given(partitions(), st.sets(st.integers(0, LAST)), st.integers(0, 30))
 def test_every_end_that_is_told_was_shown_or_nothing_is_told(
-    asked: tuple[str, tuple[int, int], list[int], list[int]], fails: set[int]
+    asked: tuple[str, tuple[int, int], list[int], list[int]], fails: set[int], margin: int
 ) -> None:
     kind, safe, kept, broken = asked
     last = possible(Query(kind=kind, members=np.arange(SIZE)), TOP)[1]  # type: ignore[arg-type]
-    found = partition(kind, safe, kept, broken)
+    found = partition(kind, safe, kept, broken, None, margin * (kind == "sum"))
     seen = set[Told[int]]()
 
     def is_shown(told: Told[int]) -> bool:
@@ -203,3 +203,25 @@ def test_every_end_that_is_told_was_shown_or_nothing_is_told(
         if told is not None and not told.exact:
             assert told in seen
             assert (told.most if told.least is None else told.least) not in fails
+
+
+@given(st.integers(0, 40), st.integers(1, 40), st.integers(1, 40), st.integers(0, 40))
+def test_with_a_margin_the_two_ends_have_nothing_in_common_and_both_are_shown(
+    below: int, apart: int, above: int, margin: int
+) -> None:
+    """Moved inwards past each other, the upper one began where the lower one ends, and was never looked at."""
+    low, high = below + 1, min(below + 1 + apart, LAST - 1)
+    found = partition("sum", (max(0, low - 5), min(LAST, high + above % 9)), [low, high], [], None, margin)
+    seen = set[Told[int]]()
+
+    def is_shown(told: Told[int]) -> bool:
+        seen.add(told)
+        return True
+
+    found.judge_end = is_shown
+    shown = found.with_shown_ends()
+    assert shown is not None
+    told = [shown.told([value])[0] for value in range(LAST + 1)]
+    ends = {each for each in told if each is not None and not each.exact}
+    assert ends <= seen
+    assert sum(each.holds(value) for each in ends for value in (low, high)) <= 2
