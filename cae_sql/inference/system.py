@@ -635,7 +635,9 @@ class AnsweredSystem:
             return Judgement(True, top)  # as the roomy table shows it, and no kernel need be loaded for it
         pool = self.pool()
         question = Question(self.roomy_table, pool, [], self._kept_for_ranges)
-        judgement = question.judge_by_center((), standard, allowance, renew=False)
+        judgement = question.exactly((), standard, allowance)
+        if judgement is None:
+            judgement = question.judge_by_center((), standard, allowance, renew=False)
         searchable = isinstance(pool, Pool) and not self.keeps_some and not standard.insiders
         if (judgement is not None and judgement.safe) or not searchable:
             return judgement or Judgement(False, -1)

@@ -85,6 +85,8 @@ class Question:
         """Tables for single answers."""
         self._shown: dict[Hashable, dict[frozenset[tuple[int, ...]], _Shown]] = {}
         """By reading, what was shown of hypothetical answers: it need not be shown again."""
+        self._exact: dict[tuple[tuple[int, ...], Standard], Judgement | None] = {}
+        """What is known without a search."""
         self._missed: set[tuple[int, ...]] = set()
         """Fresh sums for which no table was found where several were judged together."""
         self._spared = 0
@@ -168,7 +170,7 @@ class Question:
         self._spared = spared
         found: dict[tuple[int, ...], Judgement] = {}
         for values in answers:
-            exact = self._exactly(values, standard, allowance)
+            exact = self.exactly(values, standard, allowance)
             if exact is None:
                 break  # it hangs on the sums, hardly on the answers
             found[values] = exact
@@ -271,7 +273,7 @@ class Question:
             allowance: What may be spent; nothing more is tried beyond it.
             effort: Integer programs allowed.
         """
-        exact = self._exactly(values, standard, allowance)
+        exact = self.exactly(values, standard, allowance)
         if exact is not None:
             return exact
         shown = self.judge_by_center(values, standard, allowance)
@@ -292,7 +294,7 @@ class Question:
             allowance: What may be spent; nothing more is tried beyond it.
             renew: Whether bases may be chosen anew: only where later verdicts may hang on these answers.
         """
-        exact = self._exactly(values, standard, allowance)
+        exact = self.exactly(values, standard, allowance)
         if exact is not None:
             return exact
         judgement = self.judge_by_center(values, standard, allowance, renew)
@@ -300,9 +302,15 @@ class Question:
             return judgement
         return None if self.searchable else Judgement(False, -1)
 
-    def _exactly(self, values: Sequence[int], standard: Standard, allowance: Allowance) -> Judgement | None:
-        """What is known without a search, in small systems; None where it is not."""
-        return self._searched.exactly(values, standard, allowance) if self.searchable else None
+    def exactly(self, values: Sequence[int], standard: Standard, allowance: Allowance) -> Judgement | None:
+        """What is known without a search, in small systems; None where it is not. Found out once."""
+        key = tuple(values), standard
+        if key not in self._exact:
+            found = self._searched.exactly(values, standard, allowance) if self.searchable else None
+            if allowance.over:
+                return found
+            self._exact[key] = found
+        return self._exact[key]
 
     def judge_by_center(
         self, values: Sequence[int], standard: Standard, allowance: Allowance, renew: bool = True

@@ -288,22 +288,12 @@ def _note(
 
 
 @compiled()
-def _settle(
-    matrix: Ints, rest: Ints, low: Floats, high: Floats, sizes: Ints, protected: NDArray[np.bool_],
-    table: Ints, need: int, insiders: int, pivots: Ints,
-) -> tuple[int, float]:  # fmt: skip
-    """Of one component: whether everybody keeps a run, and how much somebody keeps who does not."""
-    rows, atoms = matrix.shape
-    values = np.zeros(atoms + rows)
-    bottom, top = np.zeros(atoms + rows), np.zeros(atoms + rows)
-    entries, basic, free = matrix.astype(np.float64), np.arange(atoms, atoms + rows), np.arange(atoms)
-    for atom in range(atoms):
-        values[atom] = table[atom]
-        bottom[atom], top[atom] = sizes[atom] * low[atom], sizes[atom] * high[atom]
-    for row in range(rows):
-        for atom in range(atoms):
-            values[atoms + row] += matrix[row, atom] * table[atom]
-    # each sum is a variable: from what it comes to in the table to what it should come to
+def _to_sums(
+    entries: Floats, basic: Ints, free: Ints, values: Floats, bottom: Floats, top: Floats, rest: Ints,
+    pivots: Ints,
+) -> int:  # fmt: skip
+    """Lead a table to one with the sums: each is a variable, from what it comes to, to what it should."""
+    rows, atoms = entries.shape
     for row in range(rows):
         name = atoms + row
         bottom[name], top[name] = min(values[name], rest[row]), max(values[name], rest[row])
@@ -311,10 +301,30 @@ def _settle(
         name = atoms + row
         way = 1 if rest[row] >= values[name] else -1
         if not _push(entries, basic, free, values, bottom, top, name, way, rest[row], pivots):
-            return UNKNOWN, -1.0
+            return UNKNOWN
         if abs(values[name] - rest[row]) > EXACT:
-            return NO_TABLE, -1.0
+            return NO_TABLE
         values[name] = bottom[name] = top[name] = rest[row]
+    return KEPT
+
+
+@compiled()
+def _settle(
+    matrix: Ints, rest: Ints, low: Floats, high: Floats, sizes: Ints, protected: NDArray[np.bool_],
+    table: Ints, need: int, insiders: int, pivots: Ints,
+) -> tuple[int, float]:  # fmt: skip
+    """Of one component: whether everybody keeps a run, and how much somebody keeps who does not."""
+    rows, atoms = matrix.shape
+    values, bottom, top = np.zeros(atoms + rows), np.zeros(atoms + rows), np.zeros(atoms + rows)
+    entries, basic, free = matrix.astype(np.float64), np.arange(atoms, atoms + rows), np.arange(atoms)
+    for atom in range(atoms):
+        values[atom] = table[atom]
+        bottom[atom], top[atom] = sizes[atom] * low[atom], sizes[atom] * high[atom]
+        for row in range(rows):
+            values[atoms + row] += matrix[row, atom] * table[atom]
+    code = _to_sums(entries, basic, free, values, bottom, top, rest, pivots)
+    if code != KEPT:
+        return code, -1.0
     least, most, narrowest = np.zeros(atoms), np.zeros(atoms), np.inf
     for insider in range(atoms if insiders else 1):
         if insiders and not protected[insider]:

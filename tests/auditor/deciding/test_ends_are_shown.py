@@ -22,11 +22,11 @@ RULES = Rules(True, 20, 0.0, 600.0)
 class Table:
     """Skewed values of a few hundred persons, in groups of one to sixty whom no question tells apart."""
 
-    def __init__(self, seed: int, least: int) -> None:
+    def __init__(self, seed: int) -> None:
         self.rng = rng = np.random.default_rng(seed)
         groups = int(rng.integers(10, 45))
         sizes = np.where(rng.random(groups) < 0.5, rng.integers(1, 4, groups), rng.integers(3, 40, groups))
-        while sizes.sum() < least:
+        while sizes.sum() < 260:  # of fewer, pairs are searched one by one
             sizes[int(rng.integers(groups))] += 20
         self.groups, self.labels = groups, np.repeat(np.arange(groups), sizes)
         self.size, self.top = len(self.labels), int(rng.integers(4, 13))
@@ -37,7 +37,7 @@ class Table:
         self.system = AnsweredSystem(self.size, 0, self.top, 1)
         self._chosen = np.zeros(groups, dtype=np.bool_)
 
-    def question(self, kind: str) -> Query | None:
+    def question(self) -> Query | None:
         """About some groups, often those of the last question but for two."""
         if not self._chosen.any() or self.rng.random() < 0.5:
             self._chosen = self.rng.random(self.groups) < self.rng.choice([0.2, 0.5, 0.9])
@@ -45,7 +45,7 @@ class Table:
             changed = self.rng.permutation(self.groups)[:2]
             self._chosen[changed] = ~self._chosen[changed]
         members: Ints = np.flatnonzero(self._chosen[self.labels])
-        return self.system.query(kind, members) if len(members) else None  # type: ignore[arg-type]
+        return self.system.query("sum", members) if len(members) else None
 
     def decide(self, query: Query, answer: int) -> Outcome:
         """As if the true answer were this one; the system is left as it is."""
@@ -59,12 +59,12 @@ class Table:
             self.system.accept([found.query.answered(found.value)])
 
 
-@pytest.mark.parametrize(("kind", "seed"), some([("sum", seed) for seed in (8, 5, 2, 1, 7, 10)], 2))
-def test_whatever_the_answer_is_no_end_is_refused(kind: str, seed: int) -> None:
+@pytest.mark.parametrize("seed", some([8, 5, 2, 1, 7, 10], 2))
+def test_whatever_the_answer_is_no_end_is_refused(seed: int) -> None:
     """`check` says whether there is an end: one that is refused later is known, and nowhere recorded."""
-    table, ends = Table(seed, 260), 0
+    table, ends = Table(seed), 0
     for _ in range(8):
-        query = table.question(kind)
+        query = table.question()
         if query is None or table.system.question([query]).derivable:
             continue
         table.system.pool()

@@ -209,7 +209,7 @@ def test_every_end_that_is_told_was_shown_or_nothing_is_told(
 def test_with_a_margin_the_two_ends_have_nothing_in_common_and_both_are_shown(
     below: int, apart: int, above: int, margin: int
 ) -> None:
-    """Moved inwards past each other, the upper one began where the lower one ends, and was never looked at."""
+    """Moved inwards past each other, the upper one began where the lower one ends, and had no look."""
     low, high = below + 1, min(below + 1 + apart, LAST - 1)
     found = partition("sum", (max(0, low - 5), min(LAST, high + above % 9)), [low, high], [], None, margin)
     seen = set[Told[int]]()

@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from cae_sql.inference.allowance import Allowance
+from cae_sql.inference.certify.question import Question
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints, Query
+from cae_sql.inference.search.judging import Standard
 from cae_sql.inference.search.unimodular import Exact, exactly, is_unimodular
+from cae_sql.inference.system import AnsweredSystem
 
 
 @st.composite
@@ -147,3 +150,16 @@ def test_extremes_and_an_empty_allowance_are_left_to_searches() -> None:
     few = np.zeros(8, dtype=np.int64)  # far from what the sum should come to
     assert exactly(known, np.array([40]), known.totals(few[None])[0], 13, 1) is not None
     assert exactly(known, np.array([40]), known.totals(few[None])[0], 13, 1, Allowance(0)) is None
+
+
+def test_as_things_stand_is_known_exactly_too() -> None:
+    """What was answered by it is shown to keep the limit when a gate is opened again, without a search."""
+    labels = np.repeat(np.arange(7), [52, 2, 4, 2, 7, 30, 3])
+    system = AnsweredSystem(100, 0, 24, 1)
+    for groups, total in (((1, 2, 6), 38), ((3, 4), 39), ((4, 5), 118)):
+        system.add_sum(np.flatnonzero(np.isin(labels, groups)), total)
+    standard = Standard(13, insiders=1)
+    assert system.judged(standard, Allowance()).safe
+    assert not system.judged(Standard(15, insiders=1), Allowance()).safe
+    by_center = Question(system.roomy_table, system.pool(), []).judge_by_center((), standard, Allowance())
+    assert by_center is None or not by_center.safe
