@@ -177,7 +177,7 @@ def workloads(names: Sequence[str], folder: Path, quick: bool) -> Iterator[Workl
     there = {study.name for study in STUDIES if not study.absent}
     if "attack" in names and LOANS.is_file():
         for insiders in (0, 1):
-            yield attacked(folder, 10 if quick else 100, insiders)
+            yield attacked(folder, 4 if quick else 100, insiders)
     if "crowd" in names:
         yield crowd(folder, 300, 3 if quick else 60)
     for name, count in (("acs", None), ("adult", 12)):

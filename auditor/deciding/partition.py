@@ -78,12 +78,19 @@ class Partition:
         return self if self.kept and self._are_apart() else None
 
     def _are_apart(self) -> bool:
-        """Whether both ends are shown of a sum of which one answer was: it is told with the lower one."""
+        """Whether both ends are shown of a sum of which one answer was: it is told with the lower one.
+
+        Each end is looked for no further than it takes to see that it is not that answer.
+        """
         least, most = self.possible[0]
         if self.kinds[0] != "sum" or len(set(self.kept)) > 1:
             return True
-        low, high = self._end(0, -1, least, least), self._end(0, 1, most, most)
-        return not least < low == high < most or self.judge_end(self._at_least(0, low + 1))
+        shown = self.kept[0][0]
+        return not (
+            least < shown < most
+            and self._end(0, -1, least, shown) == shown == self._end(0, 1, most, shown)
+            and not self.judge_end(self._at_least(0, shown + 1))
+        )
 
     def told(self, values: Sequence[int]) -> list[Told[int] | None]:
         """What is told of answers; None where nothing can be."""
