@@ -146,7 +146,7 @@ def _answers(database: Path, asked: list[str]) -> tuple[np.ndarray, np.ndarray]:
 # --- a server's log
 
 
-def server(folder: Path, figures: Figures) -> Line:
+def server(folder: Path, figures: Figures, gate_seconds: float | None = None) -> Line:
     """Audit what a PostgreSQL server has logged."""
     database = folder / "acs.duckdb"
     with duckdb.connect(str(database)) as connection:
@@ -155,7 +155,7 @@ def server(folder: Path, figures: Figures) -> Line:
     rules = rules.replace("step = 1\n", "step = 10\n")
     log = list(read([LOG]))
     with timed() as wall, timed(_of_all_processes) as watch:
-        found = audit(database, Policy.parse(rules), log)
+        found = audit(database, Policy.parse(rules), log, gate_seconds=gate_seconds)
     figures.seconds["server's log"], figures.seconds["server's log, by the clock"] = (
         watch.seconds,
         wall.seconds,
@@ -266,7 +266,7 @@ def main(arguments: list[str] | None = None) -> None:
         if "repeats" in given.studies and ADULT.is_file():
             lines.append(repeats(Path(name), 2_000 if given.quick else given.statements, figures))
         if "server" in given.studies and LOG.is_file():
-            lines.append(server(Path(name), figures))
+            lines.append(server(Path(name), figures, 1 if given.quick else None))
         if "attack" in given.studies and QUERIES.is_file():
             lines.append(attack(Path(name), 12 if given.quick else 10**6, figures))
     for line in lines:

@@ -275,7 +275,7 @@ def main(arguments: list[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     if program("pgbench") is None or program("initdb") is None:
         sys.exit("PostgreSQL is not installed: there is no pgbench to ask with")
-    rows, seconds = (20_000, 1.0) if given.quick else (given.rows, given.seconds)
+    rows, seconds = (20_000, 0.3) if given.quick else (given.rows, given.seconds)
     connections = (1, 4) if given.quick else CONNECTIONS
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -42,6 +42,9 @@ MANY = 20_000
 MOST_SEARCHED = 256
 """Records, at most, that are searched one by one, or in pairs: with more it takes long and shows hardly
 anything beyond what is shown of everybody at once."""
+MOST_PAIRED = 2
+"""Width, in units, up to which pairs of a record and an insider are searched: of wider runs nothing was won
+beside what is known exactly and of everybody at once, in five to eight times the time; of two values much."""
 SEEDS_APART = 1_000
 """Between the seeds of two of them: each round of steps has its own."""
 
@@ -101,6 +104,10 @@ class Question:
     def searchable(self) -> bool:
         """Whether searches record by record follow where the roomy table leaves somebody open."""
         return self._search is not None and len(self.question_tables.boxes.atoms.labels) <= MOST_SEARCHED
+
+    def is_searched(self, standard: Standard) -> bool:
+        """Whether what the roomy table leaves open is searched for, to hold it to this standard."""
+        return self.searchable and not (standard.insiders and standard.need > MOST_PAIRED)
 
     @property
     def _searched(self) -> Search:
@@ -277,9 +284,9 @@ class Question:
         if exact is not None:
             return exact
         shown = self.judge_by_center(values, standard, allowance)
-        if shown is not None and (shown.safe or not self.searchable):
+        if shown is not None and (shown.safe or not self.is_searched(standard)):
             return shown
-        if not self.searchable:
+        if not self.is_searched(standard):
             return Judgement(False, -1)
         return self._searched.judge(values, worlds, standard, allowance, effort)
 
@@ -293,6 +300,7 @@ class Question:
             standard: What everybody must keep.
             allowance: What may be spent; nothing more is tried beyond it.
             renew: Whether bases may be chosen anew: only where later verdicts may hang on these answers.
+                They are searched for then, however wide the runs are.
         """
         exact = self.exactly(values, standard, allowance)
         if exact is not None:
@@ -300,7 +308,8 @@ class Question:
         judgement = self.judge_by_center(values, standard, allowance, renew)
         if judgement is not None and judgement.safe:
             return judgement
-        return None if self.searchable else Judgement(False, -1)
+        searched = self.searchable if renew else self.is_searched(standard)
+        return None if searched else Judgement(False, -1)
 
     def exactly(self, values: Sequence[int], standard: Standard, allowance: Allowance) -> Judgement | None:
         """What is known without a search, in small systems; None where it is not. Found out once."""
