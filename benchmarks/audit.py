@@ -52,6 +52,8 @@ risk = 0.5
 """
 SAMPLED, RECORDS = 12, 4
 """Statements of the attack at which the rival is timed, and records at each."""
+GATE = 60.0
+"""Seconds for asking a gate what it would have done, as is the default."""
 DASHBOARDS, USERS = 200, 6
 GROUPS = ("sex", "race", "workclass", "education", "marital_status", "relationship", "income", "occupation")
 
@@ -146,7 +148,7 @@ def _answers(database: Path, asked: list[str]) -> tuple[np.ndarray, np.ndarray]:
 # --- a server's log
 
 
-def server(folder: Path, figures: Figures, gate_seconds: float | None = None) -> Line:
+def server(folder: Path, figures: Figures, gate_seconds: float) -> Line:
     """Audit what a PostgreSQL server has logged."""
     database = folder / "acs.duckdb"
     with duckdb.connect(str(database)) as connection:
@@ -266,7 +268,7 @@ def main(arguments: list[str] | None = None) -> None:
         if "repeats" in given.studies and ADULT.is_file():
             lines.append(repeats(Path(name), 2_000 if given.quick else given.statements, figures))
         if "server" in given.studies and LOG.is_file():
-            lines.append(server(Path(name), figures, 1 if given.quick else None))
+            lines.append(server(Path(name), figures, 1 if given.quick else GATE))
         if "attack" in given.studies and QUERIES.is_file():
             lines.append(attack(Path(name), 12 if given.quick else 10**6, figures))
     for line in lines:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.certify.question import Search
-from cae_sql.inference.search.judging import Standard
+from cae_sql.inference.certify.question import Question, Search
+from cae_sql.inference.search.judging import Judgement, Standard
 from cae_sql.inference.search.runs import Effort
 from cae_sql.inference.system import AnsweredSystem
 
@@ -26,20 +26,30 @@ class Searched(Exception):
     """Somebody was searched for by themselves."""
 
 
-@pytest.mark.parametrize("insiders", [0, 1])
-@pytest.mark.parametrize(("records", "searched"), [(120, True), (300, False)])
-def test_only_few_records_are_searched_one_by_one(
-    records: int, searched: bool, insiders: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("records", "insiders", "need", "searched"),
+    [
+        (120, 0, 24, True),
+        (120, 1, 2, True),  # of two or three values pairs are searched
+        (120, 1, 3, False),  # of wider runs that won nothing
+        (300, 0, 24, False),
+        (300, 1, 2, False),
+    ],
+)
+def test_only_few_records_are_searched_one_by_one_and_pairs_for_narrow_runs_alone(
+    records: int, insiders: int, need: int, searched: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def judge(*_: object, **__: object) -> None:
         raise Searched
 
     monkeypatch.setattr(Search, "judge", judge)
-    monkeypatch.setattr(Search, "exactly", lambda *_: None)  # it would say that somebody is lost
+    monkeypatch.setattr(Search, "exactly", lambda *_: None)  # it would say who is lost
+    monkeypatch.setattr(Question, "judge_by_center", lambda *_: Judgement(False, -1))  # somebody is open
     system = told_apart(records)
     question = system.question([system.query("sum", np.arange(2))])
     ((values, worlds),) = list(question.hypothetical(1).items())
-    standard = Standard(24, insiders=insiders)
+    standard = Standard(need, insiders=insiders)
+    assert question.is_searched(standard) == searched
     if searched:
         with pytest.raises(Searched):
             question.judge(values, worlds, standard, Allowance(), Effort())
