@@ -122,7 +122,9 @@ def test_at_the_end_of_the_attack_tables_are_at_hand_for_each_two_values_of_each
     assert no_table_was_seen_for(tables) == []
 
 
-@pytest.mark.parametrize(("insiders", "asked", "at_least"), [(0, 100, 10), (1, 7, 6)])
+@pytest.mark.parametrize(
+    ("insiders", "asked", "at_least"), [pytest.param(0, 100, 10, marks=pytest.mark.slow), (1, 7, 6)]
+)
 def test_after_the_queries_of_the_real_attack_everybody_may_still_have_either_value(
     insiders: int, asked: int, at_least: int, shared_data: Path, tmp_path: Path
 ) -> None:
