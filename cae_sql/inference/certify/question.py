@@ -44,7 +44,7 @@ MOST_SEARCHED = 256
 anything beyond what is shown of everybody at once."""
 MOST_PAIRED = 2
 """Width, in units, up to which pairs of a record and an insider are searched: of wider runs nothing was won
-beside what is known exactly and of everybody at once, in five to eight times the time; of two values much."""
+beside what is known exactly and of everybody at once, in up to nine times the time; of two values much."""
 SEEDS_APART = 1_000
 """Between the seeds of two of them: each round of steps has its own."""
 
@@ -284,10 +284,10 @@ class Question:
         if exact is not None:
             return exact
         shown = self.judge_by_center(values, standard, allowance)
-        if shown is not None and (shown.safe or not self.is_searched(standard)):
+        if shown is not None and shown.safe:
             return shown
         if not self.is_searched(standard):
-            return Judgement(False, -1)
+            return Judgement(False, -1) if shown is None else shown
         return self._searched.judge(values, worlds, standard, allowance, effort)
 
     def judge_true(
