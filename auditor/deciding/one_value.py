@@ -168,6 +168,10 @@ def sides(
 ) -> Sequence[Sequence[tuple[int, ...]]]:
     """In which order answers are looked at: of each of these lists no further than the first that is safe."""
     order, half = sorted(answers, key=sum), len(answers) // 2
+    ends = [[each] for each in (order[0], order[-1])] if order else []
+    # the least and the greatest first: where both keep the limit nothing between them is looked at
+    if all(model.judge(each, allowance).safe for (each,) in ends) and model.smooth:
+        return ends
     # whether answers between two may be left out is known once one was judged
     if not order or not model.judge(order[half], allowance).safe or not model.smooth:
         return [[each] for each in answers]
