@@ -9,7 +9,8 @@ in the columns *risk*, *time* and *unsupported*.
 
 Every run on the small data set is then checked from outside, see `benchmarks/_outside.py`: for the records
 with the narrowest intervals, and some at random, integer programs over what the ledger holds look for
-tables in which the record takes one value or another, until the values found keep the limit.
+tables in which the record takes one value or another, until the values found keep the limit. With
+`--checked 0 --judged 0` nothing of that is done, and the day's seconds are all that it takes.
 
 Of the refused statements a sample is looked at in the same way, each with the answers that it might have got:
 how many refusals would unlimited integer programs not have demanded? See `benchmarks/_needless.py`.
@@ -195,6 +196,8 @@ class How:
     baseline: str = "members"
     ranges: bool = False
     """Whether what is not told exactly is asked for again as a range, as the hint says."""
+    checked: float = CHECKED_SECONDS
+    """Of integer programs about records, once the day is over; 0: nobody is looked at from outside."""
 
 
 @dataclass(frozen=True)
@@ -292,10 +295,10 @@ def day(study: Study, database: Path, how: How, risk: float, mode: str, statemen
         run.answers = len(released)
         vault, domain = gate._database.vaults[0], Domain(*study.domain)
         size = vault.size
-    if study.check and len(statements) > 1:
+    if study.check and len(statements) > 1 and how.checked:
         low, step = Fraction(domain.minimum), Fraction(domain.step)
         truth = np.array([int((each * vault.scale - low) / step) for each in vault.integers.tolist()])
-        run.checked = check(released, size, domain, risk, how.insiders, CHECKED_SECONDS, truth)
+        run.checked = check(released, size, domain, risk, how.insiders, how.checked, truth)
     noted = [each for each in refusals if each is not None]
     run.judged = judge(noted, released, size, domain, risk, how.insiders, how.judged)
     return run
@@ -430,10 +433,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--baseline", choices=("members", "prior"), default="members")
     parser.add_argument("--ranges", action="store_true", help="ask again for ranges what is not told exactly")
     parser.add_argument("--likelihood", action="store_true", help="what likelihood alone refuses")
+    parser.add_argument(
+        "--checked", type=float, default=CHECKED_SECONDS, help="seconds of looking at records from outside"
+    )
     given = parser.parse_args(arguments)
     judged = 1 if given.quick else given.judged
     how = How(
-        *(given.partial, given.insiders, judged, given.candidates, given.prior, given.baseline, given.ranges)
+        *(given.partial, given.insiders, judged, given.candidates, given.prior, given.baseline, given.ranges),
+        given.checked,
     )
     console = Console(width=140)
     table = Table(title="A day of honest analysis")
