@@ -2,8 +2,10 @@
 
 Of new sums the factor of the past ones is kept: their rows are added as a border (`leverage.Border`), so
 leverage is worked out once for all hypothetical answers, and an answer only moves λ: some chord steps, each
-with the bordered factor in place of a new one. Where they do not lead there, where variances have changed by
-more than `CHANGED`, and where an extreme is asked, which changes boxes, it is worked out anew.
+with the bordered factor in place of a new one. The slack of an end is far from where it was before the
+answer, so there they begin where one equation in the new sum's λ says. Where they do not lead there, where
+variances have changed by more than `CHANGED`, and where an extreme is asked, which changes boxes, it is
+worked out anew.
 
 Promise: expected sums are right to `CLOSE` of their standard deviations either way. Leverage that is not
 worked out anew is that of the variances before the answers.
@@ -27,10 +29,12 @@ from cae_sql.inference.facts.rank import coefficients_of
 from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.intervals.interior import sparse_columns
 from cae_sql.inference.posterior.attaining import Attaining, with_attained
+from cae_sql.inference.posterior.bell import STILL
 from cae_sql.inference.posterior.leverage import Border, Factor
 from cae_sql.inference.posterior.likely import Fit, Likely, moments_of
 from cae_sql.inference.posterior.noisy import with_observed
 from cae_sql.inference.posterior.observations import Observations, observations
+from cae_sql.inference.posterior.tilt import of_boxes
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt
 
@@ -145,10 +149,14 @@ class _Widened:
     border: Border
     variances: Floats
     """(q,) before the answers."""
-    leverage: Floats
-    """(q,) with them."""
+    base: Floats
+    """(q,) leverage before them."""
+    gained: Floats
+    """(q,) what their rows add."""
     theta: Floats
     """(q,) with the λ of the past."""
+    expected: Floats
+    """(r,) the new sums by the λ of the past, slack left out."""
     offset: Ints
     """(r,) what is to be added to an answer so that slack counts from 0."""
     ends: Attaining | None
@@ -196,11 +204,52 @@ class _Widened:
         border = past.factor.bordered((old @ weighed.T).toarray(), (new @ weighed.T).toarray())
         if not np.diag(border.root).all():
             return None  # a sum that follows from others: what is worked out anew leaves it out
-        leverage = np.append(past.leverage[source], np.zeros(len(mine)))
-        leverage = np.clip(leverage + border.gains(old, new, variances), 0.0, 1.0)
-        theta = np.append(past.theta[source], np.zeros(len(mine)))
+        base, theta, means = (
+            np.append(each[source], np.zeros(len(mine))) for each in (past.leverage, past.theta, past.means)
+        )
+        gained, expected = border.gains(old, new, variances), new @ (observed.sizes * means)
         ends = Attaining.of(known, observed, tilt)
-        return cls(past, observed, border, variances, leverage, theta, offset, ends)
+        return cls(past, observed, border, variances, base, gained, theta, expected, offset, ends)
+
+    @property
+    def leverage(self) -> Floats:
+        """(q,) with the new sums."""
+        found: Floats = np.clip(self.base + self.gained, 0.0, 1.0)
+        return found
+
+    def _begun(self, new: Ints) -> tuple[_Widened, Floats]:
+        """Where λ is looked for first, (k,), and this with the variance that slack has there.
+
+        Of a single end: with the past sums kept its λ moves the sum by the variance that these leave it, and
+        its slack as a box moves.
+
+        Args:
+            new: (r,) right-hand sides of the new sums.
+        """
+        known, seen = len(self.past.point), self.observed
+        plain = self, np.append(self.past.point, np.zeros(len(new)))
+        if len(new) != 1 or len(seen.sizes) == seen.people:
+            return plain
+        entries = slice(seen.matrix.indptr[-2], seen.matrix.indptr[-1])
+        if seen.matrix.indices[entries].tolist() != [known]:
+            return plain
+        width = seen.high[-1:]
+        total = 1.0 / float(self.border.root[0, 0]) ** 2
+        moves, of_slack = total - float(self.variances[-1]), of_boxes(np.zeros_like(width), width)
+        if moves <= STILL:
+            return plain
+        lacking = float(new[0] - self.expected[0])
+        low, high = (lacking - float(width[0])) / moves, lacking / moves
+        for _ in range(HALVED):
+            point = (low + high) / 2
+            over = moves * point + float(of_slack(np.array([point])).means[0]) > lacking
+            low, high = (low, point) if over else (point, high)
+        slack = float(of_slack(np.array([point])).variances[0])
+        border = replace(self.border, root=np.array([[1.0 / np.sqrt(moves + slack)]]))
+        variances, gained = self.variances.copy(), self.gained * total / (moves + slack)
+        variances[-1], gained[-1] = slack, slack / (moves + slack)
+        start = np.append(self.past.point - self.border.weights[:, 0] * point, point)
+        return replace(self, border=border, variances=variances, gained=gained), start
 
     def fit(self, values: Sequence[int], tilt: Tilt, allowance: Allowance) -> Fit:
         """λ for these answers, by chord steps, or by Newton's where those do not lead there."""
@@ -209,11 +258,12 @@ class _Widened:
         observed = self.observed.with_sums(np.append(self.observed.sums[:known], new))
         plain = moments_of(observed, tilt)
         moments = with_attained(self.ends, plain)
-        point, theta, last = np.append(self.past.point, np.zeros(len(new))), self.theta, np.inf
+        here, point = self._begun(observed.sums[known:])
+        theta, last = self.theta if here is self else observed.matrix.T @ point, np.inf
         for _ in range(CHORDS + 1):
             now = moments(theta)
             off = observed.matrix @ (observed.sizes * now.means) - observed.sums
-            step = np.concatenate(self.border.solve(off[:known], off[known:]))
+            step = np.concatenate(here.border.solve(off[:known], off[known:]))
             decrement = float(off @ step)
             if not decrement <= last / 2:
                 return self._anew(observed, tilt, allowance)
@@ -224,11 +274,11 @@ class _Widened:
             theta = observed.matrix.T @ point
         else:
             return self._anew(observed, tilt, allowance)
-        ratio = (now.variances + TINY) / (self.variances + TINY)
+        ratio = (now.variances + TINY) / (here.variances + TINY)
         off = float(np.sqrt(max(decrement, 0.0)))
         found = Fit(
             *(observed, point, off, theta, now.means, now.variances, now.logs),
-            *(self.border.factor, self.leverage),
+            *(here.border.factor, here.leverage),
             before=self.variances,
         )
         if max(ratio.max(initial=1.0), 1 / ratio.min(initial=1.0)) <= CHANGED:
@@ -244,6 +294,8 @@ class _Widened:
         return replace(Fit.of(observed, tilt, start, allowance, self.ends), before=self.variances)
 
 
+HALVED = 50
+"""How often what λ of an end may be is halved."""
 TINY = 1e-6
 """Variance in units² that is none: who has so little is not made likelier by ratios of it."""
 

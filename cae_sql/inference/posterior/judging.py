@@ -88,7 +88,7 @@ class AsItStands(Generic[Q]):
         """Take note of how much is answered; `made` makes a question."""
         self.system, self._made = system, made
         self._version = system.version
-        self._trial: Q | None = None
+        self._trials = dict[bool, Q]()
 
     @property
     def current(self) -> bool:
@@ -96,11 +96,17 @@ class AsItStands(Generic[Q]):
         return self.system.version == self._version
 
     def question(self, queries: Sequence[Query]) -> Q:
-        """What if these were answered, together? The last one asked for is kept."""
-        names = [query.name for query in queries]
-        if self._trial is None or [query.name for query in self._trial.queries] != names:
-            self._trial = self._made(queries)
-        return self._trial
+        """What if these were answered, together?
+
+        The last one asked for is kept, and the last one about spare records: between an answer and what is
+        told of it ends are looked at.
+        """
+        size, names = self.system.size, [query.name for query in queries]
+        spare = with_spares(size, queries) > size
+        kept = self._trials.get(spare)
+        if kept is None or [query.name for query in kept.queries] != names:
+            kept = self._trials[spare] = self._made(queries)
+        return kept
 
 
 class ModelKnowledge(AsItStands["ModelQuestion"]):

@@ -106,6 +106,38 @@ def test_ends_and_ranges_are_asked_with_their_slack() -> None:
             assert max(compared(system, [told], [value])) < 0.01
 
 
+@given(st.integers(0, 10**9), st.integers(-60, 60), st.booleans())
+def test_of_ends_it_is_what_is_worked_out_anew(seed: int, away: int, below: bool) -> None:
+    system, true = grouped(seed % 50)
+    chance = np.random.default_rng(seed)
+    plain = system.query("sum", np.flatnonzero(chance.random(400) < chance.uniform(0.1, 0.6)))
+    value = int(plain.of(true)) + away
+    end = system.at_most(plain, value) if below else system.at_least(plain, value)
+    assert end is not None
+    leverage, off = compared(system, [end], [value])
+    assert leverage < 0.01
+    assert off < 0.01
+
+
+def test_no_factor_is_made_anew_for_ends_of_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    system, true = grouped(7)
+    plain = system.query("sum", np.flatnonzero(np.random.default_rng(7).random(400) < 0.5))
+    middle, past = int(plain.of(true)), likely(system)
+    past.fit  # noqa: B018 -- the past is fitted once
+
+    def never(*_: object) -> Fit:
+        raise AssertionError("worked out anew")
+
+    monkeypatch.setattr(asked_module.Fit, "of", never)
+    for away in (30, 60, 90):
+        low, high = middle - away, middle + away
+        for end, value in ((system.at_most(plain, low), low), (system.at_least(plain, high), high)):
+            assert end is not None
+            found = Asked(past, [end]).given([value])
+            seen = found.fit.observed
+            assert seen.matrix @ (seen.sizes * found.fit.means) == pytest.approx(seen.sums, abs=1e-2)
+
+
 def test_a_range_of_a_sum_that_was_told_is_one_row_with_it() -> None:
     system, true = grouped(6)
     system.add_range(range(40), int(true[:40].sum()) - 30, int(true[:40].sum()) + 30)
