@@ -31,11 +31,12 @@ exclusion gives likelihood refuses. What is refused leaves room for later statem
 
 from __future__ import annotations
 
+import argparse
 import json
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -418,7 +419,8 @@ def lines(runs: Sequence[Run]) -> list[Line]:
     return told
 
 
-def main(arguments: list[str] | None = None) -> None:
+def _asked(arguments: list[str] | None) -> argparse.Namespace:
+    """What is asked for on the command line."""
     parser = options("honest", __doc__)
     parser.add_argument("--studies", "--study", nargs="+", choices=[study.name for study in STUDIES])
     parser.add_argument("--risks", type=float, nargs="+", default=list(RISKS))
@@ -437,16 +439,38 @@ def main(arguments: list[str] | None = None) -> None:
         "--checked", type=float, default=CHECKED_SECONDS, help="seconds of looking at records from outside"
     )
     given = parser.parse_args(arguments)
-    judged = 1 if given.quick else given.judged
+    if given.quick:
+        given.judged, given.modes, given.risks = 1, given.modes[:1], given.risks[:1]
+    return given
+
+
+def days(study: Study, given: argparse.Namespace, folder: Path) -> Iterator[list[Run]]:
+    """The runs of a study: of each mode and limit those that belong beside each other."""
     how = How(
-        *(given.partial, given.insiders, judged, given.candidates, given.prior, given.baseline, given.ranges),
-        given.checked,
+        *(given.partial, given.insiders, given.judged, given.candidates, given.prior, given.baseline),
+        *(given.ranges, given.checked),
     )
-    console = Console(width=140)
+    ways = [how]
+    if given.likelihood:
+        ways = [replace(how, candidates=judged, baseline=to) for judged, to in JUDGED]
+    database = folder / f"{study.name}.duckdb"
+    study.build(database, 300 if given.quick else None)
+    statements = study.statements()[: 4 if given.quick else None]
+    if given.grouped:
+        statements = [sql for sql in statements if is_grouped(sql)]
+    parts = [[sql] for sql in statements] if given.alone else [statements]
+    for mode in given.modes:
+        for risk in given.risks:
+            yield [merged([day(study, database, way, risk, mode, each) for each in parts]) for way in ways]
+
+
+def main(arguments: list[str] | None = None) -> None:
+    given = _asked(arguments)
+    console = Console(width=160)
     table = Table(title="A day of honest analysis")
     for name in COLUMNS:
         table.add_column(name, justify="left" if name in ("data", "mode") else "right")
-    runs = []
+    runs = list[Run]()
     with tempfile.TemporaryDirectory() as folder:
         for study in STUDIES:
             if given.studies and study.name not in given.studies:
@@ -454,31 +478,18 @@ def main(arguments: list[str] | None = None) -> None:
             if study.absent:
                 console.print(f"{study.name}: {study.absent}")
                 continue
-            database = Path(folder) / f"{study.name}.duckdb"
-            study.build(database, 300 if given.quick else None)
-            statements = study.statements()[: 4 if given.quick else None]
-            if given.grouped:
-                statements = [sql for sql in statements if is_grouped(sql)]
-            for mode in given.modes[: 1 if given.quick else None]:
-                for risk in given.risks[: 1 if given.quick else None]:
-                    start = time.perf_counter()
-                    days = [[sql] for sql in statements] if given.alone else [statements]
-                    ways = [how]
-                    if given.likelihood:
-                        ways = [replace(how, candidates=judged, baseline=to) for judged, to in JUDGED]
-                    beside = [
-                        merged([day(study, database, way, risk, mode, each) for each in days]) for way in ways
-                    ]
-                    for run in beside:
-                        runs.append(run)
-                        add(table, run)
-                    for line in refused_by_likelihood(beside) if given.likelihood else ():
-                        console.print(line, highlight=False)
-                    console.print(
-                        f"{study.name}, {mode}, {risk:g}: {time.perf_counter() - start:.0f} s", style="dim"
-                    )
-                    # after each run: a long day may be cut short
-                    write(given.json, lines(runs), [asdict(each) for each in runs])
+            start = time.perf_counter()
+            for beside in days(study, given, Path(folder)):
+                runs += beside
+                for run in beside:
+                    add(table, run)
+                for line in refused_by_likelihood(beside) if given.likelihood else ():
+                    console.print(line, highlight=False)
+                seconds, start = time.perf_counter() - start, time.perf_counter()
+                mode, limit = beside[0].mode, beside[0].limit
+                console.print(f"{study.name}, {mode}, {limit:g}: {seconds:.0f} s", style="dim")
+                # after each run: a long day may be cut short
+                write(given.json, lines(runs), [asdict(each) for each in runs])
     console.print(table)
     tell(console, runs)
 

@@ -161,6 +161,8 @@ class _Widened:
     """(r,) what is to be added to an answer so that slack counts from 0."""
     ends: Attaining | None
     """Extremes that were answered."""
+    is_end: bool
+    """Whether it is one end, or range, of a sum: its slack is the last column."""
 
     @classmethod
     def of(cls, past: Fit, before: Knowledge, refined: _Refined, tilt: Tilt) -> _Widened | None:
@@ -209,9 +211,10 @@ class _Widened:
         )
         gained, expected = border.gains(old, new, variances), new @ (observed.sizes * means)
         ends = Attaining.of(known, observed, tilt)
-        return cls(past, observed, border, variances, base, gained, theta, expected, offset, ends)
+        is_end = refined.fresh == 1 and len(mine) == 1
+        return cls(past, observed, border, variances, base, gained, theta, expected, offset, ends, is_end)
 
-    @property
+    @cached_property
     def leverage(self) -> Floats:
         """(q,) with the new sums."""
         found: Floats = np.clip(self.base + self.gained, 0.0, 1.0)
@@ -226,24 +229,21 @@ class _Widened:
         Args:
             new: (r,) right-hand sides of the new sums.
         """
-        known, seen = len(self.past.point), self.observed
         plain = self, np.append(self.past.point, np.zeros(len(new)))
-        if len(new) != 1 or len(seen.sizes) == seen.people:
+        if not self.is_end:
             return plain
-        entries = slice(seen.matrix.indptr[-2], seen.matrix.indptr[-1])
-        if seen.matrix.indices[entries].tolist() != [known]:
-            return plain
-        width = seen.high[-1:]
+        width = self.observed.high[-1:]
         total = 1.0 / float(self.border.root[0, 0]) ** 2
         moves, of_slack = total - float(self.variances[-1]), of_boxes(np.zeros_like(width), width)
         if moves <= STILL:
             return plain
         lacking = float(new[0] - self.expected[0])
-        low, high = (lacking - float(width[0])) / moves, lacking / moves
-        for _ in range(HALVED):
-            point = (low + high) / 2
-            over = moves * point + float(of_slack(np.array([point])).means[0]) > lacking
-            low, high = (low, point) if over else (point, high)
+
+        def over(point: float) -> float:
+            return moves * point + float(of_slack(np.array([point])).means[0]) - lacking
+
+        # slack is between 0 and its width; a unit more to both sides, for rounding
+        point = scipy.optimize.brentq(over, (lacking - width[0] - 1) / moves, (lacking + 1) / moves)
         slack = float(of_slack(np.array([point])).variances[0])
         border = replace(self.border, root=np.array([[1.0 / np.sqrt(moves + slack)]]))
         variances, gained = self.variances.copy(), self.gained * total / (moves + slack)
@@ -294,8 +294,6 @@ class _Widened:
         return replace(Fit.of(observed, tilt, start, allowance, self.ends), before=self.variances)
 
 
-HALVED = 50
-"""How often what λ of an end may be is halved."""
 TINY = 1e-6
 """Variance in units² that is none: who has so little is not made likelier by ratios of it."""
 

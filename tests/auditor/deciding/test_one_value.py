@@ -8,10 +8,11 @@ import pytest
 from auditor.deciding.cases import Case
 from auditor.deciding.decide import decide
 from auditor.deciding.hypothetical import simulate
-from auditor.deciding.one_value import margin_of
+from auditor.deciding.one_value import margin_of, sides
 from auditor.deciding.rules import Budget, Rules
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.query import Ints, Query
+from cae_sql.inference.posterior.judging import ModelJudgement
 from cae_sql.inference.search.judging import Standard
 from cae_sql.inference.search.runs import Effort
 from cae_sql.inference.system import AnsweredSystem
@@ -90,3 +91,38 @@ def test_two_persons_are_refused_as_before() -> None:
     refusal = simulate([case(system, query, table)], RULES, Budget(RULES).__enter__())
     assert refusal is not None
     assert refusal.verdict == "risk"
+
+
+class Judging:
+    """A model that finds some answers unsafe, and says which it was asked about."""
+
+    def __init__(self, unsafe: set[int], smooth: bool = True) -> None:
+        self.unsafe, self.smooth, self.asked = unsafe, smooth, list[int]()
+
+    def judge(self, values: tuple[int, ...], _: Allowance, keep: bool = True) -> ModelJudgement:
+        if values[0] not in self.asked:
+            self.asked.append(values[0])
+        return ModelJudgement(values[0] not in self.unsafe, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("unsafe", "smooth", "asked", "all_sides"),
+    [
+        (set(), True, [0, 8], [[0], [8]]),
+        ({0, 1}, True, [0, 4], [[0, 1, 2, 3], [8, 7, 6, 5]]),
+        ({8}, True, [0, 8, 4], [[0, 1, 2, 3], [8, 7, 6, 5]]),
+        ({0, 4}, True, [0, 4], [[each] for each in range(9)]),
+        (set(), False, [0, 8, 4], [[each] for each in range(9)]),
+    ],
+)
+def test_the_least_and_the_greatest_are_judged_first_and_more_where_one_breaks_the_limit(
+    unsafe: set[int], smooth: bool, asked: list[int], all_sides: list[list[int]]
+) -> None:
+    model, answers = Judging(unsafe, smooth), [(each,) for each in range(9)]
+    found = sides(model, answers, Allowance())  # type: ignore[arg-type]
+    assert [[value for (value,) in side] for side in found] == all_sides
+    assert model.asked == asked
+
+
+def test_of_no_answers_there_are_no_sides() -> None:
+    assert not sides(Judging(set()), [], Allowance())  # type: ignore[arg-type]
