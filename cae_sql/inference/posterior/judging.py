@@ -45,9 +45,6 @@ from cae_sql.risk import Limit
 CLOSE = 1e-9
 """Risks and entropies are compared with this tolerance: what is counted is right to about so much."""
 
-MOST_BESIDE = 20_000
-"""Records up to which two questions are kept: of 100,000 one takes up to 600 MB."""
-
 
 @dataclass(frozen=True)
 class ModelStandard:
@@ -91,7 +88,7 @@ class AsItStands(Generic[Q]):
         """Take note of how much is answered; `made` makes a question."""
         self.system, self._made = system, made
         self._version = system.version
-        self._trials = dict[bool, Q]()
+        self._trial: Q | None = None
 
     @property
     def current(self) -> bool:
@@ -99,19 +96,11 @@ class AsItStands(Generic[Q]):
         return self.system.version == self._version
 
     def question(self, queries: Sequence[Query]) -> Q:
-        """What if these were answered, together?
-
-        The last one asked for is kept; of few records the last one about spare records too: between an answer
-        and what is told of it ends are looked at.
-        """
-        size, names = self.system.size, [query.name for query in queries]
-        spare = with_spares(size, queries) > size
-        kept = self._trials.get(spare)
-        if kept is None or [query.name for query in kept.queries] != names:
-            if size > MOST_BESIDE:
-                self._trials.clear()
-            kept = self._trials[spare] = self._made(queries)
-        return kept
+        """What if these were answered, together? The last one asked for is kept."""
+        names = [query.name for query in queries]
+        if self._trial is None or [query.name for query in self._trial.queries] != names:
+            self._trial = self._made(queries)
+        return self._trial
 
 
 class ModelKnowledge(AsItStands["ModelQuestion"]):

@@ -7,7 +7,6 @@ import pytest
 
 from cae_sql.domain import Domain
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.posterior import judging
 from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard, ends_of
 from cae_sql.inference.posterior.members import posterior_risks
 from cae_sql.inference.system import AnsweredSystem
@@ -131,22 +130,3 @@ def test_what_was_kept_of_fewer_answers_changes_no_figure():
         assert kept.likely.rows == pytest.approx(anew.likely.rows, abs=1e-6)
         before = kept
         system.accept([query.answered(told)])
-
-
-def test_a_question_is_kept_while_its_ends_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    system = AnsweredSystem(40, 0, 24, 1)
-    system.add_sum(range(40), 400)
-    query = system.query("sum", np.arange(12))
-    end, other = system.at_most(query, 90), system.query("sum", np.arange(13))
-    assert end is not None
-    past = knowledge(system, Limit(risk=0.5))
-    first = past.question([query])
-    assert past.question([end]) is not first
-    assert past.question([query]) is first
-    assert past.question([other]) is not first
-    assert past.question([query]) is not first
-    # of many records one question alone is kept: it takes much room
-    monkeypatch.setattr(judging, "MOST_BESIDE", 39)
-    first = past.question([other])
-    past.question([end])
-    assert past.question([other]) is not first
