@@ -7,8 +7,11 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
 
-from cae_sql.inference.allowance import DECISION, Allowance
+from cae_sql.inference.allowance import DECISION, Allowance, clock
 
+SEVERAL = 4.0
+"""A statement of many groups is many decisions: its last resort is so many times that of one. With that of
+one alone a day of dashboards got more or less by how fast the machine was."""
 TRUE_ANSWER_FACTOR = 2.0
 """The true answer is judged with this many times what was allowed for hypothetical ones: its effort must not
 decide where theirs was enough."""
@@ -71,7 +74,7 @@ class Budget:
         """A budget for one decision of several: so much of all the work, and no more than is left."""
         part, left = copy(self), self._left
         steps = min(share * self._steps, left.allowance.steps)
-        part._left = _Timed(Allowance(steps), left.seconds)
+        part._left = _Timed(Allowance(steps), left.most, left.seconds)
         yield part
         left.allowance.spend(steps - part._left.allowance.steps)
         left.seconds = part._left.seconds
@@ -87,16 +90,19 @@ class Budget:
         return self._left.seconds <= 0 or self._for_true_answers.seconds <= 0
 
 
-@dataclass
 class _Timed:
     """An allowance whose last resort counts the time of some parts of a statement alone."""
 
-    allowance: Allowance
-    seconds: float
+    def __init__(self, allowance: Allowance, most: float, seconds: float | None = None) -> None:
+        """Let no part take more than `most` seconds, and all of them no more than `seconds`."""
+        self.allowance, self.most = allowance, most
+        self.seconds = SEVERAL * most if seconds is None else seconds
+        self._given = 0.0
 
     def begin(self) -> Allowance:
-        self.allowance.end_in(self.seconds)
+        self._given = min(self.most, self.seconds)
+        self.allowance.end_in(self._given)
         return self.allowance
 
     def end(self) -> None:
-        self.seconds = self.allowance.seconds
+        self.seconds -= self._given - (self.allowance.until - clock())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from auditor.deciding.rules import Budget, Rules
+from auditor.deciding.rules import SEVERAL, Budget, Rules
 
 
 def budget(steps: float = 1_000.0) -> Budget:
@@ -29,12 +29,26 @@ def test_a_part_is_no_more_than_what_is_left() -> None:
         assert allowance.steps == 100
 
 
-def test_the_clock_of_the_whole_goes_on_in_its_parts() -> None:
+def test_each_decision_of_a_statement_has_the_seconds_of_one_and_all_together_several_times_as_many() -> None:
     whole = budget()
-    with whole.part(1 / 2) as part, part as allowance:
-        allowance.until -= 60.0  # as if so many seconds had passed
+    for n in range(int(SEVERAL)):
+        assert not whole.over
+        with whole.part(1 / 16) as part, part as allowance:
+            assert not allowance.late, n
+            allowance.until -= 60.0  # as if so many seconds had passed
+            assert allowance.late
     assert part.over
     assert whole.over
+    with whole as allowance:
+        assert allowance.late
+
+
+def test_one_decision_alone_has_no_more_seconds_than_the_policy_says() -> None:
+    whole = budget()
+    with whole as allowance:
+        assert allowance.seconds <= 60.0
+        allowance.until -= 60.0
+        assert allowance.late
 
 
 def test_a_doubtful_group_costs_the_others_nothing_of_theirs() -> None:
