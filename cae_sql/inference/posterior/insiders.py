@@ -83,13 +83,14 @@ def covariances(fit: Fit, column: int) -> Floats:
     return found
 
 
-def given(fit: Fit, column: int, values: Floats) -> Given:
+def given(fit: Fit, column: int, values: Floats, skewed: bool = True) -> Given:
     """What each record's value would tell of one of a column.
 
     Args:
         fit: Means, variances and leverage.
         column: Of somebody.
         values: (q, m) the insiders' values, in units.
+        skewed: Whether skewness is a shift too.
     """
     between = covariances(fit, column)
     left = 1.0 - fit.leverage
@@ -97,7 +98,7 @@ def given(fit: Fit, column: int, values: Floats) -> Given:
     ratio = np.where(telling, between / np.where(telling, left, 1.0), 0.0)
     gain = np.clip(ratio * between, 0.0, left[column])
     deviation = np.sqrt(np.where(telling, fit.variances[column] / np.where(telling, fit.variances, 1.0), 0.0))
-    skew = fit.slope[column] * fit.variances[column] * (left[column] - gain)
+    skew = (fit.slope[column] if skewed else 0.0) * fit.variances[column] * (left[column] - gain)
     shift = (deviation * ratio)[:, None] * (values - fit.means[:, None]) + skew[:, None]
     return Given(np.broadcast_to((fit.leverage[column] + gain)[:, None], shift.shape), shift)
 

@@ -16,7 +16,8 @@ nurse does is not to be had. So the risk is 1 − A / A_baseline with
 - `prior`: A_baseline the area of what is believed before any answer, as in paper 000. It counts what is
   learned of groups too.
 
-What skewness adds to a record's slope (`bell`) counts with the tilt, as what an insider tells does.
+What skewness adds to a record's slope (`bell`) counts with the tilt, as what an insider tells does; of who is
+counted, often one of a few, for whom it is no approximation, it does not.
 
 The average tilt of each answered set's members (`mathematics.md`, 7) is no such baseline: who is in several
 poor groups has a tilt poorer than the average of each, however little the own value bears on it. Nor is
@@ -145,9 +146,9 @@ class Baselines:
         """(p,) A_baseline of every record, by atoms."""
         seen, found = likely.fit.observed, np.full(likely.known.count, self.before)
         some = slice(0, seen.people)
-        fit, moving = likely.fit, likely.fit.variances[some] > STILL
+        fit, by_formula = likely.fit, ~likely.exact[1][seen.atoms] & (likely.fit.variances[some] > STILL)
         kappa = stiffness(fit.leverage[some], fit.variances[some])
-        turn = np.where(moving, fit.shift[some] / np.where(moving, fit.variances[some], 1.0), 0.0)
+        turn = np.where(by_formula, fit.shift[some] / np.where(by_formula, fit.variances[some], 1.0), 0.0)
         found[seen.atoms] = self.areas(kappa, fit.theta[some] + turn)
         return found
 

@@ -11,15 +11,17 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import queue
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import psutil
@@ -214,6 +216,15 @@ class Watching:
             self.problems.append(f"another client was not served: {error!r}")
 
 
+def _first(results: multiprocessing.Queue[Told], started: Sequence[BaseProcess]) -> Told:
+    """What the next worker saw; one that died says nothing, and is not waited for."""
+    while True:
+        try:
+            return results.get(timeout=5)
+        except queue.Empty:
+            assert not any(one.exitcode for one in started), "a worker died"
+
+
 def fuzz(messages: int, seed: int, workers: int, folder: Path) -> tuple[Told, Watching]:
     """Messages until so many have arrived.
 
@@ -234,7 +245,7 @@ def fuzz(messages: int, seed: int, workers: int, folder: Path) -> tuple[Told, Wa
         for one in started:
             one.start()
         for _ in started:
-            told = results.get()
+            told = _first(results, started)
             total.counts += told.counts
             total.problems += told.problems
         over.set()
