@@ -7,8 +7,6 @@ becomes V_ii − V_ij² / V_jj, and the mean moves by regression. In terms of th
     h' = h_i + V_ij² / V_jj,    δ = (σ_i / σ_j) (V_ij / V_jj) (u − μ_j),
     p_i(v) ∝ p⁰_i(v) · exp(−½ κ' (v − μ_i − δ / h')²),    κ' = h' / ((1 − h') σ_i²).
 
-Skewness (`bell`) is a shift too, ℓ (1 − h') σ_i², and added to δ.
-
 Since V² = V, Σ_j V_ij² = V_ii, so V_ij² ≤ h_i (1 − h_i) / m for j one of m records alike, none of them i: and
 likewise with i and j exchanged. So what an insider adds to somebody's leverage is at most
 
@@ -83,14 +81,13 @@ def covariances(fit: Fit, column: int) -> Floats:
     return found
 
 
-def given(fit: Fit, column: int, values: Floats, skewed: bool = True) -> Given:
+def given(fit: Fit, column: int, values: Floats) -> Given:
     """What each record's value would tell of one of a column.
 
     Args:
         fit: Means, variances and leverage.
         column: Of somebody.
         values: (q, m) the insiders' values, in units.
-        skewed: Whether skewness is a shift too.
     """
     between = covariances(fit, column)
     left = 1.0 - fit.leverage
@@ -98,8 +95,7 @@ def given(fit: Fit, column: int, values: Floats, skewed: bool = True) -> Given:
     ratio = np.where(telling, between / np.where(telling, left, 1.0), 0.0)
     gain = np.clip(ratio * between, 0.0, left[column])
     deviation = np.sqrt(np.where(telling, fit.variances[column] / np.where(telling, fit.variances, 1.0), 0.0))
-    skew = (fit.slope[column] if skewed else 0.0) * fit.variances[column] * (left[column] - gain)
-    shift = (deviation * ratio)[:, None] * (values - fit.means[:, None]) + skew[:, None]
+    shift = (deviation * ratio)[:, None] * (values - fit.means[:, None])
     return Given(np.broadcast_to((fit.leverage[column] + gain)[:, None], shift.shape), shift)
 
 
@@ -131,7 +127,6 @@ def bounds_of(fit: Fit, values: Floats) -> Given:
     alike = np.where(moving & (sizes > 1), own, 0.0)
     gain = np.maximum(gain, alike**2 / left[:people])
     shift = np.sqrt(variances) * np.maximum(shift, alike / left[:people] * apart)
-    shift = shift + np.abs(fit.shift[:people])
     return Given(fit.leverage[:people] + np.minimum(gain, left[:people]), shift)
 
 
@@ -152,7 +147,7 @@ def bounds_at_once(fit: Fit) -> Given:
         np.sqrt(mine) * float((apart / left).max(initial=0.0)),
         float((np.sqrt(others / left) * apart).max(initial=0.0)),
     )
-    shift = np.sqrt(variances) * np.maximum(shift, others / left * apart) + np.abs(fit.shift[some])
+    shift = np.sqrt(variances) * np.maximum(shift, others / left * apart)
     return Given(h + np.minimum(gain, 1.0 - h), shift)
 
 
@@ -207,8 +202,7 @@ def greatest_given(fit: Fit, columns: Ints, values: Floats) -> Given:
             found[1, first : first + step] = between.max(axis=1, initial=0.0)
             found[1, first : first + step] += 2 * off[some] * apart.max(initial=0.0)
     own = fit.leverage[columns]
-    shift = np.sqrt(fit.variances[columns]) * found[1] + np.abs(fit.shift[columns])
-    return Given(own + np.minimum(found[0], 1.0 - own), shift)
+    return Given(own + np.minimum(found[0], 1.0 - own), np.sqrt(fit.variances[columns]) * found[1])
 
 
 def narrowed(likely: Likely, columns: Ints, told: Given) -> Floats:
@@ -328,7 +322,7 @@ def risks_with_insider(
         others[column] = seen.sizes[column] > 1
         # who tells nothing of it tells the same as nobody
         leverage = np.append(told.leverage[others].ravel(), fit.leverage[column])
-        shift = np.append(told.shift[others].ravel(), fit.shift[column])
+        shift = np.append(told.shift[others].ravel(), 0.0)
         kept = Given(*np.unique(np.stack([leverage, shift]).round(12), axis=1))
         worst[column] = _greatest(likely, column, kept, measure)
         pairs += int(others.sum())
@@ -362,10 +356,11 @@ def _bounded_at_once(
     own, places = fit.leverage[columns], np.arange(-pieces, pieces + 1) / pieces
     shifts = (places[:, None] * outer.shift).ravel()
     # by himself, and at the ends of the pieces
-    told = Given(np.append(own, np.tile(outer.leverage, count)), np.append(fit.shift[columns], shifts))
+    told = Given(np.append(own, np.tile(outer.leverage, count)), np.append(np.zeros(len(own)), shifts))
     bells = bells_of(likely, np.tile(columns, count + 1), told)
     rows = bells.rows(likely.tilt)
     left = (measure.left(rows) if exactly else measure.least(rows, bells)).reshape(count + 1, -1)
+    left[pieces + 1] = np.minimum(left[pieces + 1], left[0])
     theta = told_tilts(fit, np.tile(columns, count), Given(np.tile(outer.leverage, count), shifts))
     kappa = [stiffness(each, fit.variances[columns]) for each in (own, outer.leverage)]
     tilts = np.stack([measure.baselines.tilts(np.tile(each, count), theta) for each in kappa])
@@ -374,8 +369,7 @@ def _bounded_at_once(
         np.minimum(least[:-1], least[1:]).ravel(), np.maximum(most[:-1], most[1:]).ravel()
     )
     bad: Floats = measure.bad(np.minimum(left[1:-1], left[2:]).ravel(), base).reshape(count - 1, -1)
-    alone = measure.baselines.areas(kappa[0], told_tilts(fit, columns, Given(own, fit.shift[columns])))
-    worst: Floats = np.maximum(bad.max(axis=0), measure.bad(left[0], alone))
+    worst: Floats = bad.max(axis=0)
     return worst
 
 

@@ -95,7 +95,7 @@ def _of_component(likely: Likely, atoms: Ints, measure: Measure, left: Allowance
         column = int(columns[other])
         each, turn = np.unique(values[some], return_inverse=True)
         all_of_them = np.broadcast_to(each.astype(np.float64), (len(seen.sizes), len(each)))
-        told, at = given(likely.fit, column, all_of_them, skewed=False), (columns[who[some]], turn)
+        told, at = given(likely.fit, column, all_of_them), (columns[who[some]], turn)
         mine = Given(told.leverage[at], told.shift[at])
         kappa = stiffness(np.clip(mine.leverage, 0.0, 1.0), likely.fit.variances[[column]])
         base = measure.baselines.areas(kappa, told_tilts(likely.fit, np.full(len(some), column), mine))

@@ -229,7 +229,7 @@ class LikelyQuestion:
             if exactly:
                 left = areas_of_rows(rows, domain)
             else:
-                told = Given(likely.fit.leverage[which], likely.fit.shift[which])
+                told = Given(likely.fit.leverage[which], np.zeros(len(which)))
                 left = Measure(domain, held).least(rows, bells_of(likely, which, told))
                 # a row that residues cut to pieces is like no bell
                 left[np.isin(which, likely.telling.columns)] = -np.inf

@@ -16,9 +16,6 @@ nurse does is not to be had. So the risk is 1 − A / A_baseline with
 - `prior`: A_baseline the area of what is believed before any answer, as in paper 000. It counts what is
   learned of groups too.
 
-What skewness adds to a record's slope (`bell`) counts with the tilt, as what an insider tells does; of who is
-counted, often one of a few, for whom it is no approximation, it does not.
-
 The average tilt of each answered set's members (`mathematics.md`, 7) is no such baseline: who is in several
 poor groups has a tilt poorer than the average of each, however little the own value bears on it. Nor is
 (1 − h) θ: where somebody at an end of the domain is in sums with a dozen others each, θ grows with the sums,
@@ -45,7 +42,7 @@ import numpy as np
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
 from cae_sql.inference.posterior.areas import NOTHING, areas_of_rows, entropies_of_rows
-from cae_sql.inference.posterior.bell import STILL, stiffness
+from cae_sql.inference.posterior.bell import stiffness
 from cae_sql.inference.posterior.cells import Bad, Cells
 from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.posterior.nearby import Nearby
@@ -146,10 +143,8 @@ class Baselines:
         """(p,) A_baseline of every record, by atoms."""
         seen, found = likely.fit.observed, np.full(likely.known.count, self.before)
         some = slice(0, seen.people)
-        fit, by_formula = likely.fit, ~likely.exact[1][seen.atoms] & (likely.fit.variances[some] > STILL)
-        kappa = stiffness(fit.leverage[some], fit.variances[some])
-        turn = np.where(by_formula, fit.shift[some] / np.where(by_formula, fit.variances[some], 1.0), 0.0)
-        found[seen.atoms] = self.areas(kappa, fit.theta[some] + turn)
+        kappa = stiffness(likely.fit.leverage[some], likely.fit.variances[some])
+        found[seen.atoms] = self.areas(kappa, likely.fit.theta[some])
         return found
 
     def greatest(self, low: Floats, high: Floats) -> Floats:

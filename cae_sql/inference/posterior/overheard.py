@@ -50,7 +50,7 @@ def _by_others(likely: Likely, column: int, ends: Floats, measure: Measure) -> f
     """Insiders who share no combination with a record."""
     outer = greatest_given(likely.fit, np.array([column]), ends)
     told = Given(np.append(np.repeat(outer.leverage, len(SHIFTS)), likely.fit.leverage[column]),
-                 np.append(outer.shift * SHIFTS, likely.fit.shift[column]))  # fmt: skip
+                 np.append(outer.shift * SHIFTS, 0.0))  # fmt: skip
     weights = np.broadcast_to(likely.telling.weights(column), (len(told.shift), likely.tilt.windows.count))
     return _greatest(likely, column, told, weights, measure)
 
