@@ -43,11 +43,10 @@ class Budget:
     def __init__(self, rules: Rules) -> None:
         """Nothing is used up yet."""
         self._steps = rules.steps
-        self._left = _Timed(Allowance(rules.steps), rules.seconds)
-        self._for_true_answers = _Timed(
-            Allowance(TRUE_ANSWER_FACTOR * rules.steps), TRUE_ANSWER_FACTOR * rules.seconds
-        )
-        self._for_ranges = _Timed(Allowance(rules.steps), rules.seconds)
+        more = TRUE_ANSWER_FACTOR
+        self._left = _Timed.of(rules.steps, rules.seconds)
+        self._for_true_answers = _Timed.of(more * rules.steps, more * rules.seconds)
+        self._for_ranges = _Timed.of(rules.steps, rules.seconds)
 
     def __enter__(self) -> Allowance:
         """What may be spent on what begins now."""
@@ -90,19 +89,27 @@ class Budget:
         return self._left.seconds <= 0 or self._for_true_answers.seconds <= 0
 
 
+@dataclass
 class _Timed:
     """An allowance whose last resort counts the time of some parts of a statement alone."""
 
-    def __init__(self, allowance: Allowance, most: float, seconds: float | None = None) -> None:
-        """Let no part take more than `most` seconds, and all of them no more than `seconds`."""
-        self.allowance, self.most = allowance, most
-        self.seconds = SEVERAL * most if seconds is None else seconds
-        self._given = 0.0
+    allowance: Allowance
+    most: float
+    """Seconds for one part."""
+    seconds: float
+    """Left for all parts."""
+    given: float = 0.0
+    """Seconds that the part now counted began with."""
+
+    @classmethod
+    def of(cls, steps: float, most: float) -> _Timed:
+        """Nothing is used up yet."""
+        return cls(Allowance(steps), most, SEVERAL * most)
 
     def begin(self) -> Allowance:
-        self._given = min(self.most, self.seconds)
-        self.allowance.end_in(self._given)
+        self.given = min(self.most, self.seconds)
+        self.allowance.end_in(self.given)
         return self.allowance
 
     def end(self) -> None:
-        self.seconds -= self._given - (self.allowance.until - clock())
+        self.seconds -= self.given - (self.allowance.until - clock())

@@ -278,7 +278,8 @@ class Gate:
         """Interrupt the statement that a thread runs, as far as it is in the database just now.
 
         Args:
-            thread: Its identifier. A decision is not interrupted: it ends within `decision.timeout`.
+            thread: Its identifier. A decision is not interrupted: it ends within `decision.timeout`, and the
+                groups of a statement within four times that.
         """
         self._database.cancel(thread)
 
