@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from sqlglot import parse_one
 
@@ -190,6 +190,12 @@ ENDS = st.sampled_from(
 
 
 @given(aggregates=AGGREGATES, source=SOURCES, condition=CONDITIONS, end=ENDS)
+@example(
+    aggregates="SUM(s.salary)",
+    source="(SELECT * FROM staff WHERE age < 23 UNION ALL FROM staff WHERE sex = 'f') s",
+    condition="s.bonus IS NOT NULL",
+    end="",
+)
 def test_random_conditions_find_the_same_records(
     both: Both, aggregates: str, source: str, condition: str, end: str
 ) -> None:
