@@ -159,7 +159,9 @@ class _Rewriting:
         left = self._query(query.left, names, read)
         right = self._query(query.right, {twins[name] for name in names}, {twins[name] for name in read})
         kept = {twins[name]: original for name, original in left.protected.items()}
-        if right.original != left.original or right.protected != kept or not set(names) <= set(left.protected):
+        if right.original != left.original or right.protected != kept:
+            raise _Rows
+        if not set(names) <= set(left.protected):
             raise _Rows
         return _Carried(left.table, left.original, left.protected, None)
 
