@@ -278,7 +278,7 @@ class _Widened:
         off = float(np.sqrt(max(decrement, 0.0)))
         found = Fit(
             *(observed, point, off, theta, now.means, now.variances, now.logs),
-            *(here.border.factor, here.leverage),
+            *(here.border.factor, tilt, here.leverage),
             before=self.variances,
         )
         if max(ratio.max(initial=1.0), 1 / ratio.min(initial=1.0)) <= CHANGED:

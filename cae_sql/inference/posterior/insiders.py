@@ -7,6 +7,9 @@ becomes V_ii − V_ij² / V_jj, and the mean moves by regression. In terms of th
     h' = h_i + V_ij² / V_jj,    δ = (σ_i / σ_j) (V_ij / V_jj) (u − μ_j),
     p_i(v) ∝ p⁰_i(v) · exp(−½ κ' (v − μ_i − δ / h')²),    κ' = h' / ((1 − h') σ_i²).
 
+Skewness (`bell`) is a shift too, ℓ (1 − h') σ_i², and added to δ. Risks are the greater of those with it and
+without (`likely.Likely.straight`).
+
 Since V² = V, Σ_j V_ij² = V_ii, so V_ij² ≤ h_i (1 − h_i) / m for j one of m records alike, none of them i: and
 likewise with i and j exchanged. So what an insider adds to somebody's leverage is at most
 
@@ -31,7 +34,7 @@ from cae_sql.inference.posterior.likely import Fit, Likely
 from cae_sql.inference.posterior.members import Baselines, against
 from cae_sql.inference.posterior.nearby import Bells
 from cae_sql.inference.posterior.weights import Floats, Ints
-from cae_sql.threads import alone
+from cae_sql.threads import alone as on_one_thread
 
 SAME = 1e-9
 """V_jj below which j's value was known before he said it: it tells nothing."""
@@ -82,7 +85,7 @@ def covariances(fit: Fit, column: int) -> Floats:
 
 
 def given(fit: Fit, column: int, values: Floats) -> Given:
-    """What each record's value would tell of one of a column.
+    """What each record's value would tell of one of a column, skewness left out.
 
     Args:
         fit: Means, variances and leverage.
@@ -99,8 +102,14 @@ def given(fit: Fit, column: int, values: Floats) -> Given:
     return Given(np.broadcast_to((fit.leverage[column] + gain)[:, None], shift.shape), shift)
 
 
+def both(fit: Fit, columns: Ints, told: Given) -> Given:
+    """(2 r,) what insiders make of records of some columns, (r,) each, without skewness and then with it."""
+    turned = fit.slope[columns] * fit.variances[columns] * (1.0 - told.leverage)
+    return Given(np.tile(told.leverage, 2), np.append(told.shift, told.shift + turned))
+
+
 def bounds_of(fit: Fit, values: Floats) -> Given:
-    """(a,) each of somebody: bounds of h' and of |δ| over all insiders and values (q, m)."""
+    """(a,) each of somebody: bounds of h' and of |δ| over all insiders and values (q, m), skewness in it."""
     people = fit.observed.people
     h, left = fit.leverage, np.maximum(1.0 - fit.leverage, SAME)
     sizes, variances = fit.observed.sizes[:people], fit.variances[:people]
@@ -127,6 +136,7 @@ def bounds_of(fit: Fit, values: Floats) -> Given:
     alike = np.where(moving & (sizes > 1), own, 0.0)
     gain = np.maximum(gain, alike**2 / left[:people])
     shift = np.sqrt(variances) * np.maximum(shift, alike / left[:people] * apart)
+    shift = shift + np.abs(fit.shift[:people])
     return Given(fit.leverage[:people] + np.minimum(gain, left[:people]), shift)
 
 
@@ -147,7 +157,7 @@ def bounds_at_once(fit: Fit) -> Given:
         np.sqrt(mine) * float((apart / left).max(initial=0.0)),
         float((np.sqrt(others / left) * apart).max(initial=0.0)),
     )
-    shift = np.sqrt(variances) * np.maximum(shift, others / left * apart)
+    shift = np.sqrt(variances) * np.maximum(shift, others / left * apart) + np.abs(fit.shift[some])
     return Given(h + np.minimum(gain, 1.0 - h), shift)
 
 
@@ -185,7 +195,7 @@ def greatest_given(fit: Fit, columns: Ints, values: Floats) -> Given:
     part = np.where(telling, 1.0 / np.sqrt(np.where(telling, left, 1.0)), 0.0)
     deviation = np.sqrt(np.where(telling, variances, 1.0))
     apart = part * np.abs(values[:count] - fit.means[:count, None]).max(axis=1, initial=0.0) / deviation
-    with alone():
+    with on_one_thread():
         images = fit.factor.root @ (seen.matrix[:, :count] * np.sqrt(variances)).toarray()
         told = images * part
         off = (len(images) + 4) * HALF_AS_LONG * np.sqrt((told**2).sum(axis=0).max(initial=0.0))
@@ -202,7 +212,8 @@ def greatest_given(fit: Fit, columns: Ints, values: Floats) -> Given:
             found[1, first : first + step] = between.max(axis=1, initial=0.0)
             found[1, first : first + step] += 2 * off[some] * apart.max(initial=0.0)
     own = fit.leverage[columns]
-    return Given(own + np.minimum(found[0], 1.0 - own), np.sqrt(fit.variances[columns]) * found[1])
+    shift = np.sqrt(fit.variances[columns]) * found[1] + np.abs(fit.shift[columns])
+    return Given(own + np.minimum(found[0], 1.0 - own), shift)
 
 
 def narrowed(likely: Likely, columns: Ints, told: Given) -> Floats:
@@ -324,6 +335,7 @@ def risks_with_insider(
         leverage = np.append(told.leverage[others].ravel(), fit.leverage[column])
         shift = np.append(told.shift[others].ravel(), 0.0)
         kept = Given(*np.unique(np.stack([leverage, shift]).round(12), axis=1))
+        kept = both(fit, np.full(len(kept.shift), column), kept)
         worst[column] = _greatest(likely, column, kept, measure)
         pairs += int(others.sum())
     risk = np.full(likely.known.count, -np.inf)
@@ -355,12 +367,12 @@ def _bounded_at_once(
     fit, count = likely.fit, 2 * pieces + 1
     own, places = fit.leverage[columns], np.arange(-pieces, pieces + 1) / pieces
     shifts = (places[:, None] * outer.shift).ravel()
-    # by himself, and at the ends of the pieces
-    told = Given(np.append(own, np.tile(outer.leverage, count)), np.append(np.zeros(len(own)), shifts))
-    bells = bells_of(likely, np.tile(columns, count + 1), told)
+    # by himself, without skewness and with it, and at the ends of the pieces
+    alone = both(fit, columns, Given(own, np.zeros(len(own))))
+    told = Given(np.append(alone.leverage, np.tile(outer.leverage, count)), np.append(alone.shift, shifts))
+    bells = bells_of(likely, np.tile(columns, count + 2), told)
     rows = bells.rows(likely.tilt)
-    left = (measure.left(rows) if exactly else measure.least(rows, bells)).reshape(count + 1, -1)
-    left[pieces + 1] = np.minimum(left[pieces + 1], left[0])
+    left = (measure.left(rows) if exactly else measure.least(rows, bells)).reshape(count + 2, -1)
     theta = told_tilts(fit, np.tile(columns, count), Given(np.tile(outer.leverage, count), shifts))
     kappa = [stiffness(each, fit.variances[columns]) for each in (own, outer.leverage)]
     tilts = np.stack([measure.baselines.tilts(np.tile(each, count), theta) for each in kappa])
@@ -368,8 +380,9 @@ def _bounded_at_once(
     base = measure.baselines.greatest(
         np.minimum(least[:-1], least[1:]).ravel(), np.maximum(most[:-1], most[1:]).ravel()
     )
-    bad: Floats = measure.bad(np.minimum(left[1:-1], left[2:]).ravel(), base).reshape(count - 1, -1)
-    worst: Floats = bad.max(axis=0)
+    bad: Floats = measure.bad(np.minimum(left[2:-1], left[3:]).ravel(), base).reshape(count - 1, -1)
+    by_himself = measure.baselines.areas(np.tile(kappa[0], 2), told_tilts(fit, np.tile(columns, 2), alone))
+    worst: Floats = np.vstack([bad, measure.bad(left[:2].ravel(), by_himself).reshape(2, -1)]).max(axis=0)
     return worst
 
 

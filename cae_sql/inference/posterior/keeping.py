@@ -201,7 +201,10 @@ class LikelyQuestion:
         worst = self._alone(likely, mine, quick)
         entropy = None
         if limit.epsilon is not None:
-            entropy = float(entropies_of_rows(likely.rows[mine], domain, float(limit.epsilon)).min())
+            entropy = min(
+                float(entropies_of_rows(each.rows[mine], domain, float(limit.epsilon)).min())
+                for each in (likely, likely.straight)
+            )
         if quick is not None:
             risk, least = self._with_insider(likely, quick)
             worst = max(worst, risk)
@@ -214,28 +217,36 @@ class LikelyQuestion:
         `quick` are bounds of what the formula says, (a,): they are none of who is counted, or may attain an
         extreme.
         """
-        domain, held, enough = self._standard.domain, self._past.baselines, _enough(self._standard.limit)
         if quick is None:
-            rows, base = likely.rows[mine], held.of(likely)[mine]
-            return float(against(areas_of_rows(rows, domain), base, domain).max())
-        column = np.searchsorted(likely.fit.observed.atoms, mine)
-        risks = np.where(likely.plain[mine], quick[column], np.inf)
-        open_ = np.flatnonzero(risks > enough)
+            risk = posterior_risks(likely, self._standard.domain, self._standard.baseline).risk
+            return float(risk[mine].max())
+        columns = np.searchsorted(likely.fit.observed.atoms, mine)
+        risks = np.where(likely.plain[mine], quick[columns], np.inf)
+        open_ = np.flatnonzero(risks > _enough(self._standard.limit))
+        if len(open_):
+            both = [self._each(by, mine[open_], columns[open_]) for by in (likely, likely.straight)]
+            risks[open_] = np.maximum(*both)
+        return float(risks.max())
+
+    def _each(self, likely: Likely, atoms: Ints, columns: Ints) -> Floats:
+        """(r,) the risks of some atoms, each at its column of the fit; a bound where it keeps the limit."""
+        domain, held, enough = self._standard.domain, self._past.baselines, _enough(self._standard.limit)
+        risks, open_ = np.empty(len(atoms)), np.arange(len(atoms))
         for exactly in (False, True):
             if not len(open_):
                 break
-            some, which = mine[open_], column[open_]
+            some, which = atoms[open_], columns[open_]
             rows, base = likely.rows_of(some), held.of(likely)[some]
             if exactly:
                 left = areas_of_rows(rows, domain)
             else:
-                told = Given(likely.fit.leverage[which], np.zeros(len(which)))
+                told = Given(likely.fit.leverage[which], likely.fit.shift[which])
                 left = Measure(domain, held).least(rows, bells_of(likely, which, told))
                 # a row that residues cut to pieces is like no bell
                 left[np.isin(which, likely.telling.columns)] = -np.inf
             risks[open_] = against(left, base, domain)
             open_ = open_[risks[open_] > enough]
-        return float(risks.max())
+        return risks
 
     def _with_insider(self, likely: Likely, quick: Floats) -> tuple[float, float | None]:
         """The greatest risk, and the least entropy, that an insider's value can bring about."""

@@ -30,12 +30,12 @@ from cae_sql.inference.allowance import UNLIMITED, Allowance
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.posterior.attained import Ends, mixed
 from cae_sql.inference.posterior.attaining import Attaining, with_attained
-from cae_sql.inference.posterior.bell import STILL, rows_of, stiffness
+from cae_sql.inference.posterior.bell import STILL, SURE, rows_of, stiffness
 from cae_sql.inference.posterior.components import MOST_COUNTED, Aside, name_of, of_component
 from cae_sql.inference.posterior.leverage import Factor, covariance
 from cae_sql.inference.posterior.observations import Observations, observations
 from cae_sql.inference.posterior.telling import Telling, weighed
-from cae_sql.inference.posterior.tilt import CLOSE, Moments, fitted, of_boxes
+from cae_sql.inference.posterior.tilt import CLOSE, Moments, fitted, of_boxes, thirds_of_boxes
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt
 from cae_sql.threads import alone
@@ -82,6 +82,8 @@ class Fit:
     logs: Floats
     """(q,) log Σ_u prior(u) exp(θ u), and θ times what attained extremes add to μ."""
     factor: Factor
+    tilt: Tilt
+    """Prior and windows."""
     worked_out: Floats | None = None
     """(q,) leverage, where it is known."""
     of_sums: Fit | None = None
@@ -91,6 +93,8 @@ class Fit:
     """Whether what attained extremes add to sums is in it; False where no such tilt was found."""
     before: Floats | None = None
     """(q,) σ² before answers that are hypothetical: one search for residues serves them all."""
+    skewed: bool = True
+    """Whether skewness is counted."""
 
     @classmethod
     def of(
@@ -129,7 +133,7 @@ class Fit:
         theta = observed.matrix.T @ point
         now = given(theta) if raised is not None else moments(theta)
         factor = Factor.of(observed.matrix, observed.sizes * now.variances)
-        found = cls(observed, point, off, theta, now.means, now.variances, now.logs, factor)
+        found = cls(observed, point, off, theta, now.means, now.variances, now.logs, factor, tilt)
         if ends is None:
             return found
         if raised is None:
@@ -157,6 +161,35 @@ class Fit:
         if self.worked_out is not None:
             return self.worked_out
         return self.factor.leverages(self.observed.matrix, self.variances)
+
+    @cached_property
+    def slope(self) -> Floats:
+        """(q,) by how much a bell's slope is greater for skewness: see `bell`.
+
+        Of slacks, and of whom nothing is left to move, 0.
+        """
+        if not self.skewed:
+            return np.zeros(len(self.theta))
+        if self.of_sums is not None:  # noise is not skew
+            return np.append(self.of_sums.slope, np.zeros(len(self.theta) - len(self.of_sums.theta)))
+        seen, count = self.observed, self.observed.people
+        if not len(self.point):
+            return np.zeros(len(self.theta))
+        thirds = np.zeros(len(self.theta))
+        thirds[:count] = self.tilt.thirds(seen.low[:count], seen.high[:count], self.theta[:count])
+        thirds[count:] = thirds_of_boxes(seen.low[count:], seen.high[count:], self.theta[count:])
+        moving = self.variances > STILL
+        each = np.where(moving, self.leverage / np.where(moving, self.variances, 1.0), 0.0)
+        told = self.factor.solve(seen.matrix @ (seen.sizes * thirds * each))
+        found = (seen.matrix.T @ told - thirds * each**2) / (2.0 * np.maximum(1.0 - self.leverage, SURE))
+        moving[count:] = False
+        return np.where(moving, found, 0.0)
+
+    @cached_property
+    def shift(self) -> Floats:
+        """(q,) the same as a shift of what is expected, in units, as an insider's value shifts it."""
+        found: Floats = self.slope * np.maximum(1.0 - self.leverage, SURE) * self.variances
+        return found
 
 
 def _raised(
@@ -303,6 +336,20 @@ class Likely:
         return Fit.of(seen, self.tilt, start, self._allowance, Attaining.of(self.known, seen, self.tilt))
 
     @cached_property
+    def straight(self) -> Likely:
+        """The same by a formula that leaves skewness out; what is counted, or told by residues, is as here.
+
+        Nearer to what is exact is the one with it. Which of the two is too low hangs on the system: a limit
+        is held against both.
+        """
+        if self.exact[1].all():
+            return self
+        fit = replace(self.fit, skewed=False, worked_out=self.fit.leverage)
+        found = Likely(self.known, self.sums, self.tilt, self.top, fit, self._allowance, self._kept)
+        found.exact, found.telling = self.exact, self.telling
+        return found
+
+    @cached_property
     def leverage(self) -> Floats:
         """(p,) of one record of each atom; 0 of nobody's, and where sums at their ends leave one value."""
         found = np.zeros(self.known.count)
@@ -322,11 +369,11 @@ class Likely:
         place = np.minimum(np.searchsorted(seen.atoms, atoms), seen.people - 1)
         own = seen.atoms[place] == atoms
         some = place[own]
-        kappa = stiffness(fit.leverage[some], fit.variances[some]) if narrowed else np.zeros(len(some))
+        kappa, theta = np.zeros(len(some)), fit.theta[some]
+        if narrowed:
+            kappa, theta = stiffness(fit.leverage[some], fit.variances[some]), theta + fit.slope[some]
         found = np.zeros((len(atoms), self.tilt.windows.count))
-        found[own] = rows_of(
-            self.tilt, seen.low[some], seen.high[some], fit.theta[some], fit.means[some], kappa
-        )
+        found[own] = rows_of(self.tilt, seen.low[some], seen.high[some], theta, fit.means[some], kappa)
         return found
 
     @cached_property
@@ -424,7 +471,7 @@ class Likely:
         own, slopes = np.zeros(known.count, dtype=np.int64), np.zeros((2, known.count))
         own[seen.atoms] = seen.sizes[some]
         for place, end in enumerate((seen.low[some], seen.high[some])):
-            slopes[place, seen.atoms] = fit.theta[some] - kappa * (end - fit.means[some])
+            slopes[place, seen.atoms] = fit.theta[some] + fit.slope[some] - kappa * (end - fit.means[some])
         return mixed(known, own, rows, self.tilt.windows.width, Ends(*slopes))
 
     @cached_property

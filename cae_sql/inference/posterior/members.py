@@ -16,6 +16,10 @@ nurse does is not to be had. So the risk is 1 − A / A_baseline with
 - `prior`: A_baseline the area of what is believed before any answer, as in paper 000. It counts what is
   learned of groups too.
 
+What skewness adds to a record's slope (`bell`) counts with the tilt, as what an insider tells does; of who is
+counted, often one of a few, for whom it is no approximation, it does not. Risks are the greater of those with
+skewness and without (`likely.Likely.straight`).
+
 The average tilt of each answered set's members (`mathematics.md`, 7) is no such baseline: who is in several
 poor groups has a tilt poorer than the average of each, however little the own value bears on it. Nor is
 (1 − h) θ: where somebody at an end of the domain is in sums with a dozen others each, θ grows with the sums,
@@ -42,7 +46,7 @@ import numpy as np
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
 from cae_sql.inference.posterior.areas import NOTHING, areas_of_rows, entropies_of_rows
-from cae_sql.inference.posterior.bell import stiffness
+from cae_sql.inference.posterior.bell import STILL, stiffness
 from cae_sql.inference.posterior.cells import Bad, Cells
 from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.posterior.nearby import Nearby
@@ -143,8 +147,10 @@ class Baselines:
         """(p,) A_baseline of every record, by atoms."""
         seen, found = likely.fit.observed, np.full(likely.known.count, self.before)
         some = slice(0, seen.people)
-        kappa = stiffness(likely.fit.leverage[some], likely.fit.variances[some])
-        found[seen.atoms] = self.areas(kappa, likely.fit.theta[some])
+        fit, by_formula = likely.fit, ~likely.exact[1][seen.atoms] & (likely.fit.variances[some] > STILL)
+        kappa = stiffness(fit.leverage[some], fit.variances[some])
+        turn = np.where(by_formula, fit.shift[some] / np.where(by_formula, fit.variances[some], 1.0), 0.0)
+        found[seen.atoms] = self.areas(kappa, fit.theta[some] + turn)
         return found
 
     def greatest(self, low: Floats, high: Floats) -> Floats:
@@ -231,16 +237,31 @@ def posterior_risks(
     Raises:
         InvalidInput: no such baseline.
     """
-    rows = likely.rows
-    area = np.zeros(len(rows))
-    mine = np.flatnonzero(likely.known.protected)
-    area[mine] = areas_of_rows(rows[mine], domain)
-    base = held(likely.tilt, likely.top, domain, baseline).of(likely)
-    at = None
-    if epsilon is not None:
-        at = np.zeros(len(rows))
-        at[mine] = entropies_of_rows(rows[mine], domain, float(epsilon))
-    return Risks(against(area, base, domain), area, base, at)
+    mine, baselines = np.flatnonzero(likely.known.protected), held(likely.tilt, likely.top, domain, baseline)
+    found = list[Risks]()
+    for each in (likely, likely.straight):
+        area, base = np.zeros(len(each.rows)), baselines.of(each)
+        area[mine] = areas_of_rows(each.rows[mine], domain)
+        at = None
+        if epsilon is not None:
+            at = np.zeros(len(area))
+            at[mine] = entropies_of_rows(each.rows[mine], domain, float(epsilon))
+        found.append(Risks(against(area, base, domain), area, base, at))
+    return _worse(*found)
+
+
+def _worse(one: Risks, other: Risks) -> Risks:
+    """The greater risk of each atom, with its area and baseline, and the lesser entropy."""
+    first = one.risk >= other.risk
+    at = one.entropy_at_epsilon
+    if at is not None and other.entropy_at_epsilon is not None:
+        at = np.minimum(at, other.entropy_at_epsilon)
+    return Risks(
+        np.where(first, one.risk, other.risk),
+        np.where(first, one.area, other.area),
+        np.where(first, one.baseline, other.baseline),
+        at,
+    )
 
 
 def against(area: Floats, base: Floats, domain: Domain) -> Floats:

@@ -15,6 +15,7 @@ from cae_sql.inference.posterior.bell import stiffness
 from cae_sql.inference.posterior.insiders import (
     Given,
     Measure,
+    both,
     given,
     greatest_given,
     narrowed,
@@ -49,8 +50,9 @@ def risk_overheard(likely: Likely, ends: Floats, measure: Measure) -> float:
 def _by_others(likely: Likely, column: int, ends: Floats, measure: Measure) -> float:
     """Insiders who share no combination with a record."""
     outer = greatest_given(likely.fit, np.array([column]), ends)
-    told = Given(np.append(np.repeat(outer.leverage, len(SHIFTS)), likely.fit.leverage[column]),
-                 np.append(outer.shift * SHIFTS, 0.0))  # fmt: skip
+    alone = both(likely.fit, np.array([column]), Given(likely.fit.leverage[[column]], np.zeros(1)))
+    told = Given(np.append(np.repeat(outer.leverage, len(SHIFTS)), alone.leverage),
+                 np.append(outer.shift * SHIFTS, alone.shift))  # fmt: skip
     weights = np.broadcast_to(likely.telling.weights(column), (len(told.shift), likely.tilt.windows.count))
     return _greatest(likely, column, told, weights, measure)
 
@@ -68,7 +70,8 @@ def _by_sharing(likely: Likely, column: int, ends: Floats, measure: Measure) -> 
     inside = (units >= low[some, None]) & (units <= high[some, None])
     inside &= weights.max(axis=2) > POSSIBLE
     each = Given(told.leverage[some][inside], told.shift[some][inside])
-    return _greatest(likely, column, each, weights[inside], measure)
+    each = both(likely.fit, np.full(len(each.shift), column), each)
+    return _greatest(likely, column, each, np.tile(weights[inside], (2, 1)), measure)
 
 
 def _listed(low: Ints, high: Ints) -> Ints:

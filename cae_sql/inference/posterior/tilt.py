@@ -87,6 +87,24 @@ def of_boxes(low: Ints, high: Ints) -> Callable[[Floats], Moments]:
     return moments
 
 
+def thirds_of_boxes(low: Ints, high: Ints, theta: Floats) -> Floats:
+    """Third central moments of the same distributions, which rise and fall with skewness."""
+    count = (high - low + 1).astype(np.float64)
+    steep = np.abs(theta)
+    near = steep * count < 0.04
+    safe = np.where(near, 1.0, steep)
+
+    def part(rate: Floats) -> Floats:
+        one = -np.expm1(-rate)
+        found: Floats = np.exp(-rate) * (1.0 + np.exp(-rate)) / one**3
+        return found
+
+    found = count**3 * part(safe * count) - part(safe)
+    series = -steep * (count**4 - 1) / 120
+    thirds: Floats = np.copysign(1.0, theta) * np.where(near, series, found)
+    return thirds
+
+
 def of_sets(values: list[Weighted]) -> Callable[[Floats], Moments]:
     """Moments of tilted weighted sets, summed up as they are."""
 
@@ -126,6 +144,19 @@ def of_windows(low: Ints, high: Ints, logs: Floats) -> Callable[[Floats], Moment
         return Moments(top[:, 0] + np.log(total), means, variances)
 
     return moments
+
+
+def thirds_of_windows(low: Ints, high: Ints, logs: Floats, theta: Floats) -> Floats:
+    """Third central moments of the distributions of `of_windows`."""
+    inside, ends = high >= low, np.maximum(low, high)
+    one = of_boxes(low, ends)(theta[:, None])
+    thirds = thirds_of_boxes(low, ends, np.broadcast_to(theta[:, None], low.shape))
+    each = np.where(inside, logs + one.logs, -np.inf)
+    p = np.exp(each - each.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    off = one.means - (p * one.means).sum(axis=1, keepdims=True)
+    found: Floats = (p * (thirds + 3.0 * off * one.variances + off**3)).sum(axis=1)
+    return found
 
 
 def fitted(

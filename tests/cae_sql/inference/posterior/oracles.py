@@ -105,9 +105,9 @@ def likely(system: AnsweredSystem) -> Likely:
     return system._likely(None, None)
 
 
-def by_formula(system: AnsweredSystem) -> np.ndarray:
+def by_formula(system: AnsweredSystem, skewed: bool = True) -> np.ndarray:
     """(n, w) by leverage alone, whether or not it is counted."""
-    found = likely(system)
+    found = likely(system) if skewed else likely(system).straight
     return found.formula[found.known.atoms.labels[: system.size]]
 
 
@@ -118,6 +118,12 @@ def variation(p: np.ndarray, q: np.ndarray) -> float:
 
 def bits(p: np.ndarray) -> float:
     return float(-(p[p > 0] * np.log2(p[p > 0])).sum())
+
+
+def judged(system: AnsweredSystem) -> np.ndarray:
+    """(n,) risks by the formula against all values alike, the greater of those with skewness and without."""
+    both = by_formula(system), by_formula(system, skewed=False)
+    return np.array([max(risk(p), risk(q)) for p, q in zip(*both, strict=True)])
 
 
 def risk(p: np.ndarray) -> float:

@@ -7,11 +7,15 @@ import pytest
 
 from cae_sql.domain import Domain
 from cae_sql.inference.allowance import Allowance
+from cae_sql.inference.posterior import likely as counting
+from cae_sql.inference.posterior.areas import areas_of_rows
 from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard, ends_of
 from cae_sql.inference.posterior.members import posterior_risks
 from cae_sql.inference.system import AnsweredSystem
+from cae_sql.inference.tables.priors import Prior
 from cae_sql.risk import Limit
 from tests.cae_sql.inference.posterior.oracles import Star, coins, dense, likely, risk, star
+from tests.quick import some
 
 
 def ample() -> Allowance:
@@ -130,3 +134,70 @@ def test_what_was_kept_of_fewer_answers_changes_no_figure():
         assert kept.likely.rows == pytest.approx(anew.likely.rows, abs=1e-6)
         before = kept
         system.accept([query.answered(told)])
+
+
+def stopped(odds: np.ndarray, own: int, others: int, seed: int, limit: float) -> tuple[int, float]:
+    """Record 0 in one sum after the other, each with others of its own, as long as it keeps a limit.
+
+    A total of 2,000 more people is answered besides. Returns how many sums were, and the exact risk against
+    the prior then, by convolution and without the total.
+    """
+    values = np.arange(len(odds))
+    chance = np.random.default_rng(seed)
+    true = chance.choice(values, 2_001, p=odds)
+    true[0] = own
+
+    def draw(count: int, seed: int) -> np.ndarray:
+        return np.random.default_rng(seed).choice(values, count, p=odds)
+
+    system = AnsweredSystem(len(true), 0, len(odds) - 1, 1, prior=Prior.of(draw, odds))
+    system.add_sum(range(len(true)), int(true.sum()))
+    ways = np.ones(1)
+    for _ in range(others):
+        ways = np.convolve(ways, odds)
+    exact, answered = odds, 0
+    for first in range(1, len(true) - others, others):
+        members = np.append(0, first + np.arange(others))
+        query, told = system.query("sum", members), int(true[members].sum())
+        judged = knowledge(system, Limit(risk=limit), baseline="prior").question([query])
+        if not judged.judge((told,), ample()).safe:
+            break
+        system.accept([query.answered(told)])
+        answered += 1
+        left = told - values
+        inside = (left >= 0) & (left < len(ways))
+        exact = exact * np.where(inside, ways[np.clip(left, 0, len(ways) - 1)], 0.0)
+        exact = exact / exact.sum()
+    return answered, 1 - (1 - risk(exact)) / (1 - risk(odds))
+
+
+@pytest.mark.parametrize(("others", "own"), some([(12, 24), (40, 0), (12, 0), (12, 3), (40, 3), (40, 24)], 2))
+def test_under_a_prior_that_falls_off_a_star_is_stopped_before_its_exact_risk_is_past_the_limit(others, own):
+    odds = np.exp(-np.arange(25) / 4.0)
+    for seed in range(3):
+        answered, exact = stopped(odds / odds.sum(), own, others, seed, 0.5)
+        assert answered >= 1
+        assert exact <= 0.5
+
+
+def test_risk_is_the_greater_of_those_with_skewness_and_without(monkeypatch):
+    monkeypatch.setattr(counting, "MOST_UNITS", 0)  # nothing is counted
+    odds = np.array([0.97, 0.03])
+    true = np.random.default_rng(0).choice(2, 401, p=odds)
+    true[0] = 1
+
+    def draw(count: int, seed: int) -> np.ndarray:
+        return np.random.default_rng(seed).choice(2, count, p=odds)
+
+    system = AnsweredSystem(401, 0, 1, 1, prior=Prior.of(draw, odds))
+    for first in range(1, 401, 40):
+        members = np.append(0, first + np.arange(40))
+        system.add_sum(members, int(true[members].sum()))
+    found, domain = likely(system), Domain(0, 1, 1)
+    worst = posterior_risks(found, domain, "prior").risk
+    before = areas_of_rows(odds[None], domain)
+    left = [1 - areas_of_rows(each.rows, domain) / before for each in (found, found.straight)]
+    with_skew, without = left
+    assert (with_skew > without + 1e-3).any()
+    assert (without > with_skew + 1e-3).any()
+    assert worst == pytest.approx(np.maximum(with_skew, without), abs=1e-6)
