@@ -8,7 +8,7 @@ becomes V_ii − V_ij² / V_jj, and the mean moves by regression. In terms of th
     p_i(v) ∝ p⁰_i(v) · exp(−½ κ' (v − μ_i − δ / h')²),    κ' = h' / ((1 − h') σ_i²).
 
 Skewness (`bell`) is a shift too, ℓ (1 − h') σ_i², and added to δ. Risks are the greater of those with it and
-without (`likely.Likely.straight`).
+without (`likely.Likely.both`).
 
 Since V² = V, Σ_j V_ij² = V_ii, so V_ij² ≤ h_i (1 − h_i) / m for j one of m records alike, none of them i: and
 likewise with i and j exchanged. So what an insider adds to somebody's leverage is at most
@@ -48,6 +48,8 @@ PIECES = 8
 """Into which a shift to either side is cut for a bound."""
 HALF_AS_LONG = 2.0**-23
 """What rounding to floats of 32 bits may add to 1, twice."""
+HELD = 4_000_000
+"""Numbers of insiders' rows that are held at once."""
 BLOCK = 100_000
 """Pairs that are looked at at once: what the processor holds near."""
 FOR_ALL = 2_000
@@ -189,28 +191,45 @@ def greatest_given(fit: Fit, columns: Ints, values: Floats) -> Given:
     take half the time, and greater by as much as these may be off.
     """
     seen, count = fit.observed, fit.observed.people
-    found, step = np.zeros((2, len(columns))), max(1, BLOCK // max(count, 1))
+    found, height = np.zeros((2, len(columns))), len(fit.factor.root)
+    wide = max(1, HELD // max(height, 1))
+    step = max(1, BLOCK // max(min(count, wide), 1))
     left, variances = 1.0 - fit.leverage[:count], fit.variances[:count]
     telling = (left > SAME) & (variances > STILL)
     part = np.where(telling, 1.0 / np.sqrt(np.where(telling, left, 1.0)), 0.0)
     deviation = np.sqrt(np.where(telling, variances, 1.0))
     apart = part * np.abs(values[:count] - fit.means[:count, None]).max(axis=1, initial=0.0) / deviation
+    mine, longest = np.empty((height, len(columns)), dtype=np.float32), 0.0
+    off, single = np.empty(len(columns)), seen.sizes[columns] == 1
+
+    def images(some: Ints) -> Floats:
+        """(k, s) what V_ij is a product of two of."""
+        held: Floats = fit.factor.root @ (seen.matrix[:, some] * np.sqrt(variances[some])).toarray()
+        return held
+
     with on_one_thread():
-        images = fit.factor.root @ (seen.matrix[:, :count] * np.sqrt(variances)).toarray()
-        told = images * part
-        off = (len(images) + 4) * HALF_AS_LONG * np.sqrt((told**2).sum(axis=0).max(initial=0.0))
-        off = off * np.sqrt((images**2).sum(axis=0))
-        images, told, apart = (each.astype(np.float32) for each in (images, told, apart))
-        for first in range(0, len(columns), step):
-            some = columns[first : first + step]
-            # |V_ij| / √V_jj
-            between = np.abs(images[:, some].T @ told)
-            single = np.flatnonzero(seen.sizes[some] == 1)
-            between[single, some[single]] = 0.0
-            found[0, first : first + step] = (between.max(axis=1, initial=0.0) + off[some]) ** 2
-            between *= apart
-            found[1, first : first + step] = between.max(axis=1, initial=0.0)
-            found[1, first : first + step] += 2 * off[some] * apart.max(initial=0.0)
+        for first in range(0, len(columns), wide):
+            held = images(columns[first : first + wide])
+            mine[:, first : first + wide] = held
+            off[first : first + wide] = np.sqrt((held**2).sum(axis=0))
+        for start in range(0, count, wide):
+            block = np.arange(start, min(start + wide, count))
+            told = images(block) * part[block]
+            longest = max(longest, float((told**2).sum(axis=0).max(initial=0.0)))
+            told, far = told.astype(np.float32), apart[block].astype(np.float32)
+            for first in range(0, len(columns), step):
+                each = slice(first, first + step)
+                # |V_ij| / √V_jj
+                between = np.abs(mine[:, each].T @ told)
+                at = columns[each] - start
+                here = np.flatnonzero(single[each] & (at >= 0) & (at < len(block)))
+                between[here, at[here]] = 0.0
+                found[0, each] = np.maximum(found[0, each], between.max(axis=1, initial=0.0))
+                between *= far
+                found[1, each] = np.maximum(found[1, each], between.max(axis=1, initial=0.0))
+    off *= (height + 4) * HALF_AS_LONG * np.sqrt(longest)
+    found[0] = (found[0] + off) ** 2
+    found[1] += 2 * off * apart.max(initial=0.0)
     own = fit.leverage[columns]
     shift = np.sqrt(fit.variances[columns]) * found[1] + np.abs(fit.shift[columns])
     return Given(own + np.minimum(found[0], 1.0 - own), shift)

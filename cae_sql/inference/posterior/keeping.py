@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy
 
 from cae_sql.domain import Domain
 from cae_sql.errors import InconsistentAnswers, InvalidInput, OutOfTime
@@ -203,7 +204,7 @@ class LikelyQuestion:
         if limit.epsilon is not None:
             entropy = min(
                 float(entropies_of_rows(each.rows[mine], domain, float(limit.epsilon)).min())
-                for each in (likely, likely.straight)
+                for each in likely.both
             )
         if quick is not None:
             risk, least = self._with_insider(likely, quick)
@@ -224,8 +225,8 @@ class LikelyQuestion:
         risks = np.where(likely.plain[mine], quick[columns], np.inf)
         open_ = np.flatnonzero(risks > _enough(self._standard.limit))
         if len(open_):
-            both = [self._each(by, mine[open_], columns[open_]) for by in (likely, likely.straight)]
-            risks[open_] = np.maximum(*both)
+            each = [self._each(by, mine[open_], columns[open_]) for by in likely.both]
+            risks[open_] = np.max(each, axis=0)
         return float(risks.max())
 
     def _each(self, likely: Likely, atoms: Ints, columns: Ints) -> Floats:
@@ -353,7 +354,11 @@ def ends_of(fit: Fit) -> Floats:
     found = np.stack([low, high], axis=1)
     if not matrix.nnz:
         return found
-    up, down = (matrix + abs(matrix)) / 2, (abs(matrix) - matrix) / 2
+
+    def part(data: Floats) -> scipy.sparse.csc_array:
+        return scipy.sparse.csc_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+    up, down = part(np.maximum(matrix.data, 0.0)), part(np.maximum(-matrix.data, 0.0))
     least = up @ (seen.sizes * low) - down @ (seen.sizes * high)
     most = up @ (seen.sizes * high) - down @ (seen.sizes * low)
     # what each sum has above its least, and below its greatest

@@ -339,15 +339,17 @@ class Likely:
     def straight(self) -> Likely:
         """The same by a formula that leaves skewness out; what is counted, or told by residues, is as here.
 
-        Nearer to what is exact is the one with it. Which of the two is too low hangs on the system: a limit
-        is held against both.
+        Nearer to what is exact is the one with it. Which of the two is too low hangs on the system.
         """
-        if self.exact[1].all():
-            return self
         fit = replace(self.fit, skewed=False, worked_out=self.fit.leverage)
         found = Likely(self.known, self.sums, self.tilt, self.top, fit, self._allowance, self._kept)
         found.exact, found.telling = self.exact, self.telling
         return found
+
+    @property
+    def both(self) -> tuple[Likely, ...]:
+        """This and `straight`, where they are not the same: a limit is held against each."""
+        return (self,) if self.exact[1].all() else (self, self.straight)
 
     @cached_property
     def leverage(self) -> Floats:

@@ -18,7 +18,7 @@ nurse does is not to be had. So the risk is 1 − A / A_baseline with
 
 What skewness adds to a record's slope (`bell`) counts with the tilt, as what an insider tells does; of who is
 counted, often one of a few, for whom it is no approximation, it does not. Risks are the greater of those with
-skewness and without (`likely.Likely.straight`).
+skewness and without (`likely.Likely.both`).
 
 The average tilt of each answered set's members (`mathematics.md`, 7) is no such baseline: who is in several
 poor groups has a tilt poorer than the average of each, however little the own value bears on it. Nor is
@@ -239,7 +239,7 @@ def posterior_risks(
     """
     mine, baselines = np.flatnonzero(likely.known.protected), held(likely.tilt, likely.top, domain, baseline)
     found = list[Risks]()
-    for each in (likely, likely.straight):
+    for each in likely.both:
         area, base = np.zeros(len(each.rows)), baselines.of(each)
         area[mine] = areas_of_rows(each.rows[mine], domain)
         at = None
@@ -247,7 +247,7 @@ def posterior_risks(
             at = np.zeros(len(area))
             at[mine] = entropies_of_rows(each.rows[mine], domain, float(epsilon))
         found.append(Risks(against(area, base, domain), area, base, at))
-    return _worse(*found)
+    return found[0] if len(found) == 1 else _worse(*found)
 
 
 def _worse(one: Risks, other: Risks) -> Risks:

@@ -26,6 +26,7 @@ import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import blake2b
 
 import numpy as np
@@ -46,6 +47,10 @@ REALS = 2**19, 2**20
 by the query sets, so that no sums are easily made in which it hides what they leave modulo a small one."""
 BLOCK = 256
 """Columns that are eliminated at once."""
+FEW = 16
+"""Rows that are multiplied entry by entry: blocks are for many."""
+SAMPLED = 1_024
+"""Columns of many that are looked at first."""
 ORDERS = 4
 """Orders in which columns that are alike are gone through. A combination of w people in columns of one
 person, n such columns and k sums, hides from one order with a probability of about 1 − (1 − k/n)^w."""
@@ -89,8 +94,49 @@ class _Behind:
     matrix: scipy.sparse.csc_array
     """(k, q) saturated."""
     steps: list[_Divided]
-    rows: list[tuple[Ints, Ints]]
-    """Each (q,) modulo pᴱ, and (k,) of which of the matrix's rows."""
+    weights: Ints
+    """(r, k) of which of the matrix's rows they are."""
+    prime: int
+    modulus: int
+    """pᴱ"""
+
+    def rows(self, light: Callable[[Ints, Ints], bool]) -> list[tuple[Ints, Ints]]:
+        """Those to be looked at: each (q,) modulo pᴱ, and its weights (k,).
+
+        Of many columns some are looked at first: what these hide is hidden, and the row is not worked out.
+        """
+        if self.matrix.shape[1] <= SAMPLED:
+            found = self._all
+        else:
+            some, parts = self._sample
+            seen = [self._may_tell(row, some, light) for row in parts]
+            found = self._worked_out(self.weights[np.array(seen, dtype=np.bool_)])
+        columns = np.arange(self.matrix.shape[1])
+        told = [each for each in found if (each[0] % self.prime).any()]
+        return [each for each in told if self._may_tell(each[0], columns, light)]
+
+    def _may_tell(self, row: Ints, columns: Ints, light: Callable[[Ints, Ints], bool]) -> bool:
+        touched = np.flatnonzero(row % self.prime)
+        return not len(touched) or light(columns[touched], row[touched] % self.prime)
+
+    @cached_property
+    def _all(self) -> list[tuple[Ints, Ints]]:
+        return self._worked_out(self.weights)
+
+    @cached_property
+    def _sample(self) -> tuple[Ints, NDArray[np.int64]]:
+        """(s,) some columns, and (r, s) what the rows have there."""
+        some = np.linspace(0, self.matrix.shape[1] - 1, SAMPLED).astype(np.int64)
+        return some, _product(self.weights, self.matrix[:, some], self.modulus)
+
+    def _worked_out(self, weights: Ints) -> list[tuple[Ints, Ints]]:
+        """Each row once, with its weights."""
+        found = dict[bytes, tuple[Ints, Ints]]()
+        if not len(weights):
+            return []
+        for row, each in zip(_product(weights, self.matrix, self.modulus), weights, strict=True):
+            found.setdefault((row % self.prime).tobytes(), (row, each))
+        return list(found.values())
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,11 +198,7 @@ class Search:
         behind = self._behind[prime, power]
         if behind is None:
             return None if prime in self._unseen else []
-        sums, rows = sums[self._independent], list[tuple[Ints, Ints]]()
-        for row, weights in behind.rows:
-            touched = np.flatnonzero(row % prime)
-            if len(touched) and light(touched, row[touched] % prime):
-                rows.append((row, weights))
+        sums, rows = sums[self._independent], behind.rows(light)
         if not rows:
             return []
         for step in behind.steps:
@@ -172,18 +214,15 @@ class Search:
             self._unseen.add(prime)
             return None
         matrix, steps = found
-        modulus, rows = prime**power, dict[bytes, tuple[Ints, Ints]]()
+        modulus, weights = prime**power, list[Ints]()
         for number in some:
             mine = _echelon(matrix, self._orders[number], prime, modulus)
             first = _parted(mine.pivots, self._pivots(number))
-            if first is None:
-                continue
-            behind = np.flatnonzero(mine.pivots >= first)
-            values = _product(mine.weights[behind], matrix, modulus)
-            for row, weights in zip(values, mine.weights[behind], strict=True):
-                rows.setdefault((row % prime).tobytes(), (row, weights))
+            if first is not None:
+                weights.append(mine.weights[mine.pivots >= first])
+        behind = np.concatenate(weights) if weights else np.zeros((0, 0), dtype=np.int64)
         # a matrix of its own for each prime is much to keep of a large table, and mostly nothing is behind
-        return _Behind(matrix, steps, list(rows.values())) if rows else None
+        return _Behind(matrix, steps, behind, prime, modulus) if len(behind) else None
 
     def _singular(self, number: int, prime: int) -> bool:
         """Whether the columns that real numbers come to are dependent modulo a prime: else both agree."""
@@ -343,6 +382,12 @@ def _echelon(matrix: scipy.sparse.csc_array, order: Ints, prime: int, modulus: i
 
 def _product(weights: Ints, matrix: scipy.sparse.csc_array, modulus: int) -> NDArray[np.int64]:
     """(r, q) Y A modulo m."""
+    if len(weights) <= FEW:
+        whole = scipy.sparse.csc_array(
+            (matrix.data.astype(np.int64), matrix.indices, matrix.indptr), matrix.shape
+        )
+        by_entries: NDArray[np.int64] = (whole.T @ weights.T).T % modulus
+        return by_entries
     found, turned = np.empty((len(weights), matrix.shape[1]), dtype=np.int64), weights.astype(np.float64)
     for first in range(0, matrix.shape[1], BLOCK):
         found[:, first : first + BLOCK] = _block(turned, matrix[:, first : first + BLOCK], modulus)

@@ -101,7 +101,14 @@ class Telling:
         spans = variances if before is None else before
         if len(moving) > MANY:
             spans = (observed.high - observed.low).astype(np.float64) ** 2
-        some = observed.matrix if len(moving) == len(spans) else observed.matrix[:, moving]
+        hidden = _hidden(observed)
+        some, moving = observed.matrix, np.setdiff1d(moving, hidden)
+        if len(hidden):  # so the ends of one sum share a search
+            kept = np.flatnonzero(np.diff(observed.matrix[:, hidden].tocsr().indptr) == 0)
+            some, sums = observed.rows[kept].tocsc(), sums[kept]
+        if not some.shape[0]:
+            return cls(windows, observed, found, too_many[0])
+        some = some if len(moving) == len(spans) else some[:, moving]
         search = search_of(some, (observed.sizes * spans)[moving])
         tops = (observed.sizes * (observed.high - observed.low))[moving]
         listed = min(values * windows.width, LISTED)
@@ -180,6 +187,12 @@ def _powers(windows: Windows) -> list[tuple[int, int]]:
     return found
 
 
+def _hidden(observed: Observations) -> Ints:
+    """Slacks that hide everything: no residue is told of a sum that one is in."""
+    wide = observed.high[observed.people :] >= SLACK_LISTED
+    return observed.people + np.flatnonzero(wide)
+
+
 def _unsettled(
     observed: Observations, left: Floats, rows: Callable[[Ints], Floats], windows: Windows
 ) -> tuple[Ints, Ints]:
@@ -206,15 +219,30 @@ class _Characters:
         self, observed: Observations, theta: Floats, rows: Callable[[Ints], Floats], windows: Windows
     ) -> None:
         self.observed, self.windows, self._theta, self._rows_of = observed, windows, theta, rows
+        # of many columns few are looked at
+        self._places, self._held = np.full(len(observed.sizes), -1), np.zeros(0, dtype=np.int64)
+        self._rows = np.zeros((0, windows.count))
+        """(h, w) of those that were looked at; of slacks nothing."""
+        self._known = dict[int, Floats]()
+        """(p − 1, h) by prime."""
 
-    @cached_property
-    def _rows(self) -> Floats:
-        return self._rows_of(np.arange(self.observed.people))
+    def _at(self, columns: Ints) -> Ints:
+        """(c,) where the rows of some columns are."""
+        missing = np.unique(columns[self._places[columns] < 0])
+        if len(missing):
+            self._places[missing] = len(self._held) + np.arange(len(missing))
+            self._held = np.append(self._held, missing)
+            rows, people = np.zeros((len(missing), self.windows.count)), missing < self.observed.people
+            rows[people] = self._rows_of(missing[people])
+            self._rows = np.vstack([self._rows, rows])
+        found: Ints = self._places[columns]
+        return found
 
     def of(self, column: int, frequencies: Floats) -> np.ndarray:
         """(t,) φ of one record of a column at frequencies (t,)."""
         if column < self.observed.people:
-            waves: np.ndarray = _waves(self.windows, frequencies) @ self._rows[column]
+            (at,) = self._at(np.array([column]))
+            waves: np.ndarray = _waves(self.windows, frequencies) @ self._rows[at]
             return waves
         width = int(self.observed.high[column])
         if width >= SLACK_LISTED:
@@ -226,28 +254,25 @@ class _Characters:
         listed: np.ndarray = np.exp(2j * np.pi * np.outer(frequencies, units)) @ (p / p.sum())
         return listed
 
-    def _costs(self, prime: int) -> Floats:
-        if prime not in self._known:
-            frequencies = np.arange(1, prime) / prime
-            found = np.empty((prime - 1, len(self.observed.sizes)))
-            people = self.observed.people
-            found[:, :people] = np.abs(_waves(self.windows, frequencies) @ self._rows.T)
-            for column in range(people, found.shape[1]):
-                found[:, column] = np.abs(self.of(column, frequencies))
-            self._known[prime] = -np.log(np.maximum(found, np.exp(-DULL)))
-        return self._known[prime]
-
-    @cached_property
-    def _known(self) -> dict[int, Floats]:
-        return {}
+    def _costs(self, prime: int, columns: Ints) -> Floats:
+        """(p − 1, c) −log |φ| of some columns."""
+        at, known = self._at(columns), self._known.get(prime, np.empty((prime - 1, 0)))
+        if known.shape[1] < len(self._held):
+            frequencies, fresh = np.arange(1, prime) / prime, self._held[known.shape[1] :]
+            found = np.abs(_waves(self.windows, frequencies) @ self._rows[known.shape[1] :].T)
+            for place in np.flatnonzero(fresh >= self.observed.people).tolist():
+                found[:, place] = np.abs(self.of(int(fresh[place]), frequencies))
+            known = self._known[prime] = np.hstack([known, -np.log(np.maximum(found, np.exp(-DULL)))])
+        costs: Floats = known[:, at]
+        return costs
 
     def hides(self, columns: Ints, coefficients: Ints, prime: int) -> float:
-        """−log of the product of |φ|, two people left out: the least by t."""
-        costs = self._costs(prime)
+        """−log of the product of |φ|, two people left out: the least by t. Of more columns it is no less."""
+        costs, place = self._costs(prime, columns), np.arange(len(columns))
         sizes, people = self.observed.sizes[columns], columns < self.observed.people
         least = np.inf
         for t in range(1, prime):
-            each = costs[t * coefficients % prime - 1, columns]
+            each = costs[t * coefficients % prime - 1, place]
             most = np.repeat(each[people], np.minimum(sizes[people], 2))
             least = min(least, float(sizes @ each) - float(np.sort(most)[-2:].sum()))
         return least

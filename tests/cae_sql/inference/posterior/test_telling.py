@@ -15,6 +15,7 @@ from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard
 from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.posterior.members import posterior_risks
 from cae_sql.inference.posterior.residues import search_of
+from cae_sql.inference.posterior.telling import SLACK_LISTED
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.risk import Limit
 from tests.cae_sql.inference.posterior.oracles import likely, risk
@@ -153,6 +154,23 @@ def test_nothing_of_answers_is_in_a_search() -> None:
     found = [likely(told(np.full(301, value), all_but_one(3, 100), 1)) for value in (0, 1)]
     matrix, room = found[0].fit.observed.matrix, np.ones(4)
     assert search_of(matrix, room) is search_of(matrix.copy(), room.copy())
+
+
+def test_wide_ends_of_one_sum_share_a_search_and_hide_no_residue_of_others(uncounted: None) -> None:
+    sets = all_but_one(26, 100)
+    true = np.random.default_rng(25).integers(0, 25, 2_601)
+    everybody, searches = np.arange(0, 2_601, 2), []
+    for away in (2_000, 4_000):
+        system = told(true, sets, 24)
+        value = int(true[everybody].sum()) + away
+        end = system.at_most(system.query("sum", everybody), value)
+        assert end is not None
+        system.accept([end.answered(value)])
+        found = likely(system)
+        assert found.fit.observed.high[-1] >= SLACK_LISTED
+        assert risks(found, 2_601)[0] > 0.99
+        searches.append(next(reversed(residues._searches.values())))
+    assert searches[0] is searches[1]
 
 
 # Decisions
