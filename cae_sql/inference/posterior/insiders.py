@@ -281,6 +281,10 @@ class Measure:
         """(r,) bounds of how bad posteriors are, from above, as `Cells.most`."""
         return self.baselines.cells(self.epsilon, Bad(self.left, self.bad)).most(theta, kappa, shift)
 
+    def judged(self, without: Floats, skewed: Floats) -> Floats:
+        """(r,) how bad posteriors are, by how bad without skewness and with it."""
+        return self.baselines.judged(without, skewed) if self.epsilon is None else np.maximum(without, skewed)
+
     def bad(self, left: Floats, base: Floats) -> Floats:
         """(r,) of what is left, beside A_baseline."""
         return against(left, base, self.domain) if self.epsilon is None else -left
@@ -354,7 +358,6 @@ def risks_with_insider(
         leverage = np.append(told.leverage[others].ravel(), fit.leverage[column])
         shift = np.append(told.shift[others].ravel(), 0.0)
         kept = Given(*np.unique(np.stack([leverage, shift]).round(12), axis=1))
-        kept = both(fit, np.full(len(kept.shift), column), kept)
         worst[column] = _greatest(likely, column, kept, measure)
         pairs += int(others.sum())
     risk = np.full(likely.known.count, -np.inf)
@@ -401,7 +404,8 @@ def _bounded_at_once(
     )
     bad: Floats = measure.bad(np.minimum(left[2:-1], left[3:]).ravel(), base).reshape(count - 1, -1)
     by_himself = measure.baselines.areas(np.tile(kappa[0], 2), told_tilts(fit, np.tile(columns, 2), alone))
-    worst: Floats = np.vstack([bad, measure.bad(left[:2].ravel(), by_himself).reshape(2, -1)]).max(axis=0)
+    of_himself = measure.judged(*measure.bad(left[:2].ravel(), by_himself).reshape(2, -1))
+    worst: Floats = np.maximum(bad.max(axis=0), of_himself)
     return worst
 
 
@@ -414,12 +418,14 @@ def _greatest(likely: Likely, column: int, told: Given, measure: Measure) -> flo
     worst = -np.inf
     for first in range(0, len(told.shift), AT_ONCE):
         part = Given(told.leverage[first : first + AT_ONCE], told.shift[first : first + AT_ONCE])
+        part = both(likely.fit, np.full(len(part.shift), column), part)
         columns = np.full(len(part.shift), column)
         left = measure.left(narrowed(likely, columns, part))
         base = measure.baselines.areas(
             stiffness(part.leverage, likely.fit.variances[columns]), told_tilts(likely.fit, columns, part)
         )
-        worst = max(worst, float(measure.bad(left, base).max()))
+        bad = measure.judged(*measure.bad(left, base).reshape(2, -1))
+        worst = max(worst, float(bad.max()))
     return worst
 
 

@@ -226,7 +226,7 @@ class LikelyQuestion:
         open_ = np.flatnonzero(risks > _enough(self._standard.limit))
         if len(open_):
             each = [self._each(by, mine[open_], columns[open_]) for by in likely.both]
-            risks[open_] = np.max(each, axis=0)
+            risks[open_] = self._past.baselines.judged(each[-1], each[0])
         return float(risks.max())
 
     def _each(self, likely: Likely, atoms: Ints, columns: Ints) -> Floats:

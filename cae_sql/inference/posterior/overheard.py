@@ -51,10 +51,12 @@ def _by_others(likely: Likely, column: int, ends: Floats, measure: Measure) -> f
     """Insiders who share no combination with a record."""
     outer = greatest_given(likely.fit, np.array([column]), ends)
     alone = both(likely.fit, np.array([column]), Given(likely.fit.leverage[[column]], np.zeros(1)))
-    told = Given(np.append(np.repeat(outer.leverage, len(SHIFTS)), alone.leverage),
-                 np.append(outer.shift * SHIFTS, alone.shift))  # fmt: skip
+    told = Given(np.append(alone.leverage, np.repeat(outer.leverage, len(SHIFTS))),
+                 np.append(alone.shift, outer.shift * SHIFTS))  # fmt: skip
     weights = np.broadcast_to(likely.telling.weights(column), (len(told.shift), likely.tilt.windows.count))
-    return _greatest(likely, column, told, weights, measure)
+    bad = _bad(likely, column, told, weights, measure)
+    # to either side of the greatest shifts skewness is in them
+    return float(max(measure.judged(bad[:1], bad[1:2]).max(), bad[2:].max()))
 
 
 def _by_sharing(likely: Likely, column: int, ends: Floats, measure: Measure) -> float:
@@ -70,8 +72,11 @@ def _by_sharing(likely: Likely, column: int, ends: Floats, measure: Measure) -> 
     inside = (units >= low[some, None]) & (units <= high[some, None])
     inside &= weights.max(axis=2) > POSSIBLE
     each = Given(told.leverage[some][inside], told.shift[some][inside])
+    if not len(each.shift):
+        return -np.inf
     each = both(likely.fit, np.full(len(each.shift), column), each)
-    return _greatest(likely, column, each, np.tile(weights[inside], (2, 1)), measure)
+    bad = _bad(likely, column, each, np.tile(weights[inside], (2, 1)), measure)
+    return float(measure.judged(*bad.reshape(2, -1)).max())
 
 
 def _listed(low: Ints, high: Ints) -> Ints:
@@ -81,12 +86,10 @@ def _listed(low: Ints, high: Ints) -> Ints:
     return units if len(units) <= LISTED else np.append(units[:half], units[-half:])
 
 
-def _greatest(likely: Likely, column: int, told: Given, weights: Floats, measure: Measure) -> float:
-    """Of one record, with each of some insiders (r,) and what residues multiply its row with (r, w)."""
-    if not len(told.shift):
-        return -np.inf
+def _bad(likely: Likely, column: int, told: Given, weights: Floats, measure: Measure) -> Floats:
+    """(r,) of one record, with each of some insiders (r,) and what residues multiply its row with (r, w)."""
     columns = np.full(len(told.shift), column)
     rows = weighed(narrowed(likely, columns, told), weights)
     kappa = stiffness(np.clip(told.leverage, 0.0, 1.0), likely.fit.variances[columns])
     base = measure.baselines.areas(kappa, told_tilts(likely.fit, columns, told))
-    return float(measure.bad(measure.left(rows), base).max())
+    return measure.bad(measure.left(rows), base)

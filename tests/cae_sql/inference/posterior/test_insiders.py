@@ -77,6 +77,16 @@ def test_the_bound_holds_for_every_pair_and_value(seed: int) -> None:
             assert theirs - 1e-6 <= mine <= theirs + more + 1e-4 * (1 + theirs)
 
 
+def test_insiders_are_gone_through_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    fit = likely(star(25, 8, 4, 1).system).fit
+    values, columns = np.tile([0.0, 24.0], (len(fit.observed.sizes), 1)), np.arange(fit.observed.people)
+    whole = greatest_given(fit, columns, values)
+    monkeypatch.setattr(insiders, "HELD", 3 * len(fit.factor.root))
+    parts = greatest_given(fit, columns, values)
+    assert parts.leverage == pytest.approx(whole.leverage, abs=1e-6)
+    assert parts.shift == pytest.approx(whole.shift, abs=1e-4)
+
+
 @over(st.integers(0, 10**9), st.sampled_from(BASELINES))
 def test_whom_the_bound_spares_no_pair_brings_beyond_what_is_enough(seed: int, baseline: Baseline) -> None:
     found, _ = projection(seed)

@@ -15,7 +15,7 @@ from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard
 from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.posterior.members import posterior_risks
 from cae_sql.inference.posterior.residues import search_of
-from cae_sql.inference.posterior.telling import SLACK_LISTED
+from cae_sql.inference.posterior.telling import SLACK_LISTED, _Characters
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.risk import Limit
 from tests.cae_sql.inference.posterior.oracles import likely, risk
@@ -123,6 +123,48 @@ def test_a_residue_hides_among_people_who_are_all_alone(uncounted: None) -> None
     found = likely(told(true, sets, 1))
     assert found.known.count > 590
     assert risks(found, 601)[0] > 0.99
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_many_columns_a_part_is_looked_at_first_and_nothing_is_missed(
+    seed: int, uncounted: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # cells of one or two people under random sums, and a person left over by three of them
+    chance = np.random.default_rng(seed)
+    true = chance.integers(0, 2, 301)
+    sets = all_but_one(3, 100) + [np.flatnonzero(chance.random(301) < 0.5).tolist() for _ in range(7)]
+    told_by = []
+    for sampled in (10**9, 60, 7):
+        monkeypatch.setattr(residues, "SAMPLED", sampled)
+        residues._searches.clear()
+        residues._latest.clear()
+        found = likely(told(true, sets, 1))
+        assert found.known.count > 100
+        columns = found.telling.columns.tolist()
+        told_by.append({column: found.telling.weights(column).tolist() for column in columns})
+    whole, *parts = told_by
+    assert whole
+    for part in parts:
+        assert part.keys() == whole.keys()
+        for column, weights in part.items():
+            assert weights == pytest.approx(whole[column], abs=1e-9)
+
+
+def test_what_some_columns_hide_more_of_them_hide_too() -> None:
+    chance = np.random.default_rng(0)
+    true = np.minimum(chance.exponential(1.0, 60), 4).astype(int)
+    found = likely(told(true, [np.flatnonzero(chance.random(60) < 0.4).tolist() for _ in range(12)], 4))
+    seen = found.fit.observed
+
+    def rows(columns: np.ndarray) -> np.ndarray:
+        return found.formula[seen.atoms[columns]]
+
+    characters = _Characters(seen, found.fit.theta, rows, found.tilt.windows)
+    for prime in (2, 3, 7):
+        columns = chance.permutation(seen.people)[:30]
+        coefficients = chance.integers(1, prime, 30)
+        hidden = [characters.hides(columns[:n], coefficients[:n], prime) for n in range(1, 31)]
+        assert (np.diff(hidden) >= -1e-9).all()
 
 
 def test_an_end_tells_no_residue_and_weights_do(uncounted: None) -> None:
