@@ -101,9 +101,9 @@ class Telling:
         spans = variances if before is None else before
         if len(moving) > MANY:
             spans = (observed.high - observed.low).astype(np.float64) ** 2
-        hidden = _hidden(observed)
-        some, moving = observed.matrix, np.setdiff1d(moving, hidden)
+        some, hidden = observed.matrix, _hidden(observed)
         if len(hidden):  # so the ends of one sum share a search
+            moving = moving[~np.isin(moving, hidden)]
             kept = np.flatnonzero(np.diff(observed.matrix[:, hidden].tocsr().indptr) == 0)
             some, sums = observed.rows[kept].tocsc(), sums[kept]
         if not some.shape[0]:
