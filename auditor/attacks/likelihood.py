@@ -48,34 +48,44 @@ class Company:
         self._least, self._resolution = scene.minimum, scene.resolution
         self.values = int((scene.maximum - scene.minimum) / scene.resolution) + 1
         """Values of the domain."""
-        self._totals: dict[int, Floats] = {}
+        self._totals: dict[tuple[int, int], Floats] = {}
 
-    def with_total(self, count: int, total: float, others: int) -> Floats:
+    def with_total(self, count: int, total: float, others: int, most: int | None = None) -> Floats:
         """(values · others − others + 1,) log P(the company makes up for it), by the sum of some others.
 
         Args:
             count: How many the company is.
             total: Of company and others together, in units of the column.
             others: How many these are.
+            most: The greatest value of the company, in steps above the least, where it is known.
         """
-        return self.of(count, self.units(total, count + others) - np.arange(others * (self.values - 1) + 1))
+        left = self.units(total, count + others) - np.arange(others * (self.values - 1) + 1)
+        return self.of(count, left, most)
 
     def units(self, total: float, count: int) -> int:
         """A sum over so many people, in steps of the resolution above the least that it can be."""
         return round((total - float(count * self._least)) / float(self._resolution))
 
-    def of(self, count: int, units: NDArray[np.int64]) -> Floats:
-        """log P(so many people have these totals), each as many units above the least."""
-        if count not in self._totals:
-            found = np.ones(1)
-            for _ in range(count):
-                found = np.convolve(found, np.full(self.values, 1.0 / self.values))
-            self._totals[count] = found
-        found = self._totals[count]
+    def of(self, count: int, units: NDArray[np.int64], most: int | None = None) -> Floats:
+        """log P(so many people have these totals), each as many units above the least, and this maximum."""
+        top = self.values - 1 if most is None else most
+        found = self._up_to(count, top)
+        if most is not None and most > 0:
+            lower = self._up_to(count, most - 1)
+            found = np.maximum(found - np.append(lower, np.zeros(len(found) - len(lower))), 0.0)
         inside = (units >= 0) & (units < len(found))
         with np.errstate(divide="ignore"):
             logs: Floats = np.where(inside, np.log(found[np.clip(units, 0, len(found) - 1)]), -np.inf)
         return logs
+
+    def _up_to(self, count: int, top: int) -> Floats:
+        """P(so many people have each total, and nobody more than so many units)."""
+        if (count, top) not in self._totals:
+            found = np.ones(1)
+            for _ in range(count):
+                found = np.convolve(found, np.full(top + 1, 1.0 / self.values))
+            self._totals[count, top] = found
+        return self._totals[count, top]
 
 
 def crowded(target: Target) -> str | None:
@@ -121,6 +131,21 @@ def star(target: Target) -> list[Claim]:
             total = target.sum(target.among([person, *arm]))
             if total is not None:
                 each.append(company.with_total(len(arm), float(total), 1))
+        found += _claimed(target, person, sum(each, np.zeros(company.values)), each)
+    return found
+
+
+def beside_extremes(target: Target) -> list[Claim]:
+    """The same, and of each company the greatest value, which says more of how its total spreads."""
+    company, found = Company(target), list[Claim]()
+    for person, arms in _stars(target):
+        each = list[Floats]()
+        for arm in arms:
+            greatest = target.aggregate("max", target.among(arm))
+            total = target.sum(target.among([person, *arm]))
+            if total is not None:
+                most = None if greatest is None else company.units(float(greatest), 1)
+                each.append(company.with_total(len(arm), float(total), 1, most))
         found += _claimed(target, person, sum(each, np.zeros(company.values)), each)
     return found
 
@@ -237,5 +262,12 @@ ATTACKS = (
         crowded,
     ),
     Attack("star-of-groups", "The same by GROUP BY, everybody else in a group.", OWN, groups, crowded),
+    Attack(
+        "star-beside-extremes",
+        "The same, with the greatest value of each company.",
+        OWN,
+        beside_extremes,
+        crowded,
+    ),
     Attack("clique", "Persons, each two of them in a sum with company of its own.", OWN, clique, crowded),
 )

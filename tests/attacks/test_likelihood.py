@@ -26,6 +26,8 @@ CASES = [
     *(("star-of-differences", kind, 0) for kind in ("bits", "salaries")),
     *(("star-of-groups", kind, 0) for kind in ("bits", "salaries")),
     ("clique", "salaries", 0),
+    ("star-beside-extremes", "salaries", 0),
+    ("star-beside-extremes", "salaries", 1),
 ]
 
 
@@ -66,6 +68,17 @@ def test_where_only_what_is_excluded_is_judged_a_star_locates(name: str, kind: s
     report = tried(tmp_path, name, kind, 'candidates = "interval"\ninsiders = 0')
     assert report.gate is not None
     assert report.gate.located == 1
+
+
+@pytest.mark.parametrize("most", [0, 2, 4])
+def test_how_often_a_company_has_a_total_and_a_maximum_is_what_listing_finds(most: int) -> None:
+    company = object.__new__(likelihood.Company)
+    company.values, company._totals = 5, {}
+    tables = np.indices((5,) * 3).reshape(3, -1)
+    some = tables[:, tables.max(axis=0) == most].sum(axis=0)
+    listed = np.bincount(some, minlength=13) / tables.shape[1]
+    with np.errstate(divide="ignore"):
+        assert np.exp(company.of(3, np.arange(13), most)) == pytest.approx(listed)
 
 
 def test_a_walk_over_a_clique_finds_what_counting_all_tables_finds() -> None:
