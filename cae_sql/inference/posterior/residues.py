@@ -131,9 +131,9 @@ class _Behind:
 
     def _worked_out(self, weights: Ints) -> list[tuple[Ints, Ints]]:
         """Each row once, with its weights."""
-        found = dict[bytes, tuple[Ints, Ints]]()
         if not len(weights):
             return []
+        found = dict[bytes, tuple[Ints, Ints]]()
         for row, each in zip(_product(weights, self.matrix, self.modulus), weights, strict=True):
             found.setdefault((row % self.prime).tobytes(), (row, each))
         return list(found.values())

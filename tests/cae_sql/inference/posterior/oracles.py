@@ -9,6 +9,7 @@ import numpy as np
 from cae_sql.domain import Domain
 from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.system import AnsweredSystem
+from cae_sql.inference.tables.priors import Prior
 from cae_sql.risk import risk_of
 
 
@@ -98,6 +99,15 @@ def star(values: int, sums: int, others: int, seed: int, centre: int | None = No
         query = system.query("sum", members)
         system.accept([query.answered(int(true[members].sum()))])
     return Star(system, true, sums, others)
+
+
+def believed(odds: np.ndarray) -> Prior:
+    """A prior of these odds, value by value."""
+
+    def draw(count: int, seed: int) -> np.ndarray:
+        return np.random.default_rng(seed).choice(len(odds), count, p=odds)
+
+    return Prior.of(draw, odds)
 
 
 def likely(system: AnsweredSystem) -> Likely:

@@ -14,6 +14,7 @@ from cae_sql.inference.posterior.windows import Tilt, Windows
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.inference.tables.priors import Prior
 from tests.cae_sql.inference.posterior.oracles import (
+    believed,
     bits,
     by_formula,
     coins,
@@ -307,11 +308,7 @@ def under_a_prior(odds: np.ndarray, sums: int, others: int, own: int, seed: int)
     values = np.arange(len(odds))
     true = np.random.default_rng(seed).choice(values, 1 + sums * others, p=odds)
     true[0] = own
-
-    def draw(count: int, seed: int) -> np.ndarray:
-        return np.random.default_rng(seed).choice(values, count, p=odds)
-
-    system = AnsweredSystem(len(true), 0, len(odds) - 1, 1, prior=Prior.of(draw, odds))
+    system = AnsweredSystem(len(true), 0, len(odds) - 1, 1, prior=believed(odds))
     groups = 1 + np.arange(sums * others).reshape(sums, others)
     totals = own + true[groups].sum(axis=1)
     for members, told in zip(groups, totals.tolist(), strict=True):

@@ -12,9 +12,8 @@ from cae_sql.inference.posterior.areas import areas_of_rows
 from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard, ends_of
 from cae_sql.inference.posterior.members import MARGIN, posterior_risks
 from cae_sql.inference.system import AnsweredSystem
-from cae_sql.inference.tables.priors import Prior
 from cae_sql.risk import Limit
-from tests.cae_sql.inference.posterior.oracles import Star, coins, dense, likely, risk, star
+from tests.cae_sql.inference.posterior.oracles import Star, believed, coins, dense, likely, risk, star
 from tests.quick import some
 
 
@@ -139,19 +138,12 @@ def test_what_was_kept_of_fewer_answers_changes_no_figure():
 def stopped(odds: np.ndarray, own: int, others: int, seed: int, limit: float) -> tuple[int, float]:
     """Record 0 in one sum after the other, each with others of its own, as long as it keeps a limit.
 
-    A total of 2,000 more people is answered besides. Returns how many sums were, and the exact risk against
-    the prior then, by convolution and without the total.
+    Returns how many sums there were, and the exact risk against the prior then, by convolution.
     """
     values = np.arange(len(odds))
-    chance = np.random.default_rng(seed)
-    true = chance.choice(values, 2_001, p=odds)
+    true = np.random.default_rng(seed).choice(values, 2_001, p=odds)
     true[0] = own
-
-    def draw(count: int, seed: int) -> np.ndarray:
-        return np.random.default_rng(seed).choice(values, count, p=odds)
-
-    system = AnsweredSystem(len(true), 0, len(odds) - 1, 1, prior=Prior.of(draw, odds))
-    system.add_sum(range(len(true)), int(true.sum()))
+    system = AnsweredSystem(len(true), 0, len(odds) - 1, 1, prior=believed(odds))
     ways = np.ones(1)
     for _ in range(others):
         ways = np.convolve(ways, odds)
@@ -172,7 +164,10 @@ def stopped(odds: np.ndarray, own: int, others: int, seed: int, limit: float) ->
 
 
 @pytest.mark.parametrize(("others", "own"), some([(12, 24), (40, 0), (12, 0), (12, 3), (40, 3), (40, 24)], 2))
-def test_under_a_prior_that_falls_off_a_star_is_stopped_before_its_exact_risk_is_past_the_limit(others, own):
+def test_under_a_prior_that_falls_off_a_star_is_stopped_before_its_exact_risk_is_past_the_limit(
+    others, own, monkeypatch
+):
+    monkeypatch.setattr(counting, "MOST_UNITS", -1)  # nothing is counted
     odds, most = np.exp(-np.arange(25) / 4.0), 0
     for seed in range(3):
         answered, exact = stopped(odds / odds.sum(), own, others, seed, 0.5)
@@ -182,15 +177,11 @@ def test_under_a_prior_that_falls_off_a_star_is_stopped_before_its_exact_risk_is
 
 
 def test_under_a_prior_risk_is_with_skewness_and_without_it_up_to_a_margin(monkeypatch):
-    monkeypatch.setattr(counting, "MOST_UNITS", 0)  # nothing is counted
+    monkeypatch.setattr(counting, "MOST_UNITS", -1)  # nothing is counted
     odds = np.array([0.97, 0.03])
     true = np.random.default_rng(0).choice(2, 401, p=odds)
     true[0] = 1
-
-    def draw(count: int, seed: int) -> np.ndarray:
-        return np.random.default_rng(seed).choice(2, count, p=odds)
-
-    system = AnsweredSystem(401, 0, 1, 1, prior=Prior.of(draw, odds))
+    system = AnsweredSystem(401, 0, 1, 1, prior=believed(odds))
     for first in range(1, 401, 40):
         members = np.append(0, first + np.arange(40))
         system.add_sum(members, int(true[members].sum()))
