@@ -49,6 +49,8 @@ BLOCK = 256
 """Columns that are eliminated at once."""
 FEW = 16
 """Rows that are multiplied entry by entry: blocks are for many."""
+AHEAD = 16
+"""Blocks of columns in which the last few rows are looked for at once."""
 SAMPLED = 1_024
 """Columns of many that are looked at first."""
 ORDERS = 4
@@ -368,16 +370,34 @@ def _parted(mine: Ints, real: Ints) -> int | None:
 def _echelon(matrix: scipy.sparse.csc_array, order: Ints, prime: int, modulus: int) -> _Echelon:
     """Gauss–Jordan with pivots that have an inverse, column by column."""
     rows = matrix.shape[0]
-    weights, pivots = np.eye(rows), np.full(rows, len(order), dtype=np.int64)
-    for first in range(0, len(order), BLOCK):
-        some, open_ = matrix[:, order[first : first + BLOCK]], pivots == len(order)
-        if not (_block(weights[open_], some, modulus) % prime).any():
-            continue
-        entries = _block(weights, some, modulus)
+    weights, pivots, first = np.eye(rows), np.full(rows, len(order), dtype=np.int64), 0
+    while True:
+        first = _next(weights[pivots == len(order)], matrix, order, first, prime, modulus)
+        if first >= len(order):
+            return _Echelon(weights.astype(np.int64), pivots)
+        entries = _block(weights, matrix[:, order[first : first + BLOCK]], modulus)
         _reduce(entries, weights, pivots, first, len(order), prime, modulus)
-        if (pivots < len(order)).all():
-            break
-    return _Echelon(weights.astype(np.int64), pivots)
+        first += BLOCK
+
+
+def _next(
+    weights: Floats, matrix: scipy.sparse.csc_array, order: Ints, first: int, prime: int, modulus: int
+) -> int:
+    """From which block on rows without a pivot find one; the number of columns, or more, where none does."""
+    wide = BLOCK * (AHEAD if len(weights) <= FEW else 1)
+    while len(weights) and first < len(order):
+        some = matrix[:, order[first : first + wide]]
+        if len(weights) <= FEW:
+            data = np.mod(some.data, modulus).astype(np.float64)
+            whole = scipy.sparse.csc_array((data, some.indices, some.indptr), some.shape)
+            found = (whole.T @ weights.T).T % modulus % prime
+        else:
+            found = _block(weights, some, modulus) % prime
+        told = np.flatnonzero(found.any(axis=0))
+        if len(told):
+            return first + int(told[0]) // BLOCK * BLOCK
+        first += wide
+    return len(order)
 
 
 def _product(weights: Ints, matrix: scipy.sparse.csc_array, modulus: int) -> NDArray[np.int64]:
