@@ -8,6 +8,10 @@ to be the one. Taking records for independent, each with its own distribution p_
 over all sets M of extremes, P_j(M) the probability that j attains one of M. Up to `MOST_TOGETHER` extremes
 that share records are so counted; of more each is taken by itself.
 
+An extreme that hundreds may attain is attained whatever one of them has: where even without a few of them
+it is missed with a chance below `NEVER`, it is left out (`doubtful`), and changes no probability by more than
+that part.
+
 It neglects that who attains an extreme leaves less of a sum to the others.
 
 Source: `mathematics.md`, 7.
@@ -31,6 +35,8 @@ MOST_TOGETHER = 6
 """Extremes that share records and are counted together: 64 sets of them."""
 CERTAIN = 1 - 1e-15
 """Probability of who attains an extreme for certain, so that what is left of 1 can be divided by."""
+NEVER = 1e-5
+"""Chance that nobody attains an extreme below which it is attained."""
 CRUMB = 1e-14
 """Alternating sums below this are none."""
 
@@ -42,36 +48,62 @@ class Ends(NamedTuple):
     high: Floats
 
 
-def mixed(known: Knowledge, own: Ints, rows: Floats, width: int, slopes: Ends) -> Floats:
-    """(p, w) distributions given that all extremes are attained.
+def doubtful(known: Knowledge, own: Ints, chances: Ends) -> list[Extreme]:
+    """Answered extremes that might not be attained, as far as what is likely of records by themselves goes.
+
+    Given a record's value, and that the other extremes are attained by as many others at most, those who are
+    left attain one with no less than their own chances.
 
     Args:
         known: Boxes and extremes.
         own: (p,) somebody's records in each atom.
-        rows: (p, w) distributions inside of the boxes.
-        width: Units in a window.
-        slopes: How much log p rises from unit to unit at the ends of the boxes.
+        chances: Lower bounds, or nearly.
     """
-    extremes = attained(known)
+    found = []
+    for each in attained(known):
+        able = known.able_atoms[each]
+        chance = (chances.high if each.top else chances.low)[able]
+        first = np.argsort(-chance, kind="stable")[: MOST_TOGETHER + 1]
+        expected = float(own[able] @ chance) - (MOST_TOGETHER + 1) * float(chance[first].max(initial=0.0))
+        if expected < -np.log(NEVER):
+            found.append(each)
+    return found
+
+
+def mixed(
+    known: Knowledge, extremes: list[Extreme], atoms: Ints, own: Ints, rows: Floats, width: int, slopes: Ends
+) -> Floats:
+    """(a, w) distributions of some atoms given that extremes are attained.
+
+    Args:
+        known: Boxes.
+        extremes: Those that are reckoned with.
+        atoms: (a,) all who may attain one, ascending.
+        own: (a,) somebody's records in each.
+        rows: (a, w) distributions inside of the boxes.
+        width: Units in a window.
+        slopes: How much log p rises from unit to unit at the ends of the boxes, (a,) each.
+    """
     if not extremes:
         return rows
-    found = rows.copy()
+    found, low_, high_ = rows.copy(), known.low[atoms], known.high[atoms]
     for group in _together(known, extremes):
-        atoms = np.unique(np.concatenate([known.able_atoms[each] for each in group]))
-        able = np.stack([np.isin(atoms, known.able_atoms[each]) for each in group])
-        chances = _at_the_ends(known, atoms, rows, width, slopes)
+        places = np.searchsorted(atoms, np.unique(np.concatenate([known.able_atoms[e] for e in group])))
+        able = np.stack([np.isin(atoms[places], known.able_atoms[each]) for each in group])
+        at_ends = Ends(slopes.low[places], slopes.high[places])
+        chances = _at_the_ends(low_[places], high_[places], rows[places], width, at_ends)
         top = np.array([each.top for each in group])
         whole = [np.arange(len(group))]
-        plain, low, high = np.ones((3, len(atoms)))
+        plain, low, high = np.ones((3, len(places)))
         for part in whole if len(group) <= MOST_TOGETHER else np.arange(len(group))[:, None]:
-            factors = _factors(able[part], top[part], chances, own[atoms])
+            factors = _factors(able[part], top[part], chances, own[places])
             plain, low, high = plain * factors[0], low * factors[1], high * factors[2]
         # a record that can have one value alone has it
-        moving = known.low[atoms] < known.high[atoms]
-        some = atoms[moving]
+        moving = low_[places] < high_[places]
+        some = places[moving]
         found[some] *= plain[moving][:, None]
-        found[some, known.low[some] // width] += (chances.low * (low - plain))[moving]
-        found[some, known.high[some] // width] += (chances.high * (high - plain))[moving]
+        found[some, low_[some] // width] += (chances.low * (low - plain))[moving]
+        found[some, high_[some] // width] += (chances.high * (high - plain))[moving]
     found = np.maximum(found, 0.0)
     total = found.sum(axis=1, keepdims=True)
     # where nobody is likely to attain an extreme at all, differences have no digits left
@@ -94,14 +126,14 @@ def _factors(
     return np.where(found > CRUMB, found, 0.0)
 
 
-def _at_the_ends(known: Knowledge, atoms: Ints, rows: Floats, width: int, slopes: Ends) -> Ends:
+def _at_the_ends(low: Ints, high: Ints, rows: Floats, width: int, slopes: Ends) -> Ends:
     """Of the windows that hold the ends what belongs to the one unit: the shape within one is geometric."""
-    low, high = known.low[atoms], known.high[atoms]
     last = np.minimum(low // width * width + width - 1, high)
     first = np.maximum(high // width * width, low)
-    below = log_geometric(slopes.low[atoms], (last - low + 1).astype(np.float64))
-    above = log_geometric(-slopes.high[atoms], (high - first + 1).astype(np.float64))
-    return Ends(rows[atoms, low // width] * np.exp(-below), rows[atoms, high // width] * np.exp(-above))
+    below = log_geometric(slopes.low, (last - low + 1).astype(np.float64))
+    above = log_geometric(-slopes.high, (high - first + 1).astype(np.float64))
+    each = np.arange(len(rows))
+    return Ends(rows[each, low // width] * np.exp(-below), rows[each, high // width] * np.exp(-above))
 
 
 def _together(known: Knowledge, extremes: list[Extreme]) -> list[list[Extreme]]:

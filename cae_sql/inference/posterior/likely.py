@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import UNLIMITED, Allowance
-from cae_sql.inference.facts.knowledge import Knowledge
-from cae_sql.inference.posterior.attained import Ends, mixed
+from cae_sql.inference.facts.knowledge import Extreme, Knowledge
+from cae_sql.inference.posterior.attained import Ends, doubtful, mixed
 from cae_sql.inference.posterior.attaining import Attaining, with_attained
 from cae_sql.inference.posterior.bell import STILL, SURE, rows_of, stiffness
 from cae_sql.inference.posterior.components import MOST_COUNTED, Aside, name_of, of_component
@@ -95,6 +95,8 @@ class Fit:
     """(q,) σ² before answers that are hypothetical: one search for residues serves them all."""
     skewed: bool = True
     """Whether skewness is counted."""
+    added: Added | None = None
+    """What the factor has besides that of fewer answers, where that is known."""
 
     @classmethod
     def of(
@@ -190,6 +192,29 @@ class Fit:
         """(q,) the same as a shift of what is expected, in units, as an insider's value shifts it."""
         found: Floats = self.slope * np.maximum(1.0 - self.leverage, SURE) * self.variances
         return found
+
+
+@dataclass(frozen=True, eq=False)
+class Added:
+    """The rows of a question beside a fit of the past."""
+
+    past: Fit
+    source: Ints
+    """(a,) the past's column of each column of somebody."""
+    image: Floats
+    """(r, q) g of each column: aᵀ H⁻¹ b of two of them has gᵀ g' more than in the past."""
+    changed: Changed | None = None
+    """Where the factor is of other variances than the past one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Changed:
+    """From which factor one of other variances was worked out anew."""
+
+    factor: Factor
+    """The past one with its border."""
+    weights: Floats
+    """(q,) records times what was added to the variance of each."""
 
 
 def _raised(
@@ -461,20 +486,62 @@ class Likely:
         found: Ints = seen.components[first]
         return found
 
-    @cached_property
+    @property
     def formula(self) -> Floats:
         """(p, w) by leverage, extremes mixed in."""
-        fit, seen, known = self.fit, self.fit.observed, self.known
-        some = slice(0, seen.people)
-        kappa = stiffness(fit.leverage[some], fit.variances[some])
-        rows = self._rows(np.arange(known.count), narrowed=True)
+        return self.formula_of(np.arange(self.known.count))
+
+    def formula_of(self, atoms: Ints) -> Floats:
+        """(r, w) the same of some atoms."""
+        if not len(atoms):
+            return np.empty((0, self.tilt.windows.count))
+        some, mixed_in = self._attaining
+        place = np.minimum(np.searchsorted(some, atoms), max(len(some) - 1, 0))
+        own = some[place] == atoms if len(some) else np.zeros(len(atoms), dtype=np.bool_)
+        if own.all():
+            return mixed_in[place]
+        found = np.empty((len(atoms), self.tilt.windows.count))
+        found[own], found[~own] = mixed_in[place[own]], self._rows(atoms[~own], narrowed=True)
+        return found
+
+    @cached_property
+    def _attaining(self) -> tuple[Ints, Floats]:
+        """Atoms that may attain an extreme which others might not, ascending, and their rows, (a, w)."""
+        known, fit, seen = self.known, self.fit, self.fit.observed
+        extremes = self._doubtful
+        some = [known.able_atoms[each] for each in extremes]
+        atoms = np.unique(np.concatenate([*some, np.zeros(0, dtype=np.int64)]))
+        rows = self._rows(atoms, narrowed=True)
+        if not len(atoms):
+            return atoms, rows
+        at = np.searchsorted(seen.atoms, atoms)
+        kappa, turned = stiffness(fit.leverage[at], fit.variances[at]), fit.theta[at] + fit.slope[at]
+        slopes = Ends(*(turned - kappa * (end[at] - fit.means[at]) for end in (seen.low, seen.high)))
+        width = self.tilt.windows.width
+        return atoms, mixed(known, extremes, atoms, seen.sizes[at], rows, width, slopes)
+
+    @cached_property
+    def _doubtful(self) -> list[Extreme]:
+        """Answered extremes that might not be attained."""
+        known, fit, seen = self.known, self.fit, self.fit.observed
         if not known.extremes:
-            return rows
-        own, slopes = np.zeros(known.count, dtype=np.int64), np.zeros((2, known.count))
+            return []
+        some = slice(0, seen.people)
+        low, high, theta = seen.low[some], seen.high[some], fit.theta[some]
+        plain, width = self.tilt.moments(low, high)(theta), self.tilt.windows.width
+        kappa, slope = stiffness(fit.leverage[some], fit.variances[some]), fit.slope[some]
+        own, chances = np.zeros(known.count, dtype=np.int64), np.zeros((2, known.count))
         own[seen.atoms] = seen.sizes[some]
-        for place, end in enumerate((seen.low[some], seen.high[some])):
-            slopes[place, seen.atoms] = fit.theta[some] + fit.slope[some] - kappa * (end - fit.means[some])
-        return mixed(known, own, rows, self.tilt.windows.width, Ends(*slopes))
+        reach = np.maximum(fit.means[some] - low, high - fit.means[some])
+        # what a bell makes of a value is at most as much as at its top
+        most = np.minimum(np.abs(slope) * reach, slope**2 / (2.0 * np.maximum(kappa, np.finfo(float).tiny)))
+        for place, end in enumerate((low, high)):
+            away = end - fit.means[some]
+            logs = theta * end - plain.logs + slope * away - 0.5 * kappa * away**2 - most
+            if self.tilt.logs is not None:
+                logs += self.tilt.logs[end // width]
+            chances[place, seen.atoms] = np.exp(np.minimum(logs, 0.0))
+        return doubtful(known, own, Ends(*chances))
 
     @cached_property
     def telling(self) -> Telling:
@@ -484,8 +551,7 @@ class Likely:
         seen = fit.observed
 
         def rows(columns: Ints) -> Floats:
-            atoms = seen.atoms[columns]
-            return self.formula[atoms] if self.known.extremes else self._rows(atoms, narrowed=True)
+            return self.formula_of(seen.atoms[columns])
 
         own = leverage[: len(fit.theta)]
         return Telling.of(seen, fit.theta, fit.variances, own, rows, self.tilt.windows, fit.before)
@@ -496,14 +562,17 @@ class Likely:
 
         Others are taken for independent where residues are weighed, which may blur what the formula knows.
         """
-        if not len(self.telling.columns):
-            return self.formula
-        rows = self.formula.copy()
-        for column in self.telling.columns.tolist():
-            atom = self.fit.observed.atoms[column]
-            told = weighed(rows[[atom]], self.telling.weights(column))[0]
-            if scipy.special.entr(told).sum() < scipy.special.entr(rows[atom]).sum():
-                rows[atom] = told
+        return self.narrowed_of(np.arange(self.known.count))
+
+    def narrowed_of(self, atoms: Ints) -> Floats:
+        """(r, w) the same of some atoms."""
+        rows, seen = self.formula_of(atoms), self.fit.observed
+        told_of = self.telling.columns
+        for place in np.flatnonzero(np.isin(atoms, seen.atoms[told_of])).tolist():
+            column = int(np.searchsorted(seen.atoms, atoms[place]))
+            told = weighed(rows[[place]], self.telling.weights(column))[0]
+            if scipy.special.entr(told).sum() < scipy.special.entr(rows[place]).sum():
+                rows[place] = told
         return rows
 
     @cached_property
@@ -626,17 +695,16 @@ class Likely:
         """(p,) whose row is the formula's, with no extreme mixed in and no residue."""
         found: Flags = ~self.exact[1]
         found[self.fit.observed.atoms[self.telling.columns]] = False
-        for each in self.known.extremes:
+        for each in self._doubtful:
             found[self.known.able_atoms[each]] = False
         return found
 
     def rows_of(self, atoms: Ints) -> Floats:
         """(r, w) the posterior of one record of each of some atoms."""
-        plain, found = self.plain[atoms], np.empty((len(atoms), self.tilt.windows.count))
-        found[plain] = self._rows(atoms[plain], narrowed=True)
-        if not plain.all():
-            others = self.exact[0] if self.exact[1][atoms[~plain]].all() else self.rows
-            found[~plain] = others[atoms[~plain]]
+        exact, counted = self.exact
+        counted, found = counted[atoms], np.empty((len(atoms), self.tilt.windows.count))
+        found[counted] = exact[atoms[counted]]
+        found[~counted] = self.narrowed_of(atoms[~counted])
         return found
 
     def all(self, size: int) -> Likelihood:

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cae_sql.inference.posterior import attained
 from cae_sql.inference.system import AnsweredSystem
-from tests.cae_sql.inference.posterior.oracles import all_tables, by_formula, risk, variation
+from tests.cae_sql.inference.posterior.oracles import all_tables, by_formula, likely, risk, variation
 from tests.quick import some
 
 
@@ -88,3 +89,44 @@ def test_with_sums_beside_it_is_off_by_so_much_where_there_are_five_records(sums
     assert max(counted) < 1e-6
     assert np.median(off) < 0.15
     assert np.quantile(below, 0.9) < 0.2
+
+
+def of_many(seed: int, size: int) -> AnsweredSystem:
+    """Sums by a key, and extremes of everybody and of some."""
+    chance = np.random.default_rng(seed)
+    system, true = AnsweredSystem(size, 0, 24, 1), np.minimum(chance.geometric(0.15, size) - 1, 24)
+    key = chance.integers(0, 4, size)
+    true[key == 0], true[:2] = np.minimum(true[key == 0], 20), (0, 24)
+    groups = [np.flatnonzero(key == level) for level in range(4)]
+    for kind, members in [("max", np.arange(size)), ("min", np.arange(size)), ("max", groups[0])]:
+        query = system.query(kind, members)
+        system.accept([query.answered(int(query.of(true)))])
+    for members in groups:
+        query = system.query("sum", members)
+        system.accept([query.answered(int(query.of(true)))])
+    return system
+
+
+@given(st.integers(0, 10**6), st.sampled_from([40, 400, 4_000]))
+def test_extremes_that_hundreds_may_attain_can_be_left_out(seed: int, size: int) -> None:
+    found = likely(of_many(seed, size))
+    assert len(found.rows) > 0  # as it is, before anything is changed
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(attained, "NEVER", 1e-300)  # then everything is reckoned with
+        whole = likely(of_many(seed, size))
+        assert found.rows == pytest.approx(whole.rows, abs=1e-5)
+        assert len(found._doubtful) <= len(whole._doubtful)
+
+
+def test_of_thousands_none_is_reckoned_with_and_of_tens_all_are() -> None:
+    assert not likely(of_many(1, 40_000))._doubtful
+    assert len(likely(of_many(1, 40))._doubtful) == 3
+
+
+@given(st.integers(0, 10**6))
+def test_rows_of_some_are_those_of_all(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    for system in (of_many(seed, 300), extremes(seed, sums=2)[0]):
+        found = likely(system)
+        some = np.flatnonzero(chance.random(len(found.rows)) < 0.3)
+        assert found.rows_of(some) == pytest.approx(found.rows[some], abs=1e-12)
