@@ -24,6 +24,7 @@ what many sums that share one person tell together.
     telling.py          what these make likely; overheard.py: of whom an insider shares them with
     asked.py            what if these were answered? From the kept factor
     insiders.py         given the value of anybody else; insiders_counted.py: in small systems, counted
+    pairs.py            the most that anybody's value does, and what is known of that before a question
     members.py          risk against what is said of people like somebody, or the prior; areas.py: areas
     cells.py            how bad bells can be at most, by cells of a grid of tilts and stiffnesses
     nearby.py           what bells leave open, from below, by such as were measured before

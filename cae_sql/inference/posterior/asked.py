@@ -31,7 +31,7 @@ from cae_sql.inference.intervals.interior import sparse_columns
 from cae_sql.inference.posterior.attaining import Attaining, with_attained
 from cae_sql.inference.posterior.bell import STILL
 from cae_sql.inference.posterior.leverage import Border, Factor
-from cae_sql.inference.posterior.likely import Fit, Likely, moments_of
+from cae_sql.inference.posterior.likely import Added, Changed, Fit, Likely, moments_of
 from cae_sql.inference.posterior.noisy import with_observed
 from cae_sql.inference.posterior.observations import Observations, observations
 from cae_sql.inference.posterior.tilt import of_boxes
@@ -151,8 +151,10 @@ class _Widened:
     """(q,) before the answers."""
     base: Floats
     """(q,) leverage before them."""
-    gained: Floats
-    """(q,) what their rows add."""
+    image: Floats
+    """(r, q) what their rows say of each column: see `leverage.Border.image`."""
+    source: Ints
+    """(a,) the past's column of each column of somebody."""
     theta: Floats
     """(q,) with the λ of the past."""
     expected: Floats
@@ -209,15 +211,19 @@ class _Widened:
         base, theta, means = (
             np.append(each[source], np.zeros(len(mine))) for each in (past.leverage, past.theta, past.means)
         )
-        gained, expected = border.gains(old, new, variances), new @ (observed.sizes * means)
+        image, expected = border.image(old, new), new @ (observed.sizes * means)
         ends = Attaining.of(known, observed, tilt)
         is_end = refined.fresh == 1 and len(mine) == 1
-        return cls(past, observed, border, variances, base, gained, theta, expected, offset, ends, is_end)
+        mapped = source[: len(people)]
+        return cls(
+            *(past, observed, border, variances, base, image, mapped, theta, expected, offset, ends, is_end)
+        )
 
     @cached_property
     def leverage(self) -> Floats:
         """(q,) with the new sums."""
-        found: Floats = np.clip(self.base + self.gained, 0.0, 1.0)
+        gained = self.variances * np.einsum("ij,ij->j", self.image, self.image)
+        found: Floats = np.clip(self.base + gained, 0.0, 1.0)
         return found
 
     def _begun(self, new: Ints) -> tuple[_Widened, Floats]:
@@ -246,10 +252,10 @@ class _Widened:
         point = scipy.optimize.brentq(over, (lacking - width[0] - 1) / moves, (lacking + 1) / moves)
         slack = float(of_slack(np.array([point])).variances[0])
         border = replace(self.border, root=np.array([[1.0 / np.sqrt(moves + slack)]]))
-        variances, gained = self.variances.copy(), self.gained * total / (moves + slack)
-        variances[-1], gained[-1] = slack, slack / (moves + slack)
+        variances, image = self.variances.copy(), self.image * np.sqrt(total / (moves + slack))
+        variances[-1] = slack
         start = np.append(self.past.point - self.border.weights[:, 0] * point, point)
-        return replace(self, border=border, variances=variances, gained=gained), start
+        return replace(self, border=border, variances=variances, image=image), start
 
     def fit(self, values: Sequence[int], tilt: Tilt, allowance: Allowance) -> Fit:
         """λ for these answers, by chord steps, or by Newton's where those do not lead there."""
@@ -280,18 +286,27 @@ class _Widened:
             *(observed, point, off, theta, now.means, now.variances, now.logs),
             *(here.border.factor, tilt, here.leverage),
             before=self.variances,
+            added=here.beside(),
         )
         if max(ratio.max(initial=1.0), 1 / ratio.min(initial=1.0)) <= CHANGED:
             return found
         factor = Factor.of(observed.matrix, observed.sizes * now.variances)
-        found = replace(found, factor=factor, worked_out=None)
+        found = replace(found, factor=factor, worked_out=None, added=here.beside(now.variances))
         if self.ends is None:
             return found
         return replace(found, worked_out=found.beside(self.ends.shared(theta, plain(theta))))
 
     def _anew(self, observed: Observations, tilt: Tilt, allowance: Allowance) -> Fit:
         start = np.append(self.past.point, np.zeros(len(observed.sums) - len(self.past.point)))
-        return replace(Fit.of(observed, tilt, start, allowance, self.ends), before=self.variances)
+        found = Fit.of(observed, tilt, start, allowance, self.ends)
+        return replace(found, before=self.variances, added=self.beside(found.variances))
+
+    def beside(self, variances: Floats | None = None) -> Added:
+        """What is beside the past's factor, and (q,) variances of a factor that was worked out anew."""
+        if variances is None:
+            return Added(self.past, self.source, self.image)
+        changed = Changed(self.border.factor, self.observed.sizes * (variances - self.variances))
+        return Added(self.past, self.source, self.image, changed)
 
 
 ALIKE = 1e-9

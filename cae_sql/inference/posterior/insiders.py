@@ -33,11 +33,9 @@ from cae_sql.inference.posterior.cells import Bad
 from cae_sql.inference.posterior.likely import Fit, Likely
 from cae_sql.inference.posterior.members import Baselines, against
 from cae_sql.inference.posterior.nearby import Bells
+from cae_sql.inference.posterior.pairs import SAME, Given, KeptPairs, greatest_given
 from cae_sql.inference.posterior.weights import Floats, Ints
-from cae_sql.threads import alone as on_one_thread
 
-SAME = 1e-9
-"""V_jj below which j's value was known before he said it: it tells nothing."""
 AT_ONCE, ENTRIES = 20_000, 4_000_000
 """Distributions that are measured at once, and probabilities in them."""
 FEW = 32
@@ -46,24 +44,8 @@ sums has most, and there is mostly one."""
 
 PIECES = 8
 """Into which a shift to either side is cut for a bound."""
-HALF_AS_LONG = 2.0**-23
-"""What rounding to floats of 32 bits may add to 1, twice."""
-HELD = 4_000_000
-"""Numbers of insiders' rows that are held at once."""
-BLOCK = 100_000
-"""Pairs that are looked at at once: what the processor holds near."""
 FOR_ALL = 2_000
 """Groups of records of which all pairs are looked at: 0.04 s; the bound for everybody takes as long."""
-
-
-@dataclass(frozen=True, eq=False)
-class Given:
-    """What an insider's value makes of one record: for `narrowed`. Arrays of one shape."""
-
-    leverage: Floats
-    """h'."""
-    shift: Floats
-    """δ, in units."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,57 +166,6 @@ def _of_the_greatest(fit: Fit, apart: Floats, h: Floats) -> tuple[Floats, Floats
     return gain, shift, rest
 
 
-def greatest_given(fit: Fit, columns: Ints, values: Floats) -> Given:
-    """(r,) each of some columns: the greatest h' and the greatest |δ| over all insiders and values (q, m).
-
-    As `given` has them pair by pair, but the two may be of different insiders. In floats of 32 bits, which
-    take half the time, and greater by as much as these may be off.
-    """
-    seen, count = fit.observed, fit.observed.people
-    found, height = np.zeros((2, len(columns))), len(fit.factor.root)
-    wide = max(1, HELD // max(height, 1))
-    step = max(1, BLOCK // max(min(count, wide), 1))
-    left, variances = 1.0 - fit.leverage[:count], fit.variances[:count]
-    telling = (left > SAME) & (variances > STILL)
-    part = np.where(telling, 1.0 / np.sqrt(np.where(telling, left, 1.0)), 0.0)
-    deviation = np.sqrt(np.where(telling, variances, 1.0))
-    apart = part * np.abs(values[:count] - fit.means[:count, None]).max(axis=1, initial=0.0) / deviation
-    mine, longest = np.empty((height, len(columns)), dtype=np.float32), 0.0
-    off, single = np.empty(len(columns)), seen.sizes[columns] == 1
-
-    def images(some: Ints) -> Floats:
-        """(k, s) what V_ij is a product of two of."""
-        held: Floats = fit.factor.root @ (seen.matrix[:, some] * np.sqrt(variances[some])).toarray()
-        return held
-
-    with on_one_thread():
-        for first in range(0, len(columns), wide):
-            held = images(columns[first : first + wide])
-            mine[:, first : first + wide] = held
-            off[first : first + wide] = np.sqrt((held**2).sum(axis=0))
-        for start in range(0, count, wide):
-            block = np.arange(start, min(start + wide, count))
-            told = images(block) * part[block]
-            longest = max(longest, float((told**2).sum(axis=0).max(initial=0.0)))
-            told, far = told.astype(np.float32), apart[block].astype(np.float32)
-            for first in range(0, len(columns), step):
-                each = slice(first, first + step)
-                # |V_ij| / √V_jj
-                between = np.abs(mine[:, each].T @ told)
-                at = columns[each] - start
-                here = np.flatnonzero(single[each] & (at >= 0) & (at < len(block)))
-                between[here, at[here]] = 0.0
-                found[0, each] = np.maximum(found[0, each], between.max(axis=1, initial=0.0))
-                between *= far
-                found[1, each] = np.maximum(found[1, each], between.max(axis=1, initial=0.0))
-    off *= (height + 4) * HALF_AS_LONG * np.sqrt(longest)
-    found[0] = (found[0] + off) ** 2
-    found[1] += 2 * off * apart.max(initial=0.0)
-    own = fit.leverage[columns]
-    shift = np.sqrt(fit.variances[columns]) * found[1] + np.abs(fit.shift[columns])
-    return Given(own + np.minimum(found[0], 1.0 - own), shift)
-
-
 def narrowed(likely: Likely, columns: Ints, told: Given) -> Floats:
     """(r, w) distributions of records of some columns (r,), each with what an insider makes of it (r,)."""
     return bells_of(likely, columns, told).rows(likely.tilt)
@@ -319,7 +250,12 @@ def quick_risks(likely: Likely, measure: Measure) -> Floats:
 
 
 def risks_with_insider(
-    likely: Likely, values: Floats, measure: Measure, enough: float, bounds: Floats | None = None
+    likely: Likely,
+    values: Floats,
+    measure: Measure,
+    enough: float,
+    bounds: Floats | None = None,
+    kept: KeptPairs | None = None,
 ) -> WithInsider:
     """The greatest risk of everybody's posterior by the formula, whoever the insider is.
 
@@ -333,15 +269,20 @@ def risks_with_insider(
         measure: Of a posterior.
         enough: How bad it may be for a bound to do.
         bounds: (a,) as `quick_risks`.
+        kept: Pairs of the same with fewer answers.
     """
     fit, seen = likely.fit, likely.fit.observed
     worst = quick_risks(likely, measure) if bounds is None else bounds.copy()
     some = np.flatnonzero(worst > enough)
-    if len(some) > FOR_ALL:
-        outer = bounds_of(fit, values)
+    outer = None if kept is None else kept.bounds(fit, some, values)
+    if outer is None and len(some) > FOR_ALL:
+        wide = bounds_of(fit, values)
+        outer = Given(wide.leverage[some], wide.shift[some])
+    if outer is not None:
         for bound in (most_risks, _bounded_nearby):
-            worst[some] = bound(likely, some, Given(outer.leverage[some], outer.shift[some]), measure)
-            some = some[worst[some] > enough]
+            worst[some] = bound(likely, some, outer, measure)
+            still = worst[some] > enough
+            some, outer = some[still], Given(outer.leverage[still], outer.shift[still])
     outer = greatest_given(fit, some, values) if len(some) else Given(worst[some], worst[some])
     for pieces, exactly in ((1, False), (1, True), (PIECES, False), (PIECES, True)):
         worst[some] = _bounded(likely, some, outer, measure, pieces, exactly)
@@ -357,8 +298,8 @@ def risks_with_insider(
         # who tells nothing of it tells the same as nobody
         leverage = np.append(told.leverage[others].ravel(), fit.leverage[column])
         shift = np.append(told.shift[others].ravel(), 0.0)
-        kept = Given(*np.unique(np.stack([leverage, shift]).round(12), axis=1))
-        worst[column] = _greatest(likely, column, kept, measure)
+        once = Given(*np.unique(np.stack([leverage, shift]).round(12), axis=1))
+        worst[column] = _greatest(likely, column, once, measure)
         pairs += int(others.sum())
     risk = np.full(likely.known.count, -np.inf)
     risk[seen.atoms] = worst

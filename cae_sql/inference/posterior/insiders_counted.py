@@ -21,8 +21,9 @@ from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.posterior.bell import stiffness
 from cae_sql.inference.posterior.components import spares_of
-from cae_sql.inference.posterior.insiders import Given, Measure, given, told_tilts
+from cae_sql.inference.posterior.insiders import Measure, given, told_tilts
 from cae_sql.inference.posterior.likely import Likely
+from cae_sql.inference.posterior.pairs import Given
 from cae_sql.inference.posterior.weights import Floats, Ints
 
 MOST_ROOM = 250

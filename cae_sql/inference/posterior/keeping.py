@@ -33,7 +33,7 @@ from cae_sql.inference.intervals.fixed_point import solved
 from cae_sql.inference.posterior.areas import areas_of_rows, entropies_of_rows
 from cae_sql.inference.posterior.asked import Asked
 from cae_sql.inference.posterior.figures import ClassFigures
-from cae_sql.inference.posterior.insiders import Given, Measure, bells_of, quick_risks, risks_with_insider
+from cae_sql.inference.posterior.insiders import Measure, bells_of, quick_risks, risks_with_insider
 from cae_sql.inference.posterior.insiders_counted import counted_with_insider
 from cae_sql.inference.posterior.judging import CLOSE, UNKNOWN, AsItStands, ModelJudgement
 from cae_sql.inference.posterior.likely import FOUND, Fit, Flags, Likely, Start
@@ -47,6 +47,7 @@ from cae_sql.inference.posterior.members import (
 )
 from cae_sql.inference.posterior.noisy import likely_of
 from cae_sql.inference.posterior.overheard import risk_overheard
+from cae_sql.inference.posterior.pairs import Given, KeptPairs
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt, Windows
 from cae_sql.inference.system import AnsweredSystem
@@ -143,6 +144,12 @@ class LikelyKnowledge(AsItStands["LikelyQuestion"]):
         known = found.known.refined(self.system.observed).observing(self.system.observed)
         start = None if self._before is None else self._before.start
         return likely_of(known, found.sums, tilt, int(self.system.grid.top), start)
+
+    @cached_property
+    def pairs(self) -> KeptPairs:
+        """What insiders make of others by the past answers."""
+        fit = self.likely.fit.of_sums or self.likely.fit
+        return KeptPairs(fit, ends_of(fit))
 
 
 class LikelyQuestion:
@@ -261,7 +268,8 @@ class LikelyQuestion:
 
         def worst(measure: Measure, enough: float, quick: Floats | None = None) -> float:
             by_count = counted if measure.epsilon is None else counted_with_insider(likely, measure)
-            by_formula = risks_with_insider(likely, ends, measure, enough, quick).risk
+            kept = self._past.pairs
+            by_formula = risks_with_insider(likely, ends, measure, enough, quick, kept).risk
             found = float(np.where(by_count.atoms, by_count.risk, by_formula).max())
             return found if found > enough else max(found, risk_overheard(likely, ends, measure))
 

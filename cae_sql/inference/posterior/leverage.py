@@ -123,9 +123,13 @@ class Border:
             new: (r, q) in the new ones.
             variances: (q,)
         """
-        apart = new.toarray() - (old.T @ self.weights).T
-        image = self.root @ apart
+        image = self.image(old, new)
         found: Floats = variances * np.einsum("ij,ij->j", image, image)
+        return found
+
+    def image(self, old: scipy.sparse.csc_array, new: scipy.sparse.csc_array) -> Floats:
+        """(r, q) g = Sᵀ (q − Wᵀ a) of each column: aᵀ H⁻¹ b of two of them gains gᵀ g'."""
+        found: Floats = self.root @ (new.toarray() - (old.T @ self.weights).T)
         return found
 
     def solve(self, past: Floats, new: Floats) -> tuple[Floats, Floats]:

@@ -13,15 +13,14 @@ import numpy as np
 
 from cae_sql.inference.posterior.bell import stiffness
 from cae_sql.inference.posterior.insiders import (
-    Given,
     Measure,
     both,
     given,
-    greatest_given,
     narrowed,
     told_tilts,
 )
 from cae_sql.inference.posterior.likely import Likely
+from cae_sql.inference.posterior.pairs import Given, greatest_given
 from cae_sql.inference.posterior.telling import LISTED, weighed
 from cae_sql.inference.posterior.weights import Floats, Ints
 

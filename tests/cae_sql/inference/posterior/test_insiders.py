@@ -8,19 +8,18 @@ from hypothesis import given as over
 from hypothesis import strategies as st
 
 from cae_sql.domain import Domain
-from cae_sql.inference.posterior import insiders
+from cae_sql.inference.posterior import insiders, pairs
 from cae_sql.inference.posterior.insiders import (
-    Given,
     Measure,
     both,
     bounds_of,
     covariances,
     given,
-    greatest_given,
     narrowed,
 )
 from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.posterior.members import BASELINES, Baseline, Baselines
+from cae_sql.inference.posterior.pairs import Given, greatest_given
 from cae_sql.inference.system import AnsweredSystem
 from tests.cae_sql.inference.posterior.oracles import dense, likely, risk, star, variation
 
@@ -81,7 +80,7 @@ def test_insiders_are_gone_through_in_blocks(monkeypatch: pytest.MonkeyPatch) ->
     fit = likely(star(25, 8, 4, 1).system).fit
     values, columns = np.tile([0.0, 24.0], (len(fit.observed.sizes), 1)), np.arange(fit.observed.people)
     whole = greatest_given(fit, columns, values)
-    monkeypatch.setattr(insiders, "HELD", 3 * len(fit.factor.root))
+    monkeypatch.setattr(pairs, "HELD", 3 * len(fit.factor.root))
     parts = greatest_given(fit, columns, values)
     assert parts.leverage == pytest.approx(whole.leverage, abs=1e-6)
     assert parts.shift == pytest.approx(whole.shift, abs=1e-4)
