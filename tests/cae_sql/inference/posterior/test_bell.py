@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cae_sql.domain import Domain
@@ -282,6 +282,7 @@ def test_windows_of_a_domain_gather_units() -> None:
 
 
 @given(st.integers(-2, 30), st.integers(0, 40), st.sampled_from([0.0, 1e-6, -1e-3, 0.02, -0.3, 2.0, -9.0]))
+@example(0, 34, -1e-3)
 def test_the_third_moment_of_a_box_is_what_its_units_add_up_to(low: int, wide: int, theta: float) -> None:
     units = np.arange(low, low + wide + 1)
     p = np.exp(theta * (units - low) - max(theta * wide, 0.0))
