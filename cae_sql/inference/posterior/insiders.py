@@ -273,7 +273,7 @@ def risks_with_insider(
     """
     fit, seen = likely.fit, likely.fit.observed
     worst = quick_risks(likely, measure) if bounds is None else bounds.copy()
-    some = np.flatnonzero(worst > enough)
+    some = np.flatnonzero(~(worst <= enough))  # what is no number keeps nothing
     outer = None if kept is None else kept.bounds(fit, some, values)
     if outer is None and len(some) > FOR_ALL:
         wide = bounds_of(fit, values)
@@ -281,17 +281,17 @@ def risks_with_insider(
     if outer is not None:
         for bound in (most_risks, _bounded_nearby):
             worst[some] = bound(likely, some, outer, measure)
-            still = worst[some] > enough
+            still = ~(worst[some] <= enough)
             some, outer = some[still], Given(outer.leverage[still], outer.shift[still])
     outer = greatest_given(fit, some, values) if len(some) else Given(worst[some], worst[some])
     for pieces, exactly in ((1, False), (1, True), (PIECES, False), (PIECES, True)):
         worst[some] = _bounded(likely, some, outer, measure, pieces, exactly)
-        still = worst[some] > enough
+        still = ~(worst[some] <= enough)
         some, outer = some[still], Given(outer.leverage[still], outer.shift[still])
         if not len(some):
             break
     pairs = 0
-    for column in np.flatnonzero(worst > enough).tolist():
+    for column in np.flatnonzero(~(worst <= enough)).tolist():
         told = given(fit, column, values)
         others = np.arange(len(seen.sizes)) < seen.people
         others[column] = seen.sizes[column] > 1

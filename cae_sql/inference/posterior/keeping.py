@@ -33,7 +33,12 @@ from cae_sql.inference.intervals.fixed_point import solved
 from cae_sql.inference.posterior.areas import areas_of_rows, entropies_of_rows
 from cae_sql.inference.posterior.asked import Asked
 from cae_sql.inference.posterior.figures import ClassFigures
-from cae_sql.inference.posterior.insiders import Measure, bells_of, quick_risks, risks_with_insider
+from cae_sql.inference.posterior.insiders import (
+    Measure,
+    bells_of,
+    quick_risks,
+    risks_with_insider,
+)
 from cae_sql.inference.posterior.insiders_counted import counted_with_insider
 from cae_sql.inference.posterior.judging import CLOSE, UNKNOWN, AsItStands, ModelJudgement
 from cae_sql.inference.posterior.likely import FOUND, Fit, Flags, Likely, Start
@@ -206,7 +211,7 @@ class LikelyQuestion:
             return UNKNOWN
         measure = Measure(domain, self._past.baselines)
         quick = quick_risks(likely, measure) if self._standard.insiders else None
-        worst = self._alone(likely, mine, quick)
+        worst = self._alone(likely, mine)
         entropy = None
         if limit.epsilon is not None:
             entropy = min(
@@ -215,26 +220,24 @@ class LikelyQuestion:
             )
         if quick is not None:
             risk, least = self._with_insider(likely, quick)
-            worst = max(worst, risk)
+            worst = _greater(worst, risk)
             entropy = None if entropy is None or least is None else min(entropy, least)
         return ModelJudgement(_keeps(limit, worst, entropy), worst)
 
-    def _alone(self, likely: Likely, mine: Ints, quick: Floats | None) -> float:
-        """The greatest risk of some atoms; with insiders, who see more, a bound where it keeps the limit.
+    def _alone(self, likely: Likely, mine: Ints) -> float:
+        """The greatest risk of some atoms, or with insiders a bound where it keeps the limit.
 
-        `quick` are bounds of what the formula says, (a,): they are none of who is counted, or may attain an
-        extreme.
+        With insiders, of whom the formula is all that is said: they see more, and are looked at in any case.
         """
-        if quick is None:
+        if not self._standard.insiders:
             risk = posterior_risks(likely, self._standard.domain, self._standard.baseline).risk
             return float(risk[mine].max())
-        columns = np.searchsorted(likely.fit.observed.atoms, mine)
-        risks = np.where(likely.plain[mine], quick[columns], np.inf)
-        open_ = np.flatnonzero(risks > _enough(self._standard.limit))
-        if len(open_):
-            each = [self._each(by, mine[open_], columns[open_]) for by in likely.both]
-            risks[open_] = self._past.baselines.judged(each[-1], each[0])
-        return float(risks.max())
+        open_ = mine[~likely.plain[mine]]
+        if not len(open_):
+            return -np.inf
+        columns = np.searchsorted(likely.fit.observed.atoms, open_)
+        each = [self._each(by, open_, columns) for by in likely.both]
+        return float(self._past.baselines.judged(each[-1], each[0]).max())
 
     def _each(self, likely: Likely, atoms: Ints, columns: Ints) -> Floats:
         """(r,) the risks of some atoms, each at its column of the fit; a bound where it keeps the limit."""
@@ -253,7 +256,7 @@ class LikelyQuestion:
                 # a row that residues cut to pieces is like no bell
                 left[np.isin(which, likely.telling.columns)] = -np.inf
             risks[open_] = against(left, base, domain)
-            open_ = open_[risks[open_] > enough]
+            open_ = open_[~(risks[open_] <= enough)]
         return risks
 
     def _with_insider(self, likely: Likely, quick: Floats) -> tuple[float, float | None]:
@@ -261,7 +264,7 @@ class LikelyQuestion:
         limit, domain = self._standard.limit, self._standard.domain
         held, enough, told = self._past.baselines, _enough(limit), len(likely.telling.columns)
         counted = counted_with_insider(likely, Measure(domain, held))
-        risk = max(float(counted.risk.max()), float(quick.max()))
+        risk = _greater(float(counted.risk.max()), float(quick.max()))
         if risk <= enough and limit.epsilon is None and not told:
             return risk, None
         ends = ends_of(likely.fit)
@@ -271,7 +274,9 @@ class LikelyQuestion:
             kept = self._past.pairs
             by_formula = risks_with_insider(likely, ends, measure, enough, quick, kept).risk
             found = float(np.where(by_count.atoms, by_count.risk, by_formula).max())
-            return found if found > enough else max(found, risk_overheard(likely, ends, measure))
+            if not found <= enough:
+                return found
+            return _greater(found, risk_overheard(likely, ends, measure))
 
         risk = worst(Measure(domain, held), enough, quick)
         if limit.epsilon is None:
@@ -332,7 +337,7 @@ def breaks(limit: Limit, risks: Risks) -> Flags:
     """(p,) whether the posterior of each atom's records breaks a limit, ε being that of `risks`."""
     broken = np.zeros(len(risks.risk), dtype=np.bool_)
     if limit.risk is not None:
-        broken |= risks.risk > limit.risk + CLOSE
+        broken |= ~(risks.risk <= limit.risk + CLOSE)
     if risks.entropy_at_epsilon is not None:
         least = CLOSE if limit.min_entropy is None else _least_entropy(limit) - CLOSE
         broken |= risks.entropy_at_epsilon < least
@@ -343,12 +348,17 @@ def _enough(limit: Limit) -> float:
     return 1.0 if limit.risk is None else float(limit.risk)
 
 
+def _greater(one: float, other: float) -> float:
+    """What is no number is greater than any: it keeps nothing."""
+    return float(np.maximum(one, other))
+
+
 def _least_entropy(limit: Limit) -> float:
     return 0.0 if limit.min_entropy is None else float(limit.min_entropy)
 
 
 def _keeps(limit: Limit, risk: float, entropy: float | None) -> bool:
-    if limit.risk is not None and risk > limit.risk + CLOSE:
+    if limit.risk is not None and not risk <= limit.risk + CLOSE:  # what is no number keeps nothing
         return False
     if entropy is None:
         return True

@@ -232,7 +232,8 @@ def _moved(fit: Fit, changed: Changed | None, columns: Ints) -> tuple[Floats, Fl
         values, vectors = np.linalg.eigh(covariance(matrix, np.abs(changed.weights)))
         root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
         before, after = (root @ (each.root.T @ each.root) for each in (changed.factor, fit.factor))
+    # squares of few digits may be rounded below 0
     return (
-        np.sqrt(squares(matrix[:, columns], Factor(before))),
-        np.sqrt(squares(matrix[:, :people], Factor(after))),
+        np.sqrt(np.maximum(squares(matrix[:, columns], Factor(before)), 0.0)),
+        np.sqrt(np.maximum(squares(matrix[:, :people], Factor(after)), 0.0)),
     )
