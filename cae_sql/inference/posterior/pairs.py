@@ -25,14 +25,19 @@ Source: `mathematics.md`, 7 (insiders); the bounds by a border and by Δ are thi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cae_sql.inference.posterior.bell import STILL
 from cae_sql.inference.posterior.leverage import Factor, covariance, squares
 from cae_sql.inference.posterior.likely import Changed, Fit
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.threads import alone as on_one_thread
+from cae_sql.threads import in_two
+
+Singles = NDArray[np.float32]
 
 SAME = 1e-9
 """V_jj below which j's value was known before he said it: it tells nothing."""
@@ -120,6 +125,18 @@ def _over(fit: Fit, columns: Ints, insiders: Ints, telling: _Telling) -> _Greate
         held: Floats = fit.factor.root @ (seen.matrix[:, some] * np.sqrt(variances[some])).toarray()
         return held
 
+    def compare(block: Ints, told: Singles, far: Singles, start: int, end: int) -> None:
+        for first in range(start, end, step):
+            each = slice(first, min(first + step, end))
+            # |V_ij| / √V_jj
+            between = np.abs(mine[:, each].T @ told)
+            at = np.minimum(np.searchsorted(block, columns[each]), len(block) - 1)
+            here = np.flatnonzero(single[each] & (block[at] == columns[each]))
+            between[here, at[here]] = 0.0
+            found[0, each] = np.maximum(found[0, each], between.max(axis=1, initial=0.0))
+            between *= far
+            found[1, each] = np.maximum(found[1, each], between.max(axis=1, initial=0.0))
+
     with on_one_thread():
         for first in range(0, len(columns), wide):
             held = images(columns[first : first + wide])
@@ -129,17 +146,8 @@ def _over(fit: Fit, columns: Ints, insiders: Ints, telling: _Telling) -> _Greate
             block = insiders[start : start + wide]
             told = images(block) * telling.part[block]
             longest = max(longest, float((told**2).sum(axis=0).max(initial=0.0)))
-            told, far = told.astype(np.float32), telling.apart[block].astype(np.float32)
-            for first in range(0, len(columns), step):
-                each = slice(first, first + step)
-                # |V_ij| / √V_jj
-                between = np.abs(mine[:, each].T @ told)
-                at = np.minimum(np.searchsorted(block, columns[each]), len(block) - 1)
-                here = np.flatnonzero(single[each] & (block[at] == columns[each]))
-                between[here, at[here]] = 0.0
-                found[0, each] = np.maximum(found[0, each], between.max(axis=1, initial=0.0))
-                between *= far
-                found[1, each] = np.maximum(found[1, each], between.max(axis=1, initial=0.0))
+            work = partial(compare, block, told.astype(np.float32), telling.apart[block].astype(np.float32))
+            in_two(work, len(columns), len(block))
     off *= (height + 4) * HALF_AS_LONG * np.sqrt(longest)
     return _Greatest(found[0] + off, found[1] + 2 * off * telling.apart[insiders].max(initial=0.0))
 
