@@ -38,6 +38,8 @@ from cae_sql.inference.facts.rank import join, roots
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.threads import alone
 
+Light = Callable[[Ints, NDArray[np.int64]], NDArray[np.bool_]]
+
 PRIMES = tuple(p for p in range(2, 100) if all(p % d for d in range(2, p)))
 """Primes that are looked at. Nine plain sums can leave one person modulo a greater one: any bound is one."""
 LARGEST = 32
@@ -49,8 +51,8 @@ BLOCK = 256
 """Columns that are eliminated at once."""
 FEW = 16
 """Rows that are multiplied entry by entry: blocks are for many."""
-GLIMPSE = 32
-"""Columns of a row that are looked at before all of them are."""
+GLIMPSE = 64
+"""Columns in which all rows are looked at, before each is in its own."""
 AHEAD = 16
 """Blocks of columns in which the last few rows are looked for at once."""
 SAMPLED = 1_024
@@ -104,7 +106,7 @@ class _Behind:
     modulus: int
     """pᴱ"""
 
-    def rows(self, light: Callable[[Ints, Ints], bool]) -> list[tuple[Ints, Ints]]:
+    def rows(self, light: Light) -> list[tuple[Ints, Ints]]:
         """Those to be looked at: each (q,) modulo pᴱ, and its weights (k,).
 
         Of many columns some are looked at first: what these hide is hidden, and the row is not worked out.
@@ -113,17 +115,22 @@ class _Behind:
             found = self._all
         else:
             some, parts = self._sample
-            seen = [self._may_tell(row, some, light) for row in parts]
-            found = self._worked_out(self.weights[np.array(seen, dtype=np.bool_)])
-        columns = np.arange(self.matrix.shape[1])
+            found = self._worked_out(self.weights[self._may_tell(parts, some, light)])
         told = [each for each in found if (each[0] % self.prime).any()]
-        return [each for each in told if self._may_tell(each[0], columns, light)]
+        if not told:
+            return []
+        columns = np.arange(self.matrix.shape[1])
+        flags = self._may_tell(np.stack([row for row, _ in told]), columns, light).tolist()
+        return [each for each, flag in zip(told, flags, strict=True) if flag]
 
-    def _may_tell(self, row: Ints, columns: Ints, light: Callable[[Ints, Ints], bool]) -> bool:
-        touched = np.flatnonzero(row % self.prime)
-        # mostly a few people hide a row, and what more hide is hidden
-        looks = [touched] if len(touched) <= GLIMPSE else [touched[:GLIMPSE], touched]
-        return all(light(columns[some], row[some] % self.prime) for some in looks)
+    def _may_tell(self, rows: NDArray[np.int64], columns: Ints, light: Light) -> NDArray[np.bool_]:
+        """(r,) of rows at some columns, (r, s): in a few of these all at once, then row by row what is left."""
+        few = np.linspace(0, len(columns) - 1, min(GLIMPSE, len(columns))).astype(np.int64)
+        found = light(columns[few], rows[:, few] % self.prime)
+        for place in np.flatnonzero(found).tolist():
+            touched = np.flatnonzero(rows[place] % self.prime)
+            found[place] = light(columns[touched], rows[[place]][:, touched] % self.prime)[0]
+        return found
 
     @cached_property
     def _all(self) -> list[tuple[Ints, Ints]]:
@@ -188,7 +195,7 @@ class Search:
         self._torsion: dict[tuple[int, bytes], bool] = {}
 
     def combinations(
-        self, sums: Ints, tops: Ints, prime: int, power: int, light: Callable[[Ints, Ints], bool]
+        self, sums: Ints, tops: Ints, prime: int, power: int, light: Light
     ) -> list[Combination] | None:
         """What the sums say of few people modulo a prime and its powers; None where that cannot be told.
 
@@ -197,7 +204,7 @@ class Search:
             tops: (q,) by how much the total of each column can differ.
             prime: p.
             power: E, up to which powers of it are told apart.
-            light: Whether a row, (columns, coefficients modulo p), is to be looked at.
+            light: Whether rows, (columns (s,), coefficients modulo p (r, s)), are to be looked at, (r,).
         """
         if (prime, power) not in self._behind:
             self._behind[prime, power] = self._rows_behind(prime, power)

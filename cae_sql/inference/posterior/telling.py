@@ -25,6 +25,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cae_sql.inference.posterior.observations import Observations
 from cae_sql.inference.posterior.residues import LARGEST, PRIMES, Combination, search_of
@@ -114,7 +115,9 @@ class Telling:
         listed = min(values * windows.width, LISTED)
         for prime, power in powers:
 
-            def light(columns: Ints, coefficients: Ints, prime: int = prime) -> bool:
+            def light(
+                columns: Ints, coefficients: NDArray[np.int64], prime: int = prime
+            ) -> NDArray[np.bool_]:
                 return characters.hides(moving[columns], coefficients, prime) < TOLD
 
             said = search.combinations(sums, tops, prime, power, light)
@@ -266,15 +269,21 @@ class _Characters:
         costs: Floats = known[:, at]
         return costs
 
-    def hides(self, columns: Ints, coefficients: Ints, prime: int) -> float:
-        """−log of the product of |φ|, two people left out: the least by t. Of more columns it is no less."""
+    def hides(self, columns: Ints, coefficients: NDArray[np.int64], prime: int) -> Floats:
+        """(r,) of rows (r, c) −log of the product of |φ|, two people left out: the least by t.
+
+        Of more columns it is no less.
+        """
         costs, place = self._costs(prime, columns), np.arange(len(columns))
-        sizes, people = self.observed.sizes[columns], columns < self.observed.people
-        least = np.inf
+        sizes, people = self.observed.sizes[columns], np.flatnonzero(columns < self.observed.people)
+        twice, least = np.repeat(people, np.minimum(sizes[people], 2)), np.full(len(coefficients), np.inf)
         for t in range(1, prime):
-            each = costs[t * coefficients % prime - 1, place]
-            most = np.repeat(each[people], np.minimum(sizes[people], 2))
-            least = min(least, float(sizes @ each) - float(np.sort(most)[-2:].sum()))
+            turned = t * coefficients % prime
+            each = np.where(turned > 0, costs[turned - 1, place], 0.0)
+            most = each[:, twice]
+            if len(twice) > 2:
+                most = np.partition(most, len(twice) - 2, axis=1)[:, -2:]
+            least = np.minimum(least, each @ sizes - most.sum(axis=1))
         return least
 
 
