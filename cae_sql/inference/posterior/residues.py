@@ -124,7 +124,7 @@ class _Behind:
         return [each for each, flag in zip(told, flags, strict=True) if flag]
 
     def _may_tell(self, rows: NDArray[np.int64], columns: Ints, light: Light) -> NDArray[np.bool_]:
-        """(r,) of rows at some columns, (r, s): in a few of these all at once, then row by row what is left."""
+        """(r,) of rows at some columns, (r, s): in a few of these at once, then row by row what is left."""
         few = np.linspace(0, len(columns) - 1, min(GLIMPSE, len(columns))).astype(np.int64)
         found = light(columns[few], rows[:, few] % self.prime)
         for place in np.flatnonzero(found).tolist():
@@ -259,7 +259,8 @@ class Search:
         return self._real[number]
 
     def _over_reals(self, matrix: scipy.sparse.csc_array, order: Ints) -> Ints:
-        return _echelon(matrix, order, self._stand_in, self._stand_in).pivots
+        """(k,) the pivots of `_echelon` over real numbers, whose rows nobody asks for."""
+        return pivots_of(matrix, order, self._stand_in)
 
     def _together(
         self,
@@ -391,6 +392,15 @@ def _echelon(matrix: scipy.sparse.csc_array, order: Ints, prime: int, modulus: i
         first += BLOCK
 
 
+def pivots_of(matrix: scipy.sparse.csc_array, order: Ints, prime: int) -> Ints:
+    """(k,) as `_Echelon`, modulo a prime: column by column as they are stored, with the open rows alone."""
+    rows = matrix.shape[0]
+    pivots = np.full(rows, len(order), dtype=np.int64)
+    entries = np.mod(matrix.data, prime).astype(np.int64)
+    _find(matrix.indptr, matrix.indices, entries, order, prime, np.eye(rows, dtype=np.int64), pivots)
+    return pivots
+
+
 def _next(
     weights: Floats, matrix: scipy.sparse.csc_array, order: Ints, first: int, prime: int, modulus: int
 ) -> int:
@@ -472,6 +482,44 @@ def _reduce(
                 one -= np.floor(one * part) * m
                 weights[i, c] = one + m if one < 0.0 else (one - m if one >= m else one)
         pivots[chosen] = first + j
+
+
+@compiled()
+def _find(
+    starts: Ints, rows: Ints, entries: Ints, order: Ints, prime: int, weights: Ints, pivots: Ints
+) -> None:
+    """Find pivots of rows Y A modulo a prime, Y (k, k) being changed: those without one are eliminated."""
+    none, count = len(order), len(pivots)
+    still, values = np.arange(count), np.zeros(count, dtype=np.int64)
+    for place in range(none):
+        column, chosen = order[place], -1
+        for s in range(count):
+            line, total = weights[still[s]], 0
+            for e in range(starts[column], starts[column + 1]):
+                total += line[rows[e]] * entries[e]
+            values[s] = total % prime
+            if values[s] != 0 and chosen < 0:
+                chosen = s
+        if chosen < 0:
+            continue
+        # the inverse, by Euclid
+        a, b, x, y = values[chosen], prime, 1, 0
+        while b != 0:
+            quotient = a // b
+            a, b = b, a - quotient * b
+            x, y = y, x - quotient * y
+        inverse, pivot = x % prime, still[chosen]
+        pivots[pivot] = place
+        for s in range(chosen + 1, count):
+            if values[s] != 0:
+                line, factor = weights[still[s]], (prime - values[s]) * inverse % prime
+                for c in range(len(pivots)):
+                    line[c] = (line[c] + factor * weights[pivot, c]) % prime
+        for s in range(chosen + 1, count):
+            still[s - 1] = still[s]
+        count -= 1
+        if count == 0:
+            break
 
 
 @compiled()

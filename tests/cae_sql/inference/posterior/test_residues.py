@@ -50,3 +50,5 @@ def test_the_last_few_rows_find_the_pivots_that_blocks_find(seed: int, prime: in
     found = residues._echelon(matrix, order, prime, prime**power)
     assert (found.pivots == wanted.pivots).all()
     assert (found.weights == wanted.weights).all()
+    if prime > 100:
+        assert (residues.pivots_of(matrix, order, prime) == wanted.pivots).all()
