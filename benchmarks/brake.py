@@ -3,11 +3,12 @@
     python -m benchmarks.brake [--ranges 1000] [--people 100] [--attack random]
 
 Ranges hold the truth and are told again the same, so many of them can be solved like noisy answers are (Dinur
-and Nissim 2003). Four attackers ask for `AT_LEAST` and `AT_MOST` alone: *star* for counts that are about one
+and Nissim 2003). Five attackers ask for `AT_LEAST` and `AT_MOST` alone: *star* for counts that are about one
 person and forty others, each time others; *counts* for counts and medians of random halves of some people
-with six values; *random* for sums as well; *real* puts the statements of the attack on 73 bits of 2019.
-Each asks a gate with `candidates = "posterior"`, where what is made likely counts (the brake), and one with
-`"interval"`, where exclusion alone does.
+with six values; *random* for sums as well; *weighted* for sums with public weights of 1 to 3 of random
+halves; *real* puts the statements of the attack on 73 bits of 2019. Each asks a gate with
+`candidates = "posterior"`, where what is made likely counts (the brake), and one with `"interval"`, where
+exclusion alone does.
 
 What they know then is worked out in four ways, none of which shares code with the gate:
 
@@ -16,10 +17,10 @@ What they know then is worked out in four ways, none of which shares code with t
   them, by linear programming (LP decoding), and by bounded least squares; its likeliest values are the guess.
   *chance* is what the commonest value for everybody gets.
 - *determined*: persons with one value left, by integer programs, of bits.
-- *walks*: long random walks over the tables that agree with every range, of counts and medians, where single
-  persons can move. *worst* is the greatest risk of one person, against the average of all; *beyond* how many
-  are past the limit. Two walks begin at the truth with other seeds: *apart* is the greatest difference of the
-  two in one person's risk.
+- *walks*: long random walks over the tables that agree with every range, of counts, medians and weighted
+  sums, where single persons can move. *worst* is the greatest risk of one person, against the average of all;
+  *beyond* how many are past the limit. Two walks begin at the truth with other seeds: *apart* is the greatest
+  difference of the two in one person's risk.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ from cae_sql import cae_area
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-ATTACKS = ("star", "counts", "random", "real")
+ATTACKS = ("star", "counts", "random", "weighted", "real")
 LIMIT = 0.5
 OTHERS = 40
 """Of each range of the star."""
@@ -64,7 +65,7 @@ column = "x"
 minimum = 0
 maximum = {most}
 step = 1
-public = ["id"]
+public = ["id", "w"]
 [intruder]
 candidates = "{candidates}"
 [limit]
@@ -84,6 +85,8 @@ class Question:
     members: Ints
     weights: tuple[float, ...]
     """What each value adds to a sum or a count; of a median empty."""
+    by: Ints | None = None
+    """Public weights of the members, if these count."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,12 @@ class Bound:
     weights: tuple[float, ...]
     low: float
     high: float
+    by: Ints | None = None
+    """(m,) how many times each member counts; None: once."""
+
+    @property
+    def times(self) -> Ints:
+        return np.ones(len(self.members), np.int64) if self.by is None else self.by
 
 
 @dataclass
@@ -138,6 +147,20 @@ def random_questions(table: Ints, count: int, sums: bool, seed: int) -> Iterator
             yield Question(f"COUNT_IF(x >= {limit})", where, members, weights)
         else:
             yield Question("QUANTILE_DISC(x, 0.5)", where, members, ())
+
+
+def weights_of(size: int) -> Ints:
+    """A public column of 1 to 3."""
+    return np.random.default_rng(size).integers(1, 4, size)
+
+
+def weighted_questions(table: Ints, count: int, seed: int) -> Iterator[Question]:
+    """Sums with public weights, of random halves."""
+    rng, weights = np.random.default_rng(seed), weights_of(len(table))
+    for _ in range(count):
+        members = np.sort(rng.choice(len(table), len(table) // 2, replace=False))
+        where = f"id IN ({', '.join(map(str, members.tolist()))})"
+        yield Question("SUM(x * w)", where, members, tuple(map(float, range(VALUES))), weights[members])
 
 
 def star_questions(ranges: int, seed: int) -> tuple[Ints, list[Question]]:
@@ -195,10 +218,9 @@ def asked(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "people.duckdb"
         with duckdb.connect(str(path)) as plain:
-            plain.execute("CREATE TABLE people (id INTEGER, x INTEGER)")
-            plain.executemany(
-                "INSERT INTO people VALUES (?, ?)", [list(each) for each in enumerate(table.tolist())]
-            )
+            plain.execute("CREATE TABLE people (id INTEGER, x INTEGER, w INTEGER)")
+            rows = zip(range(len(table)), table.tolist(), weights_of(len(table)).tolist(), strict=True)
+            plain.executemany("INSERT INTO people VALUES (?, ?, ?)", [list(each) for each in rows])
         with Gate.open(path, policy) as gate:
             for each in track(questions, f"{row.attack}, {row.candidates}", console=console):
                 row.asked += 1
@@ -220,7 +242,7 @@ def bounds_of(question: Question, low: float, high: float, most: int) -> Iterato
     """A range as what it says of weighted counts: of a median two counts."""
     size, values = len(question.members), range(most + 1)
     if question.weights:
-        yield Bound(question.members, question.weights, low, high)
+        yield Bound(question.members, question.weights, low, high, question.by)
         return
     middle = -(-size // 2)
     yield Bound(question.members, tuple(float(value < low) for value in values), 0, middle - 1)
@@ -229,7 +251,7 @@ def bounds_of(question: Question, low: float, high: float, most: int) -> Iterato
 
 def holds(bound: Bound, table: Ints) -> bool:
     """Whether a bound is true of a table."""
-    value = float(np.asarray(bound.weights)[table[bound.members]].sum())
+    value = float(bound.times @ np.asarray(bound.weights)[table[bound.members]])
     return bound.low - 1e-9 <= value <= bound.high + 1e-9
 
 
@@ -239,7 +261,7 @@ def matrix(bounds: Sequence[Bound], size: int, most: int) -> tuple[sparse.csr_ma
     rows = np.zeros((len(bounds), size * width))
     for number, each in enumerate(bounds):
         for value, weight in enumerate(each.weights):
-            rows[number, each.members * width + value] = weight
+            rows[number, each.members * width + value] = weight * each.times
     own = sparse.kron(sparse.eye(size), np.ones((1, width)))
     low = np.concatenate([[each.low for each in bounds], np.ones(size)])
     high = np.concatenate([[each.high for each in bounds], np.ones(size)])
@@ -290,7 +312,7 @@ def walked(
 
     Args:
         table: (n,) values; changed.
-        inside: (n, q) 1 where a person is a member of a bound's.
+        inside: (n, q) how many times a person counts in a bound.
         weights: (values, q) what each value adds to each bound.
         low: (q,) of each bound; `high`.
         steps: Changes of one value, and exchanges of two people's, that are tried.
@@ -333,7 +355,7 @@ def posteriors(bounds: Sequence[Bound], table: Ints, most: int, steps: int, seed
     """How often each person has each value in tables that agree with everything; (n, values)."""
     inside = np.zeros((len(table), len(bounds)), np.int64)
     for number, each in enumerate(bounds):
-        inside[each.members, number] = 1
+        inside[each.members, number] = each.times
     weights = np.array([each.weights for each in bounds]).T.copy()
     counts = np.zeros((len(table), most + 1), np.int64)
     ends = np.array([[each.low, each.high] for each in bounds], float).T
@@ -361,7 +383,7 @@ def worked_out(row: Row, table: Ints, most: int, steps: int) -> None:
     row.linear, row.squares = (float((guess == table).mean()) for guess in guesses)
     if most == 1:
         row.determined = determined(row.bounds, table)
-    if row.attack == "counts":
+    if row.attack in ("counts", "weighted"):
         both = [risks(posteriors(row.bounds, table, most, steps, seed)) for seed in (1, 2)]
         mean = (both[0] + both[1]) / 2
         row.worst, row.beyond = float(mean.max()), int((mean > LIMIT).sum())
@@ -381,6 +403,8 @@ def attack(
     else:
         table = np.random.default_rng(seed).integers(0, VALUES, people)
         questions = list(random_questions(table, ranges, name == "random", seed))
+        if name == "weighted":
+            questions = list(weighted_questions(table, ranges, seed))
     asked(row, table, most, questions, console)
     worked_out(row, table, most, steps)
     return row

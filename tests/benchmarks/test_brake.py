@@ -18,6 +18,13 @@ def test_a_star_of_counts_leaves_its_person_within_the_limit() -> None:
 
 
 @pytest.mark.slow
+def test_weighted_sums_of_random_halves_leave_everybody_within_the_limit() -> None:
+    row = brake.attack("weighted", "posterior", 60, 50, 1_000_000, QUIET)
+    assert row.told
+    assert row.worst <= brake.LIMIT
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("candidates", ["interval", "posterior"])
 def test_counts_and_medians_of_random_halves_leave_everybody_within_the_limit(candidates: str) -> None:
     row = brake.attack("counts", candidates, 60, 50, 1_000_000, QUIET)
@@ -38,7 +45,9 @@ def test_ranges_that_a_star_is_told_without_end_would_give_it_away() -> None:
 
 def test_a_walk_finds_what_counting_all_tables_finds() -> None:
     members, weights = np.array([0, 1, 2]), (0.0, 0.0, 1.0)
-    bounds = [brake.Bound(members, weights, 2, 3), brake.Bound(np.array([1, 3]), (0.0, 1.0, 2.0), 0, 1)]
+    values = (0.0, 1.0, 2.0)
+    bounds = [brake.Bound(members, weights, 2, 3), brake.Bound(np.array([1, 3]), values, 0, 1)]
+    bounds.append(brake.Bound(np.array([0, 2]), values, 4, 5, np.array([1, 2])))
     grid = np.indices((3,) * 4).reshape(4, -1).T
     kept = np.array([each for each in grid if all(brake.holds(bound, each) for bound in bounds)])
     exact = np.array([[(kept[:, person] == value).mean() for value in range(3)] for person in range(4)])
