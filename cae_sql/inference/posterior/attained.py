@@ -9,8 +9,9 @@ over all sets M of extremes, P_j(M) the probability that j attains one of M. Up 
 that share records are so counted; of more each is taken by itself.
 
 An extreme that hundreds may attain is attained whatever one of them has: where even without a few of them
-it is missed with a chance below `NEVER`, it is left out (`doubtful`), and changes no probability by more than
-that part.
+it is missed with a chance below `NEVER`, it is left out (`doubtful`); all that are change no probability by
+more than that part. (Where more than `MOST_TOGETHER` share records fewer may be counted together then, which
+is nearer to what is exact.)
 
 It neglects that who attains an extreme leaves less of a sum to the others.
 
@@ -36,7 +37,7 @@ MOST_TOGETHER = 6
 CERTAIN = 1 - 1e-15
 """Probability of who attains an extreme for certain, so that what is left of 1 can be divided by."""
 NEVER = 1e-5
-"""Chance that nobody attains an extreme below which it is attained."""
+"""Chance that one of all extremes is not attained below which it is."""
 CRUMB = 1e-14
 """Alternating sums below this are none."""
 
@@ -59,13 +60,12 @@ def doubtful(known: Knowledge, own: Ints, chances: Ends) -> list[Extreme]:
         own: (p,) somebody's records in each atom.
         chances: Lower bounds, or nearly.
     """
-    found = []
-    for each in attained(known):
+    found, extremes = [], attained(known)
+    for each in extremes:
         able = known.able_atoms[each]
         chance = (chances.high if each.top else chances.low)[able]
-        first = np.argsort(-chance, kind="stable")[: MOST_TOGETHER + 1]
-        expected = float(own[able] @ chance) - (MOST_TOGETHER + 1) * float(chance[first].max(initial=0.0))
-        if expected < -np.log(NEVER):
+        expected = float(own[able] @ chance) - (MOST_TOGETHER + 1) * float(chance.max(initial=0.0))
+        if not expected >= -np.log(NEVER / len(extremes)):
             found.append(each)
     return found
 

@@ -366,7 +366,7 @@ def _greatest(likely: Likely, column: int, told: Given, measure: Measure) -> flo
             stiffness(part.leverage, likely.fit.variances[columns]), told_tilts(likely.fit, columns, part)
         )
         bad = measure.judged(*measure.bad(left, base).reshape(2, -1))
-        worst = max(worst, float(bad.max()))
+        worst = float(np.maximum(worst, bad.max()))  # what is no number stays
     return worst
 
 

@@ -204,7 +204,7 @@ class LikelyQuestion:
     def _judge(self, likely: Likely) -> ModelJudgement:
         domain, limit = self._standard.domain, self._standard.limit
         likely.tilt.windows.check_rows(likely.known.count)
-        if likely.fit.off > FOUND:
+        if not likely.fit.off <= FOUND:
             return UNKNOWN
         mine = np.flatnonzero(likely.known.protected)
         if not likely.reliable[mine].all():
@@ -214,14 +214,12 @@ class LikelyQuestion:
         worst = self._alone(likely, mine)
         entropy = None
         if limit.epsilon is not None:
-            entropy = min(
-                float(entropies_of_rows(each.rows[mine], domain, float(limit.epsilon)).min())
-                for each in likely.both
-            )
+            each = [entropies_of_rows(each.rows[mine], domain, float(limit.epsilon)) for each in likely.both]
+            entropy = float(np.min(each))
         if quick is not None:
             risk, least = self._with_insider(likely, quick)
             worst = _greater(worst, risk)
-            entropy = None if entropy is None or least is None else min(entropy, least)
+            entropy = None if entropy is None or least is None else -_greater(-entropy, -least)
         return ModelJudgement(_keeps(limit, worst, entropy), worst)
 
     def _alone(self, likely: Likely, mine: Ints) -> float:
@@ -340,7 +338,7 @@ def breaks(limit: Limit, risks: Risks) -> Flags:
         broken |= ~(risks.risk <= limit.risk + CLOSE)
     if risks.entropy_at_epsilon is not None:
         least = CLOSE if limit.min_entropy is None else _least_entropy(limit) - CLOSE
-        broken |= risks.entropy_at_epsilon < least
+        broken |= ~(risks.entropy_at_epsilon >= least)
     return broken
 
 

@@ -115,20 +115,13 @@ class Border:
         above = np.zeros((len(self.past.root), len(self.root)))
         return Factor(np.block([[self.past.root, above], [corner, self.root]]))
 
-    def gains(self, old: scipy.sparse.csc_array, new: scipy.sparse.csc_array, variances: Floats) -> Floats:
-        """(q,) how much leverage one record of each column gains.
+    def image(self, old: scipy.sparse.csc_array, new: scipy.sparse.csc_array) -> Floats:
+        """(r, q) g = Sᵀ (q − Wᵀ a) of each column: aᵀ H⁻¹ b of two of them gains gᵀ g', leverage σ² gᵀ g.
 
         Args:
             old: (k, q) coefficients in the old rows.
             new: (r, q) in the new ones.
-            variances: (q,)
         """
-        image = self.image(old, new)
-        found: Floats = variances * np.einsum("ij,ij->j", image, image)
-        return found
-
-    def image(self, old: scipy.sparse.csc_array, new: scipy.sparse.csc_array) -> Floats:
-        """(r, q) g = Sᵀ (q − Wᵀ a) of each column: aᵀ H⁻¹ b of two of them gains gᵀ g'."""
         found: Floats = self.root @ (new.toarray() - (old.T @ self.weights).T)
         return found
 

@@ -368,7 +368,7 @@ class Likely:
         """
         fit = replace(self.fit, skewed=False, worked_out=self.fit.leverage)
         found = Likely(self.known, self.sums, self.tilt, self.top, fit, self._allowance, self._kept)
-        found.exact, found.telling = self.exact, self.telling
+        found.exact, found.telling, found._doubtful = self.exact, self.telling, self._doubtful
         return found
 
     @property

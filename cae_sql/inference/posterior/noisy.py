@@ -116,6 +116,7 @@ def with_observed(fit: Fit, known: Knowledge, tilt: Tilt) -> Fit:
         factor=factor,
         worked_out=kappa / (1.0 + kappa),
         of_sums=fit,
+        added=None,  # what noisy rows put between two records is in no border
     )
 
 

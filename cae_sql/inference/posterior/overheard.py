@@ -40,9 +40,8 @@ def risk_overheard(likely: Likely, ends: Floats, measure: Measure) -> float:
     """
     worst = -np.inf
     for column in likely.telling.columns.tolist():
-        worst = max(
-            worst, _by_others(likely, column, ends, measure), _by_sharing(likely, column, ends, measure)
-        )
+        each = _by_others(likely, column, ends, measure), _by_sharing(likely, column, ends, measure)
+        worst = float(np.max([worst, *each]))  # what is no number stays
     return worst
 
 
@@ -55,7 +54,7 @@ def _by_others(likely: Likely, column: int, ends: Floats, measure: Measure) -> f
     weights = np.broadcast_to(likely.telling.weights(column), (len(told.shift), likely.tilt.windows.count))
     bad = _bad(likely, column, told, weights, measure)
     # to either side of the greatest shifts skewness is in them
-    return float(max(measure.judged(bad[:1], bad[1:2]).max(), bad[2:].max()))
+    return float(np.maximum(measure.judged(bad[:1], bad[1:2]).max(), bad[2:].max()))
 
 
 def _by_sharing(likely: Likely, column: int, ends: Floats, measure: Measure) -> float:

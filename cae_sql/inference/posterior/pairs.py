@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.inference.posterior.bell import STILL
-from cae_sql.inference.posterior.leverage import Factor, covariance, squares
+from cae_sql.inference.posterior.leverage import Factor, covariance, exactly
 from cae_sql.inference.posterior.likely import Changed, Fit
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.threads import alone as on_one_thread
@@ -49,6 +49,8 @@ BLOCK = 100_000
 """Pairs that are looked at at once: what the processor holds near."""
 MOST_PAIRS = 200_000_000
 """Pairs that are looked at for later questions: a second's work with a hundred sums."""
+MOST_PEOPLE = 50_000
+"""Of more it costs less to look at the few anew."""
 GROWN = 64
 """Insiders whose part grew most, who are looked at by themselves."""
 
@@ -87,7 +89,7 @@ class _Telling:
 
 @dataclass(frozen=True, eq=False)
 class _Greatest:
-    """Of some columns, (r,) each."""
+    """Of some columns i, (r,) each, in terms of σ_i."""
 
     between: Floats
     """The greatest |V_ij| / √V_jj over all insiders j."""
@@ -106,9 +108,9 @@ def greatest_given(fit: Fit, columns: Ints, values: Floats) -> Given:
 
 
 def _made(fit: Fit, columns: Ints, found: _Greatest) -> Given:
-    own = fit.leverage[columns]
-    shift = np.sqrt(fit.variances[columns]) * found.shift + np.abs(fit.shift[columns])
-    return Given(own + np.minimum(found.between**2, 1.0 - own), shift)
+    own, deviation = fit.leverage[columns], np.sqrt(fit.variances[columns])
+    gain = np.minimum((deviation * found.between) ** 2, 1.0 - own)
+    return Given(own + gain, fit.variances[columns] * found.shift + np.abs(fit.shift[columns]))
 
 
 def _over(fit: Fit, columns: Ints, insiders: Ints, telling: _Telling) -> _Greatest:
@@ -121,14 +123,14 @@ def _over(fit: Fit, columns: Ints, insiders: Ints, telling: _Telling) -> _Greate
     off, single = np.empty(len(columns)), seen.sizes[columns] == 1
 
     def images(some: Ints) -> Floats:
-        """(k, s) what V_ij is a product of two of."""
-        held: Floats = fit.factor.root @ (seen.matrix[:, some] * np.sqrt(variances[some])).toarray()
+        """(k, s) what a_i H⁻¹ a_j is a product of two of."""
+        held: Floats = fit.factor.root @ seen.matrix[:, some].toarray()
         return held
 
     def compare(block: Ints, told: Singles, far: Singles, start: int, end: int) -> None:
         for first in range(start, end, step):
             each = slice(first, min(first + step, end))
-            # |V_ij| / √V_jj
+            # |V_ij| / √V_jj but for σ_i
             between = np.abs(mine[:, each].T @ told)
             at = np.minimum(np.searchsorted(block, columns[each]), len(block) - 1)
             here = np.flatnonzero(single[each] & (block[at] == columns[each]))
@@ -144,7 +146,7 @@ def _over(fit: Fit, columns: Ints, insiders: Ints, telling: _Telling) -> _Greate
             off[first : first + wide] = np.sqrt((held**2).sum(axis=0))
         for start in range(0, len(insiders), wide):
             block = insiders[start : start + wide]
-            told = images(block) * telling.part[block]
+            told = images(block) * (np.sqrt(variances[block]) * telling.part[block])
             longest = max(longest, float((told**2).sum(axis=0).max(initial=0.0)))
             work = partial(compare, block, told.astype(np.float32), telling.apart[block].astype(np.float32))
             in_two(work, len(columns), len(block))
@@ -163,7 +165,7 @@ class KeptPairs:
             values: (q, m) for each of its columns the values that an insider may have, in units.
         """
         self._fit, self._telling = fit, _Telling.of(fit, values)
-        # in terms of each one's own σ; NaN of whom no pair was looked at
+        # NaN of whom no pair was looked at
         self._between, self._shift = np.full((2, fit.observed.people), np.nan)
 
     def bounds(self, fit: Fit, columns: Ints, values: Floats) -> Given | None:
@@ -175,11 +177,13 @@ class KeptPairs:
             values: (q, m) as `greatest_given`.
 
         Returns:
-            None where the fit is of other queries than the past ones and a question's, where sums are nearly
-            dependent, or pairs are too many.
+            None where the fit is of other queries than the past ones and a question's, or something is observed
+            with noise, where sums are nearly dependent, and where pairs are too many.
         """
         added = fit.added
-        if added is None or added.past is not self._fit or not len(columns):
+        if added is None or added.past is not self._fit or fit.of_sums is not None:
+            return None
+        if not len(columns) or fit.observed.people > MOST_PEOPLE:
             return None
         factors = [fit.factor] if added.changed is None else [fit.factor, added.changed.factor]
         if any(np.triu(each.root, 1).any() for each in factors):
@@ -201,7 +205,7 @@ class KeptPairs:
         spoiling = np.maximum(np.maximum(grown, grown_far) - 1.0, 0.0) + (image + theirs) * now
         order = np.argsort(-spoiling, kind="stable")
         apart, rest = np.sort(order[:GROWN]), order[GROWN:]
-        some, own = _over(fit, columns, apart, telling), np.sqrt(fit.variances[columns])
+        some = _over(fit, columns, apart, telling)
         found = list[Floats]()
         for kept, more, part, exact in (
             (self._between, grown, now, some.between),
@@ -211,7 +215,7 @@ class KeptPairs:
             bound = kept[source] * most if np.isfinite(most) else np.full(len(columns), np.inf)
             bound += image[columns] * (image * part)[rest].max(initial=0.0)
             bound += mine * (theirs * part)[rest].max(initial=0.0)
-            found.append(np.maximum(own * bound, exact))
+            found.append(np.maximum(bound, exact))
         return _made(fit, columns, _Greatest(*found))
 
     def _looked(self, columns: Ints) -> bool:
@@ -222,11 +226,7 @@ class KeptPairs:
             return False
         if len(missing):
             found = _over(self._fit, missing, np.arange(people), self._telling)
-            own = np.sqrt(self._fit.variances[missing])
-            moving = self._fit.variances[missing] > STILL
-            for kept, each in ((self._between, found.between), (self._shift, found.shift)):
-                # what could not be told of who had no variance is whatever comes
-                kept[missing] = np.where(moving, each / np.where(moving, own, 1.0), np.inf)
+            self._between[missing], self._shift[missing] = found.between, found.shift
         return True
 
 
@@ -237,11 +237,14 @@ def _moved(fit: Fit, changed: Changed | None, columns: Ints) -> tuple[Floats, Fl
         return np.zeros(len(columns)), np.zeros(people)
     matrix = fit.observed.matrix
     with on_one_thread():
-        values, vectors = np.linalg.eigh(covariance(matrix, np.abs(changed.weights)))
-        root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+        spread = covariance(matrix, np.abs(changed.weights))
+        scale = np.sqrt(np.diag(spread))
+        part = np.where(scale > 0, 1.0 / np.where(scale > 0, scale, 1.0), 0.0)
+        values, vectors = np.linalg.eigh(spread * part * part[:, None])
+        root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T * scale
         before, after = (root @ (each.root.T @ each.root) for each in (changed.factor, fit.factor))
-    # squares of few digits may be rounded below 0
+    # sums of squares: what is little beside what it is the difference of keeps its digits
     return (
-        np.sqrt(np.maximum(squares(matrix[:, columns], Factor(before)), 0.0)),
-        np.sqrt(np.maximum(squares(matrix[:, :people], Factor(after)), 0.0)),
+        np.sqrt(exactly(matrix, Factor(before), columns)),
+        np.sqrt(exactly(matrix, Factor(after), np.arange(people))),
     )

@@ -72,7 +72,8 @@ def test_rows_added_to_a_kept_factor_give_what_a_new_factor_gives(seed: int) -> 
     anew = Factor.of(whole, variances)
     past = Factor.of(old, variances).leverages(old, variances)
     wanted = anew.leverages(whole, variances)
-    assert past + border.gains(old, new, variances) == pytest.approx(wanted, abs=1e-8)
+    image = border.image(old, new)
+    assert past + variances * (image**2).sum(axis=0) == pytest.approx(wanted, abs=1e-8)
     assert border.factor.inverse == pytest.approx(anew.inverse, rel=1e-6, abs=1e-9)
     right = np.arange(1.0, len(rows) + 1)
     assert np.concatenate(border.solve(right[:cut], right[cut:])) == pytest.approx(
@@ -86,7 +87,7 @@ def test_a_row_that_follows_from_others_adds_nothing() -> None:
     variances = np.array([1.0, 2, 3, 4])
     weighed = new * variances
     border = Factor.of(old, variances).bordered((old @ weighed.T).toarray(), (new @ weighed.T).toarray())
-    assert not border.gains(old, new, variances).any()
+    assert not border.image(old, new).any()
 
 
 def test_who_is_alone_in_a_difference_has_leverage_1_and_one_value() -> None:

@@ -9,13 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from auditor.deciding.statistics import about
+from auditor.told import Told
+from cae_sql.domain import Domain
+from cae_sql.inference.allowance import Allowance
+from cae_sql.inference.facts.query import Query
 from cae_sql.inference.posterior import pairs
 from cae_sql.inference.posterior.asked import Asked
-from cae_sql.inference.posterior.keeping import ends_of
+from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard, ends_of
 from cae_sql.inference.posterior.leverage import Factor
 from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.posterior.pairs import KeptPairs, greatest_given
 from cae_sql.inference.system import AnsweredSystem
+from cae_sql.risk import Limit
 from tests.cae_sql.inference.posterior.oracles import likely
 
 
@@ -98,3 +104,28 @@ def test_nothing_is_said_of_what_another_past_was_asked() -> None:
     (past, _), (_, after) = asked(3), asked(4)
     ends = ends_of(after.fit)
     assert kept_by(past).bounds(after.fit, np.arange(after.fit.observed.people), ends) is None
+
+
+def grid_of_counts(side: int) -> AnsweredSystem:
+    """Counts told as ranges, of the rows and columns of a square of people."""
+    system, people = AnsweredSystem(side**2, 0, 24, 1), np.arange(side**2)
+    for key in (people // side, people % side):
+        for level in range(side):
+            query = Query(kind="count", members=np.flatnonzero(key == level), region=((13, 24),))
+            told = Told(side // 2 - 1, side // 2 + 2)
+            system.accept_range([], about(query, told, 24), 2, None)
+    return system
+
+
+def test_what_is_observed_with_noise_is_looked_at_pair_by_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairs, "GROWN", 1)
+    system, standard = grid_of_counts(12), LikelyStandard(Limit(risk=0.5), Domain(0, 24, 1), insiders=1)
+    new = about(Query(kind="count", members=np.arange(70), region=((13, 24),)), Told(30, 37), 24)
+    for queries, value in (([new], 0), ([system.query("sum", np.arange(30))], 30 * 20)):
+        past = LikelyKnowledge(system, standard)
+        after = Asked(past.likely, queries).given([value])
+        columns, ends = np.arange(after.fit.observed.people), ends_of(after.fit)
+        found, exact = past.pairs.bounds(after.fit, columns, ends), greatest_given(after.fit, columns, ends)
+        assert exact.leverage.max() > after.fit.leverage[columns].max()
+        assert found is None or (found.leverage >= exact.leverage - 1e-6).all()
+        assert past.question(queries).judge((value,), Allowance(1e9)).counted
