@@ -177,8 +177,8 @@ class KeptPairs:
             values: (q, m) as `greatest_given`.
 
         Returns:
-            None where the fit is of other queries than the past ones and a question's, or something is observed
-            with noise, where sums are nearly dependent, and where pairs are too many.
+            None where the fit is of other queries than the past ones and a question's, where something is
+            observed with noise or sums are nearly dependent, and where pairs are too many.
         """
         added = fit.added
         if added is None or added.past is not self._fit or fit.of_sums is not None:

@@ -124,12 +124,15 @@ class _Behind:
         return [each for each, flag in zip(told, flags, strict=True) if flag]
 
     def _may_tell(self, rows: NDArray[np.int64], columns: Ints, light: Light) -> NDArray[np.bool_]:
-        """(r,) of rows at some columns, (r, s): in a few of these at once, then row by row what is left."""
+        """(r,) of rows at some columns, (r, s): in a few of these at once, then what is left in all."""
         few = np.linspace(0, len(columns) - 1, min(GLIMPSE, len(columns))).astype(np.int64)
         found = light(columns[few], rows[:, few] % self.prime)
-        for place in np.flatnonzero(found).tolist():
-            touched = np.flatnonzero(rows[place] % self.prime)
-            found[place] = light(columns[touched], rows[[place]][:, touched] % self.prime)[0]
+        left = np.flatnonzero(found)
+        # of many columns each row touches others
+        for some in [left] if len(columns) <= SAMPLED else left[:, None]:
+            part = rows[some] % self.prime
+            touched = np.flatnonzero(part.any(axis=0))
+            found[some] = light(columns[touched], part[:, touched])
         return found
 
     @cached_property

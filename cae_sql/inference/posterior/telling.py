@@ -55,6 +55,8 @@ BROAD = 0.1
 """Variance in units² from which a bell, or p⁰, leaves no value known: nobody's row is looked at for it."""
 MANY = 5_000
 """Columns."""
+AT_ONCE = 1_024
+"""People's columns up to which all rows are worked out once one is wanted."""
 SLACK_LISTED = 4_096
 """Width up to which a slack's distribution is listed; a wider one hides everything."""
 
@@ -232,6 +234,8 @@ class _Characters:
     def _at(self, columns: Ints) -> Ints:
         """(c,) where the rows of some columns are."""
         missing = np.unique(columns[self._places[columns] < 0])
+        if len(missing) and not len(self._held) and self.observed.people <= AT_ONCE:
+            missing = np.union1d(missing, np.arange(self.observed.people))
         if len(missing):
             self._places[missing] = len(self._held) + np.arange(len(missing))
             self._held = np.append(self._held, missing)
