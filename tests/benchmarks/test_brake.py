@@ -47,7 +47,7 @@ def test_a_walk_finds_what_counting_all_tables_finds() -> None:
     members, weights = np.array([0, 1, 2]), (0.0, 0.0, 1.0)
     values = (0.0, 1.0, 2.0)
     bounds = [brake.Bound(members, weights, 2, 3), brake.Bound(np.array([1, 3]), values, 0, 1)]
-    bounds.append(brake.Bound(np.array([0, 2]), values, 4, 5, np.array([1, 2])))
+    bounds.append(brake.Bound(np.array([1, 3]), values, 0, 1, np.array([1, 2])))
     grid = np.indices((3,) * 4).reshape(4, -1).T
     kept = np.array([each for each in grid if all(brake.holds(bound, each) for bound in bounds)])
     exact = np.array([[(kept[:, person] == value).mean() for value in range(3)] for person in range(4)])
