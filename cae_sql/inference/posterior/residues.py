@@ -53,8 +53,6 @@ FEW = 16
 """Rows that are multiplied entry by entry: blocks are for many."""
 GLIMPSE = 64
 """Columns in which all rows are looked at, before each is in its own."""
-AHEAD = 16
-"""Blocks of columns in which the last few rows are looked for at once."""
 SAMPLED = 1_024
 """Columns of many that are looked at first."""
 ORDERS = 4
@@ -262,7 +260,6 @@ class Search:
         return self._real[number]
 
     def _over_reals(self, matrix: scipy.sparse.csc_array, order: Ints) -> Ints:
-        """(k,) the pivots of `_echelon` over real numbers, whose rows nobody asks for."""
         return pivots_of(matrix, order, self._stand_in)
 
     def _together(
@@ -288,7 +285,7 @@ class Search:
             name = prime, columns.tobytes()
             if name not in self._torsion:
                 others = np.setdiff1d(np.arange(matrix.shape[1]), columns)
-                mine = _echelon(matrix, others, prime, prime).pivots
+                mine = pivots_of(matrix, others, prime)
                 real = self._over_reals(matrix, others)
                 self._torsion[name] = int((mine < len(others)).sum()) < int((real < len(others)).sum())
             if self._torsion[name]:
@@ -368,7 +365,7 @@ def saturated(
         if np.abs(divided).max(initial=0) > MOST_ENTRY:
             return None
         among = scipy.sparse.csc_array(weights % prime)
-        replaced = _echelon(among, np.arange(among.shape[1]), prime, prime).pivots
+        replaced = pivots_of(among, np.arange(among.shape[1]), prime)
         steps.append(_Divided(np.setdiff1d(np.arange(matrix.shape[0]), replaced), weights, prime))
         matrix = scipy.sparse.vstack([whole.tocsr()[steps[-1].kept], scipy.sparse.csr_array(divided)]).tocsc()
     return None
@@ -385,43 +382,28 @@ def _parted(mine: Ints, real: Ints) -> int | None:
 def _echelon(matrix: scipy.sparse.csc_array, order: Ints, prime: int, modulus: int) -> _Echelon:
     """Gauss–Jordan with pivots that have an inverse, column by column."""
     rows = matrix.shape[0]
-    weights, pivots, first = np.eye(rows), np.full(rows, len(order), dtype=np.int64), 0
-    while True:
-        first = _next(weights[pivots == len(order)], matrix, order, first, prime, modulus)
-        if first >= len(order):
-            return _Echelon(weights.astype(np.int64), pivots)
-        entries = _block(weights, matrix[:, order[first : first + BLOCK]], modulus)
+    weights, pivots = np.eye(rows), np.full(rows, len(order), dtype=np.int64)
+    for first in range(0, len(order), BLOCK):
+        some, open_ = matrix[:, order[first : first + BLOCK]], pivots == len(order)
+        if not (_block(weights[open_], some, modulus) % prime).any():
+            continue
+        entries = _block(weights, some, modulus)
         _reduce(entries, weights, pivots, first, len(order), prime, modulus)
-        first += BLOCK
+        if (pivots < len(order)).all():
+            break
+    return _Echelon(weights.astype(np.int64), pivots)
 
 
 def pivots_of(matrix: scipy.sparse.csc_array, order: Ints, prime: int) -> Ints:
-    """(k,) as `_Echelon`, modulo a prime: column by column as they are stored, with the open rows alone."""
+    """(k,) the pivots of `_echelon` modulo a prime, where nobody asks for its rows.
+
+    Column by column as they are stored, by the rows alone that have none yet.
+    """
     rows = matrix.shape[0]
     pivots = np.full(rows, len(order), dtype=np.int64)
     entries = np.mod(matrix.data, prime).astype(np.int64)
     _find(matrix.indptr, matrix.indices, entries, order, prime, np.eye(rows, dtype=np.int64), pivots)
     return pivots
-
-
-def _next(
-    weights: Floats, matrix: scipy.sparse.csc_array, order: Ints, first: int, prime: int, modulus: int
-) -> int:
-    """From which block on rows without a pivot find one; the number of columns, or more, where none does."""
-    wide = BLOCK * (AHEAD if len(weights) <= FEW else 1)
-    while len(weights) and first < len(order):
-        some = matrix[:, order[first : first + wide]]
-        if len(weights) <= FEW:
-            data = np.mod(some.data, modulus).astype(np.float64)
-            whole = scipy.sparse.csc_array((data, some.indices, some.indptr), some.shape)
-            found = (whole.T @ weights.T).T % modulus % prime
-        else:
-            found = _block(weights, some, modulus) % prime
-        told = np.flatnonzero(found.any(axis=0))
-        if len(told):
-            return first + int(told[0]) // BLOCK * BLOCK
-        first += wide
-    return len(order)
 
 
 def _product(weights: Ints, matrix: scipy.sparse.csc_array, modulus: int) -> NDArray[np.int64]:

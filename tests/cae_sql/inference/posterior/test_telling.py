@@ -150,40 +150,38 @@ def test_of_many_columns_a_part_is_looked_at_first_and_nothing_is_missed(
             assert weights == pytest.approx(whole[column], abs=1e-9)
 
 
-def test_what_some_columns_hide_more_of_them_hide_too() -> None:
-    chance = np.random.default_rng(0)
+def characters(seed: int) -> _Characters:
+    """Of 60 people of five values in a dozen sums."""
+    chance = np.random.default_rng(seed)
     true = np.minimum(chance.exponential(1.0, 60), 4).astype(int)
     found = likely(told(true, [np.flatnonzero(chance.random(60) < 0.4).tolist() for _ in range(12)], 4))
     seen = found.fit.observed
 
     def rows(columns: np.ndarray) -> np.ndarray:
-        return found.formula[seen.atoms[columns]]
+        return found.formula_of(seen.atoms[columns])
 
-    characters = _Characters(seen, found.fit.theta, rows, found.tilt.windows)
+    return _Characters(seen, found.fit.theta, rows, found.tilt.windows)
+
+
+def test_what_some_columns_hide_more_of_them_hide_too() -> None:
+    chance, of_all = np.random.default_rng(0), characters(0)
     for prime in (2, 3, 7):
-        columns = chance.permutation(seen.people)[:30]
+        columns = chance.permutation(of_all.observed.people)[:30]
         coefficients = chance.integers(1, prime, 30)
-        hidden = [characters.hides(columns[:n], coefficients[None, :n], prime)[0] for n in range(1, 31)]
+        hidden = [of_all.hides(columns[:n], coefficients[None, :n], prime)[0] for n in range(1, 31)]
         assert (np.diff(hidden) >= -1e-9).all()
 
 
 def test_rows_are_hidden_together_as_each_by_itself() -> None:
-    chance = np.random.default_rng(1)
-    true = np.minimum(chance.exponential(1.0, 60), 4).astype(int)
-    found = likely(told(true, [np.flatnonzero(chance.random(60) < 0.4).tolist() for _ in range(12)], 4))
-    seen = found.fit.observed
-
-    def formula(columns: np.ndarray) -> np.ndarray:
-        return found.formula[seen.atoms[columns]]
-
-    characters = _Characters(seen, found.fit.theta, formula, found.tilt.windows)
+    chance, of_all = np.random.default_rng(1), characters(1)
+    people = of_all.observed.people
     for prime in (2, 3, 7):
-        rows = chance.integers(0, prime, (20, seen.people)) * (chance.random((20, seen.people)) < 0.3)
+        rows = chance.integers(0, prime, (20, people)) * (chance.random((20, people)) < 0.3)
         rows[0] = 0
-        together = characters.hides(np.arange(seen.people), rows, prime)
+        together = of_all.hides(np.arange(people), rows, prime)
         for row, hidden in zip(rows, together, strict=True):
             touched = np.flatnonzero(row)
-            alone = characters.hides(touched, row[None, touched], prime)[0]
+            alone = of_all.hides(touched, row[None, touched], prime)[0]
             assert hidden == pytest.approx(alone, abs=1e-9)
 
 
