@@ -101,7 +101,8 @@ def thirds_of_boxes(low: Ints, high: Ints, theta: Floats) -> Floats:
 
     found = count**3 * part(safe * count) - part(safe)
     # κ₄ and κ₆ of values that are all alike
-    series = -steep * (count**4 - 1) / 120 + steep**3 * (count**6 - 1) / 1512
+    slight = np.where(near, steep, 0.0)
+    series = -slight * (count**4 - 1) / 120 + slight**3 * (count**6 - 1) / 1512
     thirds: Floats = np.copysign(1.0, theta) * np.where(near, series, found)
     return thirds
 

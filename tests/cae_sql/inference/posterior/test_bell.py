@@ -292,6 +292,11 @@ def test_the_third_moment_of_a_box_is_what_its_units_add_up_to(low: int, wide: i
     assert found[0] == pytest.approx(third, rel=1e-6, abs=1e-6 * (1 + wide**2))
 
 
+@pytest.mark.filterwarnings("error")
+def test_the_third_moment_of_a_box_that_is_tilted_beyond_measure_is_0() -> None:
+    assert thirds_of_boxes(np.array([0]), np.array([29]), np.array([-1e200])) == pytest.approx(0.0)
+
+
 @given(st.integers(0, 10**6), st.floats(-2, 2), st.sampled_from([(0, 29), (3, 17), (11, 11)]))
 def test_with_a_prior_too(seed: int, theta: float, box: tuple[int, int]) -> None:
     tilt = Tilt(Windows(5, 6, np.arange(6) * 5.0))
