@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from auditor.deciding.recorded import Recorded
+from cae_sql.inference.certify.kept_ranges import Holding
 from cae_sql.inference.certify.learned import Learned
 from cae_sql.inference.certify.question import Question
-from cae_sql.inference.facts.query import Ints, Query
+from cae_sql.inference.facts.query import Query
 from cae_sql.inference.facts.shares import Kept
 from cae_sql.inference.search.judging import Judgement, Standard
 from cae_sql.inference.search.runs import Effort
@@ -75,8 +76,10 @@ class KeptRange:
     """What it makes likely."""
     spare: int
     """As many records as may be elsewhere where a table is looked at."""
-    guide: Ints | None = None
-    """(n,) a table that keeps it."""
+    standard: Standard
+    """What everybody keeps."""
+    holding: Holding | None = None
+    """Who is held where so that tables keep it."""
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,12 @@ LOOKS, LONGER = 9, 3
 """Cells that are looked at outwards, on each side, and how many times as far out each next one is."""
 
 
+def within(narrow: Told[int], wide: Told[int]) -> bool:
+    """Whether whatever is in one range is in the other."""
+    least = wide.least is None or (narrow.least is not None and narrow.least >= wide.least)
+    return least and (wide.most is None or (narrow.most is not None and narrow.most <= wide.most))
+
+
 def is_statistic(cases: Sequence[Case]) -> bool:
     """Whether something is asked of which ranges alone are told."""
     return any(query.kind in KINDS for case in cases for query in case.queries)
@@ -155,6 +161,7 @@ class Statistic:
         self.case, self.rules, self.query = case, rules, case.queries[0]
         self.top = int(case.system.grid.top)
         self.spare = case.standard.insiders + 1
+        self._seen: dict[Told[int], Evidence] = {}
 
     @property
     def rungs(self) -> Iterator[Rung]:
@@ -162,7 +169,7 @@ class Statistic:
         return rungs(self.query, self.top, self.spare)
 
     def shown(self, told: Told[int], allowance: Allowance, renew: bool, width: int) -> Evidence | None:
-        """Evidence for what is told; None where none is found.
+        """Evidence for what is told; None where none is found. What was found is not looked for again.
 
         Args:
             told: The statistic's range.
@@ -170,45 +177,61 @@ class Statistic:
             renew: Whether bases may be chosen anew: only where later verdicts may hang on it.
             width: Of the rung's cells.
         """
+        if told not in self._seen:
+            found = self._evidence(told, allowance, renew, width)
+            if found is None:
+                return None
+            self._seen[told] = found
+        return self._seen[told]
+
+    def _evidence(self, told: Told[int], allowance: Allowance, renew: bool, width: int) -> Evidence | None:
         system, standard = self.case.system, self.case.standard
         shares = kept_of(self.query, (told.least, told.most), self.top, width)
-        found = system.keeping(shares, self.spare)
-        if found is None or allowance.over:
-            return None
-        guide, question = found
-        judgement = question.judge_by_center((), standard, allowance, renew)
-        if judgement is None or not judgement.safe:
+        # tables that keep a narrower range keep this one: what they show of everybody they show here
+        inside = [each.kept.holding for seen, each in self._seen.items() if within(seen, told)]
+        holding = inside[0] if inside else system.holding(shares, self.spare, standard, allowance, renew)
+        if holding is None or holding.judgement is None or not holding.judgement.safe:
             return None
         observed = about(self.query, told, self.top)
         if self.case.model is not None:
             likely = self.case.model.question([observed]).judge((0,), allowance, keep=False)
             if not likely.safe:
                 return None
-        return Evidence(KeptRange(tuple(shares), observed, self.spare, guide), judgement)
+        kept = KeptRange(tuple(shares), observed, self.spare, standard, holding)
+        return Evidence(kept, holding.judgement)
 
     def narrowest(self, allowance: Allowance) -> Cells | None:
-        """The narrowest rung whose cells keep the limit; None where none is found."""
-        system, worlds = self.case.system, self.rules.worlds
-        answers = self.query.of(system.tables[:worlds]).tolist()
+        """The narrowest rung whose cells keep the limit; None where none is found.
+
+        Cells of one rung are made of those of the rung before, so what fails on one fails on all before it:
+        rungs are looked at by halves.
+        """
+        rungs, found, first = list(self.rungs), None, 0
+        last = len(rungs)
+        while first < last and not allowance.over:
+            middle = (first + last) // 2
+            cells = self._cells(rungs[middle], allowance)
+            if cells is None:
+                first = middle + 1
+            else:
+                found, last = cells, middle
+        return found
+
+    def _cells(self, rung: Rung, allowance: Allowance) -> Cells | None:
+        """What is told by one rung, if the cells of hypothetical answers keep the limit."""
+        answers = self.query.of(self.case.system.tables[: self.rules.worlds]).tolist()
         allowed = int(self.rules.delta * len(answers) + 1e-9)
-        for rung in self.rungs:
-            broken, good = 0, list[int]()
-            for cell in sorted({rung.cell(each) for each in answers}):
-                part = self._for_one(allowance)
-                if self.shown(rung.told(cell, cell), part, True, rung.width) is not None:
-                    good.append(cell)
-                else:
-                    broken += sum(rung.cell(each) == cell for each in answers)
-                allowance.spend(LOOK * self.rules.steps - part.steps)
-                if broken > allowed or allowance.over:
-                    break
-            if allowance.over:
+        broken, good = 0, list[int]()
+        for cell in sorted({rung.cell(each) for each in answers}):
+            part = self._for_one(allowance)
+            if self.shown(rung.told(cell, cell), part, True, rung.width) is not None:
+                good.append(cell)
+            else:
+                broken += sum(rung.cell(each) == cell for each in answers)
+            allowance.spend(LOOK * self.rules.steps - part.steps)
+            if broken > allowed or allowance.over:
                 return None
-            if good and broken <= allowed:
-                cells = self._outwards(rung, good)
-                if cells is not None:
-                    return cells
-        return None
+        return self._outwards(rung, good) if good else None
 
     def _outwards(self, rung: Rung, good: Sequence[int]) -> Cells | None:
         """How far outwards cells keep the limit; None where one cell would be told as either end.
@@ -228,7 +251,10 @@ class Statistic:
             last: The last cell that way.
             good: Those of hypothetical answers that keep the limit, the outermost first.
         """
-        for cell in [*self._beyond(rung, way, last, good[0]), *good][:TAILS]:
+        beyond = self._beyond(rung, way, last, good[0])
+        # all of the next cells together may be told where the next one alone may not
+        nearest = [] if beyond or good[0] == last else [good[0] + way]
+        for cell in [*beyond, *nearest, *good][:TAILS]:
             told = rung.told(min(cell, last), max(cell, last))
             if told == Told(None, None):
                 continue  # with all of them it says nothing

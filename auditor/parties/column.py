@@ -184,7 +184,7 @@ class ColumnKnowledge:
         self._took_in(part)
 
     def _keep_range(self, kept: KeptRange) -> None:
-        self.system.accept_range(kept.shares, kept.observed, kept.spare, kept.guide)
+        self.system.accept_range(kept.shares, kept.observed, kept.spare, kept.holding, kept.standard)
 
     def _took_in(self, part: Part) -> None:
         self._judgement, self._likely, self.effort = part.judgement, part.model, Effort()
@@ -228,7 +228,7 @@ class ColumnKnowledge:
         """What was kept of a range when it was told."""
         top, spare = int(self.system.grid.top), self.column.standard.insiders + 1
         shares = kept_of(query, (told.least, told.most), top, width_of(query, told, top, spare))
-        return KeptRange(tuple(shares), about(query, told, top), spare)
+        return KeptRange(tuple(shares), about(query, told, top), spare, self.column.standard)
 
     def _units(self, query: Query, value: Fraction) -> int:
         return self.system.units(query, value)

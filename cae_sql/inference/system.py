@@ -18,15 +18,15 @@ from cae_sql.domain import Domain, Number, exact
 from cae_sql.errors import InconsistentAnswers, InvalidInput, OutOfTime
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify.coverage import certified_runs
+from cae_sql.inference.certify.kept_ranges import Around, Holding, KeptRanges
 from cae_sql.inference.certify.learned import Learned
 from cae_sql.inference.certify.question import Question
 from cae_sql.inference.certify.singled_out import singled_out
 from cae_sql.inference.facts import spares
 from cae_sql.inference.facts.atoms import Atoms
-from cae_sql.inference.facts.bounds import Bound
 from cae_sql.inference.facts.members import members_of, records_of
 from cae_sql.inference.facts.query import Answer, Grid, Ints, Kind, Query, extreme_answer, sum_answer
-from cae_sql.inference.facts.shares import Kept, Share, held_in
+from cae_sql.inference.facts.shares import Kept
 from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.intervals.bounds import Bounds, ByPrograms, Exact, Progress, Solved, intervals
 from cae_sql.inference.intervals.certificates import Certificate, Side, certify
@@ -35,9 +35,7 @@ from cae_sql.inference.search.judging import Judgement, Standard, judge
 from cae_sql.inference.search.programs_for_one import grow
 from cae_sql.inference.search.runs import Effort, Runs
 from cae_sql.inference.system_state import SystemState, several_bases
-from cae_sql.inference.tables.guides import guide, shuffled
 from cae_sql.inference.tables.large_pool import MOST, LargePool
-from cae_sql.inference.tables.leading import led
 from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.priors import Prior
 from cae_sql.inference.tables.programs import any_world
@@ -59,8 +57,6 @@ SMALL = 5_000
 """Up to so many records worlds are kept with a tableau of their own, and searched record by record."""
 FINE = 4_096
 """Units from which leverage reads a prior by windows."""
-GUIDES = 8
-"""Worlds, at most, from which a table is made that says who may be held where."""
 LARGEST_TOTAL = 2**61
 """Sums in units must stay below this, so that they and their differences fit 64 bits."""
 
@@ -119,7 +115,7 @@ class AnsweredSystem:
                 )
         self.answers: list[Answer] = []
         """What has been answered, in order."""
-        self.shares: list[Kept] = []
+        self.ranges = KeptRanges(seed)
         """What ranges of other statistics than sums say."""
         self.observed: list[Query] = []
         """What these make likely, as "about"."""
@@ -132,11 +128,6 @@ class AnsweredSystem:
         self._kept: SystemState | None = None
         self._trials: dict[int, Question] = {}
         """The last question about so many records, and the last one about more."""
-        self._spare = 1
-        self._guide: Ints | None = None
-        """A table that agrees with all answers and keeps what ranges say, if one is at hand."""
-        self._tables_now: tuple[int, Ints] | None = None
-        self._held_now: tuple[int, Sequence[Query] | None] | None = None
         self._likely_now: tuple[object, Likely] | None = None
         self._carriers_now: tuple[Likely, Carriers] | None = None
         self._singled_out: tuple[tuple[int, int, list[tuple[str, bytes, bytes]]], bool] | None = None
@@ -422,7 +413,7 @@ class AnsweredSystem:
     @property
     def keeps_some(self) -> bool:
         """Whether ranges of statistics are known: searches record by record know nothing of them."""
-        return bool(self.shares)
+        return bool(self.ranges.shares)
 
     @property
     def version(self) -> int:
@@ -634,7 +625,8 @@ class AnsweredSystem:
         if not self.version and standard.need <= top:
             return Judgement(True, top)  # as the roomy table shows it, and no kernel need be loaded for it
         pool = self.pool()
-        question = Question(self.roomy_table, pool, [], self._kept_for_ranges)
+        held, table = self._kept_for_ranges, self.ranges.table(self._whole, top)
+        question = Question(self.roomy_table, pool, [], held, table)
         judgement = question.exactly((), standard, allowance)
         if judgement is None:
             judgement = question.judge_by_center((), standard, allowance, renew=False)
@@ -671,42 +663,44 @@ class AnsweredSystem:
             # of questions about spare records one is kept: each has worlds of its own
             plain = self._trials.get(self._whole)
             self._trials = {} if plain is None else {self._whole: plain}
-            last = self._trials[whole] = Question(roomy_table, pool, queries, self._kept_for_ranges)
+            held, table = self._kept_for_ranges, self.ranges.table(whole, int(self.grid.top))
+            last = self._trials[whole] = Question(roomy_table, pool, queries, held, table)
         return last
 
     # --- ends and ranges
 
-    def accept_range(self, shares: Sequence[Kept], observed: Query, spare: int, guide: Ints | None) -> None:
+    def accept_range(
+        self, shares: Sequence[Kept], observed: Query, spare: int, holding: Holding | None = None,
+        standard: Standard | None = None,
+    ) -> None:  # fmt: skip
         """Take what the range of a statistic says, which is known to be true, unchecked.
 
         Args:
             shares: That.
             observed: What it makes likely, as "about".
             spare: As many records as may be elsewhere where a table is looked at: a record and an insider.
-            guide: (n,) a table that keeps all of it with these to spare, where one is at hand.
+            holding: Who was held where when everybody was shown to keep the limit with it, if it is known.
+            standard: What everybody keeps; where it is not known who is held, it is found out with it.
         """
-        self.shares += shares
+        self.ranges.add(shares, spare, holding, standard)
         self.observed.append(observed)
-        self._spare = max(self._spare, spare)
-        self._guide = guide
         self._trials.clear()
 
-    def keeping(self, shares: Sequence[Kept], spare: int) -> tuple[Ints, Question] | None:
-        """The question whether everybody keeps a standard with more shares known, and a table that has them.
+    def holding(
+        self, shares: Sequence[Kept], spare: int, standard: Standard, allowance: Allowance, learn: bool
+    ) -> Holding | None:
+        """Who may be held where with more ranges known, so that everybody keeps a standard if that is found.
 
-        None where no table was found to say who may be held where.
+        None where no table was found to choose them around.
 
         Args:
             shares: What the range of a statistic says (`cae_sql.inference.facts.shares`).
             spare: As many records as may be elsewhere.
+            standard: What everybody should keep.
+            allowance: What may be spent.
+            learn: Whether anything may be kept for later questions: not where a true answer is known.
         """
-        spare, shares = max(spare, self._spare), [*self.shares, *shares]
-        for place, table in enumerate(self.tables[:GUIDES]):
-            found = self._guided(table, shares, spare, place)
-            held = None if found is None else held_in(shares, found, self._boxes, spare)
-            if found is not None and held is not None:
-                return found, Question(self.roomy_table, self.pool(), [], held)
-        return None
+        return self.ranges.holding(shares, spare, standard, allowance, self._around, learn)
 
     @property
     def tables(self) -> NDArray[np.signedinteger]:
@@ -714,76 +708,16 @@ class AnsweredSystem:
 
         For hypothetical answers; none where no table was found.
         """
-        if not self.shares:
-            return self.pool().values
-        if self._tables_now is None or self._tables_now[0] != self.version:
-            self._tables_now = self.version, self._made()
-        return self._tables_now[1]
-
-    def _made(self) -> Ints:
-        """Worlds, led to where they keep what ranges say; who cannot be is made from another."""
-        worlds = self.pool().values
-        found = [self._guided(world, self.shares, self._spare, place) for place, world in enumerate(worlds)]
-        kept = self._guide is not None and len(self._guide) == worlds.shape[1]
-        if kept and all(each is None for each in found):
-            found[0] = self._guide
-        good = [each for each in found if each is not None]
-        if not good:
-            return np.zeros((0, worlds.shape[1]), dtype=np.int64)
-        for place, each in enumerate(found):
-            if each is None:
-                source = good[place % len(good)]
-                found[place] = shuffled(source, self._members, self._kept_boxes(source), self.seed + place)
-        return np.array(found)
-
-    def _guided(
-        self, table: NDArray[np.integer], kept: Sequence[Kept], spare: int, place: int
-    ) -> Ints | None:
-        pool, center = self.pool(), self.roomy_table
-        free = center.unseen if isinstance(pool, LargePool) else np.all(pool.knowledge.matrix == 0, axis=0)
-        shares = [each for each in kept if isinstance(each, Share)]
-        found = guide(table, self._members, self._boxes, shares, spare, self.seed + place, free)
-        bounds = [each for each in kept if isinstance(each, Bound)]
-        if found is None or not bounds:
-            return found
-        boxes = self._boxes_kept(shares, found, spare)
-        return None if boxes is None else led(found, self._members, boxes, bounds, self.seed + place, free)
-
-    def _kept_boxes(self, table: Ints) -> tuple[Ints, Ints]:
-        """(n,) each: the boxes with those held that keep what ranges say in a table."""
-        found = self._boxes_kept(self.shares, table, self._spare)
-        return self._boxes if found is None else found
-
-    def _boxes_kept(self, kept: Sequence[Kept], table: Ints, spare: int) -> tuple[Ints, Ints] | None:
-        low, high = (each.copy() for each in self._boxes)
-        held = held_in(kept, table, self._boxes, spare)
-        if held is None:
-            return None
-        for query in held:
-            low[query.members], high[query.members] = query.region[0]
-        return low, high
+        return self.ranges.tables(self._around)
 
     @property
     def _kept_for_ranges(self) -> Sequence[Query] | None:
         """Who is held where, so that tables keep what ranges say; None where no table says it."""
-        if not self.shares:
-            return ()
-        if self._held_now is None or self._held_now[0] != self.version:
-            found = [held_in(self.shares, table, self._boxes, self._spare) for table in self.tables[:1]]
-            self._held_now = self.version, found[0] if found else None
-        return self._held_now[1]
+        return self.ranges.held(self._around) if self.ranges.shares else ()
 
     @property
-    def _boxes(self) -> tuple[Ints, Ints]:
-        """(n,) each: between which values answered extremes leave each record."""
-        known = self.roomy_table.boxes
-        return known.low[known.atoms.labels], known.high[known.atoms.labels]
-
-    @property
-    def _members(self) -> tuple[Ints, Ints]:
-        """Records by atom of what sums tell apart, and where each atom's start."""
-        pool = self.pool()
-        return pool.knowledge.members if isinstance(pool, Pool) else self.roomy_table.boxes.members
+    def _around(self) -> Around:
+        return Around(self.pool(), self.roomy_table, self.version)
 
     @property
     def _whole(self) -> int:
@@ -827,6 +761,6 @@ class AnsweredSystem:
         self.answers.extend(answers)
         self._solved = self._atoms = None
         self._trials.clear()
-        self._guide = None if learned is None else learned.guide
+        self.ranges.answered(None if learned is None else learned.guide)
         if learned is not None and self._kept is not None:
             self._kept.accept(learned, before, len(self.answers))

@@ -62,6 +62,7 @@ class Question:
         pool: Pool | LargePool,
         queries: Sequence[Query],
         held: Sequence[Query] | None = (),
+        table: Ints | None = None,
     ) -> None:
         """Refine what is known by the queries' sets.
 
@@ -71,10 +72,12 @@ class Question:
             queries: In the order in which they would be answered.
             held: Who is held where, so that tables keep what ranges of statistics say: searches record by
                 record know nothing of it. None: nobody knows how to keep it, and nothing is shown.
+            table: (n,) one in which they are there, to look around first; the roomy one may not keep it.
         """
         self.roomy_table, self.pool = roomy_table, pool
         self.queries, self.held = list(queries), held
-        self.question_tables = QuestionTables(roomy_table, queries, held or ())
+        self._table = table if held else None
+        self.question_tables = QuestionTables(roomy_table, queries, held or (), self._table)
         self._search = None if isinstance(pool, LargePool) or held is None or held else Search(pool, queries)
         if not self.question_tables.usable and self._search is None:
             self.settled: list[int | None] = [None] * len(self.queries)
@@ -84,6 +87,8 @@ class Question:
             )
         if held is None:
             self.question_tables.usable = False
+        self.left_open: Ints = np.zeros(0, dtype=np.int64)
+        """Atoms of whom the last look left somebody open."""
         self._found: dict[tuple[Hashable, tuple[int, ...]], Ints] = {}
         """Tables for single answers."""
         self._shown: dict[Hashable, dict[frozenset[tuple[int, ...]], _Shown]] = {}
@@ -333,6 +338,15 @@ class Question:
             judgement = self._show([tuple(values)], standard, allowance)
         return judgement
 
+    def look(
+        self, values: Sequence[int], standard: Standard, allowance: Allowance, keep: bool
+    ) -> Judgement | None:
+        """As `judge_by_center`, around the roomy table alone; `left_open` says whom that leaves open."""
+        self.left_open = np.zeros(0, dtype=np.int64)
+        if not self.question_tables.usable:
+            return None
+        return self._show([tuple(values)], standard, allowance, keep, starts=1)
+
     def _renew(self, standard: Standard) -> None:
         """Give the roomy table better bases; what was worked out from the old ones is worked out again."""
         plain = QuestionTables(self.roomy_table, [])
@@ -345,11 +359,12 @@ class Question:
         self._shown.clear()
         self._found.clear()
         self._missed.clear()
-        self.question_tables = QuestionTables(self.roomy_table, self.queries, self.held or ())
+        self.question_tables = QuestionTables(self.roomy_table, self.queries, self.held or (), self._table)
 
     def _show(
-        self, group: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance, keep: bool = True
-    ) -> Judgement | None:
+        self, group: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance, keep: bool = True,
+        starts: int = MOST_STARTS,
+    ) -> Judgement | None:  # fmt: skip
         """Everybody at once, for answers that differ in sums only; None where nothing can be shown.
 
         Args:
@@ -357,6 +372,7 @@ class Question:
             standard: What everybody must keep.
             allowance: What may be spent; nothing more is tried beyond it.
             keep: Whether later judgements may build on this one: not where the answers are the true ones.
+            starts: See `_ways`.
         """
         boxes = self.boxes_with(group[0])
         if any(self.out_of_reach(values, (), standard) for values in (group[0], group[-1])):
@@ -367,13 +383,13 @@ class Question:
             strict = next(iter(without_ties(boxes)), boxes) if boxes.extremes else boxes
         except OutOfTime:
             return None
-        found = self._show_reading(strict, group, standard, allowance, keep)
+        found = self._show_reading(strict, group, standard, allowance, keep, starts)
         if found is None or not found.safe or not standard.insiders or strict is boxes:
             return found
         if not narrows(strict, boxes):
             return found
         # but to an insider who has the value it says nothing: who has it knows that there is a tie
-        other = self._show_reading(boxes, group, standard, allowance, keep)
+        other = self._show_reading(boxes, group, standard, allowance, keep, starts)
         return other and Judgement(other.safe, min(found.width, other.width))
 
     def boxes_with(self, values: Sequence[int]) -> Knowledge:
@@ -386,7 +402,7 @@ class Question:
 
     def _show_reading(
         self, boxes: Knowledge, group: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance,
-        keep: bool,
+        keep: bool, starts: int,
     ) -> Judgement | None:  # fmt: skip
         question_tables, need = self.question_tables, standard.need
         if boxes.narrowest < need:
@@ -407,11 +423,11 @@ class Question:
         ]
         earlier, safe, whole, late = len(seen), all_pairs(seen), True, False
         # what was looked at among others already is given a look of its own, no more
-        starts = 0 if seen else MOST_STARTS
+        all_ways, starts = starts > 1, 0 if seen else starts
         ways = self._ways(bounds_of(boxes, pins), sums, name, keep, allowance, starts)
         for turn, (tables, between) in enumerate(ways):
             late = allowance.over
-            if safe or late or (turn > 1 and len(seen[-1].open) > MANY):
+            if safe or late or (turn > 1 and len(seen[-1].open) > MANY) or (turn > 1 and not all_ways):
                 break
             shown = show(
                 question_tables, boxes, pins, tables, need, standard.insiders, allowance, keep,
@@ -423,10 +439,11 @@ class Question:
                 break
         if not seen:
             return None
+        self.left_open = np.unique(question_tables.parents[min((each.open for each in seen), key=len)])
         width = max(shown.width for shown in seen)
         judgement = Judgement(safe, max(width, need) if safe else width)
         if keep:
-            done = safe or not (late or allowance.over)
+            done = safe or (all_ways and not (late or allowance.over))
             kept[these] = _Shown(sums, whole, seen[earlier:], done, judgement)
         return judgement
 

@@ -90,8 +90,9 @@ def complement(region: Region, top: int) -> Region:
 
 
 def held_in(
-    kept: Sequence[Kept], table: NDArray[np.integer], boxes: tuple[Ints, Ints], spare: int
-) -> list[Query] | None:
+    kept: Sequence[Kept], table: NDArray[np.integer], boxes: tuple[Ints, Ints], spare: int,
+    dear: NDArray[np.float64] | None = None,
+) -> list[Query] | None:  # fmt: skip
     """Who is held where, so that tables keep the shares; None where too few are inside.
 
     Args:
@@ -99,6 +100,8 @@ def held_in(
         table: (n,) one that keeps them with `spare` to spare; whoever is furthest inside is held.
         boxes: (n,) each: in which intervals tables keep records already.
         spare: As many as may be elsewhere.
+        dear: (n,) how much others' moves hang on each one's being free; by default on nobody's. Who is dear
+            is held only where he has room, or nobody else is inside.
 
     Returns:
         One query for each interval, of those who are held in it.
@@ -116,11 +119,13 @@ def held_in(
         # an end of the domain is no way out
         down = np.where(least > 0, table[records] - least, np.iinfo(np.int64).max)
         up = np.where(most < int(boxes[1].max()), most - table[records], np.iinfo(np.int64).max)
-        chosen = np.argsort(-np.minimum(down, up), kind="stable")[:wanted]
+        room = np.minimum(down, up)
+        cost = np.zeros(len(room)) if dear is None else dear[records] / (1.0 + room)
+        chosen = np.lexsort((-room, cost))[:wanted]
         these = records[chosen]
         low[these] = np.maximum(low[these], least[chosen])
         high[these] = np.minimum(high[these], most[chosen])
-    if (low > high).any() or not _held_all(kept, table, (low, high), int(boxes[1].max()), spare):
+    if (low > high).any() or not _held_all(kept, table, (low, high), int(boxes[1].max()), spare, dear):
         return None
     changed = np.flatnonzero((low > boxes[0]) | (high < boxes[1]))
     found = list[Query]()
@@ -131,11 +136,12 @@ def held_in(
 
 
 def _held_all(
-    kept: Sequence[Kept], table: NDArray[np.integer], boxes: tuple[Ints, Ints], top: int, spare: int
-) -> bool:
+    kept: Sequence[Kept], table: NDArray[np.integer], boxes: tuple[Ints, Ints], top: int, spare: int,
+    dear: NDArray[np.float64] | None,
+) -> bool:  # fmt: skip
     """Narrow boxes, in place, so that they keep the bounds too; whether that is found.
 
-    Who is left as he is is the same for all bounds, and nobody's value decides it.
+    Who is left as he is is the same for all bounds, who is dear first, and nobody's value decides it.
     """
     bounds = [each for each in kept if isinstance(each, Bound)]
     if not bounds:
@@ -144,6 +150,8 @@ def _held_all(
     if ((table < low) | (table > high)).any():
         return False
     turns = np.random.default_rng(len(table)).permutation(len(table))
+    if dear is not None:
+        turns = np.argsort(np.lexsort((turns, -dear)))
     for bound in bounds:
         members = bound.query.members
         order = np.argsort(np.argsort(turns[members]))

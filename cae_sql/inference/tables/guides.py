@@ -39,7 +39,7 @@ def shuffled(table: Ints, members: tuple[Ints, Ints], boxes: tuple[Ints, Ints], 
 
 def guide(
     table: NDArray[np.integer], members: tuple[Ints, Ints], boxes: tuple[Ints, Ints], shares: Sequence[Share],
-    spare: int, seed: int, free: NDArray[np.bool_],
+    spare: int, free: NDArray[np.bool_], dear: NDArray[np.float64] | None = None,
 ) -> Ints | None:  # fmt: skip
     """A table with the same sums that keeps boxes, and shares with some to spare; None where none is found.
 
@@ -49,8 +49,8 @@ def guide(
         boxes: (n,) each: least and greatest value of each record.
         shares: What it shall keep.
         spare: By how many more than they say.
-        seed: Of chance.
         free: By atom, whether no sum is about its records: then nobody makes up for what one of them gains.
+        dear: (n,) how much others' moves hang on each one's being where he is; by default on nobody's.
     """
     values = table.astype(np.int64)
     if not shares:
@@ -65,11 +65,19 @@ def guide(
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     ends = np.array([each for share in shares for each in share.region], dtype=np.int64).reshape(-1, 2)
     wanted = np.array([share.least + spare for share in shares], dtype=np.int64)
+    turns = np.array([_turns(share, values, dear) for share in shares])
     well = _led(
         values, order, firsts, labels, boxes[0], boxes[1], about, starts, ends[:, 0].copy(),
-        ends[:, 1].copy(), wanted, seed, free,
+        ends[:, 1].copy(), wanted, turns, free,
     )  # fmt: skip
     return values if well else None
+
+
+def _turns(share: Share, values: Ints, dear: NDArray[np.float64] | None) -> Ints:
+    """(n,) in which order records are asked to be where a share wants them: near and not dear ones first."""
+    ways = [np.maximum(np.maximum(low - values, values - high), 0) for low, high in share.region]
+    cost = np.min(ways, axis=0) * (1.0 if dear is None else 1.0 + dear)
+    return np.argsort(cost, kind="stable")
 
 
 @compiled()
@@ -97,9 +105,9 @@ def _jostled(values: Ints, order: Ints, firsts: Ints, low: Ints, high: Ints, see
 @compiled()
 def _led(
     values: Ints, order: Ints, firsts: Ints, labels: Ints, low: Ints, high: Ints, about: NDArray[np.bool_],
-    starts: Ints, lows: Ints, highs: Ints, wanted: Ints, seed: int, free: NDArray[np.bool_],
+    starts: Ints, lows: Ints, highs: Ints, wanted: Ints, turns: Ints, free: NDArray[np.bool_],
 ) -> bool:  # fmt: skip
-    np.random.seed(seed)
+    """Who are asked first for each share: `turns` (shares, n)."""
     size, count = len(values), len(wanted)
     at = np.zeros((2, len(firsts) - 1), np.int64)
     for record in range(size):
@@ -131,14 +139,12 @@ def _led(
     for _ in range(ROUNDS):
         if lacking.max() <= 0:
             return True
-        first = np.random.randint(0, size)
-        for step in range(size):
-            record = (first + step) % size
-            for share in range(count):
+        for share in range(count):
+            for record in turns[share]:
+                if lacking[share] <= 0:
+                    break
                 value = values[record]
-                if lacking[share] <= 0 or not about[share, record]:
-                    continue
-                if _inside(share, value, starts, lows, highs):
+                if not about[share, record] or _inside(share, value, starts, lows, highs):
                     continue
                 goal = _nearest(share, value, low[record], high[record], starts, lows, highs)
                 if goal < 0:

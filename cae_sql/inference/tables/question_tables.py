@@ -38,13 +38,20 @@ RELAX_ROUNDS = 60
 class QuestionTables:
     """Queries over a roomy table, before anything about their answers is known."""
 
-    def __init__(self, roomy_table: RoomyTable, queries: Sequence[Query], held: Sequence[Query] = ()) -> None:
+    def __init__(
+        self,
+        roomy_table: RoomyTable,
+        queries: Sequence[Query],
+        held: Sequence[Query] = (),
+        table: Ints | None = None,
+    ) -> None:
         """Cut the atoms and extend the bases.
 
         Args:
             roomy table: Not changed. The question is of no use once it has changed.
             queries: In the order in which they would be answered.
             held: Who is held in which interval in all tables that are looked at.
+            table: (n,) one that agrees with all answers, to look around in place of the roomy table.
         """
         self.roomy_table, self.queries, self.version = roomy_table, list(queries), roomy_table.version
         coarse = roomy_table.boxes
@@ -57,8 +64,12 @@ class QuestionTables:
         self.parents = np.empty(count, dtype=np.int64)
         """(p',) the atom that each part is of."""
         self.parents[self.boxes.atoms.labels] = coarse.atoms.labels
-        self.totals = _split(roomy_table, roomy_table.totals, self.boxes, self.parents)
-        """(p',) the roomy table."""
+        self.totals = (
+            _split(roomy_table, roomy_table.totals, self.boxes, self.parents)
+            if table is None
+            else np.bincount(self.boxes.atoms.labels, table, count).astype(np.int64)
+        )
+        """(p',) the roomy table, or the one given."""
         self.fresh: list[int] = []
         """Places of the sums that past answers do not settle."""
         self.usable = roomy_table.usable

@@ -56,7 +56,8 @@ def played(
             (part,) = outcome.parts
             told = part.recorded[0].told
             if part.kept is not None:
-                system.accept_range(part.kept.shares, part.kept.observed, part.kept.spare, part.kept.guide)
+                kept = part.kept
+                system.accept_range(kept.shares, kept.observed, kept.spare, kept.holding, standard)
             elif part.learned is not None:
                 answers = [each.query.answered(each.value) for each in part.recorded]
                 system.accept(answers, part.learned)

@@ -36,7 +36,7 @@ def exact_risk(table: np.ndarray) -> float:
             continue
         (part,) = outcome.parts
         assert part.kept is not None
-        system.accept_range(part.kept.shares, part.kept.observed, part.kept.spare, part.kept.guide)
+        system.accept_range(part.kept.shares, part.kept.observed, part.kept.spare, part.kept.holding)
         told = part.recorded[0].told
         least, most = told.least or 0, len(members) if told.most is None else told.most
         for own in (0, 1):
@@ -73,7 +73,7 @@ def star_told(
             continue
         (part,) = outcome.parts
         assert part.kept is not None
-        system.accept_range(part.kept.shares, part.kept.observed, part.kept.spare, part.kept.guide)
+        system.accept_range(part.kept.shares, part.kept.observed, part.kept.spare, part.kept.holding)
         said = part.recorded[0].told
         if said not in seen:
             seen[said] = chances_of(said, others, top, weights)
