@@ -93,6 +93,7 @@ LISTED: tuple[Run, ...] = (
     Run("newcomer-refuse", "newcomer"),
     Run("newcomer-suppress", "newcomer", ("--partial", "suppress")),
     Run("corpora", "corpora"),
+    Run("analysts", "analysts"),
     Run("robustness", "robustness"),
     Run("releases", "releases"),
     Run("evaluate", "evaluate"),
