@@ -98,8 +98,8 @@ class Memory:
 
     def keep(self, party: str, ask: Ask, answer: Remembered) -> None:
         """Remember an answer, if it is small."""
-        if answer.table.nbytes > LARGEST_KEPT or not plain(ask.parameters):
-            return
+        if answer.table.nbytes > LARGEST_KEPT or not plain(ask.parameters) or answer.plan.clock:
+            return  # of one that reads the clock the same text is another statement later
         name = _name(party, ask)
         with self._lock:
             before = self._answers.pop(name, None)

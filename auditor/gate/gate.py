@@ -331,7 +331,14 @@ class Gate:
     def _read(self, ask: Ask) -> Plan | Unsupported:
         """The statement as it is understood, within what the policy allows."""
         previews = self.policy.decision.preview == "null"
-        found = understand(ask.sql, ask.parameters, self._schema, dialect=ask.dialect, previews=previews)
+        found = understand(
+            ask.sql,
+            ask.parameters,
+            self._schema,
+            dialect=ask.dialect,
+            previews=previews,
+            arrived=ask.arrived,
+        )
         never = self.policy.decision.ranges == "never"
         if never and isinstance(found, Plan) and found.asks_ranges:
             said = verdict.NO_RANGES

@@ -15,10 +15,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 
 from sqlglot import exp
 
-from auditor.sql import agreement, guard
+from auditor.sql import agreement, clock, guard
 from auditor.sql.bins import as_counts
 from auditor.sql.canonical import rewrite
 from auditor.sql.catalogue import described, inner, listed
@@ -29,6 +30,7 @@ from auditor.sql.dialects import Dialect, translate
 from auditor.sql.kinds import Kinds
 from auditor.sql.limits import parse
 from auditor.sql.lower import groups_all, lower
+from auditor.sql.named_first import write_where_read
 from auditor.sql.names import qualify, readable
 from auditor.sql.parameters import bind
 from auditor.sql.passing import pass_on
@@ -66,6 +68,7 @@ def understand(
     schema: Schema,
     dialect: Dialect = "duckdb",
     previews: bool = False,
+    arrived: datetime | None = None,
 ) -> Plan | Unsupported:
     """Lower a statement, or say why not.
 
@@ -75,16 +78,22 @@ def understand(
         schema: What the statement may name.
         dialect: Whose SQL it is written in; see `auditor.sql.dialects`.
         previews: Whether rows may be shown with NULL in protected columns.
+        arrived: When the statement arrived, with its time zone: what CURRENT_DATE and now() are.
 
     Returns:
         The plan, or the reason; both depend on the arguments alone, never on data.
     """
+    arrived = arrived or datetime.now().astimezone()
     try:
         text = translate(text, dialect, schema)
         try:
-            return _plan(text, parameters, schema)
+            return _plan(text, parameters, schema, arrived)
         except NotUnderstood as refusal:
-            plan = _preview(text, parameters, schema) if previews and refusal.code == "row-level" else None
+            plan = (
+                _preview(text, parameters, schema, arrived)
+                if previews and refusal.code == "row-level"
+                else None
+            )
             if plan is None:
                 raise
             return plan
@@ -94,27 +103,34 @@ def understand(
         return NotUnderstood("too-large").reason
 
 
-def _preview(text: str, parameters: Parameters, schema: Schema) -> Plan | None:
+def _preview(text: str, parameters: Parameters, schema: Schema, arrived: datetime) -> Plan | None:
     """The plan of rows with NULL in protected columns, where a statement shows rows and does nothing else."""
     with suppress(NotUnderstood):
         shown = with_nulls(text, schema)
-        plan = None if shown is None else _plan(shown, parameters, schema)
+        plan = None if shown is None else _plan(shown, parameters, schema, arrived)
         if plan is not None and plan.public:
             return replace(plan, preview=True)
     return None
 
 
-def _plan(text: str, parameters: Parameters, schema: Schema) -> Plan:
+def _plan(text: str, parameters: Parameters, schema: Schema, arrived: datetime) -> Plan:
     shape = shape_of(schema)
     listing = listed(text, schema, shape.describe)
     if listing is not None:
         return listing
     query = inner(text)
     if query is not None:
-        asked = _plan(query, parameters, schema)
+        asked = _plan(query, parameters, schema, arrived)
         return described(asked.normalised, list(zip(asked.columns, asked.types, strict=True)))
     tree = parse(text)
     bind(tree, parameters)
+    reads_clock = clock.write_out(tree, arrived, schema)
+    return replace(_read(tree, text, parameters, schema), clock=reads_clock)
+
+
+def _read(tree: exp.Query, text: str, parameters: Parameters, schema: Schema) -> Plan:
+    """The plan of a tree with nothing in it that is not written."""
+    shape = shape_of(schema)
     bound(tree, schema)
     rewrite(tree)
     classify(tree, readable(schema))
@@ -132,6 +148,7 @@ def _plan(text: str, parameters: Parameters, schema: Schema) -> Plan:
         raise
     # Resolving names makes new nodes: a table's name in place of a column is a whole row, for one.
     classify(tree, readable(schema))
+    write_where_read(tree, schema)
     as_filtered(tree, schema)
     as_quotients(tree, schema)
     binned = as_counts(tree, schema, lambda: [each for _, each in _described(shape, text, parameters)])

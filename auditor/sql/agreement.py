@@ -13,7 +13,7 @@ from typing import Any
 
 import duckdb
 
-from auditor.sql import guard
+from auditor.sql import guard, pure
 from auditor.sql.guard import Node
 from auditor.sql.limits import parse
 from auditor.sql.writing import bracketed
@@ -26,6 +26,12 @@ _SPELLINGS = {
 }  # fmt: skip
 _PARTS = frozenset({"date_part", "date_trunc", "date_diff", "date_sub"})
 """Functions whose first argument is the name of a part of a date, in any case."""
+_MOMENTS = {
+    "today": "current_date",
+    "current_localtimestamp": "localtimestamp",
+    **{each: each for each in ("current_date", "current_timestamp")},
+}
+"""What reads the clock, and how it is written without parentheses."""
 _OF_TRUTH = frozenset({"bool_and", "bool_or"})
 """Aggregates of BOOLEAN alone: a cast to it changes nothing where the call is valid."""
 _QUANTILES = frozenset({"quantile_cont", "quantile_disc"})
@@ -117,11 +123,20 @@ def _function(node: Node) -> Node:
     values = [each["expression"] for each in node["arguments"]]
     if any(each["name"] for each in node["arguments"]):
         return node
+    if name in _MOMENTS and not values:
+        return {"class": "COLUMN_REF", "type": "COLUMN_REF", "alias": node["alias"],
+                "column_names": [_MOMENTS[name]]}  # fmt: skip
     if name in _PARTS and values and values[0].get("literal", {}).get("kind") == "STRING":
         literal = values[0]["literal"]
         literal["text"] = literal["text"].upper()
     if name in _QUANTILES:
         _order_by_argument(node)
+    if name == "mode" and not values and len(node["order_bys"]["orders"]) == 1:
+        # MODE() WITHIN GROUP (ORDER BY x): which of several it is, no order says
+        node["arguments"] = [{"name": "", "expression": node["order_bys"]["orders"][0]["expression"]}]
+        node["order_bys"]["orders"] = []
+    if name == "string_agg" and len(values) == 1:
+        node["arguments"] = [*node["arguments"], {"name": "", "expression": _comma()}]
     if name in _OF_TRUTH and len(values) == 1 and _is_cast(values[0], "boolean"):
         node["arguments"][0]["expression"] = values[0]["child"]
     if name == "+" and len(values) == 1 and not _may_be_null(values[0]):
@@ -137,6 +152,14 @@ def _function(node: Node) -> Node:
         checks = [{"when_expr": values[0], "then_expr": values[1]}]
         return {"class": "CASE", "type": "CASE_EXPR", "alias": node["alias"], "case_checks": checks,
                 "else_expr": values[2]}  # fmt: skip
+    return node
+
+
+def _named(node: Node) -> Node:
+    """What reads the clock is written in any case."""
+    names = node["column_names"]
+    if len(names) == 1 and names[0].lower() in pure.value_functions:
+        return {**node, "column_names": [names[0].lower()]}
     return node
 
 
@@ -198,6 +221,11 @@ def _type(node: Node) -> Node:
     return node
 
 
+def _comma() -> Node:
+    """What STRING_AGG puts between texts unless it is told."""
+    return {**_whole(","), "literal": {"kind": "STRING", "text": ","}}
+
+
 def _whole(text: str) -> Node:
     literal = {"kind": "INTEGER", "text": text}
     return {"class": "CONSTANT", "type": "VALUE_CONSTANT", "alias": "", "literal": literal}
@@ -219,5 +247,6 @@ def _conjunction(node: Node) -> Node:
 
 
 _RULES: dict[str, Callable[[Node], Node]] = {
-    "FUNCTION": _function, "CAST": _cast, "TYPE": _type, "OPERATOR": _operator, "CONJUNCTION": _conjunction,
+    "COLUMN_REF": _named, "FUNCTION": _function, "CAST": _cast, "TYPE": _type, "OPERATOR": _operator,
+    "CONJUNCTION": _conjunction,
 }  # fmt: skip

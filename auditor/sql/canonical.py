@@ -19,6 +19,11 @@ def rewrite(tree: exp.Query) -> None:
     """Write a tree the plain way, in place."""
     for call in list(tree.find_all(exp.Anonymous)):
         _aggregate(call)
+    for call in list(tree.find_all(exp.AggFunc)):
+        _plainer(call)
+    for date in list(tree.find_all(exp.Date)):
+        if date.this is not None and not any(value for name, value in date.args.items() if name != "this"):
+            date.replace(exp.cast(date.this, "DATE", dialect="duckdb"))
     ranges.plainer(tree)
     for select in tree.find_all(exp.Select):
         _joins_after(select)
@@ -50,6 +55,24 @@ def _aggregate(call: exp.Anonymous) -> None:
         call.replace(exp.Avg(this=call.expressions[0]))
     elif name in NAMED_AGGREGATES and isinstance(call.this, str):
         call.replace(exp.AnonymousAggFunc(this=name, expressions=call.expressions))
+
+
+def _plainer(call: exp.AggFunc) -> None:
+    """The extreme of different values is that of all; any value is one that is not NULL."""
+    inner = call.this
+    if (
+        isinstance(call, exp.Max | exp.Min)
+        and isinstance(inner, exp.Distinct)
+        and len(inner.expressions) == 1
+    ):
+        call.set("this", inner.expressions[0])
+    elif isinstance(call, exp.Mode) and isinstance(call.parent, exp.WithinGroup) and inner is None:
+        order = call.parent.expression
+        keys = order.expressions if isinstance(order, exp.Order) else []
+        if len(keys) == 1:
+            call.parent.replace(exp.Mode(this=keys[0].this))
+    elif isinstance(call, exp.AnyValue) and isinstance(call.parent, exp.IgnoreNulls):
+        call.parent.replace(exp.AnonymousAggFunc(this="any_value", expressions=[inner]))
 
 
 def _nothing_selected(exists: exp.Exists) -> None:

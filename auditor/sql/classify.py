@@ -11,6 +11,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from auditor.sql.guard import LONGEST_PADDING
+from auditor.sql.patterns import is_bounded
 from auditor.sql.ranges import end_of
 from auditor.sql.schema import folded
 from auditor.sql.understood import (
@@ -20,6 +21,7 @@ from auditor.sql.understood import (
     NAMED_AGGREGATES,
     NAMED_FUNCTIONS,
     OPERATORS,
+    ORDERED_AGGREGATES,
     PUBLIC_AGGREGATES,
     STRUCTURE,
     TYPES,
@@ -57,7 +59,7 @@ _CLAUSES: dict[type[exp.Expr], frozenset[str]] = {
     exp.WindowSpec: frozenset(["kind", "start", "start_side", "end", "end_side", "exclude"]),
     exp.Group: frozenset(["expressions", "all"]),
     exp.Ordered: frozenset(["this", "desc", "nulls_first"]),
-    exp.Order: frozenset({"expressions"}),
+    exp.Order: frozenset(["this", "expressions"]),
     exp.Limit: frozenset({"expression"}),
     exp.Fetch: frozenset(["direction", "count", "limit_options"]),
     exp.LimitOptions: frozenset({"rows"}),
@@ -149,6 +151,12 @@ def _named_function(node: exp.Anonymous) -> None:
         raise NotUnderstood("nested-type")
     if name not in NAMED_FUNCTIONS or not isinstance(node.this, str):
         raise NotUnderstood("function", name=name)
+    if name == "printf":
+        _pattern(node.expressions[0] if node.expressions else exp.null(), name)
+    if name == "bar" and len(node.expressions) > 3:
+        width = node.expressions[3]
+        if not (isinstance(width, exp.Literal) and width.is_int and int(width.name) <= LONGEST_PADDING):
+            raise NotUnderstood("construct", name=f"BAR wider than {LONGEST_PADDING:,} characters")
 
 
 def _allowed_clauses(kind: type[exp.Expr]) -> frozenset[str] | None:
@@ -268,9 +276,35 @@ def _extreme(node: exp.Max | exp.Min) -> None:
 
 
 def _order(node: exp.Order) -> None:
+    if type(node.parent).__name__ in ORDERED_AGGREGATES and node.arg_key == "this":
+        return
+    if isinstance(node.parent, exp.AnonymousAggFunc):
+        return
     if not isinstance(node.parent, exp.Select | exp.SetOperation | exp.Window):
         name = node.parent.sql_name() if isinstance(node.parent, exp.Func) else "This"
         raise NotUnderstood("aggregate-arguments", name=name)
+
+
+def _first(node: exp.First | exp.Last) -> None:
+    # which row is the first is not known of a table
+    if not isinstance(node.this, exp.Order) and not is_windowed(node):
+        raise NotUnderstood("aggregate", name=f"{node.sql_name()} without ORDER BY in it")
+
+
+def _arg(node: exp.ArgMax | exp.ArgMin) -> None:
+    if node.args.get("count"):
+        raise NotUnderstood("aggregate-arguments", name=node.sql_name())
+
+
+def _format(node: exp.Format) -> None:
+    _pattern(node.this, node.sql_name())
+
+
+def _pattern(pattern: exp.Expr, name: str) -> None:
+    # a width of a billion makes a text past the engine's memory limit
+    if not (isinstance(pattern, exp.Literal) and pattern.is_string and is_bounded(pattern.name)):
+        name = f"{name.upper()} by a pattern that is not written out, or wider than {LONGEST_PADDING:,},"
+        raise NotUnderstood("construct", name=name)
 
 
 def _columns(node: exp.Columns) -> None:
@@ -339,7 +373,8 @@ _RULES: dict[type[exp.Expr], Callable[..., None]] = {
     exp.Distinct: _distinct, exp.Select: _select, exp.Max: _extreme, exp.Min: _extreme, exp.Is: _is,
     exp.Limit: _limit, exp.Offset: _limit, exp.Order: _order, exp.Var: _var,
     exp.Any: _quantified, exp.All: _quantified, exp.Columns: _columns, exp.Array: _array, exp.CTE: _cte,
-    exp.Pad: _pad, exp.Tuple: _tuple,
+    exp.Pad: _pad, exp.First: _first, exp.Last: _first, exp.ArgMax: _arg, exp.ArgMin: _arg,
+    exp.Format: _format, exp.Tuple: _tuple,
     exp.IgnoreNulls: _nulls, exp.RespectNulls: _nulls,
     **{getattr(exp, name): _window_function for name in WINDOW_FUNCTIONS},
 }  # fmt: skip

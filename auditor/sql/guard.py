@@ -19,16 +19,21 @@ import duckdb
 
 from auditor.sql import pure
 from auditor.sql.instance import empty
+from auditor.sql.patterns import WIDEST as LONGEST_PADDING
+from auditor.sql.patterns import is_bounded
 from auditor.sql.shape import DATA
 from auditor.sql.understood import NotUnderstood
 
 Node = dict[str, Any]
 
-LONGEST_PADDING = 1_000
-"""Characters that LPAD and RPAD may ask for."""
-
-# What lowering itself writes besides the list: the records of a group, and their weights by record.
+# What lowering itself writes: the records of a group, and their weights by record.
 _LOWERED = frozenset({"list"})
+# Aggregates that may be told in which order they meet their rows.
+_ORDERED = _LOWERED | {
+    "array_agg", "string_agg", "group_concat", "listagg", "first", "last", "any_value", "arbitrary", "mode",
+    "arg_max", "arg_min", "argmax", "argmin", "max_by", "min_by", "arg_max_null", "arg_min_null",
+}  # fmt: skip
+_PATTERNS = frozenset({"format", "printf"})
 # Parts that say nothing about what runs.
 _SILENT = frozenset({"alias", "query_location", "query_location_length", "class", "type"})
 _EMPTY: tuple[object, ...] = (None, False, "", [], {})
@@ -313,18 +318,10 @@ class _Walk:
             {"function_name", "is_operator", "distinct", "arguments", "order_bys", "qualified_name"},
         )
         if node["order_bys"] != {"type": "ORDER_MODIFIER", "orders": []}:
-            if node["function_name"].lower() not in _LOWERED:
+            if node["function_name"].lower() not in _ORDERED:
                 raise _Refused("ORDER BY in a function")
-            self._by_record(node["order_bys"])
+            self._modifier(node["order_bys"])
         self._arguments(node, window=False)
-
-    def _by_record(self, modifier: Node) -> None:
-        """One column, ascending."""
-        self._modifier(modifier)
-        if [order["expression"]["class"] for order in modifier["orders"]] != ["COLUMN_REF"]:
-            raise _Refused("ORDER BY in a function")
-        if modifier["orders"][0]["type"] == "DESCENDING":
-            raise _Refused("ORDER BY in a function")
 
     def _window(self, node: Node) -> None:
         self._parts(node, "WINDOW", {"function_name", "arguments", "orders", "qualified_name"})
@@ -349,6 +346,12 @@ class _Walk:
             raise _Refused(f"{name} with {len(arguments)} arguments")
         if name in pure.short_texts:
             self._padding(name, arguments[pure.short_texts[name]]["expression"])
+        if name == "bar" and len(arguments) > 3:
+            self._padding(name, arguments[3]["expression"])
+        if name in _PATTERNS:
+            literal = arguments[0]["expression"].get("literal", {})
+            if literal.get("kind") != "STRING" or not is_bounded(literal["text"]):
+                raise _Refused(f"pattern of {name}")
 
     def _inside(self, node: Node) -> list[Node]:
         for argument in node["arguments"]:

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from auditor.sql import around, ranges, statistics, truth
+from auditor.sql import around, casts, ranges, statistics, truth
 from auditor.sql.grouping import grouping
 from auditor.sql.linear import Argument, tests_null
 from auditor.sql.names import nearest
-from auditor.sql.schema import Schema, folded
+from auditor.sql.schema import Protected, Schema, folded
 from auditor.sql.scopes import (
     aggregate_around,
     bare,
@@ -93,6 +93,10 @@ class Kinds:
     def type(self, kind: int) -> str:
         """DuckDB's text of the type of a protected column."""
         return self._schema.protected[kind].type
+
+    def protected(self, kind: int) -> Protected:
+        """A protected column."""
+        return self._schema.protected[kind]
 
     def _read(self, scope: Scope) -> None:
         node = scope.expression
@@ -219,6 +223,7 @@ class _Reader:
             elif isinstance(node, exp.Join) and (node.args.get("using") or node.args.get("method")):
                 # names that are not columns of the tree would be read unseen
                 raise NotUnderstood("translation")
+        self._mark_casts()
         read = set(self._statistics())
         for node in own_nodes(self._select):
             if isinstance(node, exp.Column) and not tests_null(node) and id(node) not in read:
@@ -235,6 +240,14 @@ class _Reader:
         if self._reading.aggregates:
             self._require_public_rows()
             self._reading.released = True
+
+    def _mark_casts(self) -> None:
+        """Note which casts of protected columns change no value; inner ones first."""
+        for node in reversed(list(own_nodes(self._select))):
+            inner = casts.uncast(node.this) if isinstance(node, exp.Cast) else None
+            kind = self._kind(inner) if isinstance(inner, exp.Column) else None
+            if isinstance(node, exp.Cast) and kind is not None:
+                casts.mark(node, self._kinds.protected(kind))
 
     def _statistics(self) -> Iterator[int]:
         """Note the statistics of which ranges are told; the protected columns in them, by id.
@@ -390,6 +403,9 @@ class _Reader:
             argument.require_extreme()
         else:
             # COUNT sees NULL where the protected value is NULL, record number or not: public.
+            # A cast that no value fails might fail for a record's number.
+            for cast in [each for each in aggregate.walk() if casts.is_marked(each)]:
+                cast.replace(cast.this)
             return
         self._reading.aggregates[id(aggregate)] = argument
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from auditor.sql import truth
+from auditor.sql import casts, truth
 from auditor.sql.statement import Leaf
 from auditor.sql.understood import NotUnderstood
 
@@ -94,7 +94,10 @@ class Argument:
         return case
 
     def _form(self, node: exp.Expr) -> Form:
-        if isinstance(node, exp.Paren):
+        if isinstance(node, exp.Paren) or casts.is_marked(node):
+            return self._form(node.this)
+        if isinstance(node, exp.Cast) and node.is_type("double") and self._is_worked_out(node.this):
+            # of what is worked out from values: rounded as any DOUBLE is
             return self._form(node.this)
         if truth.is_number(node, self._is_truth):
             return self._form(node.this)
@@ -117,6 +120,10 @@ class Argument:
         if isinstance(node, exp.Mul | exp.Div):
             return self._product(node)
         raise self._error("protected-cast" if isinstance(node, exp.Cast) else self._outside(node))
+
+    def _is_worked_out(self, node: exp.Expr) -> bool:
+        """Whether a value is read and something is done with it."""
+        return not isinstance(node.unnest(), exp.Column) and self._reads(node)
 
     def _read(self, column: exp.Column) -> None:
         if self.record is not None and self.record != column:

@@ -9,7 +9,7 @@ plain types only.
 Promise: where this process was started means nothing to a worker (`auditor.isolated`).
 
     to the worker: where packages are, then for each statement (seconds, text, parameters, schema, dialect,
-        previews)
+        previews, when it arrived)
     from the worker: Plan | Unsupported
 """
 
@@ -83,6 +83,7 @@ def understand(
     schema: Schema,
     dialect: Dialect = "duckdb",
     previews: bool = False,
+    arrived: datetime.datetime | None = None,
     seconds: float = SECONDS,
 ) -> Plan | Unsupported:
     """As `auditor.sql.understand`, within limits on time and memory.
@@ -93,6 +94,7 @@ def understand(
         schema: What the statement may name.
         dialect: Whose SQL it is written in.
         previews: Whether rows may be shown with NULL in protected columns.
+        arrived: When the statement arrived, with its time zone.
         seconds: For a statement that is read apart; others are waited for before.
 
     Returns:
@@ -103,8 +105,8 @@ def understand(
     except NotUnderstood as refusal:
         return refusal.reason
     if small(text, schema, dialect):
-        return understand_here(text, values, schema, dialect, previews)
-    return _POOL.ask((text, values, schema, dialect, previews), seconds)
+        return understand_here(text, values, schema, dialect, previews, arrived)
+    return _POOL.ask((text, values, schema, dialect, previews, arrived), seconds)
 
 
 def small(text: str, schema: Schema, dialect: Dialect = "duckdb", extent: Extent = SMALL) -> bool:

@@ -108,7 +108,7 @@ _LONGER = {
 }
 _LONGER_NODES: dict[type[exp.Expr], int] = {exp.Hex: 2, exp.ToBinary: 8, exp.TimeToStr: 12}
 _REPLACING = (exp.Replace, exp.RegexpReplace, exp.Translate)
-_JOINING = (exp.Concat, exp.ConcatWs, exp.DPipe, exp.Add)
+_JOINING = (exp.Concat, exp.ConcatWs, exp.Format, exp.DPipe, exp.Add)
 Env = ChainMap[str, Size]
 
 

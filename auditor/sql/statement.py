@@ -198,6 +198,8 @@ class Plan:
     """Column types that plain DuckDB gives, as text."""
     probe: bool = False
     """Whether it gives no row whatever the data are: nothing is released, and nothing recorded."""
+    clock: bool = False
+    """Whether it reads the clock: the same text means another statement later."""
     preview: bool = False
     """Whether protected columns are NULL in its rows, in place of what was asked."""
 

@@ -17,6 +17,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from auditor.sql.casts import uncast
 from auditor.sql.linear import constant, tests_null
 from auditor.sql.scopes import conjuncts
 from auditor.sql.statement import Function, Interval, Leaf, Statistic
@@ -120,7 +121,7 @@ def _spread(
     aggregate: exp.AggFunc, filtered: Sequence[exp.Expr], kind_of: KindOf
 ) -> StatisticArgument | None:
     function, sample = _SPREADS[type(aggregate)]
-    record = aggregate.this.unnest()
+    record = uncast(aggregate.this)
     if not isinstance(record, exp.Column) or any(_reads(each, kind_of) for each in filtered):
         return None
     kind = kind_of(record)
@@ -176,7 +177,7 @@ def _with_weight(
     filtered: Sequence[exp.Expr],
     kind_of: KindOf,
 ) -> StatisticArgument | None:
-    record = column.unnest()
+    record = uncast(column)
     if not isinstance(record, exp.Column) or any(_reads(each, kind_of) for each in (weight, *filtered)):
         return None
     kind = kind_of(record)
@@ -192,7 +193,7 @@ def _with_weight(
 def _quantile(
     aggregate: exp.AggFunc, filtered: Sequence[exp.Expr], kind_of: KindOf
 ) -> StatisticArgument | None:
-    record = aggregate.this.unnest() if aggregate.this is not None else None
+    record = uncast(aggregate.this) if aggregate.this is not None else None
     if not isinstance(record, exp.Column) or any(_reads(each, kind_of) for each in filtered):
         return None
     kind = kind_of(record)
@@ -207,7 +208,7 @@ def _quantile(
 
 
 def _counted(aggregate: exp.Count, filtered: Sequence[exp.Expr], kind_of: KindOf) -> StatisticArgument | None:
-    counted = None if aggregate.this is None else aggregate.this.unnest()
+    counted = None if aggregate.this is None else uncast(aggregate.this)
     if aggregate.args.get("expressions"):
         return None
     if isinstance(counted, exp.Case | exp.If):
@@ -359,7 +360,7 @@ def _compared(node: exp.Expr, kind_of: KindOf, records: list[exp.Column]) -> Cut
 
 def _noted(node: exp.Expr, kind_of: KindOf, records: list[exp.Column]) -> bool:
     """Whether it is a protected column; which is noted."""
-    column = node.unnest()
+    column = uncast(node)
     if not isinstance(column, exp.Column) or kind_of(column) is None:
         return False
     records.append(column)

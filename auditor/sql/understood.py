@@ -63,16 +63,18 @@ STRUCTURE = _words("""
 """)
 OPERATORS = _words("""
     And Or Not EQ NEQ GT GTE LT LTE NullSafeEQ NullSafeNEQ Like ILike SimilarTo Glob RegexpLike Add
-    Sub Mul Div IntDiv Mod Neg Pow DPipe BitwiseAnd BitwiseOr BitwiseNot
+    Sub Mul Div IntDiv Mod Neg Pow DPipe BitwiseAnd BitwiseOr BitwiseNot AtTimeZone
 """)
 FUNCTIONS = pure.classes("scalar", "macro") | _words("Coalesce Extract")
 # Functions and aggregates that sqlglot has no class for, by DuckDB's name.
 NAMED_FUNCTIONS = pure.accepted("scalar", "Anonymous")
-NAMED_AGGREGATES = pure.accepted("aggregate", "Anonymous")
+NAMED_AGGREGATES = pure.accepted("aggregate", "Anonymous") | {"any_value"}
 # Aggregates that the gate computes over a protected column itself.
 PROTECTED_AGGREGATES = frozenset(["Sum", "Avg", "Min", "Max"])
 # Aggregates over public columns, and over aggregates.
 PUBLIC_AGGREGATES = pure.classes("aggregate", "aggregate macro") | PROTECTED_AGGREGATES
+# Aggregates that may be told in which order they meet their rows.
+ORDERED_AGGREGATES = frozenset(["ArrayAgg", "GroupConcat", "First", "Last", "ArgMax", "ArgMin", "Mode"])
 # Functions that stand before OVER only; PUBLIC_AGGREGATES may stand there too.
 WINDOW_FUNCTIONS = pure.classes("window")
 TYPES = _words("""
@@ -86,9 +88,7 @@ CODED_NODES = {
     "Struct": "nested-type", "Bracket": "nested-type",
     "Dot": "nested-type", "Map": "nested-type", "Insert": "statement-inside",
     "Update": "statement-inside", "Delete": "statement-inside", "Create": "statement-inside", "Into": "into",
-    "Lock": "construct", "Values": "values", "ArrayAgg": "aggregate", "GroupConcat": "aggregate",
-    "ArgMax": "aggregate", "ArgMin": "aggregate", "ApproxQuantile": "aggregate", "Mode": "aggregate",
-    "First": "aggregate", "Last": "aggregate", "AnyValue": "aggregate", "WithinGroup": "aggregate",
+    "Lock": "construct", "Values": "values", "ApproxQuantile": "aggregate", "WithinGroup": "aggregate",
     "Rand": "volatile", "Uuid": "volatile", "CurrentDate": "volatile",
     "CurrentTimestamp": "volatile", "CurrentTime": "volatile", "CurrentDatetime": "volatile",
     "CurrentUser": "volatile", "CurrentVersion": "volatile", "Localtime": "volatile",
@@ -103,9 +103,8 @@ VOLATILE_NAMES = _words("""
     in_search_path version pg_typeof getenv
 """)
 AGGREGATE_NAMES = _words("""
-    fsum sumkahan kahan_sum favg sum_no_overflow histogram any_value arbitrary first last mode list array_agg
-    string_agg group_concat quantile_disc bitstring_agg approx_top_k reservoir_quantile max_by min_by
-    arg_max_null arg_min_null first_value last_value nth_value histogram_exact
+    fsum sumkahan kahan_sum favg sum_no_overflow quantile_disc bitstring_agg approx_top_k reservoir_quantile
+    first_value last_value nth_value histogram_exact
 """)
 
 

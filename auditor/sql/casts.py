@@ -1,0 +1,87 @@
+"""Casts of a protected column that change no value: `AVG(CAST(pay AS DOUBLE))`, `SUM(pay::BIGINT)`.
+
+Tools write them for the type of the result. What is cast is a value, so it must be the same number whatever
+the value is: the column's type, or its public domain, says which numbers there may be. A cast that could
+round, cut off or fail would tell of values, by an error or by what it does to a sum.
+
+Promise: what is marked gives every value of the column as the same number, and fails for none.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from sqlglot import exp
+
+from auditor.sql.schema import Protected
+
+_MARK = "harmless"
+_DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
+_BITS = {
+    "TINYINT": 8, "SMALLINT": 16, "INTEGER": 32, "INT": 32, "BIGINT": 64, "HUGEINT": 128, "INT128": 128,
+    "UTINYINT": 8, "USMALLINT": 16, "UINTEGER": 32, "UINT": 32, "UBIGINT": 64, "UHUGEINT": 128,
+    "UINT128": 128,
+}  # fmt: skip
+_EXACT = {"DOUBLE": (2**53, 15), "FLOAT": (2**24, 6)}
+"""Whole numbers up to which, and decimal digits up to which, each is the number that was written."""
+_DEFAULT_DECIMAL = (18, 3)
+
+
+def mark(cast: exp.Cast, protected: Protected) -> None:
+    """Note on a cast of a protected column, or of such a cast, that it changes no value, if so."""
+    if _changes_nothing(protected, cast.to):
+        cast.meta[_MARK] = True
+
+
+def uncast(node: exp.Expr) -> exp.Expr:
+    """What stands inside of parentheses and casts that are marked."""
+    while isinstance(node, exp.Paren) or is_marked(node):
+        node = node.this
+    return node
+
+
+def is_marked(node: exp.Expr) -> bool:
+    """Whether a node is a cast that changes no value."""
+    return isinstance(node, exp.Cast) and bool(node.meta.get(_MARK))
+
+
+def _changes_nothing(protected: Protected, to: exp.DataType) -> bool:
+    name = to.this.value if isinstance(to.this, exp.DType) else str(to.this)
+    given = _numbers(protected.type)
+    if given is None:
+        # of a binary number the shortest decimal counts: as DOUBLE it is that number again
+        return name == "DOUBLE" or (name == "FLOAT" and protected.type == "FLOAT")
+    least, most, scale = given
+    if protected.least is not None and protected.most is not None:
+        least, most = max(least, protected.least), min(most, protected.most)
+    largest = max(abs(least), abs(most))
+    if name in _BITS:
+        low, high = _range(name)
+        return scale == 0 and low <= least and most <= high
+    if name == "DECIMAL":
+        digits = [int(each.name) for each in to.expressions if each.name.isdecimal()]
+        width, kept = (*digits, 0)[:2] if digits else _DEFAULT_DECIMAL
+        return kept >= scale and largest < 10 ** (width - kept)
+    if name in _EXACT:
+        whole, decimals = _EXACT[name]
+        return largest <= whole if scale == 0 else largest * 10**scale < 10**decimals
+    return False
+
+
+def _numbers(type_: str) -> tuple[Fraction, Fraction, int] | None:
+    """Least and greatest value of a type, and digits after the point; None where it is binary."""
+    decimal = _DECIMAL.fullmatch(type_)
+    if decimal:
+        width, scale = int(decimal[1]), int(decimal[2])
+        most = Fraction(10**width - 1, 10**scale)
+        return -most, most, scale
+    if type_ in _BITS:
+        low, high = _range(type_)
+        return Fraction(low), Fraction(high), 0
+    return None
+
+
+def _range(name: str) -> tuple[int, int]:
+    bits = _BITS[name]
+    return (0, 2**bits - 1) if name.startswith("U") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
