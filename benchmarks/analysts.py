@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from auditor.data.database import Database, StatementFailed
-from auditor.sql import Dialect, Plan, Schema, Unsupported, understand
+from auditor.sql import Dialect, Plan, Schema, Unsupported, macros, understand
 from auditor.sql.dialects import translate
 from benchmarks._data import ACS
 from benchmarks._results import Line, options, write
@@ -85,6 +85,8 @@ def told(folder: Path, shared: Path = SHARED) -> Iterator[Told]:
         duckdb.connect(str(path), read_only=True) as plain,
     ):
         schema = with_domains(database.schema)
+        for macro in macros.STATEMENTS:
+            plain.execute(macro.replace("CREATE", "CREATE TEMP", 1))
         for source, dialect, sql in statements(shared):
             yield one(source, dialect, sql, database, plain, schema)
 

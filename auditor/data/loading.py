@@ -26,6 +26,7 @@ from auditor.data import arrow, vault
 from auditor.data.cells import Celled, group
 from auditor.data.ordering import finer
 from auditor.errors import DatabaseError
+from auditor.sql import macros
 from auditor.sql.names import nearest
 from auditor.sql.schema import Column, Protected, Schema, Table, folded, quoted
 from auditor.sql.shape import DATA
@@ -102,6 +103,8 @@ def load(
         _attach(connection, path)
         loaded = _Loader(connection, path).load(protects, public_tables, views)
         connection.execute(f"DETACH {_SOURCE}")
+        for macro in macros.STATEMENTS:
+            connection.execute(macro)
         # In this order: without external access the next settings could no longer be made.
         connection.execute(
             "SET temp_directory = ''; SET enable_external_access = false; SET lock_configuration = true"

@@ -131,10 +131,6 @@ def _function(node: Node) -> Node:
         literal["text"] = literal["text"].upper()
     if name in _QUANTILES:
         _order_by_argument(node)
-    if name == "mode" and not values and len(node["order_bys"]["orders"]) == 1:
-        # MODE() WITHIN GROUP (ORDER BY x): which of several it is, no order says
-        node["arguments"] = [{"name": "", "expression": node["order_bys"]["orders"][0]["expression"]}]
-        node["order_bys"]["orders"] = []
     if name == "string_agg" and len(values) == 1:
         node["arguments"] = [*node["arguments"], {"name": "", "expression": _comma()}]
     if name in _OF_TRUTH and len(values) == 1 and _is_cast(values[0], "boolean"):

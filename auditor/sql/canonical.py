@@ -70,7 +70,8 @@ def _plainer(call: exp.AggFunc) -> None:
         order = call.parent.expression
         keys = order.expressions if isinstance(order, exp.Order) else []
         if len(keys) == 1:
-            call.parent.replace(exp.Mode(this=keys[0].this))
+            written = exp.Order(this=keys[0].this.copy(), expressions=[keys[0].copy()])
+            call.parent.replace(exp.Mode(this=written))
     elif isinstance(call, exp.AnyValue) and isinstance(call.parent, exp.IgnoreNulls):
         call.parent.replace(exp.AnonymousAggFunc(this="any_value", expressions=[inner]))
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import duckdb
 
-from auditor.sql import pure
+from auditor.sql import macros, pure
 from auditor.sql.instance import empty
 from auditor.sql.patterns import WIDEST as LONGEST_PADDING
 from auditor.sql.patterns import is_bounded
@@ -111,7 +111,7 @@ class _Parser:
             (entry.kind == "window", entry.name.lower()): entry.arities
             for entry in pure.ENTRIES
             if entry.kind != "type" and entry.name not in self._instance.withdrawn
-        }
+        } | {(False, name): arities for name, arities in macros.ARITIES.items()}
 
     def tree(self, sql: str) -> Node:
         """The statement as DuckDB serialises it."""

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 import duckdb
 
+from auditor.sql import macros
 from auditor.sql.ranges import MACROS
 from auditor.sql.schema import DEFAULT_SCHEMA, Schema, Table, View, quoted
 from auditor.sql.understood import NotUnderstood
@@ -29,7 +30,7 @@ class Shape:
         self._connection = duckdb.connect(":memory:", config={"threads": 1})
         self._lock = threading.Lock()
         self._connection.execute(f"CREATE SCHEMA {DATA}")
-        for macro in MACROS:
+        for macro in (*MACROS, *macros.STATEMENTS):
             self._connection.execute(macro)
         for table in schema.tables:
             columns = ", ".join(f"{quoted(name)} {type_}" for name, type_ in schema.columns_of(table))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from auditor.sql import pure
+from auditor.sql import macros, pure
 from auditor.sql.reasons import IN_POSTGRES, REASONS
 from auditor.sql.spelling import written
 from auditor.sql.statement import Unsupported
@@ -67,7 +67,7 @@ OPERATORS = _words("""
 """)
 FUNCTIONS = pure.classes("scalar", "macro") | _words("Coalesce Extract")
 # Functions and aggregates that sqlglot has no class for, by DuckDB's name.
-NAMED_FUNCTIONS = pure.accepted("scalar", "Anonymous")
+NAMED_FUNCTIONS = pure.accepted("scalar", "Anonymous") | macros.ARITIES.keys()
 NAMED_AGGREGATES = pure.accepted("aggregate", "Anonymous") | {"any_value"}
 # Aggregates that the gate computes over a protected column itself.
 PROTECTED_AGGREGATES = frozenset(["Sum", "Avg", "Min", "Max"])

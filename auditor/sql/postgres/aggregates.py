@@ -7,7 +7,7 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from auditor.sql.postgres import casts, functions, numbers
+from auditor.sql.postgres import casts, collecting, functions, numbers
 from auditor.sql.postgres.inside_ends import plain
 from auditor.sql.postgres.values import FLOATS, Value, no_operator, refuse
 from auditor.sql.statement import ENDS
@@ -69,6 +69,7 @@ OTHER_AGGREGATES = frozenset(
     [
         "string_agg",
         "array_agg",
+        "any_value",
         "json_agg",
         "jsonb_agg",
         "json_object_agg",
@@ -94,7 +95,7 @@ OTHER_AGGREGATES = frozenset(
         "range_agg",
     ]
 )
-"""Aggregates that are aggregates, and not understood."""
+"""Aggregates that are aggregates, and not understood but where `collecting` carries them over."""
 _QUANTILES = {"percentile_cont": "QUANTILE_CONT", "percentile_disc": "QUANTILE_DISC"}
 """Those that AT_LEAST and AT_MOST may stand around all the same."""
 
@@ -213,15 +214,20 @@ def _paired(translator: Translator, node: exp.Anonymous, condition: exp.Expr | N
 
 
 def quantile(translator: Translator, node: exp.Expr, condition: exp.Expr | None) -> Value:
-    """A quantile that no end is asked of: of a protected column it is told as a range alone, which is said.
-
-    Of public columns DuckDB's quantiles may be off PostgreSQL's by how floats are rounded.
-    """
+    """A quantile that no end is asked of: of a protected column that it is told as a range alone is said."""
     assert isinstance(node, exp.WithinGroup)
-    text = _quantile(translator, node, condition)
+    order = node.expression.expressions if isinstance(node.expression, exp.Order) else []
     if not any(translator.value(each).protected for each in node.expression.find_all(exp.Column)):
-        raise NotUnderstood("aggregate", name=named(node.this)[0].upper())
+        name, arguments = named(node.this)
+        if len(order) != 1:
+            raise NotUnderstood("aggregate", name=name.upper())
+        return collecting.within(translator, name, arguments, order[0], _filtered(translator, condition))
+    text = _quantile(translator, node, condition)
     return Value(text, "float8")
+
+
+def _filtered(translator: Translator, condition: exp.Expr | None) -> str:
+    return "" if condition is None else f" FILTER (WHERE {translator.condition(condition).text})"
 
 
 def _quantile(translator: Translator, node: exp.WithinGroup, condition: exp.Expr | None) -> str:
@@ -251,6 +257,13 @@ def _aggregated(
         # that no end is asked of it is said of DuckDB's text
         text = _paired(translator, exp.Anonymous(this=name, expressions=arguments), condition)
         return text, Value(text, "float8")
+    if name in collecting.NAMES:
+        tail = _filtered(translator, condition) + over
+        made = collecting.collected(translator, name, arguments, tail, ordered)
+        return made.text, made
+    if name in collecting.FLOATING:
+        made = collecting.paired(translator, name, arguments, _filtered(translator, condition) + over)
+        return made.text, made
     if name in OTHER_AGGREGATES:
         raise NotUnderstood("aggregate", name=name)
     if name not in ("count", "avg") and name not in _AGGREGATES:

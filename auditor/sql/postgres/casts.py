@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 
-from auditor.sql.postgres import numbers
+from auditor.sql.postgres import numbers, zones
 from auditor.sql.postgres.values import (
     ADDED,
     FLOATS,
@@ -30,7 +30,11 @@ from auditor.sql.postgres.values import (
 
 _SPACE = " \t\n\r\f\v"
 _DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
-_TIMESTAMP = re.compile(r"(\d{4}-\d{1,2}-\d{1,2})(?:[ T](\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?))?")
+_TIMESTAMP = re.compile(
+    r"(\d{4}-\d{1,2}-\d{1,2})"
+    r"(?:[ T](\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)\s*(Z|UTC|[+-]\d{1,2}(?::?\d{2})?)?)?",
+    re.IGNORECASE,
+)
 _TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2})(\.\d{1,6})?)?")
 _SPAN = re.compile(r"([+-]?\d{1,9})\s*(year|month|mon|week|day|hour|minute|min|second|sec)s?", re.IGNORECASE)
 _TRUE, _FALSE = ("t", "tr", "tru", "true", "y", "ye", "yes", "on", "1"), (
@@ -108,7 +112,19 @@ def _moment(text: str, kind: str) -> Value | None:
         return None
     if kind == "date":
         return Value(f"CAST('{date}' AS DATE)", kind)
+    if kind == "timestamptz":
+        return Value(f"CAST('{date} {clock}{_offset(found[3])}' AS TIMESTAMPTZ)", kind)
+    # PostgreSQL reads over a zone here
     return Value(f"CAST('{date} {clock}' AS TIMESTAMP)", kind)
+
+
+def _offset(zone: str | None) -> str:
+    """A zone as hours and minutes; the session's is UTC."""
+    if zone is None or zone[0] not in "+-":
+        return "+00:00"
+    digits = zone[1:].replace(":", "")
+    hours, minutes = (digits[:-2], digits[-2:]) if len(digits) > 2 else (digits, "00")
+    return f"{zone[0]}{int(hours):02}:{minutes}"
 
 
 def _clock(text: str) -> str | None:
@@ -142,7 +158,8 @@ def interval(text: str, kind: str = "interval") -> Value | None:
 
 _READERS = {
     **dict.fromkeys(INTEGERS, _integer), "numeric": _numeric, **dict.fromkeys(FLOATS, _numeric),
-    "bool": _boolean, "date": _moment, "timestamp": _moment, "time": _time, "interval": interval,
+    "bool": _boolean, "date": _moment, "timestamp": _moment, "timestamptz": _moment, "time": _time,
+    "interval": interval,
 }  # fmt: skip
 
 
@@ -198,6 +215,11 @@ def _checked(pattern: str) -> Callable[[Value, str], Value]:
     return convert
 
 
+def _in_utc(value: Value, kind: str) -> Value:
+    moment = zones.in_utc(value)
+    return moment if kind == "timestamp" else Value(cast(moment, STORED[kind]), kind)
+
+
 def _table() -> dict[tuple[str, str], Callable[[Value, str], Value]]:
     table: dict[tuple[str, str], Callable[[Value, str], Value]] = {}
     for integer in INTEGERS:
@@ -210,6 +232,10 @@ def _table() -> dict[tuple[str, str], Callable[[Value, str], Value]]:
         table["text", binary] = _checked("number")
     table["bool", "int4"] = table["int4", "bool"] = _plainly
     table["date", "timestamp"] = table["timestamp", "date"] = table["timestamp", "time"] = _plainly
+    for source in ("date", "timestamp"):
+        table[source, "timestamptz"] = lambda value, _: zones.from_utc(value)
+    for target in ("date", "timestamp", "time"):
+        table["timestamptz", target] = _in_utc
     table["text", "date"] = _checked("date")
     table["text", "timestamp"] = _checked("timestamp")
     return table

@@ -8,7 +8,18 @@ from dataclasses import replace
 from sqlglot import exp
 
 from auditor.sql.classify import clause_name
-from auditor.sql.postgres import aggregates, casts, comparisons, functions, moments, numbers, patterns, types
+from auditor.sql.postgres import (
+    aggregates,
+    casts,
+    comparisons,
+    functions,
+    moments,
+    numbers,
+    patterns,
+    texts,
+    types,
+    zones,
+)
 from auditor.sql.postgres.scopes import Output, Scope, name_of
 from auditor.sql.postgres.values import (
     ADDED,
@@ -259,9 +270,26 @@ def _in(self: Expressions, node: exp.Expr) -> Value:
 
 
 def _between(self: Expressions, node: exp.Expr) -> Value:
-    only(node, "this", "low", "high", "negate")
+    only(node, "this", "low", "high", "negate", "symmetric")
     value, low, high = (self.value(node.args[each]) for each in ("this", "low", "high"))
-    return comparisons.between(value, low, high, bool(node.args.get("negate")))
+    negate = bool(node.args.get("negate"))
+    one = comparisons.between(value, low, high, negate)
+    if not node.args.get("symmetric"):
+        return one
+    other = comparisons.between(value, high, low, negate)
+    word, level = ("AND", AND) if negate else ("OR", OR)
+    return Value(f"{one.at(level + 1)} {word} {other.at(level + 1)}", "bool", level)
+
+
+def _overlay(self: Expressions, node: exp.Expr) -> Value:
+    only(node, "this", "expression", "from_", "for_")
+    start, length = node.args.get("from_"), node.args.get("for_")
+    return texts.overlaid(
+        self.value(node.this),
+        self.value(node.expression),
+        functions.constant(self.value(start)),
+        None if length is None else functions.constant(self.value(length)),
+    )
 
 
 def _case(self: Expressions, node: exp.Expr) -> Value:
@@ -394,6 +422,10 @@ _NODES: dict[type[exp.Expr], Callable[[Expressions, exp.Expr], Value]] = {
     exp.Cast: _cast, exp.Interval: _interval, exp.Extract: _extract, exp.Substring: _substring,
     exp.Trim: _trim, exp.StrPosition: _position, exp.Like: _pattern, exp.ILike: _pattern,
     exp.SimilarTo: _pattern, exp.RegexpLike: _pattern, exp.RegexpILike: _pattern, exp.Escape: _escape,
+    exp.Overlay: _overlay,
+    exp.AtTimeZone: lambda self, node: zones.at_zone(self.value(node.this), self.value(node.args["zone"])),
+    exp.CurrentDate: lambda *_: zones.today(), exp.CurrentTimestamp: lambda *_: zones.now(),
+    exp.Localtimestamp: lambda *_: zones.clock(),
     exp.DPipe: _joined, exp.Pow: _power, exp.Filter: _filter, exp.Window: aggregates.over,
     exp.WithinGroup: lambda self, node: aggregates.quantile(self, node, None),
     exp.Null: lambda *_: Value("NULL", "unknown"),

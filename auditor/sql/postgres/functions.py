@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import replace
 
-from auditor.sql.postgres import casts, moments, numbers
+from auditor.sql.postgres import casts, moments, numbers, texts, zones
 from auditor.sql.postgres.values import (
     ATOM,
     FLOATS,
@@ -74,6 +74,10 @@ def unify(*values: Value) -> tuple[str, list[Value]]:
         kind = numbers.common(*known)
     elif {value.kind for value in known} == {"date", "timestamp"}:
         kind = "timestamp"
+    elif zones.KIND in {value.kind for value in known} and all(
+        value.kind in ("date", "timestamp", zones.KIND) for value in known
+    ):
+        kind = zones.KIND
     elif len({value.kind for value in known}) == 1:
         kind = known[0].kind
     else:
@@ -96,6 +100,8 @@ def fitted(value: Value, kind: str, scale: int | None) -> Value:
         return value
     if kind == "timestamp" and value.kind == "date":
         return replace(value, text=cast(value, "TIMESTAMP"), kind=kind, level=ATOM, bare=False)
+    if kind == zones.KIND and value.kind in ("date", "timestamp"):
+        return zones.from_utc(value)
     if kind in FLOATS and value.kind != kind and value.is_number:
         return Value(numbers.as_binary(value, kind), kind)
     if kind == "numeric" and scale and value.is_exact and value.scale != scale:
@@ -350,11 +356,17 @@ FUNCTIONS: dict[str, Handler] = {
     "lpad": _pad("LPAD"), "rpad": _pad("RPAD"), "left": _side("LEFT"), "right": _side("RIGHT"),
     "substr": _substring, "substring": _substring, "strpos": _strpos, "split_part": _split_part,
     "concat": _concat("CONCAT"),
-    "date_part": moments.part, "date_trunc": moments.truncated, "to_char": moments.shown,
+    "date_part": moments.part, "date_trunc": moments.truncated, "to_char": texts.shown,
     "make_date": moments.made_date,
+    "initcap": texts.initcap, "concat_ws": texts.joined, "format": texts.formatted, "md5": texts.digest,
+    "regexp_replace": texts.replaced, "to_date": texts.to_date, "to_timestamp": texts.to_timestamp,
+    "date": texts.as_date, "width_bucket": texts.bucket, "date_bin": texts.binned,
+    "translate": _texts("TRANSLATE", 3),
+    "now": zones.now, "transaction_timestamp": zones.now, "statement_timestamp": zones.now, "age": zones.age,
+    "timezone": lambda zone, value: zones.at_zone(value, zone),
 }  # fmt: skip
 VOLATILE = _words("""
-    now random setseed clock_timestamp statement_timestamp transaction_timestamp timeofday age nextval
+    random setseed clock_timestamp timeofday nextval
     currval gen_random_uuid current_setting version pg_sleep current_database current_schema txid_current
     pg_backend_pid
 """)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from auditor.sql.postgres import zones
 from auditor.sql.postgres.values import (
     ADDED,
     ATOM,
@@ -47,6 +48,10 @@ def arithmetic(operator: str, left: Value, right: Value) -> Value | None:
     kinds = (left.kind, right.kind)
     if not any(kind in (*MOMENTS, "interval", "time", "timestamptz") for kind in kinds):
         return None
+    if kinds == (zones.KIND, "interval") and operator in "+-":
+        return zones.shifted(operator, left, right)
+    if kinds == ("interval", zones.KIND) and operator == "+":
+        return zones.shifted(operator, right, left)
     text = f"{left.at(ADDED)} {operator} {right.at(MULTIPLIED)}"
     if kinds == ("date", "date") and operator == "-":
         return Value(f"CAST({text} AS INTEGER)", "int4")
@@ -73,7 +78,9 @@ def _field(name: str) -> str:
 
 def extracted(name: str, value: Value) -> Value:
     """`EXTRACT(field FROM …)`: a numeric."""
-    field = _field(name)
+    field, value = _field(name), zones.plain(value)
+    if value.kind == "interval" and field in ("year", "month", "day"):
+        return Value(f"EXTRACT({field} FROM {value.text})", "numeric", scale=0)
     if value.kind not in MOMENTS:
         raise refuse(f"EXTRACT from {value.kind}", "Use a date or timestamp.")
     if field == "epoch":
@@ -101,25 +108,29 @@ def truncated(field: Value, value: Value) -> Value:
     Of a date PostgreSQL makes a timestamp with time zone, at midnight of the session's zone; here it is the
     timestamp of that midnight.
     """
-    name = _field(field.literal or "")
+    name, zoned = _field(field.literal or ""), value.kind == zones.KIND
+    value = zones.plain(value)
     if name not in _TRUNCATED or value.kind not in MOMENTS:
         raise refuse("this date_trunc", "Use date_trunc('month', …) of a date or timestamp.")
-    return Value(f"DATE_TRUNC({quoted_text(name)}, {value.text})", "timestamp")
+    made = Value(f"DATE_TRUNC({quoted_text(name)}, {value.text})", "timestamp")
+    return zones.from_utc(made) if zoned else made
 
 
 def shown(value: Value, pattern: Value) -> Value:
     """`to_char(…, 'YYYY-MM-DD HH24:MI:SS')`, by parts that both engines write alike."""
     if value.kind not in MOMENTS or pattern.literal is None:
-        raise refuse("to_char of anything but dates and timestamps", "Select the value as it is.")
-    pieces = []
-    for piece in re.findall(r"[A-Za-z0-9]+|[^A-Za-z0-9]+", pattern.literal):
-        letters = _letters(piece)
-        if letters is None:
-            raise refuse(
-                "this format of to_char", "Understood are YYYY, MM, DD, DDD, IYYY, IW, HH24, MI and SS."
-            )
-        pieces.append(letters)
-    return Value(f"STRFTIME({value.text}, {quoted_text(''.join(pieces))})", "text")
+        raise refuse("to_char of anything but numbers, dates and timestamps", "Select the value as it is.")
+    letters = strftime(pattern.literal)
+    if letters is None:
+        raise refuse("this format of to_char", "Understood are YYYY, MM, DD, DDD, IYYY, IW, HH24, MI and SS.")
+    return Value(f"STRFTIME({value.text}, {quoted_text(letters)})", "text")
+
+
+def strftime(pattern: str) -> str | None:
+    """A pattern of PostgreSQL as DuckDB's; None where the two do not write it alike."""
+    pieces = [_letters(piece) for piece in re.findall(r"[A-Za-z0-9]+|[^A-Za-z0-9]+", pattern)]
+    known = [piece for piece in pieces if piece is not None]
+    return "".join(known) if len(known) == len(pieces) else None
 
 
 def _letters(piece: str) -> str | None:

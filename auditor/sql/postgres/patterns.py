@@ -11,12 +11,17 @@ import re
 
 from auditor.sql.postgres.values import ATOM, COMPARED, OTHER, Value, quoted_text, refuse
 
+_CLASSES = {
+    r"\w": r"[\pL\pN_]", r"\W": r"[^\pL\pN_]", r"\s": r"[\s\x0b]", r"\S": r"[^\s\x0b]", r"\D": "[^0-9]",
+}  # fmt: skip
+"""Letters are letters of any alphabet, as in a database of PostgreSQL's in UTF-8."""
 _HINT = "Use letters, digits, . * + ? | ( ) ^ $, ranges such as [a-z] and \\d; or LIKE."
 _PIECE = re.compile(
     r"""
       (?P<bracket>\[\^?\]?(?:\[:(?:alpha|digit|alnum|upper|lower|space|punct|xdigit):\]|[^\[\]\\])*\])
     | (?P<repeat>\{\d{1,3}(?:,\d{0,3})?\})
     | (?P<digit>\\d)
+    | (?P<word>\\[wWsSD])
     | \\(?P<escaped>[^A-Za-z0-9])
     | (?P<special>[.*+?|()^$])
     | (?P<plain>[^\\\[\]{}.*+?|()^$])
@@ -71,6 +76,11 @@ def regular(value: Value, pattern: Value, ignore_case: bool) -> Value:
     return _matches(value, _translated(pattern.literal), "si" if ignore_case else "s")
 
 
+def source(pattern: str, ignore_case: bool) -> str:
+    """A regular expression that is written out, as DuckDB's."""
+    return f"(?{'si' if ignore_case else 's'})" + _translated(pattern)
+
+
 def _matches(value: Value, source: str, flags: str) -> Value:
     return Value(f"REGEXP_MATCHES({value.text}, {quoted_text(f'(?{flags})' + source)})", "bool", ATOM)
 
@@ -90,7 +100,15 @@ def _translated(source: str) -> str:
         piece = _PIECE.match(source, position)
         if piece is None:
             raise refuse("a part of this regular expression", _HINT)
-        pieces.append("[0-9]" if piece["digit"] else _bracket(piece[0]) if piece["bracket"] else piece[0])
+        pieces.append(
+            "[0-9]"
+            if piece["digit"]
+            else _CLASSES[piece[0]]
+            if piece["word"]
+            else _bracket(piece[0])
+            if piece["bracket"]
+            else piece[0]
+        )
         position = piece.end()
     translated = "".join(pieces)
     if _unbalanced(translated):

@@ -17,7 +17,7 @@ from auditor.sql.limits import parse
 from auditor.sql.postgres.values import quoted_text, refuse
 from auditor.sql.understood import NotUnderstood
 
-_OWN_SYNTAX = ("CAST", "EXTRACT", "POSITION", "SUBSTRING", "TRIM")
+_OWN_SYNTAX = ("CAST", "EXTRACT", "OVERLAY", "POSITION", "SUBSTRING", "TRIM")
 
 
 class _Parser(PostgresParser):

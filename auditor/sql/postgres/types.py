@@ -9,7 +9,7 @@ from auditor.sql.understood import NotUnderstood
 _TYPES = {
     "SMALLINT": "int2", "INT": "int4", "BIGINT": "int8", "DECIMAL": "numeric", "FLOAT": "float4",
     "DOUBLE": "float8", "BOOLEAN": "bool", "TEXT": "text", "VARCHAR": "text", "DATE": "date",
-    "TIMESTAMP": "timestamp", "TIME": "time", "INTERVAL": "interval",
+    "TIMESTAMP": "timestamp", "TIMESTAMPTZ": "timestamptz", "TIME": "time", "INTERVAL": "interval",
 }  # fmt: skip
 
 

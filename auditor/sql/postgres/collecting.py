@@ -1,0 +1,100 @@
+"""Aggregates of public values beside those that are sums: lists, texts put together, quantiles, correlations.
+
+Their order is what ORDER BY in them says. Without it PostgreSQL gives them in the order in which it meets its
+rows; here that is another, since rows are kept in an order that public columns decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from sqlglot import exp
+
+from auditor.sql.postgres import casts, numbers
+from auditor.sql.postgres.values import FLOATS, Value, no_operator, refuse
+from auditor.sql.understood import NotUnderstood
+
+
+class Translator(Protocol):
+    """Translates what stands inside of an aggregate."""
+
+    def value(self, node: exp.Expr) -> Value:
+        """Any expression."""
+
+    def condition(self, node: exp.Expr) -> Value:
+        """An expression that must be boolean."""
+
+
+Ordered = Callable[[exp.Expr, Value], str]
+
+NAMES = frozenset({"string_agg", "array_agg", "any_value"})
+FLOATING = frozenset({
+    "corr", "covar_pop", "covar_samp", "regr_slope", "regr_intercept", "regr_r2", "regr_avgx", "regr_avgy",
+    "regr_sxx", "regr_sxy", "regr_syy", "regr_count",
+})  # fmt: skip
+"""Aggregates of two numbers."""
+
+
+def collected(
+    translator: Translator, name: str, arguments: list[exp.Expr], tail: str, ordered: Ordered
+) -> Value:
+    """STRING_AGG, ARRAY_AGG or ANY_VALUE, with DISTINCT and ORDER BY in it."""
+    distinct, order = "", ""
+    arguments = list(arguments)
+    if arguments and isinstance(arguments[-1], exp.Order):
+        held = arguments[-1]
+        keys = [ordered(each, translator.value(each.this)) for each in held.expressions]
+        order = f" ORDER BY {', '.join(keys)}"
+        arguments[-1] = held.this
+    if arguments and isinstance(arguments[0], exp.Distinct):
+        distinct = "DISTINCT "
+        arguments = [*arguments[0].expressions, *arguments[1:]]
+    wanted = 2 if name == "string_agg" else 1
+    if len(arguments) != wanted:
+        raise NotUnderstood("aggregate-arguments", name=name.upper())
+    values = [casts.typed(translator.value(each), "text") for each in arguments]
+    if any(value.kind == "parameter" for value in values):
+        raise no_operator(*values)
+    if name == "string_agg" and any(value.kind != "text" for value in values):
+        raise no_operator(*values)
+    if name == "array_agg" and values[0].kind == "numeric" and values[0].scale is None:
+        raise refuse("an array of inexact numbers", "Round them: round(x, 2).")
+    texts = ", ".join(value.text for value in values)
+    kind = {"string_agg": "text", "array_agg": "other"}.get(name, values[0].kind)
+    scale = values[0].scale if name == "any_value" else None
+    return Value(f"{name.upper()}({distinct}{texts}{order}){tail}", kind, scale=scale)
+
+
+def paired(translator: Translator, name: str, arguments: list[exp.Expr], tail: str) -> Value:
+    """An aggregate of two public numbers, as double precision."""
+    if len(arguments) != 2:
+        raise NotUnderstood("aggregate-arguments", name=name.upper())
+    sides = [translator.value(each) for each in arguments]
+    if not all(side.is_number for side in sides):
+        raise no_operator(*sides)
+    texts = ", ".join(numbers.as_double(side) for side in sides)
+    text = f"{name.upper()}({texts}){tail}"
+    return Value(f"CAST({text} AS BIGINT)", "int8") if name == "regr_count" else Value(text, "float8")
+
+
+def within(translator: Translator, name: str, arguments: list[exp.Expr], key: exp.Expr, tail: str) -> Value:
+    """A quantile of public values, or MODE: `name(arguments) WITHIN GROUP (ORDER BY key)`."""
+    value = translator.value(key.this if isinstance(key, exp.Ordered) else key)
+    if name == "mode" and not arguments and value.kind not in ("unknown", "parameter", "other"):
+        # of several that are as frequent the first in order
+        down = " DESC" if isinstance(key, exp.Ordered) and key.args.get("desc") else ""
+        return Value(f"MODE({value.text} ORDER BY {value.text}{down}){tail}", value.kind, scale=value.scale)
+    if name not in ("percentile_cont", "percentile_disc") or len(arguments) != 1:
+        raise NotUnderstood("aggregate", name=name.upper())
+    if isinstance(key, exp.Ordered) and key.args.get("desc"):
+        raise refuse(f"{name} in descending order", "Leave DESC out.")
+    share = casts.typed(translator.value(arguments[0]), "float8")
+    if share.constant is None or not 0 <= share.constant <= 1:
+        raise refuse(f"{name} of a share that is not written out", "Write a number from 0 to 1.")
+    if name == "percentile_disc":
+        return Value(f"QUANTILE_DISC({value.text}, {share.text}){tail}", value.kind, scale=value.scale)
+    if not value.is_number:
+        raise no_operator(value)
+    inner = value.text if value.kind in FLOATS else numbers.as_double(value)
+    return Value(f"QUANTILE_CONT({inner}, {share.text}){tail}", "float8")
