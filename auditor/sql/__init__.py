@@ -19,7 +19,8 @@ from datetime import datetime
 
 from sqlglot import exp
 
-from auditor.sql import agreement, clock, guard
+from auditor.sql import agreement, clock, guard, inside_aggregates, written_rows
+from auditor.sql.beside_rows import as_groups
 from auditor.sql.bins import as_counts
 from auditor.sql.canonical import rewrite
 from auditor.sql.catalogue import described, inner, listed
@@ -124,6 +125,7 @@ def _plan(text: str, parameters: Parameters, schema: Schema, arrived: datetime) 
         return described(asked.normalised, list(zip(asked.columns, asked.types, strict=True)))
     tree = parse(text)
     bind(tree, parameters)
+    written_rows.plainer(tree)
     reads_clock = clock.write_out(tree, arrived, schema)
     return replace(_read(tree, text, parameters, schema), clock=reads_clock)
 
@@ -149,6 +151,7 @@ def _read(tree: exp.Query, text: str, parameters: Parameters, schema: Schema) ->
     # Resolving names makes new nodes: a table's name in place of a column is a whole row, for one.
     classify(tree, readable(schema))
     write_where_read(tree, schema)
+    as_groups(tree, schema)
     as_filtered(tree, schema)
     as_quotients(tree, schema)
     binned = as_counts(tree, schema, lambda: [each for _, each in _described(shape, text, parameters)])
@@ -165,6 +168,7 @@ def _read(tree: exp.Query, text: str, parameters: Parameters, schema: Schema) ->
 
 def _lowered(tree: exp.Query, text: str, parameters: Parameters, schema: Schema) -> Plan:
     """The plan of a qualified tree, which is used up."""
+    inside_aggregates.write_out(tree)
     shape = shape_of(schema)
     kinds = Kinds(tree, schema)
     normalised = generate(tree)

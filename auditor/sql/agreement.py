@@ -26,6 +26,7 @@ _SPELLINGS = {
 }  # fmt: skip
 _PARTS = frozenset({"date_part", "date_trunc", "date_diff", "date_sub"})
 """Functions whose first argument is the name of a part of a date, in any case."""
+_VALUES = "_values"
 _MOMENTS = {
     "today": "current_date",
     "current_localtimestamp": "localtimestamp",
@@ -110,6 +111,11 @@ def _plain(node: Any) -> Any:
     if not isinstance(node, dict):
         return node
     plain = {part: _plain(value) for part, value in node.items()}
+    if plain.get("type") == "SUBQUERY" and plain.get("alias") == _VALUES:
+        # VALUES of a WITH query, which the parser reads as SELECT * FROM (VALUES …) of this name
+        inner = plain["subquery"]["node"]["from_table"]
+        if inner["type"] == "EXPRESSION_LIST":
+            return inner
     rule = _RULES.get(plain.get("class", ""))
     return plain if rule is None else rule(plain)
 
@@ -131,6 +137,8 @@ def _function(node: Node) -> Node:
         literal["text"] = literal["text"].upper()
     if name in _QUANTILES:
         _order_by_argument(node)
+    if name in ("range", "generate_series") and len(values) == 1:
+        node["arguments"] = [{"name": "", "expression": _whole("0")}, *node["arguments"]]
     if name == "string_agg" and len(values) == 1:
         node["arguments"] = [*node["arguments"], {"name": "", "expression": _comma()}]
     if name in _OF_TRUTH and len(values) == 1 and _is_cast(values[0], "boolean"):

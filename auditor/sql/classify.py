@@ -30,6 +30,7 @@ from auditor.sql.understood import (
     NotUnderstood,
 )
 from auditor.sql.windows import is_windowed
+from auditor.sql.written_rows import require_rows, require_series
 
 _ALLOWED = STRUCTURE | OPERATORS | FUNCTIONS | PUBLIC_AGGREGATES | WINDOW_FUNCTIONS
 
@@ -330,8 +331,14 @@ def _cte(node: exp.CTE) -> None:
 
 
 def _array(node: exp.Array) -> None:
-    if not isinstance(node.parent, exp.Columns):
+    if not isinstance(node.parent, exp.Columns | exp.Explode):
         raise NotUnderstood("nested-type")
+
+
+def _series(node: exp.GenerateSeries) -> None:
+    if not isinstance(node.parent, exp.Explode):
+        raise NotUnderstood("table-function", tables="those that are listed as public")
+    require_series(node)
 
 
 def _nulls(node: exp.Expr) -> None:
@@ -374,7 +381,7 @@ _RULES: dict[type[exp.Expr], Callable[..., None]] = {
     exp.Limit: _limit, exp.Offset: _limit, exp.Order: _order, exp.Var: _var,
     exp.Any: _quantified, exp.All: _quantified, exp.Columns: _columns, exp.Array: _array, exp.CTE: _cte,
     exp.Pad: _pad, exp.First: _first, exp.Last: _first, exp.ArgMax: _arg, exp.ArgMin: _arg,
-    exp.Format: _format, exp.Tuple: _tuple,
+    exp.Format: _format, exp.Explode: require_rows, exp.GenerateSeries: _series, exp.Tuple: _tuple,
     exp.IgnoreNulls: _nulls, exp.RespectNulls: _nulls,
     **{getattr(exp, name): _window_function for name in WINDOW_FUNCTIONS},
 }  # fmt: skip

@@ -33,6 +33,8 @@ _ORDERED = _LOWERED | {
     "array_agg", "string_agg", "group_concat", "listagg", "first", "last", "any_value", "arbitrary", "mode",
     "arg_max", "arg_min", "argmax", "argmin", "max_by", "min_by", "arg_max_null", "arg_min_null",
 }  # fmt: skip
+_SERIES = frozenset({"range", "generate_series", "list_value"})
+"""What UNNEST may make rows of."""
 _PATTERNS = frozenset({"format", "printf"})
 # Parts that say nothing about what runs.
 _SILENT = frozenset({"alias", "query_location", "query_location_length", "class", "type"})
@@ -328,8 +330,23 @@ class _Walk:
         self._orders(node["orders"])
         self._arguments(node, window=True)
 
+    def _rows(self, node: Node) -> None:
+        """`UNNEST` of a series or a list in which nothing is read."""
+        (given,) = node["arguments"]
+        inner = given["expression"]
+        if given["name"] or inner["class"] != "FUNCTION" or inner["function_name"].lower() not in _SERIES:
+            raise _Refused("unnest")
+        parts = {"function_name", "is_operator", "arguments", "order_bys", "qualified_name"}
+        self._parts(inner, "FUNCTION", parts)
+        if '"COLUMN_REF"' in json.dumps(inner) or inner["order_bys"]["orders"]:
+            raise _Refused("unnest")
+        self._inside(inner)
+
     def _arguments(self, node: Node, window: bool) -> None:
         name = node["function_name"].lower()
+        if name == "unnest" and not window and node["qualified_name"] == {"path": [node["function_name"]]}:
+            self._rows(node)
+            return
         if node["qualified_name"] != {"path": [node["function_name"]]}:
             raise _Refused(f"path of {name}")
         arguments = self._inside(node)

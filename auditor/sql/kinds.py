@@ -379,9 +379,41 @@ class _Reader:
         if self._select.args.get("group"):
             # GROUP BY ALL, else DuckDB had rejected it
             raise self._error("protected-group", kind)
-        if self._select.args.get("limit") or self._select.args.get("offset"):
+        limited = self._select.args.get("limit") or self._select.args.get("offset")
+        if limited and not self._is_ordered():
             raise self._error("protected-limit", kind)
         self._passes = True
+
+    def _is_ordered(self) -> bool:
+        """Whether a public order tells all rows apart: which ones LIMIT leaves is public then."""
+        order = self._select.args.get("order")
+        if order is None or self._select.args.get("joins"):
+            return False
+        keys = [self._ordered_by(each.this.unnest()) for each in order.expressions]
+        if any(key is None for key in keys):
+            return False
+        return any(
+            isinstance(key, exp.Column)
+            and key.table == name
+            and key.name in self._kinds.unique_columns(source)
+            for name, source in sources_of(self._reading.scope)
+            for key in keys
+        )
+
+    def _ordered_by(self, key: exp.Expr) -> exp.Expr | None:
+        """What a term of ORDER BY stands for; None where that is not public, or not known."""
+        shown = self._select.expressions
+        if isinstance(key, exp.Literal):
+            place = int(key.name) if key.is_int else 0
+            return self._ordered_by(shown[place - 1].unalias()) if 1 <= place <= len(shown) else None
+        if isinstance(key, exp.Column) and not key.table:
+            named = [each.unalias() for each in shown if each.alias_or_name == key.name]
+            return self._ordered_by(named[0]) if len(named) == 1 and named[0] != key else None
+        if isinstance(key, exp.Var) or key.find(exp.Query, exp.Window):
+            return None
+        columns = list(key.find_all(exp.Column))
+        public = all(column.table and self._kind(column) is None for column in columns)
+        return key if public else None
 
     def _aggregate(self, aggregate: exp.AggFunc, kind: int) -> None:
         if id(aggregate) in self._reading.aggregates:
@@ -393,9 +425,6 @@ class _Reader:
             raise self._error(code, kind)
         if not isinstance(aggregate, (*_SUMMED, *_EXTREMES, exp.Count)):
             raise self._error("protected-aggregate", kind, name=name)
-        holder = aggregate.parent if isinstance(aggregate.parent, exp.Filter) else aggregate
-        if holder.find(exp.Query):
-            raise NotUnderstood("subquery-in-aggregate")
         argument = Argument(aggregate.this, self._kind, kind, self._kinds.name, self._is_truth)
         if isinstance(aggregate, _SUMMED):
             argument.require_sum()

@@ -20,6 +20,7 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 from auditor.sql.schema import Schema, folded
 from auditor.sql.scopes import own_nodes, sources_of
 from auditor.sql.shape import DATA
+from auditor.sql.where_protected import first_select, name_of
 
 _Names = dict[str, exp.Expr]
 """Of names that an inner query no longer has: what stands for each, over its other columns."""
@@ -59,12 +60,12 @@ class _Moving:
                 names = self._protected.get(source.name, set()) if source.db == DATA else set()
             else:
                 self._read(select, alias, self._moved.get(id(source.expression), {}))
-                names = self._passed.get(id(_first(source.expression)), set())
+                names = self._passed.get(id(first_select(source.expression)), set())
             protected |= {(alias, name) for name in names}
         if _may_move(scope, select):
             self._move(select, protected)
         self._passed[id(select)] = {
-            each.alias_or_name for each in select.expressions if _name(each.unalias()) in protected
+            each.alias_or_name for each in select.expressions if name_of(each.unalias()) in protected
         }
 
     def _read(self, select: exp.Select, alias: str, moved: _Names) -> None:
@@ -85,7 +86,7 @@ class _Moving:
         for projection in list(select.expressions):
             value = projection.unalias()
             columns = list(value.find_all(exp.Column))
-            reads = any(_name(each) in protected for each in columns)
+            reads = any(name_of(each) in protected for each in columns)
             if not reads or isinstance(value, exp.Column) or named.count(projection.alias_or_name) > 1:
                 continue
             if value.find(exp.Query, exp.AggFunc, exp.Window) or not all(each.table for each in columns):
@@ -110,13 +111,6 @@ class _Moving:
             taken |= self._used
         select.append("expressions", exp.alias_(column.copy(), name, quoted=True))
         return name
-
-
-def _first(query: exp.Expr) -> exp.Expr:
-    """The SELECT that gives a query's columns their names."""
-    while isinstance(query, exp.SetOperation | exp.Subquery):
-        query = query.this
-    return query
 
 
 def _may_move(scope: Scope, select: exp.Select) -> bool:
@@ -147,7 +141,3 @@ def _is_other(column: exp.Column, select: exp.Select, alias: str) -> bool:
             return True
         node = node.find_ancestor(exp.Select)
     return False
-
-
-def _name(node: exp.Expr) -> tuple[str, str]:
-    return (node.table, node.name) if isinstance(node, exp.Column) else ("", "")

@@ -98,7 +98,7 @@ class StatisticArgument:
 def read(aggregate: exp.AggFunc, kind_of: KindOf) -> StatisticArgument | None:
     """An aggregate as such a statistic; None where it is none, or not wholly read."""
     holder = aggregate.parent if isinstance(aggregate.parent, exp.Filter) else aggregate
-    if holder.find(exp.Query) or isinstance(aggregate.this, exp.Distinct):
+    if isinstance(aggregate.this, exp.Distinct):
         return None
     filtered = list(conjuncts(holder.expression.this)) if isinstance(holder, exp.Filter) else []
     if isinstance(aggregate, _QUANTILES):

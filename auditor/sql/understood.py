@@ -59,7 +59,7 @@ STRUCTURE = _words("""
     RawString Null Boolean Paren Tuple Filter Case If Cast TryCast DataType DataTypeParam Interval
     Var Exists In Between Is Placeholder Any All Escape
     Rollup Cube GroupingSets Grouping GroupingId Window WindowSpec Qualify IgnoreNulls RespectNulls
-    Columns Array
+    Columns Array Explode GenerateSeries
 """)
 OPERATORS = _words("""
     And Or Not EQ NEQ GT GTE LT LTE NullSafeEQ NullSafeNEQ Like ILike SimilarTo Glob RegexpLike Add
@@ -94,7 +94,7 @@ CODED_NODES = {
     "CurrentUser": "volatile", "CurrentVersion": "volatile", "Localtime": "volatile",
     "Localtimestamp": "volatile",
     "PositionalColumn": "construct", "Collate": "construct", "ByteString": "construct",
-    "Explode": "table-function", "GenerateSeries": "table-function", "ReadCSV": "table-function",
+    "ReadCSV": "table-function",
 }  # fmt: skip
 VOLATILE_NAMES = _words("""
     now today random setseed nextval currval getvariable current_setting txid_current
