@@ -263,6 +263,10 @@ def _in(self: Expressions, node: exp.Expr) -> Value:
     only(node, "this", "expressions", "query")
     left = self.value(node.this)
     query = node.args.get("query")
+    if query is None and len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Values):
+        rows = [each.expressions for each in node.expressions[0].expressions]
+        if all(len(row) == 1 for row in rows):
+            return comparisons.listed(left, [self.value(row[0]) for row in rows], negate=False)
     if query is None:
         return comparisons.listed(left, [self.value(each) for each in node.expressions], negate=False)
     left, output = self._compared_to_rows(left, "=", query)

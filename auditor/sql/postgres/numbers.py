@@ -254,19 +254,22 @@ def truncated(value: Value, digits: int) -> Value:
 
 
 def _rounded_ratio(dividend: Value, divisor: Value, digits: int, half: bool) -> Value:
-    if digits < 0 or digits > 12:
+    if abs(digits) > 12:
         raise refuse("rounding a quotient to so many digits", "Use 0 to 12 digits after the point.")
     scale = max(_places(dividend), _places(divisor))
     a, b = (whole_units(value, scale) for value in (dividend, divisor))
     size, unit = f"ABS(CAST({a.text} AS HUGEINT))", f"ABS({b.text})"
-    if half:
-        text = f"({size} * {2 * 10**digits} + {unit}) // (2 * {unit})"
+    up, down = 10 ** max(digits, 0), 10 ** max(-digits, 0)
+    if half and down > 1:
+        text = f"({size} * 2 + {unit} * {down}) // ({unit} * {2 * down}) * {down}"
+    elif half:
+        text = f"({size} * {2 * up} + {unit}) // (2 * {unit})"
     else:
-        text = f"{size} * {10**digits} // {unit}"
+        text = f"{size} * {up} // ({unit} * {down}) * {down}" if down > 1 else f"{size} * {up} // {unit}"
     sign = (
         f"SIGN({a.text}) * SIGN({b.text})" if b.constant is None and not _positive(b) else f"SIGN({a.text})"
     )
-    return _in_units(f"{sign} * ({text})", digits)
+    return _in_units(f"{sign} * ({text})", max(digits, 0))
 
 
 def _in_units(text: str, digits: int) -> Value:

@@ -10,7 +10,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from auditor.sql.postgres import casts, functions
+from auditor.sql import written_rows
+from auditor.sql.postgres import casts, functions, series
 from auditor.sql.postgres.aggregates import ordered
 from auditor.sql.postgres.expressions import Expressions, only, parameter
 from auditor.sql.postgres.naming import NAMELESS, figured
@@ -202,8 +203,10 @@ class _Select:
     def __init__(self, node: exp.Select, scope: Scope) -> None:
         only(
             node, "with_", "distinct", "expressions", "from_", "joins", "where", "group", "having", "order",
-            "limit", "offset",
+            "limit", "offset", "windows",
         )  # fmt: skip
+        written_rows.flat(node)
+        _inline_windows(node)
         self._node = node
         self._scope = scope
         self._expressions = Expressions(scope, translated)
@@ -236,9 +239,15 @@ class _Select:
         return text
 
     def _source(self, node: exp.Expr) -> str:
+        if isinstance(node, exp.Values):
+            node = _as_subquery(node)
+        if isinstance(node, exp.Unnest) or (
+            isinstance(node, exp.Table) and not isinstance(node.this, exp.Identifier)
+        ):
+            name, text, columns = series.source(node, self._expressions)
+            self._scope.add(relation(name, Output("", columns)))
+            return text
         if isinstance(node, exp.Table):
-            if not isinstance(node.this, exp.Identifier):
-                raise NotUnderstood("table-function", tables="those that are listed as public")
             only(node, "this", "db", "catalog", "alias")
             name, found = self._scope.table(node)
             if node.args.get("alias"):
@@ -247,8 +256,6 @@ class _Select:
             return f"{name} AS {quoted(found.alias)}"
         if isinstance(node, exp.Lateral):
             raise NotUnderstood("lateral")
-        if isinstance(node, exp.Values):
-            raise NotUnderstood("values")
         if not isinstance(node, exp.Subquery) or not isinstance(node.this, exp.Query):
             raise NotUnderstood("construct", name="A table in parentheses")
         only(node, "this", "alias")
@@ -264,11 +271,21 @@ class _Select:
     def _join(self, node: exp.Join) -> str:
         only(node, "this", "on", "using", "side", "kind", "method")
         kind, side = str(node.args.get("kind") or "").upper(), str(node.args.get("side") or "").upper()
-        if kind not in ("", "INNER", "CROSS", "OUTER") or node.args.get("method") or side not in _SIDES:
+        natural = str(node.args.get("method") or "").upper() == "NATURAL"
+        if kind not in ("", "INNER", "CROSS", "OUTER") or side not in _SIDES:
+            raise NotUnderstood("join-kind")
+        if node.args.get("method") and not natural:
             raise NotUnderstood("join-kind")
         before = list(self._scope.relations)
         text = self._source(node.this)
         on, using = node.args.get("on"), node.args.get("using")
+        if natural:
+            right = self._scope.relations[-1].columns
+            known = [name for each in before for name in each.columns]
+            names = [name for name in dict.fromkeys(known) if name in right]
+            using = [exp.to_identifier(name, quoted=True) for name in names]
+            if not using:
+                return f" CROSS JOIN {text}" if not side else f" {_SIDES[side]}JOIN {text} ON TRUE"
         if on is not None:
             return f" {_SIDES[side]}JOIN {text} ON {self._expressions.selected(on)}"
         if using:
@@ -315,7 +332,21 @@ class _Select:
             if isinstance(node, exp.Star) or (
                 isinstance(node, exp.Column) and isinstance(node.this, exp.Star)
             ):
-                columns += self._star(node, bool(names or wanted))
+                held = self._star(node)
+                if self._using or names or wanted:
+                    # PostgreSQL puts the columns of USING first; and others may be renamed, or fitted
+                    for name, value in held:
+                        place = len(columns)
+                        value = (
+                            functions.fitted(value, wanted[place].kind, wanted[place].scale)
+                            if wanted
+                            else value
+                        )
+                        name = names[place] if names and place < len(names) else name
+                        columns.append((name, value))
+                        texts.append(f"{value.text} AS {quoted(name)}")
+                    continue
+                columns += held
                 texts.append(
                     "*" if isinstance(node, exp.Star) else f"{quoted(name_of(node.args['table']))}.*"
                 )
@@ -337,17 +368,21 @@ class _Select:
             raise refuse("a list of column names is longer than the query's columns")
         return columns, texts
 
-    def _star(self, node: exp.Expr, counted: bool) -> list[tuple[str, Value]]:
+    def _star(self, node: exp.Expr) -> list[tuple[str, Value]]:
         only(node, *("this", "table") if isinstance(node, exp.Column) else ())
-        if self._using or counted:
-            # PostgreSQL puts the columns of USING first; which column of a table is which is not known here.
-            raise NotUnderstood("star")
         table = name_of(node.args["table"]) if isinstance(node, exp.Column) else None
         found = [each for each in self._scope.relations if table in (None, each.alias)]
         if not found:
             raise NotUnderstood("star")
         self._starred = True
-        return [(name, value) for each in found for name, value in each.columns.items()]
+        merged = list(self._scope.merged.items()) if table is None else []
+        others = [
+            (name, value)
+            for each in found
+            for name, value in each.columns.items()
+            if table is not None or name not in self._scope.merged
+        ]
+        return [*merged, *others]
 
     def _group(self, node: exp.Expr, columns: list[tuple[str, Value]]) -> str:
         if node.args.get("all") is not None:
@@ -396,6 +431,38 @@ class _Select:
         if value.constant is not None:
             return cast(value, "VARCHAR")
         return value.text
+
+
+def _as_subquery(values: exp.Values) -> exp.Expr:
+    """VALUES in FROM as a query in parentheses."""
+    held = exp.Select(expressions=[exp.Star()]).from_(values.copy(), copy=False)
+    written_rows.plainer(held, lambda place: f"column{place + 1}")
+    found = held.args["from_"].this
+    if not isinstance(found, exp.Subquery):
+        raise NotUnderstood("values")
+    return found
+
+
+def _inline_windows(select: exp.Select) -> None:
+    """Write definitions of WINDOW where they are used."""
+    named = {name_of(each.this): each for each in select.args.get("windows") or []}
+    for window in list(select.find_all(exp.Window)) if named else []:
+        base = window.args.get("alias")
+        if base is None or window.find_ancestor(exp.Select) is not select or window.arg_key == "windows":
+            continue
+        found = named.get(name_of(base))
+        if (
+            found is None
+            or found.args.get("alias")
+            or any(window.args.get(each) for each in ("partition_by", "order", "spec"))
+        ):
+            raise NotUnderstood("construct", name="A window that changes another one")
+        window.set("alias", None)
+        for part in ("partition_by", "order", "spec"):
+            value = found.args.get(part)
+            copied = [each.copy() for each in value] if isinstance(value, list) else value and value.copy()
+            window.set(part, copied)
+    select.set("windows", None)
 
 
 def _renamed(alias: exp.Expr, found: Relation) -> Relation:

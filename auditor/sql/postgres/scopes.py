@@ -133,7 +133,10 @@ class Scope:
         return [folded(table.path[0]) for table in self.schema.tables]
 
     def table(self, node: exp.Table) -> tuple[str, Relation]:
-        """A table's name as DuckDB knows it, and its columns under the name that the statement gives it."""
+        """A table's name as DuckDB knows it, and its columns under the name that the statement gives it.
+
+        Tools write the database's name before it, which is whatever they are connected to.
+        """
         name = name_of(node.this)
         database = name_of(node.args["db"]) if node.args.get("db") else ""
         alias = name_of(node.args["alias"].this) if node.args.get("alias") else name
@@ -145,11 +148,7 @@ class Scope:
         sources: list[Table | View] = [*self.schema.tables, *self.schema.views]
         for each in sources:
             schema, own = each.path
-            if (
-                (folded(schema), folded(own)) == wanted
-                and name in (own, folded(own))
-                and not node.args.get("catalog")
-            ):
+            if (folded(schema), folded(own)) == wanted and name in (own, folded(own)):
                 columns = (
                     _columns(self.schema, each)
                     if isinstance(each, Table)
@@ -179,10 +178,10 @@ def relation(alias: str, output: Output) -> Relation:
 
 
 def _columns(schema: Schema, table: Table) -> dict[str, Value]:
-    columns = {each.name: column('"?"', each.type, protected=False) for each in table.columns}
-    for _, protected in schema.protected_of(table):
-        columns[protected.column] = column('"?"', protected.type, protected=True)
-    return columns
+    protected = {each.column for _, each in schema.protected_of(table)}
+    return {
+        name: column('"?"', type_, protected=name in protected) for name, type_ in schema.columns_of(table)
+    }
 
 
 def _described(schema: Schema, path: tuple[str, str]) -> dict[str, Value]:
