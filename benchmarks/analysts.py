@@ -24,6 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from auditor.data.database import Database, StatementFailed
+from auditor.data.pivoting import with_list
 from auditor.sql import Dialect, Plan, Schema, Unsupported, macros, understand
 from auditor.sql.dialects import translate
 from benchmarks._data import ACS
@@ -111,6 +112,9 @@ def one(
     if _NO_QUERY.match(sql):
         return Told(source, dialect, sql, "no query")
     plan = understand(sql, None, schema, dialect)
+    if isinstance(plan, Unsupported) and plan.code == "pivot":
+        listed = with_list(sql, schema, database)
+        plan = plan if listed is None else understand(listed, None, schema)
     if isinstance(plan, Unsupported):
         return Told(source, dialect, sql, "unsupported", plan.code, plan.message, plan.hint)
     try:

@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from auditor.data.database import Asked, Database, StatementFailed
+from auditor.data.pivoting import with_list
 from auditor.data.running import Limits
 from auditor.deciding.cache import Memory, Remembered, Settled
 from auditor.deciding.cases import Outcome
@@ -330,20 +331,26 @@ class Gate:
 
     def _read(self, ask: Ask) -> Plan | Unsupported:
         """The statement as it is understood, within what the policy allows."""
+        found = self._read_as(ask, ask.sql)
+        if isinstance(found, Unsupported) and found.code == "pivot" and ask.dialect == "duckdb":
+            listed = with_list(ask.sql, self._schema, self._database)
+            found = found if listed is None else self._read_as(ask, listed)
+        never = self.policy.decision.ranges == "never"
+        if never and isinstance(found, Plan) and found.asks_ranges:
+            said = verdict.NO_RANGES
+            return Unsupported(said.code, said.message, said.hint)
+        return found
+
+    def _read_as(self, ask: Ask, sql: str) -> Plan | Unsupported:
         previews = self.policy.decision.preview == "null"
-        found = understand(
-            ask.sql,
+        return understand(
+            sql,
             ask.parameters,
             self._schema,
             dialect=ask.dialect,
             previews=previews,
             arrived=ask.arrived,
         )
-        never = self.policy.decision.ranges == "never"
-        if never and isinstance(found, Plan) and found.asks_ranges:
-            said = verdict.NO_RANGES
-            return Unsupported(said.code, said.message, said.hint)
-        return found
 
     def _of_public(self, plan: Plan) -> Decision:
         """The verdict on a statement that reads no protected value."""

@@ -19,11 +19,12 @@ from datetime import datetime
 
 from sqlglot import exp
 
-from auditor.sql import agreement, clock, guard, inside_aggregates, written_rows
+from auditor.sql import agreement, clock, guard, inside_aggregates, laterals, written_rows
 from auditor.sql.beside_rows import as_groups
 from auditor.sql.bins import as_counts
 from auditor.sql.canonical import rewrite
 from auditor.sql.catalogue import described, inner, listed
+from auditor.sql.chosen_groups import by_having
 from auditor.sql.classify import classify
 from auditor.sql.columns import write_out
 from auditor.sql.correlation import as_quotients
@@ -36,6 +37,7 @@ from auditor.sql.names import qualify, readable
 from auditor.sql.parameters import bind
 from auditor.sql.passing import pass_on
 from auditor.sql.picked import as_filtered
+from auditor.sql.pivots import summarized, written_out
 from auditor.sql.previews import with_nulls
 from auditor.sql.probes import gives_no_row, probed
 from auditor.sql.schema import Column, Protected, Schema, Table, View
@@ -116,9 +118,10 @@ def _preview(text: str, parameters: Parameters, schema: Schema, arrived: datetim
 
 def _plan(text: str, parameters: Parameters, schema: Schema, arrived: datetime) -> Plan:
     shape = shape_of(schema)
-    listing = listed(text, schema, shape.describe)
+    listing = listed(text, schema, shape.describe) or summarized(text, schema, shape.describe)
     if listing is not None:
         return listing
+    text = written_out(text, shape.describe) or text
     query = inner(text)
     if query is not None:
         asked = _plan(query, parameters, schema, arrived)
@@ -135,6 +138,7 @@ def _read(tree: exp.Query, text: str, parameters: Parameters, schema: Schema) ->
     shape = shape_of(schema)
     bound(tree, schema)
     rewrite(tree)
+    laterals.as_groups(tree)
     classify(tree, readable(schema))
     if gives_no_row(tree):
         return probed(generate(tree), _described(shape, text, parameters))
@@ -152,6 +156,7 @@ def _read(tree: exp.Query, text: str, parameters: Parameters, schema: Schema) ->
     classify(tree, readable(schema))
     write_where_read(tree, schema)
     as_groups(tree, schema)
+    by_having(tree, schema)
     as_filtered(tree, schema)
     as_quotients(tree, schema)
     binned = as_counts(tree, schema, lambda: [each for _, each in _described(shape, text, parameters)])

@@ -51,7 +51,7 @@ REASONS: dict[str, tuple[str, str]] = {
     ),
     "sample": ("Samples are not answered.", "Select records by a condition on public columns."),
     "pivot": (
-        "PIVOT and UNPIVOT are not understood.",
+        "This PIVOT is not understood, and UNPIVOT is not.",
         "Use GROUP BY, or FILTER on each aggregate; for UNPIVOT, UNION ALL.",
     ),
     "lateral": ("LATERAL is not understood.", "Use a derived table without references to the outside."),

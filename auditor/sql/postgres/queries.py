@@ -255,7 +255,7 @@ class _Select:
             self._scope.add(found)
             return f"{name} AS {quoted(found.alias)}"
         if isinstance(node, exp.Lateral):
-            raise NotUnderstood("lateral")
+            return self._lateral(node)
         if not isinstance(node, exp.Subquery) or not isinstance(node.this, exp.Query):
             raise NotUnderstood("construct", name="A table in parentheses")
         only(node, "this", "alias")
@@ -267,6 +267,22 @@ class _Select:
         _distinct_names(output)
         self._scope.add(relation(name, Output("", tuple(passed_on(*each) for each in output.columns))))
         return f"({output.text}) AS {quoted(name)}"
+
+    def _lateral(self, node: exp.Lateral) -> str:
+        """A query that sees its neighbours before it."""
+        alias = node.args.get("alias")
+        if (
+            not isinstance(node.this, exp.Subquery)
+            or not isinstance(node.this.this, exp.Query)
+            or alias is None
+        ):
+            raise NotUnderstood("lateral")
+        names = [name_of(each) for each in alias.args.get("columns") or []]
+        output = translated(node.this.this, self._scope.inside(), names)
+        _distinct_names(output)
+        name = name_of(alias.this)
+        self._scope.add(relation(name, Output("", tuple(passed_on(*each) for each in output.columns))))
+        return f"LATERAL ({output.text}) AS {quoted(name)}"
 
     def _join(self, node: exp.Join) -> str:
         only(node, "this", "on", "using", "side", "kind", "method")
