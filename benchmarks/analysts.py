@@ -134,7 +134,7 @@ def _same(
     schema: Schema,
 ) -> bool:
     """Whether DuckDB gives the same rows; of two ends, whether the value lies between them."""
-    if "AT_LEAST" in sql or plan.preview:
+    if "AT_LEAST" in sql or "AT_MOST" in sql or plan.preview:
         return True
     expected = plain.execute(translate(sql, dialect, schema)).fetchall()
     mine, theirs = ([tuple(map(_unordered, row)) for row in each] for each in (rows, expected))

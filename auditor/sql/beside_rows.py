@@ -41,7 +41,7 @@ def as_groups(tree: exp.Query, schema: Schema) -> None:
     names = _Names({each.name for each in tree.find_all(exp.Identifier)})
     for select in list(tree.find_all(exp.Select)):
         _inline(select)
-        windows = [each for each in _windows(select) if reads(each, protected.get(id(select), set()))]
+        windows = [each for each in _windows(select) if reads(each, protected.get(id(select), {}))]
         if windows and not _as_grouped(select, windows):
             _beside(select, windows, names)
     for select in reversed(list(tree.find_all(exp.Select))):
@@ -49,7 +49,7 @@ def as_groups(tree: exp.Query, schema: Schema) -> None:
             inner = query.this
             own = query.find_ancestor(exp.Select) is select and _is_scalar(query)
             if isinstance(inner, exp.Select) and own:
-                _correlated(select, query, inner, protected.get(id(inner), set()), names)
+                _correlated(select, query, inner, protected.get(id(inner), {}), names)
 
 
 class _Names:

@@ -23,17 +23,17 @@ from sqlglot import exp
 
 from auditor.sql.grouping import SETS, grouping
 from auditor.sql.linear import constant
-from auditor.sql.picked import protected_columns
 from auditor.sql.ranges import end_of
 from auditor.sql.schema import Protected, Schema
 from auditor.sql.scopes import own_nodes
 from auditor.sql.statistics import FIRST, LAST, Cuts, region
 from auditor.sql.understood import NotUnderstood
+from auditor.sql.where_protected import protected_by_select
 
 MOST = 60
 """Bins of one statement."""
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
-_REFUSED = ("joins", "distinct", "qualify", "windows", "limit", "offset", "with_")
+_REFUSED = ("distinct", "qualify", "windows", "limit", "offset")
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,9 @@ def as_counts(tree: exp.Query, schema: Schema, types: Callable[[], Sequence[str]
     if not isinstance(tree, exp.Select) or any(tree.args.get(clause) for clause in _REFUSED):
         return None
     group = tree.args.get("group")
-    if group is None or any(True for _ in group.find_all(*SETS)) or tree.find(exp.Subquery):
+    if group is None or any(True for _ in group.find_all(*SETS)) or _has_queries(tree):
         return None
-    protected = protected_columns(tree, schema)
+    protected = protected_by_select(tree, schema).get(id(tree), {})
     keys = list(grouping(tree, lambda node: node.find(exp.AggFunc) is None).keys)
     binned = [key for key in keys if any(_name(each) in protected for each in key.find_all(exp.Column))]
     if len(binned) != 1:
@@ -82,6 +82,12 @@ def as_counts(tree: exp.Query, schema: Schema, types: Callable[[], Sequence[str]
         return None
     histogram = _Histogram(tree, key, record, [each for each in keys if each is not key])
     return histogram.written(bins, types)
+
+
+def _has_queries(select: exp.Select) -> bool:
+    """Whether queries stand in a SELECT elsewhere than in FROM."""
+    parts = [*select.expressions, *(select.args.get(each) for each in ("where", "group", "having", "order"))]
+    return any(part is not None and part.find(exp.Query) for part in parts)
 
 
 def _name(column: exp.Column) -> tuple[str, str]:
@@ -129,6 +135,13 @@ def _cases(case: exp.Case, record: exp.Column) -> Iterator[_Bin]:
 def _parts(key: exp.Expr, record: exp.Column, protected: Protected) -> Iterator[_Bin]:
     """By whole multiples: `x // 50`, `floor(x / 50)`, and these times a constant."""
     times = 1
+    remainder = key.expression.unnest() if isinstance(key, exp.Sub) else None
+    if isinstance(remainder, exp.Mod) and key.this.unnest() == record == remainder.this.unnest():
+        # what is left over is taken off
+        width = constant(remainder.expression)
+        if width is None or width.denominator != 1 or width <= 0:
+            return
+        key, times = exp.IntDiv(this=record.copy(), expression=remainder.expression.copy()), int(width)
     if isinstance(key, exp.Mul):
         for inner, factor in ((key.this, key.expression), (key.expression, key.this)):
             number = constant(factor)
@@ -184,6 +197,10 @@ class _Histogram:
         found: exp.Query = arms[0]
         for arm in arms[1:]:
             found = exp.Union(this=found, expression=arm, distinct=False)
+        if self.select.args.get("with_"):
+            if len(arms) == 1:
+                return None
+            found.set("with_", self.select.args["with_"].copy())
         if order:
             if len(arms) == 1:
                 return None
@@ -252,6 +269,7 @@ class _Histogram:
         """The SELECT of one bin."""
         arm = self.select.copy()
         arm.set("order", None)
+        arm.set("with_", None)
         others = [each.copy() for each in self.others]
         arm.set("group", exp.Group(expressions=others) if others else None)
         projections = []

@@ -69,7 +69,7 @@ class _Choosing:
     def _releases(self, select: exp.Expr) -> bool:
         """Whether a query aggregates a protected column, itself or in what it reads."""
         for each in select.find_all(exp.Select):
-            names = self._protected.get(id(each), set())
+            names = self._protected.get(id(each), {})
             if any(isinstance(node, exp.AggFunc) and reads(node, names) for node in own_nodes(each)):
                 return True
         ctes = [cte_of(table) for table in select.find_all(exp.Table)]

@@ -16,12 +16,14 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from auditor.sql.picked import protected_columns
 from auditor.sql.ranges import end_above
 from auditor.sql.schema import Schema
 from auditor.sql.scopes import bare, own_nodes
 from auditor.sql.understood import NotUnderstood
+from auditor.sql.where_protected import protected_by_select
+from auditor.sql.windows import is_windowed
 
+_COUNTED = (exp.RegrCount, exp.RegrAvgx, exp.RegrAvgy)
 CORRELATIONS = (exp.Corr, exp.RegrR2)
 
 
@@ -35,8 +37,11 @@ def as_quotients(tree: exp.Query, schema: Schema) -> None:
     Raises:
         NotUnderstood: code "range", for one that AT_LEAST or AT_MOST does not stand around.
     """
+    by_select = protected_by_select(tree, schema)
     for select in list(tree.find_all(exp.Select)):
-        protected = set(protected_columns(select, schema))
+        protected = set(by_select.get(id(select), {}))
+        for node in [each for each in own_nodes(select) if type(each) in _COUNTED]:
+            _counted(node, protected)
         for node in [each for each in own_nodes(select) if type(each) in CORRELATIONS]:
             sides = node.this.unnest(), node.expression.unnest()
             mine = [each for each in sides if _name(each) in protected]
@@ -61,6 +66,30 @@ def as_quotients(tree: exp.Query, schema: Schema) -> None:
             product = exp.paren(exp.Mul(this=own, expression=theirs))
             above = exp.paren(exp.Mul(this=both, expression=both.copy())) if squared else both
             holder.replace(exp.paren(exp.Div(this=above, expression=product, typed=False, safe=False)))
+
+
+def _counted(node: exp.AggFunc, protected: set[tuple[str, str]]) -> None:
+    """REGR_COUNT, REGR_AVGX and REGR_AVGY: a count and a mean of those who have both values, in place."""
+    sides = [_uncast(node.this), _uncast(node.expression)]
+    if is_windowed(node) or not any(_name(each) in protected for each in sides):
+        return
+    holder = node.parent if isinstance(node.parent, exp.Filter) else node
+    held = [holder.expression.this] if isinstance(holder, exp.Filter) else []
+    conditions = [*held, *(exp.paren(each.copy()).is_(exp.null()).not_() for each in sides)]
+    if isinstance(node, exp.RegrCount):
+        number = exp.Count(this=exp.Star())
+        holder.replace(exp.cast(_over(number, conditions), "UINTEGER", dialect="duckdb"))
+    else:
+        side = sides[0] if isinstance(node, exp.RegrAvgy) else sides[1]
+        holder.replace(_over(exp.Avg(this=exp.cast(side.copy(), "DOUBLE", dialect="duckdb")), conditions))
+
+
+def _uncast(node: exp.Expr) -> exp.Expr:
+    """What stands inside of a cast to DOUBLE, as another dialect writes it."""
+    node = node.unnest()
+    while type(node) is exp.Cast and node.is_type("double"):
+        node = node.this.unnest()
+    return node
 
 
 def _name(node: exp.Expr) -> tuple[str, str]:

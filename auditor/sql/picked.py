@@ -15,11 +15,11 @@ from __future__ import annotations
 from sqlglot import exp
 
 from auditor.sql.grouping import SETS
-from auditor.sql.schema import Protected, Schema, folded
+from auditor.sql.schema import Schema
 from auditor.sql.scopes import conjuncts, own_nodes
-from auditor.sql.shape import DATA
+from auditor.sql.where_protected import protected_by_select
 
-_REFUSED = ("joins", "having", "distinct", "qualify", "windows")
+_REFUSED = ("having", "distinct", "qualify", "windows")
 
 
 def as_filtered(tree: exp.Query, schema: Schema) -> None:
@@ -29,14 +29,13 @@ def as_filtered(tree: exp.Query, schema: Schema) -> None:
         tree: A qualified tree.
         schema: What is protected.
     """
+    by_select = protected_by_select(tree, schema)
     for select in list(tree.find_all(exp.Select)):
         where = select.args.get("where")
         if where is None or any(select.args.get(clause) for clause in _REFUSED):
             continue
         group = select.args.get("group")
-        protected = {
-            name for name, each in protected_columns(select, schema).items() if each.type != "BOOLEAN"
-        }
+        protected = {name for name, each in by_select.get(id(select), {}).items() if each.type != "BOOLEAN"}
         parts = list(conjuncts(where.this))
         picking = [part for part in parts if _reads(part, protected)]
         order = select.args.get("order")
@@ -61,20 +60,6 @@ def as_filtered(tree: exp.Query, schema: Schema) -> None:
             holder.replace(exp.Filter(this=aggregate.copy(), expression=exp.Where(this=condition)))
         rest = [part.copy() for part in parts if not _reads(part, protected)]
         select.set("where", exp.Where(this=exp.and_(*rest)) if rest else None)
-
-
-def protected_columns(select: exp.Select, schema: Schema) -> dict[tuple[str, str], Protected]:
-    """The protected columns of the table that a SELECT reads, by its alias and their name."""
-    from_ = select.args.get("from_")
-    source = None if from_ is None else from_.this
-    if not isinstance(source, exp.Table) or source.db != DATA:
-        return {}
-    return {
-        (source.alias_or_name, folded(each.column)): each
-        for table in schema.tables
-        if folded(table.name) == source.name
-        for _, each in schema.protected_of(table)
-    }
 
 
 def _reads(part: exp.Expr, protected: set[tuple[str, str]]) -> bool:

@@ -8,37 +8,36 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from auditor.sql.schema import Schema, folded
+from auditor.sql.schema import Protected, Schema, folded
 from auditor.sql.scopes import sources_of
 from auditor.sql.shape import DATA
 
-Names = set[tuple[str, str]]
-"""Alias and name."""
+Names = dict[tuple[str, str], Protected]
+"""By alias and name."""
 
 
 def protected_by_select(tree: exp.Query, schema: Schema) -> dict[int, Names]:
     """By id of a SELECT: its sources' protected columns, those that inner queries pass on among them."""
     own = {
-        folded(table.name): {folded(each.column) for _, each in schema.protected_of(table)}
+        folded(table.name): {folded(each.column): each for _, each in schema.protected_of(table)}
         for table in schema.tables
     }
     found: dict[int, Names] = {}
-    passed: dict[int, set[str]] = {}
+    passed: dict[int, dict[str, Protected]] = {}
     for scope in traverse_scope(tree):
         select = scope.expression
         if not isinstance(select, exp.Select):
             continue
-        names: Names = set()
+        names: Names = {}
         for alias, source in sources_of(scope):
             if isinstance(source, Scope):
-                given = passed.get(id(first_select(source.expression)), set())
+                given = passed.get(id(first_select(source.expression)), {})
             else:
-                given = own.get(source.name, set()) if source.db == DATA else set()
-            names |= {(alias, name) for name in given}
+                given = own.get(source.name, {}) if source.db == DATA else {}
+            names |= {(alias, name): each for name, each in given.items()}
         found[id(select)] = names
-        passed[id(select)] = {
-            each.alias_or_name for each in select.expressions if name_of(each.unalias()) in names
-        }
+        shown = [(each.alias_or_name, name_of(each.unalias())) for each in select.expressions]
+        passed[id(select)] = {alias: names[name] for alias, name in shown if name in names}
     return found
 
 

@@ -73,7 +73,7 @@ def paired(translator: Translator, name: str, arguments: list[exp.Expr], tail: s
     sides = [translator.value(each) for each in arguments]
     if not all(side.is_number for side in sides):
         raise no_operator(*sides)
-    texts = ", ".join(numbers.as_double(side) for side in sides)
+    texts = ", ".join(side.text if side.protected else numbers.as_double(side) for side in sides)
     text = f"{name.upper()}({texts}){tail}"
     return Value(f"CAST({text} AS BIGINT)", "int8") if name == "regr_count" else Value(text, "float8")
 

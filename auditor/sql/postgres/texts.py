@@ -17,6 +17,7 @@ from auditor.sql.postgres.values import (
     refuse,
 )
 
+_MOST_BINS = 60
 _NUMERIC_PATTERN = re.compile(r"(FM)?([90]+(?:,[90]{3})*)(?:[.D]([90]+))?")
 
 
@@ -122,6 +123,15 @@ def bucket(value: Value, low: Value, high: Value, count: Value) -> Value:
     if least >= most or parts < 1 or parts != int(parts):
         raise refuse("width_bucket by ends that are not in order", "Write the lower end first.")
     x = value.at(ATOM)
+    if value.protected:
+        # bins are read of conditions that compare with constants
+        ends = [least + (most - least) * place / int(parts) for place in range(int(parts) + 1)]
+        if int(parts) > _MOST_BINS or any(
+            (end - least) * int(parts) != (most - least) * place for place, end in enumerate(ends)
+        ):
+            raise refuse("width_bucket of so many or such parts", "Write CASE WHEN … THEN … END.")
+        whens = "".join(f" WHEN {x} < {end} THEN {place}" for place, end in enumerate(ends))
+        return Value(f"CASE{whens} ELSE {int(parts) + 1} END", "int4", protected=True)
     if value.kind in FLOATS or (value.kind == "numeric" and value.scale is None):
         part = f"FLOOR(({x} - {least}) * {parts} / {most - least})"
     elif value.kind in INTEGERS and least == int(least) and most == int(most):
