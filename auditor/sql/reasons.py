@@ -22,7 +22,7 @@ REASONS: dict[str, tuple[str, str]] = {
         "Start with SELECT, FROM or WITH; SHOW TABLES and DESCRIBE say what there is.",
     ),
     "summarize": (
-        "SUMMARIZE is not answered: it would show the extremes of every column at once.",
+        "SUMMARIZE is answered of a table alone, for its public columns.",
         "DESCRIBE lists the columns; ask for COUNT, MIN, MAX and AVG of those that you need.",
     ),
     "statement-inside": ("A query may not contain a statement that changes something.", ""),
@@ -43,7 +43,8 @@ REASONS: dict[str, tuple[str, str]] = {
     ),
     "aggregate": (
         "The aggregate {name} is not understood.",
-        "SUM, AVG, MIN, MAX and COUNT are; of public columns also MEDIAN, STDDEV, CORR, quantiles and more.",
+        "SUM, AVG, MIN, MAX and COUNT are; of public columns also MEDIAN, STDDEV, CORR, quantiles, lists and "
+        "more, FIRST and LAST with ORDER BY inside.",
     ),
     "aggregate-arguments": (
         "{name} takes one argument here.",
@@ -52,9 +53,13 @@ REASONS: dict[str, tuple[str, str]] = {
     "sample": ("Samples are not answered.", "Select records by a condition on public columns."),
     "pivot": (
         "This PIVOT is not understood, and UNPIVOT is not.",
-        "Use GROUP BY, or FILTER on each aggregate; for UNPIVOT, UNION ALL.",
+        "Give the values, ON … IN (…), and a name to each aggregate; or use FILTER on each aggregate; for "
+        "UNPIVOT, UNION ALL.",
     ),
-    "lateral": ("LATERAL is not understood.", "Use a derived table without references to the outside."),
+    "lateral": (
+        "LATERAL is understood of aggregates of a group alone, compared by = with columns around it.",
+        "Use a derived table without references to the outside.",
+    ),
     "lambda": (
         "Lambda functions are not understood.",
         "Apply functions to columns.",
@@ -62,11 +67,12 @@ REASONS: dict[str, tuple[str, str]] = {
     "nested-type": ("Lists, structs, maps and their elements are not understood.", "Use plain columns."),
     "star": ("This form of * is not understood.", _LIST),
     "values": (
-        "VALUES is not understood.",
+        "These VALUES are not understood.",
         "Use IN with a list, parameters, or SELECT … UNION ALL SELECT ….",
     ),
     "table-function": (
-        "Functions in FROM and functions that return several rows are not understood.",
+        "Functions in FROM and functions that return several rows are not understood, but for RANGE, "
+        "GENERATE_SERIES and UNNEST of constants in FROM.",
         "Read one of the tables: {tables}.",
     ),
     "catalogue": ("The database's catalogue cannot be read.", "Readable tables: {tables}."),
@@ -96,7 +102,8 @@ REASONS: dict[str, tuple[str, str]] = {
     ),
     "correlated": (
         "An aggregate of a protected column stands in a subquery that refers to the query around it.",
-        "Aggregate in a derived table with GROUP BY, then LEFT JOIN it, which keeps rows without a group.",
+        "Compare by = and AND alone; or aggregate in a derived table with GROUP BY, then LEFT JOIN it, which "
+        "keeps rows without a group.",
     ),
     "set-operation": (
         "This set operation would compare values of {column}.",
@@ -121,7 +128,8 @@ REASONS: dict[str, tuple[str, str]] = {
     ),
     "protected-window": (
         "A window function would read {column} row by row.",
-        "Aggregate first: SUM(SUM({column})) OVER (…) with GROUP BY, or a window over a derived table.",
+        "PARTITION BY alone may stand around SUM, AVG, MIN, MAX and COUNT; else aggregate first: "
+        "SUM(SUM({column})) OVER (…) with GROUP BY.",
     ),
     "window-ties": (
         "Which rows are chosen would hang on the order of rows that are equal here.",
@@ -153,7 +161,8 @@ REASONS: dict[str, tuple[str, str]] = {
     ),
     "protected-limit": (
         "LIMIT would choose records of {column} by their place.",
-        "Use a condition on public columns, or QUALIFY RANK() OVER (ORDER BY …) <= … with a public order.",
+        "Order by a public column that is unique, use a condition on public columns, or QUALIFY RANK() OVER "
+        "(ORDER BY …) <= … with a public order.",
     ),
     "protected-aggregate": (
         "{name} of the protected column {column} is not answered.",
@@ -183,7 +192,7 @@ REASONS: dict[str, tuple[str, str]] = {
         "Constant multiples, offsets and CASE are; other functions go outside: ROUND(AVG({column})).",
     ),
     "protected-cast": (
-        "{column} is not cast inside an aggregate.",
+        "{column} is cast inside an aggregate to a type that may not hold every value of it.",
         "Cast the result: SUM({column})::DOUBLE.",
     ),
     "nonlinear": (
@@ -199,16 +208,17 @@ REASONS: dict[str, tuple[str, str]] = {
         "One sum for each weight: SUM({column}) FILTER (WHERE …) + 2 * SUM({column}) FILTER (WHERE …).",
     ),
     "extreme-case": (
-        "MIN and MAX of {column} take one expression of it and no other value.",
+        "MIN and MAX of {column} take one expression of it and no other value here.",
         "Leave ELSE out: MAX(CASE WHEN … THEN {column} END).",
     ),
     "subquery-in-aggregate": (
-        "A subquery inside an aggregate is not understood.",
-        "Put the condition into WHERE.",
+        "A subquery inside an aggregate reads an aggregate of a protected column: it would select records.",
+        "Ask for that aggregate first, and write its value into the condition.",
     ),
     "released-condition": (
         "Records are selected by an aggregate of {column}.",
-        "Choose groups by HAVING; or ask for the aggregate first and write its value into the condition.",
+        "Group by what is chosen, or choose groups by HAVING; or ask for the aggregate first and write its "
+        "value into the condition.",
     ),
     "ungrouped": (
         "An expression is grouped in other words than it is selected, or not at all.",
@@ -236,7 +246,7 @@ IN_POSTGRES: dict[str, str] = {
     "statement": "Start with SELECT or WITH.",
     "summarize": "Ask for COUNT, MIN, MAX and AVG of the columns that you need.",
     "row-level": "List public columns, or aggregate it: SUM, AVG, MIN, MAX, COUNT.",
-    "protected-limit": "Use a condition on public columns.",
+    "protected-limit": "Order by a public column that is unique, or use a condition on public columns.",
     "protected-cast": "Cast the result: SUM({column})::double precision.",
     "join-kind": "Use INNER, LEFT, RIGHT, FULL or CROSS JOIN.",
     "ungrouped": "Give it a name with AS and group by that.",

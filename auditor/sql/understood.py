@@ -142,9 +142,25 @@ CONSTRUCTS: tuple[Construct, ...] = (
     ),
     Construct("FILTER", "SELECT SUM(salary) FILTER (WHERE sex = 'f') FROM staff"),
     Construct(
+        "subqueries on public columns in FILTER and CASE",
+        "SELECT SUM(salary) FILTER (WHERE dept IN (SELECT dept FROM staff WHERE age > 60)) FROM staff",
+    ),
+    Construct(
         "CASE inside an aggregate", "SELECT SUM(CASE WHEN sex = 'f' THEN salary ELSE 0 END) FROM staff"
     ),
     Construct("constant multiples and offsets", "SELECT SUM(12 * salary + 100), MAX(-salary) FROM staff"),
+    Construct(
+        "casts that change no value of the column",
+        "SELECT AVG(CAST(salary AS DOUBLE)), SUM(salary::BIGINT) FROM staff",
+    ),
+    Construct(
+        "such expressions named first",
+        "WITH y AS (SELECT dept, salary * 12 AS a FROM staff) SELECT dept, AVG(a) FROM y GROUP BY dept",
+    ),
+    Construct(
+        "MIN and MAX with ELSE, or of COALESCE",
+        "SELECT MAX(COALESCE(salary, 0)), MIN(CASE WHEN age > 30 THEN salary ELSE 99 END) FROM staff",
+    ),
     Construct(
         "AT_LEAST, AT_MOST: the ends of what is told of an aggregate",
         "SELECT dept, AT_LEAST(AVG(salary)), AT_MOST(AVG(salary)) FROM staff GROUP BY dept",
@@ -210,6 +226,36 @@ CONSTRUCTS: tuple[Construct, ...] = (
         "correlated subqueries over public columns",
         "SELECT AVG(salary) FROM staff s WHERE age > (SELECT AVG(age) FROM staff t WHERE t.dept = s.dept)",
     ),
+    Construct(
+        "correlated and LATERAL aggregates of a group",
+        "SELECT id, (SELECT AVG(salary) FROM staff t WHERE t.dept = s.dept) FROM staff s",
+    ),
+    Construct(
+        "windows over PARTITION BY alone",
+        "SELECT DISTINCT dept, AVG(salary) OVER (PARTITION BY dept) FROM staff",
+    ),
+    Construct(
+        "groups chosen by an aggregate: the top three",
+        "SELECT dept, sex, AVG(salary) FROM staff JOIN (SELECT dept FROM staff GROUP BY dept "
+        "ORDER BY SUM(salary) DESC LIMIT 3) t USING (dept) GROUP BY dept, sex",
+    ),
+    Construct(
+        "VALUES, RANGE, GENERATE_SERIES and UNNEST of constants in FROM",
+        "SELECT lo, AVG(salary) FROM range(20, 70, 10) t(lo) JOIN staff ON age // 10 * 10 = lo GROUP BY lo",
+    ),
+    Construct(
+        "PIVOT with a list, or of a public column",
+        "SELECT * FROM (SELECT dept, sex, salary FROM staff) PIVOT (SUM(salary) FOR sex IN ('f', 'm'))",
+    ),
+    Construct("SUMMARIZE of a table: its public columns", "SUMMARIZE staff"),
+    Construct(
+        "lists, texts put together, ARG_MAX, MODE and the like of public columns",
+        "SELECT dept, STRING_AGG(sex, ',' ORDER BY id), ARG_MAX(id, age) FROM staff GROUP BY dept",
+    ),
+    Construct(
+        "dates relative to now",
+        "SELECT AVG(salary) FROM staff WHERE hired > CURRENT_DATE - INTERVAL 5 YEAR",
+    ),
     Construct("FROM first", "FROM staff SELECT dept, SUM(salary) GROUP BY ALL"),
     Construct("EXCLUDE, REPLACE, RENAME", "SELECT * EXCLUDE (salary) REPLACE (age // 10 AS age) FROM staff"),
     Construct("COLUMNS(…)", "SELECT MIN(COLUMNS('age|salary')) FROM staff"),
@@ -246,7 +292,7 @@ CONSTRUCTS: tuple[Construct, ...] = (
         "protected-distinct",
     ),
     Construct(
-        "LIMIT before aggregating",
+        "LIMIT before aggregating, without an order by a public column that is unique",
         "SELECT MAX(x) FROM (SELECT salary AS x FROM staff LIMIT 3)",
         "protected-limit",
     ),
@@ -257,13 +303,11 @@ CONSTRUCTS: tuple[Construct, ...] = (
     ),
     Construct("SUM(DISTINCT …)", "SELECT SUM(DISTINCT salary) FROM staff", "distinct-aggregate"),
     Construct(
-        "skewness, kurtosis, products and the like of the protected column",
-        "SELECT SKEWNESS(salary) FROM staff",
+        "skewness, lists and the like of the protected column, or in its order",
+        "SELECT STRING_AGG(dept, ',' ORDER BY salary) FROM staff",
         "protected-aggregate",
     ),
-    Construct(
-        "lists, quantiles, ARG_MAX and other aggregates", "SELECT ARG_MAX(id, salary) FROM staff", "aggregate"
-    ),
+    Construct("FIRST and LAST without ORDER BY, approximations", "SELECT FIRST(id) FROM staff", "aggregate"),
     Construct(
         "counts by the protected value, medians, deviations, weights inside of AT_LEAST and AT_MOST",
         "SELECT dept, AT_LEAST(MEDIAN(salary)), AT_MOST(COUNT_IF(salary > 60)) FROM staff GROUP BY dept",
@@ -291,15 +335,19 @@ CONSTRUCTS: tuple[Construct, ...] = (
     ),
     Construct("adding a column inside", "SELECT SUM(salary + age) FROM staff", "offset"),
     Construct(
-        "MIN and MAX with ELSE",
-        "SELECT MAX(CASE WHEN age > 30 THEN salary ELSE 0 END) FROM staff",
+        "MIN and MAX with ELSE inside of AT_LEAST and AT_MOST",
+        "SELECT AT_MOST(MAX(CASE WHEN age > 30 THEN salary ELSE 0 END)) FROM staff",
         "extreme-case",
     ),
     Construct("other functions inside", "SELECT SUM(ABS(salary)) FROM staff", "argument"),
-    Construct("casts inside", "SELECT SUM(salary::DOUBLE) FROM staff", "protected-cast"),
     Construct(
-        "subqueries inside",
-        "SELECT SUM(salary) FILTER (WHERE age > (SELECT AVG(age) FROM staff)) FROM staff",
+        "casts inside to what may not hold a value",
+        "SELECT SUM(salary::TINYINT) FROM staff",
+        "protected-cast",
+    ),
+    Construct(
+        "subqueries inside that aggregate the protected column",
+        "SELECT SUM(salary) FILTER (WHERE age > (SELECT AVG(salary) FROM staff)) FROM staff",
         "subquery-in-aggregate",
     ),
     Construct(
@@ -322,15 +370,19 @@ CONSTRUCTS: tuple[Construct, ...] = (
         "SELECT SUM(salary) FROM (SELECT salary FROM staff UNION SELECT salary FROM staff)",
         "set-operation",
     ),
-    Construct("window functions over rows", "SELECT SUM(salary) OVER () FROM staff", "protected-window"),
+    Construct(
+        "window functions over rows in an order",
+        "SELECT SUM(salary) OVER (ORDER BY id) FROM staff",
+        "protected-window",
+    ),
     Construct(
         "choosing among equal rows",
         "SELECT SUM(salary) FROM (FROM staff QUALIFY row_number() OVER (ORDER BY age) < 9)",
         "window-ties",
     ),
     Construct(
-        "correlated aggregates of the protected column",
-        "SELECT id, (SELECT AVG(salary) FROM staff t WHERE t.dept = s.dept) FROM staff s",
+        "correlated aggregates of what are no groups",
+        "SELECT id, (SELECT AVG(salary) FROM staff t WHERE t.age < s.age) FROM staff s",
         "correlated",
     ),
     Construct(
@@ -355,14 +407,18 @@ CONSTRUCTS: tuple[Construct, ...] = (
     Construct("other types", "SELECT CAST(id AS BLOB) FROM staff", "type"),
     Construct("other constructs", "SELECT dept COLLATE nocase FROM staff", "construct"),
     Construct("samples", "SELECT SUM(salary) FROM staff TABLESAMPLE 10%", "sample"),
-    Construct("PIVOT", "SELECT * FROM staff PIVOT (SUM(salary) FOR sex IN ('f', 'm'))", "pivot"),
-    Construct("LATERAL", "SELECT COUNT(*) FROM staff, LATERAL (SELECT 1)", "lateral"),
-    Construct("VALUES", "SELECT * FROM (VALUES (1)) t", "values"),
+    Construct("UNPIVOT, and other forms of PIVOT", "UNPIVOT staff ON age, id INTO NAME n VALUE v", "pivot"),
+    Construct("LATERAL of anything else", "SELECT COUNT(*) FROM staff, LATERAL (SELECT 1)", "lateral"),
+    Construct(
+        "VALUES of several columns under IN",
+        "SELECT COUNT(*) FROM staff WHERE (id, age) IN (VALUES (1, 2))",
+        "values",
+    ),
     Construct("files and table functions", "SELECT * FROM read_csv('x.csv')", "table-function"),
     Construct("the catalogue", "SELECT * FROM information_schema.tables", "catalogue"),
     Construct("WITH RECURSIVE", "WITH RECURSIVE t AS (SELECT 1 AS a) SELECT a FROM t", "recursive"),
     Construct("LIMIT with a percentage", "SELECT dept FROM staff LIMIT 10%", "limit-percent"),
-    Construct("SUMMARIZE", "SUMMARIZE staff", "summarize"),
+    Construct("SUMMARIZE of a query", "SUMMARIZE SELECT salary FROM staff", "summarize"),
     Construct("anything but a query", "DROP TABLE staff", "statement"),
     Construct("statements inside a query", "WITH x AS (DELETE FROM staff) SELECT 1", "statement-inside"),
     Construct("SELECT INTO", "SELECT id INTO x FROM staff", "into"),

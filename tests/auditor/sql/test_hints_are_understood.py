@@ -104,7 +104,7 @@ def test_no_hint_for_postgres_has_words_that_are_duckdbs_alone() -> None:
 
 def test_a_clause_is_called_as_people_write_it() -> None:
     known = schema("salary", "age")
-    text = "SELECT rank() OVER w FROM staff WINDOW w AS (ORDER BY id)"
+    text = "SELECT rank() OVER (w ORDER BY id) FROM staff WINDOW w AS (PARTITION BY age)"
     assert "WINDOWS" not in refused(text, known, "postgres").message
     assert "EXCLUDE" in refused("SELECT * EXCLUDE (salary) FROM staff", known, "postgres").message
 

@@ -159,7 +159,7 @@ def test_they_stand_wherever_an_aggregate_may(database: Database, place: Path, s
         ("SELECT SUM(age) FILTER (WHERE ill) FROM patients", "protected-condition"),
         ("SELECT AVG(CASE WHEN ill THEN 1 END) FROM patients", "protected-condition"),
         ("SELECT SUM(CASE WHEN ill THEN age ELSE 0 END) FROM patients", "offset"),
-        ("SELECT COUNT(*) FILTER (WHERE ill) OVER () FROM patients", "protected-condition"),
+        ("SELECT COUNT(*) FILTER (WHERE ill) OVER (ORDER BY id) FROM patients", "protected-condition"),
         ("SELECT COUNT(DISTINCT id) FILTER (WHERE ill) FROM patients", "protected-condition"),
         ("SELECT COUNT(*) FILTER (WHERE ill AND id IN (SELECT size FROM other)) FROM patients", ""),
         ("SELECT MAX(CASE WHEN ill THEN 1 ELSE 0 END) FROM patients", "extreme-case"),
