@@ -121,6 +121,8 @@ class Expressions:
     def _call(self, node: exp.Anonymous) -> Value:
         only(node, "this", "expressions")
         name = name_of(node.this) if isinstance(node.this, exp.Identifier) else str(node.this).lower()
+        if name == "array_to_string" and len(node.expressions) == 2:
+            return self._put_together(*node.expressions)
         if aggregates.is_aggregate(name):
             return aggregates.aggregate(self, name, node.expressions, None)
         if name.upper() in ENDS:
@@ -132,6 +134,27 @@ class Expressions:
         if name == "grouping":
             return Value(f"GROUPING({', '.join(self.value(each).text for each in node.expressions)})", "int4")
         return functions.call(name, [self.value(each) for each in node.expressions])
+
+    def _put_together(self, array: exp.Expr, separator: exp.Expr) -> Value:
+        """`array_to_string(array_agg(x), ',')`, which leaves NULL out as string_agg does."""
+        call, condition = array, None
+        if isinstance(array, exp.Filter):
+            call, condition = array.this, array.expression.this
+        if not isinstance(call, exp.Anonymous) or str(call.name).lower() != "array_agg":
+            raise NotUnderstood("nested-type")
+        arguments = [each.copy() for each in call.expressions]
+        if (
+            len(arguments) == 1
+            and isinstance(arguments[0], exp.Order)
+            and not isinstance(arguments[0].this, exp.Distinct)
+        ):
+            order = arguments[0]
+            arguments = [order.this, exp.Order(this=separator.copy(), expressions=order.expressions)]
+        elif len(arguments) == 1 and not isinstance(arguments[0], exp.Order | exp.Distinct):
+            arguments.append(separator.copy())
+        else:
+            raise NotUnderstood("nested-type")
+        return aggregates.aggregate(self, "string_agg", arguments, condition)
 
     def _binary(self, node: exp.Binary, operator: str) -> Value:
         only(node, "this", "expression", "typed", "safe")

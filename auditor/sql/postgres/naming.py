@@ -18,7 +18,8 @@ _WORDS: Mapping[type[exp.Expr], str] = {
     exp.CurrentUser: "current_user", exp.SessionUser: "session_user", exp.CurrentSchema: "current_schema",
     exp.CurrentCatalog: "current_catalog", exp.CurrentTimestamp: "current_timestamp", exp.Exists: "exists",
     exp.CurrentDate: "current_date", exp.Array: "array", exp.Substring: "substring", exp.StrPosition:
-    "position", exp.Extract: "extract",
+    "position", exp.Extract: "extract", exp.Overlay: "overlay", exp.AtTimeZone: "timezone",
+    exp.Localtimestamp: "localtimestamp",
 }  # fmt: skip
 TypeName = Callable[[exp.Expr], str]
 """PostgreSQL's name of the type that a cast names."""
@@ -44,7 +45,7 @@ def _figured(node: exp.Expr, type_name: TypeName) -> tuple[str, bool]:
     if isinstance(node, exp.Dot):
         called = isinstance(node.expression, exp.Anonymous)
         return _figured(node.expression, type_name) if called else (_written(node.expression), True)
-    if isinstance(node, exp.Paren | exp.Filter | exp.Window | exp.Bracket | exp.Collate):
+    if isinstance(node, exp.Paren | exp.Filter | exp.Window | exp.WithinGroup | exp.Bracket | exp.Collate):
         return _figured(node.this, type_name)
     if isinstance(node, exp.Case):
         default = node.args.get("default")

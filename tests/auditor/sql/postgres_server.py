@@ -22,7 +22,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from auditor.sql import Column, Schema, Table
+from auditor.sql import Column, Schema, Table, macros
 from auditor.sql.schema import Protected
 
 TABLES = {
@@ -184,6 +184,8 @@ def _written(value: object) -> str:
 def plain_duckdb(path: Path | str = ":memory:") -> duckdb.DuckDBPyConnection:
     """The same tables in DuckDB."""
     connection = duckdb.connect(str(path))
+    for macro in macros.STATEMENTS if path == ":memory:" else ():
+        connection.execute(macro)
     for name, columns in TABLES.items():
         listed = ", ".join(f'"{column}" {type_}' for column, type_ in columns.items())
         connection.execute(f"CREATE TABLE {name} ({listed})")
