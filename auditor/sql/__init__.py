@@ -29,6 +29,7 @@ from auditor.sql.classify import classify
 from auditor.sql.columns import write_out
 from auditor.sql.correlation import as_quotients
 from auditor.sql.dialects import Dialect, translate
+from auditor.sql.extremes import apart
 from auditor.sql.kinds import Kinds
 from auditor.sql.limits import parse
 from auditor.sql.lower import groups_all, lower
@@ -157,6 +158,7 @@ def _read(tree: exp.Query, text: str, parameters: Parameters, schema: Schema) ->
     write_where_read(tree, schema)
     as_groups(tree, schema)
     by_having(tree, schema)
+    apart(tree, schema)
     as_filtered(tree, schema)
     as_quotients(tree, schema)
     binned = as_counts(tree, schema, lambda: [each for _, each in _described(shape, text, parameters)])

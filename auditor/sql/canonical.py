@@ -19,8 +19,8 @@ def rewrite(tree: exp.Query) -> None:
     """Write a tree the plain way, in place."""
     for call in list(tree.find_all(exp.Anonymous)):
         _aggregate(call)
-    for call in list(tree.find_all(exp.AggFunc)):
-        _plainer(call)
+    for aggregate in list(tree.find_all(exp.AggFunc)):
+        _plainer(aggregate)
     for date in list(tree.find_all(exp.Date)):
         if date.this is not None and not any(value for name, value in date.args.items() if name != "this"):
             date.replace(exp.cast(date.this, "DATE", dialect="duckdb"))

@@ -10,8 +10,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from auditor.sql.guard import LONGEST_PADDING
-from auditor.sql.patterns import is_bounded
+from auditor.sql.patterns import WIDEST, is_bounded
 from auditor.sql.ranges import end_of
 from auditor.sql.schema import folded
 from auditor.sql.understood import (
@@ -156,8 +155,8 @@ def _named_function(node: exp.Anonymous) -> None:
         _pattern(node.expressions[0] if node.expressions else exp.null(), name)
     if name == "bar" and len(node.expressions) > 3:
         width = node.expressions[3]
-        if not (isinstance(width, exp.Literal) and width.is_int and int(width.name) <= LONGEST_PADDING):
-            raise NotUnderstood("construct", name=f"BAR wider than {LONGEST_PADDING:,} characters")
+        if not (isinstance(width, exp.Literal) and width.is_int and int(width.name) <= WIDEST):
+            raise NotUnderstood("construct", name=f"BAR wider than {WIDEST:,} characters")
 
 
 def _allowed_clauses(kind: type[exp.Expr]) -> frozenset[str] | None:
@@ -304,7 +303,7 @@ def _format(node: exp.Format) -> None:
 def _pattern(pattern: exp.Expr, name: str) -> None:
     # a width of a billion makes a text past the engine's memory limit
     if not (isinstance(pattern, exp.Literal) and pattern.is_string and is_bounded(pattern.name)):
-        name = f"{name.upper()} by a pattern that is not written out, or wider than {LONGEST_PADDING:,},"
+        name = f"{name.upper()} by a pattern that is not written out, or wider than {WIDEST:,},"
         raise NotUnderstood("construct", name=name)
 
 
@@ -321,8 +320,8 @@ def _columns(node: exp.Columns) -> None:
 def _pad(node: exp.Pad) -> None:
     # the engine makes texts of any length past its memory limit
     length = node.expression
-    if not (isinstance(length, exp.Literal) and length.is_int and int(length.name) <= LONGEST_PADDING):
-        raise NotUnderstood("construct", name=f"LPAD or RPAD to more than {LONGEST_PADDING:,} characters")
+    if not (isinstance(length, exp.Literal) and length.is_int and int(length.name) <= WIDEST):
+        raise NotUnderstood("construct", name=f"LPAD or RPAD to more than {WIDEST:,} characters")
 
 
 def _cte(node: exp.CTE) -> None:

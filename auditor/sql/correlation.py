@@ -40,8 +40,8 @@ def as_quotients(tree: exp.Query, schema: Schema) -> None:
     by_select = protected_by_select(tree, schema)
     for select in list(tree.find_all(exp.Select)):
         protected = set(by_select.get(id(select), {}))
-        for node in [each for each in own_nodes(select) if type(each) in _COUNTED]:
-            _counted(node, protected)
+        for each in [node for node in own_nodes(select) if isinstance(node, _COUNTED)]:
+            _counted(each, protected)
         for node in [each for each in own_nodes(select) if type(each) in CORRELATIONS]:
             sides = node.this.unnest(), node.expression.unnest()
             mine = [each for each in sides if _name(each) in protected]

@@ -6,7 +6,8 @@
 
 So each aggregate reads the column in one way, which is asked; what is public is computed beside it.
 
-Promise: both give the same value: GREATEST and LEAST leave NULL out. What is not of this form is left.
+Promise: both give the same value: GREATEST and LEAST leave NULL out. What is not of this form is left. Works
+on a tree whose names are resolved.
 """
 
 from __future__ import annotations
@@ -17,15 +18,30 @@ from sqlglot import exp
 
 from auditor.sql.linear import constant
 from auditor.sql.ranges import end_above
+from auditor.sql.schema import Schema
 from auditor.sql.scopes import own_nodes
+from auditor.sql.where_protected import name_of, protected_by_select
 from auditor.sql.windows import is_windowed
 
-_OUTER = {exp.Max: exp.Greatest, exp.Min: exp.Least}
+_OUTER: dict[type[exp.Expr], type[exp.Func]] = {exp.Max: exp.Greatest, exp.Min: exp.Least}
 IsProtected = Callable[[exp.Column], bool]
 
 
-def plainer(select: exp.Select, is_protected: IsProtected) -> None:
-    """Write such extremes as several, in place; queries inside are left alone."""
+def apart(tree: exp.Query, schema: Schema) -> None:
+    """Write such extremes as several, in place.
+
+    Args:
+        tree: A qualified tree.
+        schema: What is protected.
+    """
+    by_select = protected_by_select(tree, schema)
+    for select in list(tree.find_all(exp.Select)):
+        names = by_select.get(id(select), {})
+        if names:
+            _plainer(select, lambda column, names=names: name_of(column) in names)  # type: ignore[misc]
+
+
+def _plainer(select: exp.Select, is_protected: IsProtected) -> None:
     for node in list(own_nodes(select)):
         if type(node) not in _OUTER or is_windowed(node) or not _reads(node, is_protected):
             continue

@@ -19,8 +19,7 @@ import duckdb
 
 from auditor.sql import macros, pure
 from auditor.sql.instance import empty
-from auditor.sql.patterns import WIDEST as LONGEST_PADDING
-from auditor.sql.patterns import is_bounded
+from auditor.sql.patterns import WIDEST, is_bounded
 from auditor.sql.shape import DATA
 from auditor.sql.understood import NotUnderstood
 
@@ -379,7 +378,7 @@ class _Walk:
 
     def _padding(self, name: str, length: Node) -> None:
         text = length["literal"]["text"] if length["class"] == "CONSTANT" else ""
-        if not (text.isascii() and text.isdigit() and int(text[:9]) <= LONGEST_PADDING and len(text) < 9):
+        if not (text.isascii() and text.isdigit() and int(text[:9]) <= WIDEST and len(text) < 9):
             raise _Refused(f"length of {name}")
 
     def _case(self, node: Node) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from auditor.sql import around, casts, extremes, ranges, statistics, truth
+from auditor.sql import around, casts, ranges, statistics, truth
 from auditor.sql.grouping import grouping
 from auditor.sql.linear import Argument, tests_null
 from auditor.sql.names import nearest
@@ -213,8 +213,6 @@ class _Reader:
         kinds = {kind for columns in self._sources.values() for kind in columns.values() if kind is not None}
         if any(self._kinds.type(kind) == truth.TYPE for kind in kinds):
             truth.plainer(self._select, self._is_truth)
-        if kinds:
-            extremes.plainer(self._select, lambda column: self._kind(column) is not None)
         calls = [node for node in own_nodes(self._select) if ranges.end_of(node) is not None]
         example = self._kinds.name(0) if calls else ""
         for call in calls:

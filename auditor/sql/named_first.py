@@ -103,7 +103,7 @@ class _Moving:
         """The name by which a query passes a column on: its own, where the query had none of that name."""
         for each in select.expressions:
             if each.unalias() == column:
-                return each.alias_or_name
+                return str(each.alias_or_name)
         name, taken = column.name, {*named, *(each.alias_or_name for each in select.expressions)}
         while name in taken:
             name = f"_n{self._count}"

@@ -310,7 +310,7 @@ def _between(self: Expressions, node: exp.Expr) -> Value:
 
 def _overlay(self: Expressions, node: exp.Expr) -> Value:
     only(node, "this", "expression", "from_", "for_")
-    start, length = node.args.get("from_"), node.args.get("for_")
+    start, length = node.args["from_"], node.args.get("for_")
     return texts.overlaid(
         self.value(node.this),
         self.value(node.expression),

@@ -195,7 +195,7 @@ CLOSED = {
     "an unparsable statement": "SELECT sum(salary FROM staff",
     "an unknown function": "SELECT sum(salary) FROM staff WHERE mystery(age) > 3",
     "a volatile function": "SELECT sum(salary) FROM staff WHERE random() < 0.5",
-    "the date": "SELECT sum(salary) FROM staff WHERE DATE '2020-01-01' < current_date",
+    "the time of day": "SELECT sum(salary) FROM staff WHERE TIME '12:00:00' < current_time",
     "a sample": "SELECT sum(salary) FROM staff TABLESAMPLE 10%",
     "a sample at the end": "SELECT sum(salary) FROM staff USING SAMPLE 10",
     "a condition on the protected column": "SELECT avg(age) FROM staff WHERE salary > 100",
