@@ -31,10 +31,12 @@ from auditor.sql.writing import generate
 Describe = Callable[[str], list[tuple[str, str]]]
 
 _PIVOT = re.compile(r"\bPIVOT\b", re.IGNORECASE)
-_STATEMENT = re.compile(r"\s*(?:FROM\s+)?PIVOT\b", re.IGNORECASE)
+_STATEMENT = re.compile(r"\s*PIVOT\b", re.IGNORECASE)
 _SUMMARIZE = re.compile(
     r'\s*SUMMARIZE\s+(?:TABLE\s+)?((?:"[^"]+"|\w+)(?:\.(?:"[^"]+"|\w+))?)\s*;?\s*', re.IGNORECASE
 )
+_LAST = re.compile(r"\s+ORDER\s+BY\s[^()\'\"]*$|\s+LIMIT\s+\d+\s*$", re.IGNORECASE)
+"""What comes after a PIVOT that is a statement."""
 MOST = 100
 """Columns that a PIVOT makes."""
 
@@ -96,7 +98,10 @@ def _pivot(text: str) -> _Pivot | None:
     if not _PIVOT.search(text):
         return None
     if _STATEMENT.match(text):
-        text = f"SELECT * FROM ({text.strip().rstrip(';')})"
+        body = text.strip().rstrip(";")
+        last = _LAST.search(body)
+        tail = "" if last is None else last[0]
+        text = f"SELECT * FROM ({body[: len(body) - len(tail)]}){tail}"
     tree = parse(text)
     pivots = list(tree.find_all(exp.Pivot))
     # names of WITH queries mean nothing to what is described apart
