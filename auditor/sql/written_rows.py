@@ -2,7 +2,7 @@
 
     FROM (VALUES ('a'), ('b')) v(x)         FROM (SELECT 'a' AS x UNION ALL SELECT 'b' AS x) v
     FROM range(20, 70, 10) g(lo)            FROM (SELECT UNNEST(RANGE(20, 70, 10)) AS lo) g
-    x IN (VALUES ('a'), ('b'))              x IN ('a', 'b')
+    x IN (VALUES ('a'), ('b'))              x IN ('a', 'b'), and so x = ANY(['a', 'b'])
     FROM (a JOIN b ON …) JOIN c ON …        FROM a JOIN b ON … JOIN c ON …
 
 Promise: each means what it meant; what is not one of these is left as it is. A series has literal ends and at
@@ -39,6 +39,8 @@ def plainer(tree: exp.Expr, named: Named = "col{}".format) -> None:
     """
     for node in list(tree.find_all(exp.In)):
         _listed(node)
+    for node in list(tree.find_all(exp.EQ)):
+        _any_of(node)
     for values in list(tree.find_all(exp.Values)):
         if isinstance(values.parent, exp.From | exp.Join):
             _as_query(values, named)
@@ -70,6 +72,15 @@ def _listed(node: exp.In) -> None:
     if all(len(row) == 1 for row in rows):
         node.set("query", None)
         node.set("expressions", [row[0].copy() for row in rows])
+
+
+def _any_of(node: exp.EQ) -> None:
+    """`x = ANY([1, 2])` as a list."""
+    some = node.expression
+    listed = some.this.unnest() if isinstance(some, exp.Any) else None
+    if isinstance(listed, exp.Array) and listed.expressions:
+        members = [each.copy() for each in listed.expressions]
+        node.replace(exp.In(this=node.this.copy(), expressions=members))
 
 
 def _as_query(values: exp.Values, named: Named) -> None:
