@@ -337,7 +337,8 @@ class _Walk:
             raise _Refused("unnest")
         parts = {"function_name", "is_operator", "arguments", "order_bys", "qualified_name"}
         self._parts(inner, "FUNCTION", parts)
-        if '"COLUMN_REF"' in json.dumps(inner) or inner["order_bys"]["orders"]:
+        written = json.dumps(inner)
+        if '"COLUMN_REF"' in written or '"SUBQUERY"' in written or inner["order_bys"]["orders"]:
             raise _Refused("unnest")
         self._inside(inner)
 
