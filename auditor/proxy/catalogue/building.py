@@ -35,7 +35,11 @@ KEYWORDS = "cae_keywords"
 """The table behind pg_get_keywords()."""
 
 _OWNER_OID, _FIRST_USER = 10, 100_000
-_DATABASE_OID = 16383
+_DATABASE_OID = 90_000_000
+"""Above what is built in, as tools take it; apart from tables, so that a new table moves nothing."""
+_COUNTED = ("pg_stat_all_tables", "pg_stat_user_tables", "pg_statio_all_tables", "pg_statio_user_tables")
+_CLASSES = 1259
+"""pg_class's own OID."""
 _MEMORY = "256MB"
 _COLLATED = frozenset({"text", "varchar", "bpchar"})
 _VIEW = re.compile(r"^-- ([ci]\.\w+)$\n(.*?);$", re.MULTILINE | re.DOTALL)
@@ -174,7 +178,30 @@ def _of_user(tables: Sequence[Described]) -> dict[str, list[Row]]:
         {"oid": oid, "nspname": name, "nspowner": _OWNER_OID, "nspacl": _granted("U")}
         for name, oid in homes.items()
     ]
-    return {"pg_namespace": spaces, "pg_class": classes, "pg_attribute": attributes}
+    # Tools join these for the tables' names; what they count is not told.
+    counted: list[Row] = [
+        {"relid": table.oid, "schemaname": table.schema, "relname": table.name}
+        for table in tables
+        if table.kind == "r"
+    ]
+    remarks: list[Row] = [
+        {"objoid": oid, "classoid": _CLASSES, "objsubid": place, "description": text}
+        for oid, place, text in _remarks(tables)
+    ]
+    return {
+        "pg_namespace": spaces, "pg_class": classes, "pg_attribute": attributes, "pg_description": remarks,
+        **dict.fromkeys(_COUNTED, counted),
+    }  # fmt: skip
+
+
+def _remarks(tables: Sequence[Described]) -> list[tuple[int, int, str]]:
+    """What is said of columns: that they are protected."""
+    return [
+        (table.oid, number, column.remark)
+        for table in tables
+        for number, column in enumerate(table.attributes, 1)
+        if column.remark
+    ]
 
 
 def _granted(privilege: str) -> str:
@@ -237,8 +264,9 @@ def _helpers(connection: duckdb.DuckDBPyConnection, tables: Sequence[Described],
             spelled,
         ),
         ("types", "type_name VARCHAR, type UINTEGER", names),
-        ("classes", "class_name VARCHAR, class UINTEGER, rank INTEGER", _class_names(tables)),
+        ("classes", "class_name VARCHAR, class UINTEGER, rank INTEGER", _class_names(tables, database)),
         ("shown_classes", "shown_class UINTEGER, shown VARCHAR, visible BOOLEAN", _shown(tables)),
+        ("remarks", "remarked UINTEGER, place INTEGER, remark VARCHAR", _remarks(tables)),
     ):
         fields = [f"cae_{each}" for each in columns.split(", ")]
         connection.execute(f"CREATE TABLE c.cae_{name} ({', '.join(fields)})")
@@ -295,12 +323,13 @@ def _shown(tables: Sequence[Described]) -> list[tuple[int, str, bool]]:
     return found
 
 
-def _class_names(tables: Sequence[Described]) -> list[tuple[str, int, int]]:
+def _class_names(tables: Sequence[Described], database: str) -> list[tuple[str, int, int]]:
     """Every way to write the name of a relation; the lower rank wins, as the search path has it."""
     found = []
     for schema, name, oid in _all_classes(tables):
         rank = {CATALOG: 0, PUBLIC: 1}.get(schema, 2)
         bare = {quote_ident(name), quoted(name)}
         texts = {f"{one}.{two}" for one in {quote_ident(schema), quoted(schema)} for two in bare}
-        found += [(text, oid, rank) for text in sorted(texts | (bare if rank < 2 else set()))]
+        whole = {f"{base}.{text}" for base in {quote_ident(database), quoted(database)} for text in texts}
+        found += [(text, oid, rank) for text in sorted(texts | whole | (bare if rank < 2 else set()))]
     return found

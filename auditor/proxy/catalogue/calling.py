@@ -7,12 +7,14 @@ statement does nothing else.
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
 
 from auditor.proxy.catalogue.building import KEYWORDS, OWNER
+from auditor.proxy.catalogue.columns import kind_of
 from auditor.proxy.catalogue.errors import NO_OBJECT, CatalogueError, not_imitated
 from auditor.proxy.catalogue.functions import ABOUT, PLAIN, SESSION
 from auditor.proxy.catalogue.nodes import bounded, call, listed, shown_as_text, subscripts, typed
@@ -25,6 +27,15 @@ _OF_TEXTS = frozenset(
 )
 MOST_PUT = 16
 """Characters of a text that is put between or into others, as in functions.sql."""
+MOST_FORMAT = 100
+"""Characters of a pattern of format() and to_char()."""
+_PLACES = re.compile(r"(%[sIL%])")
+_TIMES = {
+    "YYYY": "%Y", "YY": "%y", "MM": "%m", "DD": "%d", "HH24": "%H", "HH12": "%I", "HH": "%I", "MI": "%M",
+    "SS": "%S", "MS": "%g", "US": "%f", "TZ": "UTC", "Mon": "%b", "Month": "%B", "Dy": "%a", "Day": "%A",
+    "DDD": "%j", "AM": "%p", "PM": "%p",
+}  # fmt: skip
+_TIME_PARTS = re.compile("(" + "|".join(sorted(_TIMES, key=len, reverse=True)) + ")")
 _STARTED = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
@@ -59,7 +70,11 @@ class Calls:
             raise not_imitated("this separator of array_to_string()")
         if name in ("concat", "concat_ws"):
             shown = [bounded(typed(each, "VARCHAR")) for each in shown]
-        made = call(function.target, *shown)
+        target = function.target
+        if name == "pg_table_is_visible" and self.context.settings.get("application_name") == "psql":
+            # Its \d lists what is visible, with the schema beside it: here, the tables of every schema.
+            target = "cae_pg_table_is_listed"
+        made = call(target, *shown)
         # DuckDB counts in 64 bits.
         return typed(made, stored_as(function.type)) if function.type == "int4" else made
 
@@ -107,9 +122,16 @@ class Calls:
             "inet_client_port": (context.client_port, "INTEGER"),
             "pg_backend_pid": (context.pid, "INTEGER"),
             **dict.fromkeys(("pg_postmaster_start_time", "pg_conf_load_time"), (started, "TIMESTAMPTZ")),
-            "pg_is_in_recovery": (False, "BOOLEAN"),
+            **dict.fromkeys(
+                ("pg_is_in_recovery", "pg_is_wal_replay_paused", "pg_jit_available"), (False, "BOOLEAN")
+            ),
+            **dict.fromkeys(("pg_current_xact_id", "txid_current"), (1, "BIGINT")),
+            **dict.fromkeys(("txid_current_if_assigned", "pg_current_xact_id_if_assigned"), (None, "BIGINT")),
+            **dict.fromkeys(
+                ("pg_current_wal_lsn", "pg_last_wal_receive_lsn", "pg_last_wal_replay_lsn"), (None, "VARCHAR")
+            ),
+            "pg_last_xact_replay_timestamp": (None, "TIMESTAMPTZ"),
             "pg_is_other_temp_schema": (False, "BOOLEAN"),
-            "txid_current": (1, "BIGINT"),
             "pg_my_temp_schema": (0, "UINTEGER"),
             "pg_advisory_unlock_all": ("", "VARCHAR"),
         }
@@ -182,6 +204,74 @@ def _array(node: exp.Expr) -> exp.Expr:
     return exp.Array(expressions=[node.expressions[0]])
 
 
+def _format(node: exp.Expr) -> exp.Expr:
+    """format() with a text that is written out, as the texts that it joins."""
+    pattern, values = node.expressions[0] if node.expressions else None, node.expressions[1:]
+    if not isinstance(pattern, exp.Literal) or not pattern.is_string or len(pattern.name) > MOST_FORMAT:
+        raise not_imitated("format() of anything but a written text")
+    made: list[exp.Expr] = []
+    left = list(values)
+    for piece in _PLACES.split(pattern.name):
+        if piece in ("%s", "%I", "%L"):
+            if not left:
+                raise CatalogueError("too few arguments for format()", "22023")
+            value = shown_as_text(left.pop(0))
+            if piece == "%s":
+                made.append(call("coalesce", bounded(typed(value, "VARCHAR")), exp.Literal.string("")))
+            else:
+                made.append(call("cae_quote_ident" if piece == "%I" else "cae_quote_nullable", value))
+        elif piece == "%%":
+            made.append(exp.Literal.string("%"))
+        elif "%" in piece:
+            raise not_imitated("this format()")
+        elif piece:
+            made.append(exp.Literal.string(piece))
+    if len(made) > MOST_FORMAT:
+        raise not_imitated("so long a format()")
+    return call("concat", *made) if made else exp.Literal.string("")
+
+
+def _row_to_json(node: exp.Expr) -> exp.Expr:
+    """row_to_json() of a subquery whose columns are written out."""
+    argument = node.expressions[0] if len(node.expressions) == 1 else None
+    select = node.find_ancestor(exp.Select)
+    from_ = select.args.get("from_") if select is not None else None
+    row = from_.this if from_ is not None else None
+    if (
+        not isinstance(argument, exp.Column)
+        or not isinstance(row, exp.Subquery)
+        or row.alias != argument.name
+        or not isinstance(row.this, exp.Select)
+        or len(row.this.expressions) > MOST_FORMAT
+        or not all(isinstance(each, exp.Alias) for each in row.this.expressions)
+    ):
+        raise not_imitated("row_to_json() of anything but a subquery with named columns")
+    for each in row.this.expressions:
+        if not (isinstance(each.this, exp.Anonymous) and each.this.this == "cae_brief"):
+            each.set("this", call("cae_brief", each.this))
+    return call("to_json", argument)
+
+
+def _to_char(node: exp.Expr) -> exp.Expr:
+    """to_char() of a time, by a pattern that is written out."""
+    if len(node.expressions) != 2:
+        raise not_imitated("this to_char()")
+    value, pattern = node.expressions
+    if not isinstance(pattern, exp.Literal) or len(pattern.name) > MOST_FORMAT:
+        raise not_imitated("to_char() by anything but a written text")
+    if kind_of(value) not in ("timestamp", "timestamptz", "date"):
+        raise not_imitated("to_char() of anything but a time")
+    written = ""
+    for piece in _TIME_PARTS.split(pattern.name):
+        if piece in _TIMES:
+            written += _TIMES[piece]
+        elif any(letter.isalpha() for letter in piece):
+            raise not_imitated("this pattern of to_char()")
+        else:
+            written += piece.replace("%", "%%")
+    return call("strftime", typed(value, "TIMESTAMP"), exp.Literal.string(written))
+
+
 def _spread(node: exp.Expr) -> exp.Expr:
     """A function that gives several rows, under the name that its column has."""
     name, arguments = str(node.this).lower(), node.expressions
@@ -193,6 +283,8 @@ def _spread(node: exp.Expr) -> exp.Expr:
         made = listed(arguments[0])
     elif name == "_pg_expandarray" and len(arguments) == 1:
         made = call("cae_expanded", arguments[0])
+    elif name == "aclexplode" and len(arguments) == 1:
+        made = call("cae_aclexplode", arguments[0])
     else:
         raise not_imitated(f"{name}() of this")
     spread = call("unnest", made)
@@ -204,5 +296,10 @@ _SPECIAL: Mapping[str, Callable[[exp.Expr], exp.Expr]] = {
     "array": _array,
     "array_agg": lambda node: call("list", *node.expressions),
     "all": lambda node: node,
-    **dict.fromkeys(("unnest", "generate_series", "generate_subscripts", "_pg_expandarray"), _spread),
+    "format": _format,
+    "to_char": _to_char,
+    "row_to_json": _row_to_json,
+    **dict.fromkeys(
+        ("unnest", "generate_series", "generate_subscripts", "_pg_expandarray", "aclexplode"), _spread
+    ),
 }

@@ -28,6 +28,7 @@ from auditor.proxy.catalogue.parameters import kinds, unknown
 from auditor.proxy.catalogue.reading import Subject, read_statement, subject
 from auditor.proxy.catalogue.relations import relations, type_oids
 from auditor.proxy.catalogue.session import Change, Context
+from auditor.proxy.catalogue.shaping import shape
 from auditor.proxy.catalogue.showing import Names, shown
 from auditor.proxy.catalogue.translating import Translated, translate
 from auditor.proxy.values.results import ResultType
@@ -209,7 +210,7 @@ class _Side:
         about = _guarded(lambda: subject(tree, self._own))
         if about is Subject.MIXED:
             raise CatalogueError(MIXED.message, hint=MIXED.hint)
-        return tree if about is Subject.CATALOGUE else None
+        return _guarded(lambda: shape(tree)) if about is Subject.CATALOGUE else None
 
     def run(self, translated: Translated, limits: Limits) -> tuple[list[str], pa.Table]:
         """DuckDB's types and the rows of a statement."""

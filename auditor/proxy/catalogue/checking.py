@@ -22,6 +22,8 @@ MOST_JOINED = 30
 MOST_NESTED = 4
 """Calls of macros within each other: an argument's text stands several times in what a macro makes."""
 
+_JOINING = words("concat concat_ws format lpad rpad initcap string_to_array row_to_json")
+"""Functions that make a text, or several, of others; their arguments are counted."""
 _ALLOWED = words("""
     Select Union Intersect Except Subquery From Table TableAlias Alias Identifier Column Where Group
     Having Order Ordered Limit Offset Distinct With CTE Join Star Literal Null Boolean Paren Tuple Filter
@@ -30,7 +32,7 @@ _ALLOWED = words("""
     NullSafeNEQ Like ILike RegexpLike RegexpILike Add Sub Mul Div Mod Neg DPipe BitwiseAnd BitwiseOr
     BitwiseNot BitwiseLeftShift BitwiseRightShift Collate Operator Bracket Dot Anonymous CurrentUser
     SessionUser CurrentSchema CurrentCatalog CurrentTimestamp CurrentDate Substring Trim StrPosition
-    ArrayContainsAll ArrayContainedBy ArrayOverlaps Fetch
+    ArrayContainsAll ArrayContainedBy ArrayOverlaps Fetch Extract AtTimeZone
 """)
 
 
@@ -69,5 +71,5 @@ def _is_macro(node: exp.Expr) -> bool:
 
 
 def _joins(node: exp.Expr) -> bool:
-    called = isinstance(node, exp.Anonymous) and str(node.this).lower() in ("concat", "concat_ws")
+    called = isinstance(node, exp.Anonymous) and str(node.this).lower() in _JOINING
     return called or isinstance(node, exp.DPipe)

@@ -30,6 +30,10 @@ _DUCKDB_KINDS = {
     "TIMESTAMP": "timestamp", "TIMESTAMPTZ": "timestamptz", "DECIMAL": "numeric", "JSON": "json",
     "JSONB": "jsonb", "UUID": "uuid", "INTERVAL": "interval", "VARBINARY": "bytea", "TIME": "time",
 }  # fmt: skip
+ACCESS = {"grantor": "oid", "grantee": "oid", "privilege_type": "text", "is_grantable": "bool"}
+"""The fields of what aclexplode() gives, and their types."""
+FIELDS = {"x": "int4", "n": "int4", **ACCESS}
+"""The fields of rows that functions give."""
 _DOMAINS = {
     "sql_identifier": "name", "cardinal_number": "int4", "character_data": "varchar", "yes_or_no": "varchar",
     "information_schema.sql_identifier": "name", "integer": "int4",
@@ -69,6 +73,16 @@ def is_session_word(node: exp.Column) -> bool:
     """Whether a column is written as one of the words for the user that the parser takes for columns."""
     quoted = isinstance(node.this, exp.Identifier) and node.this.args.get("quoted")
     return not quoted and not node.args.get("table") and name_of(node.this) in ("user", "current_role")
+
+
+def is_join(node: exp.Expr) -> bool:
+    """Whether what stands in parentheses in FROM is a join, or one table, and no query."""
+    if not isinstance(node, exp.Subquery):
+        return False
+    inner = node.this
+    if isinstance(inner, exp.Subquery):
+        return bool(inner.args.get("alias") or inner.args.get("joins")) or is_join(inner)
+    return not isinstance(inner, exp.Query)
 
 
 def says_user(node: exp.Expr) -> bool:
@@ -204,7 +218,7 @@ class _Annotator:
                 inner.set("alias", alias.copy())
             self._source(inner, frame, ctes)
             return
-        if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):
+        if is_join(node):
             self._source(node.this, frame, ctes)
             columns: Columns = []
         elif isinstance(node, exp.Query):
@@ -273,7 +287,9 @@ def _kind(node: exp.Expr) -> str:
     ):
         return kind_of(node.this) if node.this is not None else _first(node.expressions)
     if isinstance(node, exp.Dot):
-        return kind_of(node.expression) if isinstance(node.expression, exp.Anonymous) else "int4"
+        if isinstance(node.expression, exp.Anonymous):
+            return kind_of(node.expression)
+        return FIELDS.get(name_of(node.expression), "") if isinstance(node.expression, exp.Identifier) else ""
     if isinstance(node, exp.Case):
         return _first([*(each.args["true"] for each in node.args["ifs"]), node.args.get("default")])
     if isinstance(node, exp.Bracket):
@@ -282,6 +298,8 @@ def _kind(node: exp.Expr) -> str:
         return f"_{_first(node.expressions)}" if _first(node.expressions) else ""
     if isinstance(node, exp.Literal):
         return "unknown" if node.is_string else ""
+    if isinstance(node, exp.Extract):
+        return "numeric"
     if type(node) in _NAMES:
         return "name"
     if isinstance(node, exp.Anonymous):

@@ -37,7 +37,7 @@ CREATE MACRO cae_to_regclass(x) AS
 CREATE MACRO cae_regclass(x) AS CASE WHEN x IS NULL THEN NULL ELSE coalesce(
     TRY_CAST(x AS UINTEGER), cae_to_regclass(x), error('cae:42P01:relation "' || x || '" does not exist')) END;
 CREATE MACRO cae_to_regtype(x) AS
-    (SELECT min(cae_type) FROM c.cae_types WHERE cae_type_name = replace(cae_folded(x::VARCHAR), 'pg_catalog.', ''));
+    (SELECT min(cae_type) FROM c.cae_types WHERE cae_type_name = replace(replace(cae_folded(x::VARCHAR), '"', ''), 'pg_catalog.', ''));
 CREATE MACRO cae_regtype(x) AS CASE WHEN x IS NULL THEN NULL ELSE coalesce(
     TRY_CAST(x AS UINTEGER), cae_to_regtype(x), error('cae:42704:type "' || x || '" does not exist')) END;
 CREATE MACRO cae_to_regproc(x) AS
@@ -66,6 +66,8 @@ CREATE MACRO cae_any_user_name(o) AS CASE WHEN o IS NULL THEN NULL ELSE coalesce
 
 CREATE MACRO cae_pg_table_is_visible(o) AS
     (SELECT cae_visible FROM c.cae_shown_classes WHERE cae_shown_class = o);
+CREATE MACRO cae_pg_table_is_listed(o) AS
+    (SELECT cae_visible OR cae_shown_class >= 16384 FROM c.cae_shown_classes WHERE cae_shown_class = o);
 CREATE MACRO cae_pg_type_is_visible(o) AS (SELECT true FROM c.cae_spellings WHERE cae_kind = o);
 CREATE MACRO cae_pg_function_is_visible(o) AS (SELECT true FROM c.cae_procs WHERE cae_proc = o);
 CREATE MACRO cae_always(o) AS CASE WHEN o IS NOT NULL THEN true END;
@@ -82,9 +84,21 @@ CREATE MACRO cae_pg_encoding_to_char(o) AS CASE WHEN o IS NULL THEN NULL ELSE co
     ], o::INTEGER + 1), '') END;
 CREATE MACRO cae_pg_char_to_encoding(x) AS CASE WHEN upper(x) IN ('UTF8', 'UTF-8', 'UNICODE') THEN 6 ELSE -1 END;
 CREATE MACRO cae_pg_size_pretty(x) AS x::VARCHAR || ' bytes';
-CREATE MACRO cae_col_description(a, b) AS NULL::VARCHAR;
+CREATE MACRO cae_col_description(a, b) AS (SELECT min(cae_remark) FROM c.cae_remarks
+    WHERE cae_remarked = a AND cae_place = b);
+CREATE MACRO cae_obj_description(a) AS NULL::VARCHAR, (a, b) AS (SELECT min(cae_remark) FROM c.cae_remarks
+    WHERE cae_remarked = a AND cae_place = 0 AND b = 'pg_class');
 CREATE MACRO cae_no_text(a) AS NULL::VARCHAR, (a, b) AS NULL::VARCHAR, (a, b, d) AS NULL::VARCHAR;
 CREATE MACRO cae_empty(a) AS CASE WHEN a IS NOT NULL THEN '' END;
+CREATE MACRO cae_never(a) AS CASE WHEN a IS NOT NULL THEN false END, (a, b) AS false, (a, b, d) AS false;
+CREATE MACRO cae_no_numbers(a) AS CASE WHEN a IS NOT NULL THEN []::INTEGER[] END;
+CREATE MACRO cae_no_access(a, b) AS []::VARCHAR[];
+-- Access is given to the owner and to everybody, one privilege in an entry.
+CREATE MACRO cae_aclexplode(x) AS list_transform(x, lambda cae_e: {
+    'grantor': 10::UINTEGER, 'grantee': CASE WHEN starts_with(cae_e, '=') THEN 0 ELSE 10 END::UINTEGER,
+    'privilege_type': CASE list_extract(string_split(list_extract(string_split(cae_e, '='), 2), '/'), 1)
+        WHEN 'r' THEN 'SELECT' WHEN 'U' THEN 'USAGE' WHEN 'c' THEN 'CONNECT' WHEN 'X' THEN 'EXECUTE' END,
+    'is_grantable': false});
 CREATE MACRO cae_no_number(a) AS NULL::BIGINT, (a, b) AS NULL::BIGINT;
 
 -- What a user may do: read tables, use schemas and types, connect.
@@ -100,6 +114,20 @@ CREATE MACRO cae_any(l, x) AS list_extract(list_transform([{'l': l, 'x': x}], la
     WHEN cae_e.l IS NULL THEN NULL WHEN len(cae_e.l) = 0 THEN false WHEN cae_e.x IS NULL THEN NULL
     WHEN list_contains(cae_e.l, cae_e.x) THEN true WHEN len(cae_e.l) <> list_count(cae_e.l) THEN NULL
     ELSE false END), 1);
+CREATE MACRO cae_far(n) AS CASE WHEN n > 1024 THEN error('cae:54000:a text may be padded to 1024 characters') ELSE n::INTEGER END;
+CREATE MACRO cae_lpad(x, n) AS lpad(cae_short(x), cae_far(n), ' '), (x, n, y) AS lpad(cae_short(x), cae_far(n), y);
+CREATE MACRO cae_rpad(x, n) AS rpad(cae_short(x), cae_far(n), ' '), (x, n, y) AS rpad(cae_short(x), cae_far(n), y);
+CREATE MACRO cae_initcap(x) AS array_to_string(list_transform(regexp_extract_all(cae_short(x), '[[:alnum:]]+|[^[:alnum:]]+'),
+    lambda cae_e: upper(left(cae_e, 1)) || lower(substr(cae_e, 2))), '');
+CREATE MACRO cae_string_to_array(x, y) AS string_split(cae_short(x), y),
+    (x, y, z) AS list_transform(string_split(cae_short(x), y), lambda cae_e: nullif(cae_e, z));
+CREATE MACRO cae_array_cat(x, y) AS list_concat(cae_short(x), cae_short(y));
+CREATE MACRO cae_array_append(x, y) AS list_append(cae_short(x), y);
+-- A value of any type that a row's text is made of.
+CREATE MACRO cae_brief(x) AS list_extract(list_transform([x], lambda cae_e: CASE WHEN length(cae_e::VARCHAR) > 1024
+    THEN error('cae:54000:a text that others are made of may have 1024 characters at most') ELSE cae_e END), 1);
+CREATE MACRO cae_array_ndims(x) AS CASE WHEN len(x) > 0 THEN 1 END;
+CREATE MACRO cae_age(a) AS 0::INTEGER, (a, b) AS age(a, b);
 CREATE MACRO cae_setting(x) AS (SELECT cae_value FROM c.cae_settings WHERE cae_name = lower(x));
 CREATE MACRO cae_array_remove(x, y) AS list_filter(x, lambda cae_e: cae_e IS DISTINCT FROM y);
 CREATE MACRO cae_expanded(x) AS list_transform(x, lambda cae_e, cae_i: {'x': cae_e, 'n': cae_i::INTEGER});

@@ -7,7 +7,7 @@ same OIDs each time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -20,6 +20,8 @@ FIRST_OID = 16384
 """PostgreSQL's first OID of what is not built in."""
 PUBLIC = "public"
 """What PostgreSQL calls the schema that DuckDB calls main."""
+PROTECTED = "Protected: read through aggregates alone, such as AVG and SUM over many rows."
+"""The comment of a protected column."""
 _FIRST_SCHEMA = 100_000_000
 """Of schemas; apart from tables, so that a new table moves no schema."""
 
@@ -36,6 +38,8 @@ class Attribute:
     """PostgreSQL's name of its type."""
     modifier: int = -1
     """As in `atttypmod`: of numeric, 65536 times the digits plus the digits after the point plus 4."""
+    remark: str = ""
+    """The column's comment."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,13 @@ def described(schema: Schema, administration: Sequence[Table] = ()) -> tuple[Des
     """
     tables: list[_Found] = [(table.path, "r", schema.columns_of(table), None) for table in schema.tables]
     tables += [(path, "v", columns, query) for path, columns, query in _views(schema)]
-    found = _numbered(tables, FIRST_OID)
+    protected = {
+        (table.path, each.column)
+        for each in schema.protected
+        for table in schema.tables
+        if table.name == each.table
+    }
+    found = _numbered(tables, FIRST_OID, protected)
     more: list[_Found] = [
         (table.path, "r", Schema((table,), ()).columns_of(table), None) for table in administration
     ]
@@ -92,11 +102,16 @@ def schema_oids(tables: Sequence[Described]) -> dict[str, int]:
     return {PUBLIC: 2200} | {name: _FIRST_SCHEMA + number for number, name in enumerate(names)}
 
 
-def _numbered(tables: Sequence[_Found], first: int) -> tuple[Described, ...]:
+def _numbered(
+    tables: Sequence[_Found], first: int, protected: Collection[tuple[tuple[str, str], str]] = ()
+) -> tuple[Described, ...]:
     made = []
     for number, (path, kind, columns, query) in enumerate(sorted(tables, key=lambda each: each[0])):
         schema = PUBLIC if path[0] == DEFAULT_SCHEMA else path[0]
-        attributes = tuple(Attribute(name, *postgres_type(type_)) for name, type_ in columns)
+        attributes = tuple(
+            Attribute(name, *postgres_type(type_), PROTECTED if (path, name) in protected else "")
+            for name, type_ in columns
+        )
         made.append(Described(first + number, schema, path[1], kind, attributes, query))
     return tuple(made)
 

@@ -7,13 +7,13 @@ Promises to look at the statement alone, never at who sent it, and to parse with
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from enum import Enum
 
 from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.errors import TokenError
-from sqlglot.tokenizer_core import TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from auditor.proxy.catalogue.columns import is_session_word, name_of
 from auditor.proxy.catalogue.errors import SYNTAX, TOO_DEEP, UNSUPPORTED, CatalogueError
@@ -34,6 +34,7 @@ _CERTAIN = re.compile(
     r"\b(?:pg_catalog|information_schema)\s*\.|\b(?:from|join)\s+(?:only\s+)?pg_[a-z_]+\b", re.IGNORECASE
 )
 _ALIASES = frozenset({"oid", "regclass", "regtype", "regproc", "regprocedure", "regnamespace", "regrole"})
+_QUOTED = frozenset({TokenType.IDENTIFIER, TokenType.STRING})
 _WORDS = (exp.CurrentUser, exp.SessionUser, exp.CurrentSchema, exp.CurrentCatalog)
 
 
@@ -65,7 +66,8 @@ def read_statement(text: str) -> exp.Expr | None:
 
 
 def _respelled(text: str) -> str:
-    """`oid[]` as `pg_catalog.oid[]`, of which alone sqlglot's parser makes an array."""
+    """What sqlglot's parser reads only in other words: `oid[]` as `pg_catalog.oid[]`, `AS select` as
+    `AS "select"`."""
     try:
         tokens = _DIALECT.tokenize(text)
     except TokenError:
@@ -73,8 +75,11 @@ def _respelled(text: str) -> str:
     if len(tokens) > MAX_TOKENS:
         return text
     pieces, position = [], 0
-    for place, token in enumerate(tokens[:-1]):
-        if (
+    for place, token in enumerate(tokens):
+        if place and _is_label(tokens, place):
+            pieces += [text[position : token.start], f'"{token.text.lower()}"']
+            position = token.end + 1
+        elif place + 1 < len(tokens) and (
             token.text.lower() in _ALIASES
             and tokens[place + 1].token_type == TokenType.L_BRACKET
             and place
@@ -83,6 +88,17 @@ def _respelled(text: str) -> str:
             pieces += [text[position : token.start], "pg_catalog."]
             position = token.start
     return "".join(pieces) + text[position:]
+
+
+def _is_label(tokens: Sequence[Token], place: int) -> bool:
+    """Whether a word that sqlglot keeps for itself stands where PostgreSQL takes a name."""
+    if tokens[place].text.lower() not in ("select", "not") or tokens[place].token_type in _QUOTED:
+        return False
+    before, after = tokens[place - 1], tokens[place + 1] if place + 1 < len(tokens) else None
+    if before.token_type == TokenType.DOT:
+        return True
+    ends = after is None or after.token_type in (TokenType.COMMA, TokenType.R_PAREN, TokenType.FROM)
+    return before.token_type == TokenType.ALIAS and ends
 
 
 def subject(tree: exp.Expr, own: Collection[str]) -> Subject:

@@ -76,7 +76,7 @@ class Names:
             return 0
         name = text if '"' in text else text.strip().lower()
         if kind != "regclass":
-            name = name.removeprefix("pg_catalog.").replace('"', "")
+            name = name.replace('"', "").removeprefix("pg_catalog.")
         found = self.oids.get(kind, {}).get(name)
         if found is None:
             state, what = _ERRORS.get(kind, ("42704", "object"))

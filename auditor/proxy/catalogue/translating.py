@@ -17,6 +17,7 @@ from auditor.proxy.catalogue.building import HOMES, KEYWORDS
 from auditor.proxy.catalogue.calling import Calls
 from auditor.proxy.catalogue.checking import check
 from auditor.proxy.catalogue.columns import (
+    FIELDS,
     Columns,
     annotate,
     kind_of,
@@ -40,6 +41,11 @@ _OPERATORS: Mapping[str, type[exp.Binary]] = {
     "=": exp.EQ, "<>": exp.NEQ, "!=": exp.NEQ, "~": exp.RegexpLike, "~*": exp.RegexpILike, "~~": exp.Like,
     "~~*": exp.ILike, "<": exp.LT, ">": exp.GT, "<=": exp.LTE, ">=": exp.GTE, "||": exp.DPipe, "+": exp.Add,
 }  # fmt: skip
+_PARTS = {
+    **dict.fromkeys(("year", "quarter", "month", "week", "day", "dow", "isodow", "doy", "hour", "minute"), 0),
+    **dict.fromkeys(("second", "epoch"), 6),
+}
+"""What EXTRACT takes out of a time, and its digits after the point."""
 _ORDERS = frozenset({"default", "C", "POSIX", "ucs_basic", "C.utf8"})
 _TEXTS = frozenset({"text", "varchar", "name", "bpchar", "cstring", "unknown"})
 _INTEGERS = frozenset({"int2", "int4", "int8", "oid"})
@@ -161,9 +167,7 @@ class _Translator:
             place.set("alias", alias)
             place.set("joins", joins)
             return place
-        if joins:
-            raise not_imitated("this join")
-        return exp.Subquery(this=shown, alias=alias)
+        return exp.Subquery(this=shown, alias=alias, joins=joins)
 
     def _seen(self, name: str, place: exp.Table) -> exp.Select | None:
         """A relation as this session sees it, where not everybody sees the same."""
@@ -216,7 +220,7 @@ class _Translator:
         if kind in _TEXTS:
             length = node.args["to"].expressions if isinstance(node.args["to"], exp.DataType) else []
             text = typed(shown_as_text(inner), "VARCHAR")
-            if kind == "bpchar":
+            if kind == "bpchar" and (length or node.args["to"].this == exp.DType.CHAR):
                 if length and length[0].name != "1":
                     raise not_imitated("a text that is padded")
                 return call("left", text, exp.Literal.number(1))
@@ -249,7 +253,7 @@ class _Translator:
     def dot(self, node: exp.Expr) -> exp.Expr:
         if isinstance(node.this, exp.Identifier) and name_of(node.this) in HOMES:
             return node.expression if not isinstance(node.expression, exp.Identifier) else node
-        if isinstance(node.expression, exp.Identifier) and name_of(node.expression) in ("x", "n"):
+        if isinstance(node.expression, exp.Identifier) and name_of(node.expression) in FIELDS:
             return call("struct_extract", node.this, exp.Literal.string(name_of(node.expression)))
         raise not_imitated("a field of a row")
 
@@ -267,9 +271,20 @@ class _Translator:
     def division(self, node: exp.Expr) -> exp.Expr:
         if any(kind_of(each) in ("float4", "float8") for each in (node.this, node.expression)):
             return node
+        outer = node.parent.parent if isinstance(node.parent, exp.Paren) else node.parent
+        if isinstance(outer, exp.Cast) and kind_of(node.this) == "numeric":
+            return node  # how many digits it has is the cast's to say
         if not (_is_whole(node.this) and _is_whole(node.expression)):
             raise not_imitated("a division of such numbers")
         return self.reckoned(exp.IntDiv(this=node.this, expression=node.expression))
+
+    def extract(self, node: exp.Expr) -> exp.Expr:
+        part = node.name.lower()
+        if part not in _PARTS:
+            raise not_imitated(f"EXTRACT of {part}")
+        return typed(
+            call("date_part", exp.Literal.string(part), node.expression), f"DECIMAL(18, {_PARTS[part]})"
+        )
 
     def reckoned(self, node: exp.Expr) -> exp.Expr:
         # In DuckDB, smallint and a written number make smallint.
@@ -281,6 +296,19 @@ class _Translator:
 
     def position(self, node: exp.Expr) -> exp.Expr:
         return typed(call("strpos", node.this, node.args["substr"]), "INTEGER")
+
+    def substring(self, node: exp.Expr) -> exp.Expr:
+        pattern = node.args.get("start")
+        if (
+            node.args.get("length") is not None
+            or not isinstance(pattern, exp.Literal)
+            or not pattern.is_string
+        ):
+            return node
+        # SUBSTRING(text FROM 'pattern'): what its parentheses match, or all of it.
+        group = exp.Literal.number(1 if "(" in pattern.name else 0)
+        found = call("regexp_extract", shown_as_text(node.this), pattern, group)
+        return call("nullif", found, exp.Literal.string(""))
 
     def matches(self, node: exp.Expr) -> exp.Expr:
         if isinstance(node.expression, exp.Any):
@@ -330,7 +358,11 @@ class _Translator:
         if isinstance(right, exp.Any) and not isinstance(right.this, exp.Query):
             if not isinstance(node, exp.EQ):
                 raise not_imitated("this comparison with ANY")
-            return call("cae_any", listed(right.this), left)
+            array, kind = listed(right.this), kind_of(left)
+            if array is not right.this.unnest() and kind and kind not in _TEXTS:
+                # Texts in an array that is written as a text, for what are numbers.
+                array = typed(array, f"{stored_as(kind)}[]")
+            return call("cae_any", array, left)
         for one, other in ((left, right), (right, left)):
             kind = kind_of(one)
             if kind in OBJECT_NAMES and isinstance(other, exp.Literal) and other.is_string:
@@ -398,7 +430,9 @@ _RULES: Mapping[type[exp.Expr], _Rule] = {
     exp.Dot: _Translator.dot,
     exp.DPipe: _Translator.pipe,
     exp.Div: _Translator.division,
+    exp.Extract: _Translator.extract,
     exp.StrPosition: _Translator.position,
+    exp.Substring: _Translator.substring,
     **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Mod), _Translator.reckoned),
     exp.RegexpLike: _Translator.matches,
     exp.RegexpILike: _Translator.matches,

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from auditor.proxy.catalogue import Catalogue, Context
+from auditor.proxy.catalogue.objects import PROTECTED
 from auditor.sql.schema import Column, Protected, Schema, Table, View
 
 HERE = Path(__file__).parent
@@ -52,6 +53,7 @@ CREATE TABLE "Odd Name" ("A b" integer, "select" text);
 CREATE SCHEMA hr;
 CREATE TABLE hr.grade (dept text, pay bigint);
 CREATE VIEW grown AS SELECT name, age FROM staff WHERE age > 30;
+COMMENT ON COLUMN staff.salary IS '{PROTECTED}';
 GRANT USAGE ON SCHEMA hr TO ada;
 GRANT SELECT ON ALL TABLES IN SCHEMA public, hr TO ada;
 """

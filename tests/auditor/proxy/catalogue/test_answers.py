@@ -203,7 +203,7 @@ def test_names_of_objects_are_found_as_the_search_path_has_it(shown: Catalogue) 
 
 def test_a_macros_own_columns_are_not_caught_by_a_statements(shown: Catalogue) -> None:
     sql = "SELECT count(*) FROM pg_class WHERE relname = 'grade' AND pg_table_is_visible(oid)"
-    assert value(shown, sql) == 0
+    assert value(shown, sql, context=Context("ada")) == 0
     sql = "SELECT format_type(oid, NULL) FROM (SELECT 23 AS oid, 1 AS kind FROM pg_am LIMIT 1) AS t"
     assert value(shown, sql) == "integer"
 
@@ -260,7 +260,8 @@ def test_the_same_statement_gets_the_same_answer_from_several_threads(shown: Cat
     "expression",
     [
         "'a'::char(3)", "1 / 2.0", "relname COLLATE \"de_DE\"", "ROW(1, 2)", "relname SIMILAR TO 's%'",
-        "relname LIKE ANY (ARRAY['a'])", "extract(year from now())", "avg(attnum)", "format('%s', 1)",
+        "relname LIKE ANY (ARRAY['a'])", "extract(julian from now())", "avg(attnum)", "format('%1$s', 1)",
+        "format(relname)", "to_char(1, '9')", "to_char(now(), 'FMMonth')", "extract(day from now()) / 2",
         "c", "c.ctid", "relname::nosuch", "array_to_string(ARRAY['a'], relname)", "U&'\\0041'",
     ],
 )  # fmt: skip
@@ -273,3 +274,61 @@ def test_every_type_that_is_sent_has_a_binary_form(shown: Catalogue) -> None:
         listing = asked(shown, f"SELECT * FROM pg_catalog.{name}")
         written = RowWriter(listing.types, [1]).rows(listing.rows)
         assert len(written) == listing.rows.num_rows > 0
+
+
+def test_a_protected_column_has_a_comment_that_says_so(shown: Catalogue) -> None:
+    described = "SELECT col_description('staff'::regclass, attnum) FROM pg_attribute WHERE attname = $1"
+    assert str(value(shown, described + " AND attrelid = 'staff'::regclass", "salary")).startswith(
+        "Protected"
+    )
+    assert value(shown, described + " AND attrelid = 'staff'::regclass", "age") is None
+    assert value(shown, "SELECT count(*) FROM pg_description WHERE objoid = 'staff'::regclass") == 1
+
+
+def test_psql_lists_the_tables_of_every_schema_and_others_those_of_public(shown: Catalogue) -> None:
+    listed = "SELECT relname FROM pg_class WHERE relkind = 'r' AND pg_table_is_visible(oid) AND oid >= 16384"
+    everything = {"Odd Name", "grade", "kinds", "staff"}
+    assert {row[0] for row in rows(asked(shown, listed))} == everything
+    assert {row[0] for row in rows(asked(shown, listed, context=Context("ada")))} == everything - {"grade"}
+
+
+def test_functions_stand_in_from_as_in_postgres(shown: Catalogue) -> None:
+    assert rows(asked(shown, "SELECT * FROM current_schema() AS s, current_database()")) == [
+        ("public", "staff")
+    ]
+    assert asked(shown, "SELECT * FROM current_schema() AS s").names == ("s",)
+    assert value(shown, "SELECT x.c FROM current_schema() AS x(c)") == "public"
+    nothing = "SELECT option_name FROM pg_class c, pg_options_to_table(c.reloptions)"
+    assert rows(asked(shown, nothing)) == []
+
+
+def test_settings_are_set_where_there_is_one_of_that_name(shown: Catalogue) -> None:
+    sql = "SELECT set_config('bytea_output', 'hex', false) FROM pg_show_all_settings() WHERE name = '{}'"
+    assert asked(shown, sql.format("bytea_output")).changes == (Change("bytea_output", "hex", False),)
+    for other in ("nosuch", "bytea_output' OR true OR name = 'x"):
+        with pytest.raises(CatalogueError):
+            shown.answer(sql.format(other), (), ADA)
+
+
+def test_keywords_are_labels_where_postgres_takes_them(shown: Catalogue) -> None:
+    sql = (
+        "SELECT t.select, t.not FROM (SELECT relname AS select, 1 AS not FROM pg_class) t "
+        "WHERE t.select = 'staff'"
+    )
+    assert rows(asked(shown, sql)) == [("staff", 1)]
+    assert asked(shown, sql).names == ("select", "not")
+
+
+def test_what_a_join_in_parentheses_names_is_known_outside(shown: Catalogue) -> None:
+    sql = (
+        "SELECT c.relname, a.attname FROM ((pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace) "
+        "JOIN pg_attribute a ON a.attrelid = c.oid) LEFT JOIN pg_attrdef d ON d.adrelid = c.oid "
+        "WHERE c.relname = 'grade' ORDER BY attnum"
+    )
+    assert rows(asked(shown, sql)) == [("grade", "dept"), ("grade", "pay")]
+
+
+def test_a_table_is_named_with_its_database_and_schema(shown: Catalogue) -> None:
+    assert value(shown, "SELECT 'staff.hr.grade'::regclass::text") == "hr.grade"
+    assert value(shown, "SELECT to_regclass('staff.public.staff')::text") == "staff"
+    assert value(shown, "SELECT to_regclass('other.public.staff')") is None

@@ -73,6 +73,11 @@ def code(sql: str, *parameters: object) -> str:
         "SELECT c FROM pg_class AS c",
         "SELECT COLUMNS('rel.*') FROM pg_class",
         "SELECT error('cae:00000:x') FROM pg_class",
+        "SELECT * FROM pg_class, aclexplode(read_text('{file}'))",
+        "SELECT row_to_json(t) FROM (SELECT * FROM read_csv('{file}')) t, pg_class",
+        "SELECT * FROM pg_show_all_settings(), read_csv('{file}')",
+        "SELECT set_config('a.b', (SELECT content FROM read_text('{file}')), false) FROM pg_settings",
+        "SELECT format('{file}', read_text('{file}')) FROM pg_class",
         "SELECT 'x'::nosuch FROM pg_class",
         "WITH x AS (SELECT * FROM duckdb_settings), duckdb_settings AS (SELECT 1 FROM pg_am) SELECT * FROM x",
         "WITH x AS (SELECT * FROM \"{file}\"), \"{file}\" AS (SELECT 1 FROM pg_class) SELECT * FROM x",
@@ -138,6 +143,25 @@ LONG = {
     "a chain": "SELECT " + " || ".join(["relname"] * 900) + " FROM pg_class",
     "a long separator": f"SELECT array_to_string(array(SELECT attname FROM {A}), '{'x' * 9000}')",
     "a distinct": f"SELECT DISTINCT a.attname || b.attname || c.attname FROM {A} a, {A} b, {A} c",
+    "texts padded": f"SELECT lpad(attname, 100000) FROM {A}",
+    "many texts padded": "SELECT "
+    + ", ".join(f"lpad(attname, 1000) AS a{i}" for i in range(100))
+    + f" FROM {A}",
+    "formats": "SELECT "
+    + ", ".join(f"format('%s%s%s', attname, 1, 2) AS a{i}" for i in range(100))
+    + f" FROM {A}",
+    "doubled formats": "WITH a0 AS (SELECT version() v), "
+    + ", ".join(f"a{i} AS (SELECT format('%s%s', v, v) AS v FROM a{i - 1})" for i in range(1, 14))
+    + " SELECT length(v) FROM a13",
+    "doubled rows": "WITH a0 AS (SELECT version() v), "
+    + ", ".join(
+        f"a{i} AS (SELECT row_to_json(t)::text AS v FROM (SELECT v AS a, v AS b FROM a{i - 1}) t)"
+        for i in range(1, 14)
+    )
+    + " SELECT length(v) FROM a13",
+    "doubled arrays": "WITH a0 AS (SELECT current_schemas(true) v), "
+    + ", ".join(f"a{i} AS (SELECT array_cat(v, v) AS v FROM a{i - 1})" for i in range(1, 30))
+    + " SELECT cardinality(v) FROM a29",
     "a window": f"SELECT row_number() OVER (ORDER BY a.attname) FROM {A} a, {A} b",
 }
 
