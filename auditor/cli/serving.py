@@ -47,6 +47,12 @@ def serve(
     timeout: Annotated[
         float, typer.Option("--statement-timeout", min=0.1, help="Seconds for one statement.")
     ] = 60.0,
+    debug: Annotated[
+        bool,
+        typer.Option(
+            "--debug", help="Log statements about the catalogue that are not answered, with the user."
+        ),
+    ] = False,
 ) -> None:
     """Let PostgreSQL's clients ask through the gate: psql, drivers, notebooks, BI tools."""
     from auditor.proxy.server import Serving, Times
@@ -61,10 +67,10 @@ def serve(
         per_user,
         times=Times(statement=timeout),
     )
-    _run(database, policy, serving, rows)
+    _run(database, policy, serving, rows, debug)
 
 
-def _run(database: Path, policy: Path, serving: Serving, rows: int) -> None:
+def _run(database: Path, policy: Path, serving: Serving, rows: int, debug: bool) -> None:
     from auditor.data.running import Limits, Room
     from auditor.gate.gate import Gate
     from auditor.policy.policy import Policy
@@ -86,7 +92,7 @@ def _run(database: Path, policy: Path, serving: Serving, rows: int) -> None:
         return None if now == sources.gate.policy else opened(now)
 
     with closing(Sources(opened(Policy.load(policy)), database.stem, names)) as sources:
-        run(sources, serving, Log(_to_stderr), reopen=reopened)
+        run(sources, serving, Log(_to_stderr, debug=debug), reopen=reopened)
 
 
 def _to_stderr(line: str) -> None:

@@ -1,4 +1,5 @@
-"""What operators see: a line of JSON for each event, and counters for Prometheus. Never a statement or value.
+"""What operators see: a line of JSON for each event, and counters for Prometheus. Never a value; a statement
+only for debugging, where it is about the catalogue and was not answered.
 
 A failure of ours is logged with the type of the exception and the places in the code: its text could quote
 what a client sent or what the data hold. Those of `AuditorError` do not: they say what is out of order.
@@ -23,20 +24,26 @@ BUCKETS = (0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0)
 WAITING = 10_000
 """Lines of a log that may wait to be written; what comes then is counted, and the next line says how many."""
 _MAX_FRAMES = 40
+_MAX_STATEMENT = 10_000
 
 
 class Log:
     """Lines of JSON, written by a thread of its own: who does not read them holds up nobody."""
 
     def __init__(
-        self, write: Callable[[str], object], clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+        self,
+        write: Callable[[str], object],
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        debug: bool = False,
     ) -> None:
         """Begin.
 
         Args:
             write: Takes one line with its end; may block; raises OSError or ValueError where it is gone.
             clock: The time.
+            debug: Whether statements about the catalogue that are not answered are written down.
         """
+        self.debug = debug
         self._write, self._clock = write, clock
         self._lines: SimpleQueue[str | None] = SimpleQueue()
         self._lost = 0
@@ -143,6 +150,14 @@ class Watcher(Observer):
             code=code,
             milliseconds=round(seconds * 1000, 1),
         )
+
+    def unanswered(self, user: str, statement: str, reason: str) -> None:
+        """A statement about the catalogue was not answered; for debugging, it is written down."""
+        if self._log.debug:
+            self._log.write(
+                "catalogue", level="debug", connection=self._connection, user=user, reason=reason,
+                statement=statement[:_MAX_STATEMENT],
+            )  # fmt: skip
 
     def failed(self, error: Exception) -> None:
         """A mistake of ours."""

@@ -30,6 +30,7 @@ from auditor.proxy.protocol.sqlstate import (
     of_error,
 )
 from auditor.proxy.session.lexing import in_main
+from auditor.proxy.session.spelling import listed_arrays, spread, without_casts, without_database
 from auditor.proxy.values import types
 from auditor.proxy.values.errors import ValueProblem
 from auditor.proxy.values.inference import infer
@@ -205,6 +206,9 @@ class _Opened:
         self.uses = 0
         self._schema = gate.schema
         self._dialect = gate.policy.dialect
+        self._database = database
+        self._schemas = {"public"} | {table.path[0] for table in gate.schema.tables}
+        self._schemas |= {view.path[0] for view in gate.schema.views}
         self.catalogue = Catalogue(self._schema, database, users, administration=administration.tables(gate))
         self._described: OrderedDict[object, Described] = OrderedDict()
         self._lock = threading.Lock()
@@ -216,11 +220,13 @@ class _Opened:
             return Result(
                 listing.names, listing.types, listing.rows, changes=listing.changes, code="catalogue"
             )
+        sql = self._unqualified(sql)
         named = administration.named(sql)
         if named:
             names, kinds, rows = administration.answer(self.gate, sql, values, context.administrator)
             return Result(names, tuple(map(result_type, kinds)), rows, code="administration")
-        answer = self.gate.execute(self._respelled(sql), list(values) or None, context.user, self._dialect)
+        text, given = spread(sql, values)
+        answer = self.gate.execute(self._respelled(text, given), given or None, context.user, self._dialect)
         kinds_found = tuple(map(result_type, answer.types))
         notice = notice_of_decision(answer.decision, answer.ranges)
         return Result(tuple(answer.columns), kinds_found, answer.arrow(), notice, code=answer.decision.code)
@@ -230,6 +236,7 @@ class _Opened:
         found = self.catalogue.describe(sql, given, context)
         if found is not None:
             return Described(found.parameters, found.names, found.types)
+        sql = self._unqualified(sql)
         if administration.named(sql):
             names, kinds = administration.describe(self.gate, sql, context.administrator)
             return Described((), names, tuple(map(result_type, kinds)))
@@ -247,12 +254,15 @@ class _Opened:
 
     def described_by_gate(self, sql: str, given: Sequence[int], user: str, record: bool = False) -> Described:
         """The description of a statement for the gate; `record`: one that is not supported is recorded."""
+        sql = self._unqualified(sql)
         parameters = tuple(infer(sql, self._schema, self._dialect, given))
-        samples = [_SAMPLES.get(oid, "1") for oid in parameters]
+        text, samples = spread(sql, [_sample(oid) for oid in parameters])
         # Without parameters it will not come to be executed: here it is put on record.
         asker = user if record or not parameters else None
         try:
-            columns = self.gate.describe(self._respelled(sql), samples or None, self._dialect, asker)
+            columns = self.gate.describe(
+                self._respelled(text, samples), samples or None, self._dialect, asker
+            )
         except QueryUnsupported:
             if asker is not None:
                 raise
@@ -260,9 +270,18 @@ class _Opened:
         kinds = tuple(result_type(kind) for _, kind in columns)
         return Described(parameters, tuple(name for name, _ in columns), kinds)
 
-    def _respelled(self, sql: str) -> str:
-        text = spaced(sql)
-        return text if self._dialect == "postgres" else in_main(text)
+    def _unqualified(self, sql: str) -> str:
+        return without_database(sql, self._database, self._schemas)
+
+    def _respelled(self, sql: str, values: Sequence[object]) -> str:
+        text = spaced(without_casts(sql, values))
+        return text if self._dialect == "postgres" else in_main(listed_arrays(text))
+
+
+def _sample(oid: int) -> object:
+    """A value that stands for a parameter; of an array, one element."""
+    element = types.BY_OID[oid].element if oid in types.BY_OID else 0
+    return [_SAMPLES.get(element, "1")] if element else _SAMPLES.get(oid, "1")
 
 
 def checked(sql: str) -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -110,6 +110,10 @@ class Catalogue:
         Raises:
             CatalogueError: if it is about the catalogue, and is not answered.
         """
+        with _saying(sql):
+            return self._answer(sql, parameters, context)
+
+    def _answer(self, sql: str, parameters: Sequence[object] | None, context: Context) -> Listing | None:
         side = self._side(context)
         tree = side.read(sql)
         if tree is None:
@@ -131,6 +135,10 @@ class Catalogue:
         Raises:
             CatalogueError: as `answer`.
         """
+        with _saying(sql):
+            return self._describe(sql, types, context)
+
+    def _describe(self, sql: str, types: Sequence[int], context: Context) -> Description | None:
         side = self._side(context)
         tree = side.read(sql)
         if tree is None:
@@ -167,6 +175,16 @@ class Catalogue:
     def _translated(self, tree: exp.Expr, values: Sequence[object], context: Context) -> Translated:
         names = self._side(context).names
         return _guarded(lambda: translate(tree, values, context, names, self._database, self._version))
+
+
+@contextmanager
+def _saying(sql: str) -> Iterator[None]:
+    """Whatever is not answered says what was asked."""
+    try:
+        yield
+    except CatalogueError as error:
+        error.statement = sql
+        raise
 
 
 def _guarded(work: Callable[[], _Result]) -> _Result:

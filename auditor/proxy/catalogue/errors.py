@@ -23,6 +23,8 @@ class CatalogueError(AuditorError):
         """What is wrong."""
         self.sqlstate = sqlstate
         """PostgreSQL's code of it."""
+        self.statement = ""
+        """What was asked, for the log."""
         self.hint = hint or (_HINT if sqlstate == UNSUPPORTED else "")
         """What would do instead; may be empty."""
 

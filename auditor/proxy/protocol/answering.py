@@ -58,11 +58,11 @@ class Answering:
         """What ReadyForQuery will say. An error makes BLOCK to FAILED by itself."""
         return self._transaction
 
-    def set_transaction(self, status: Transaction) -> None:
+    def set_transaction(self, status: Transaction, committed: bool = True) -> None:
         """Say how the transaction stands: after BEGIN, COMMIT, ROLLBACK. IDLE ends the portals."""
         self._transaction = status
         if status is Transaction.IDLE:
-            self.statements.end_transaction()
+            self.statements.end_transaction(committed)
 
     @property
     def queued(self) -> int:
@@ -145,6 +145,18 @@ class Answering:
     def data_row_messages(self, messages: bytes) -> None:
         """Rows as whole DataRow messages, as `auditor.proxy.values.RowWriter` makes them in a thread."""
         self._answer(Backend.DATA_ROW, messages)
+
+    def copy_out_response(self, code: int, columns: int) -> None:
+        """The rows of a COPY are to come, in text (0) or binary (1)."""
+        self._answer(Backend.COPY_OUT_RESPONSE, backend.copy_out_response(code, columns))
+
+    def copy_data_messages(self, messages: bytes) -> None:
+        """Rows of a COPY as whole CopyData messages, as `auditor.proxy.values.CopyWriter` makes them."""
+        self._answer(Backend.COPY_DATA, messages)
+
+    def copy_done(self) -> None:
+        """All rows of a COPY are sent."""
+        self._answer(Backend.COPY_DONE, backend.COPY_DONE)
 
     def command_complete(self, tag: str) -> None:
         """The end of one result."""

@@ -123,6 +123,11 @@ def data_rows(rows: Iterable[Sequence[bytes | None]]) -> bytes:
     return b"".join(out)
 
 
+def copy_out_response(code: int, columns: int) -> bytes:
+    """Rows come as CopyData: 0 as lines of text, 1 in the binary format, all columns alike."""
+    return _message(b"H", pack(f">bH{columns}h", code, columns, *[code] * columns))
+
+
 def command_complete(tag: str) -> bytes:
     """The end of a statement's result: SELECT 3, BEGIN, …"""
     return _message(b"C", _string(tag))
@@ -132,6 +137,7 @@ EMPTY_QUERY_RESPONSE = b"I\0\0\0\4"
 PARSE_COMPLETE = b"1\0\0\0\4"
 BIND_COMPLETE = b"2\0\0\0\4"
 CLOSE_COMPLETE = b"3\0\0\0\4"
+COPY_DONE = b"c\0\0\0\4"
 NO_DATA = b"n\0\0\0\4"
 PORTAL_SUSPENDED = b"s\0\0\0\4"
 

@@ -55,6 +55,8 @@ class Portal:
     """As sent; see `formats`."""
     hold: bool = False
     """Whether it outlives its transaction (DECLARE … WITH HOLD)."""
+    held: bool = False
+    """Whether it has: a later ROLLBACK leaves it."""
     state: object = field(default=None, repr=False)
     """The owner's: a result, a cursor."""
     rows_sent: int = 0
@@ -117,19 +119,30 @@ class Statements:
         self.check_name(parse.name)
         if not parse.name:
             self.close_statement("")
-        elif parse.name in self._statements:
+        elif parse.name in self._statements and not self._same(parse):
             raise ProtocolError(
                 SqlState.DUPLICATE_PREPARED_STATEMENT,
                 f'prepared statement "{_short(parse.name)}" already exists',
-                hint="Close it first, or use another name.",
+                hint="Close it first, or use another name. Behind a pool that gives each transaction another "
+                "connection, have the driver name no statements (psycopg: prepare_threshold=None; JDBC: "
+                "prepareThreshold=0), or the pool keep them (pgbouncer 1.21: max_prepared_statements).",
             )
-        elif len(self._statements.keys() - {""}) >= self._limits.statements:
+        elif (
+            parse.name not in self._statements
+            and len(self._statements.keys() - {""}) >= self._limits.statements
+        ):
             raise ProtocolError(
                 SqlState.PROGRAM_LIMIT_EXCEEDED,
                 f"there are {self._limits.statements} prepared statements already",
                 hint="Close some with DEALLOCATE, or prepare fewer.",
             )
         self._room(Statement(parse.name, parse.query, parse.parameter_types, None).size)
+
+    def _same(self, parse: Parse) -> bool:
+        """Whether a name stands for this very statement: pools send it again to a connection that has it."""
+        found = self._statements[parse.name]
+        open_types = zip(parse.parameter_types, found.parameter_types, strict=False)
+        return found.query == parse.query and all(one in (0, two) for one, two in open_types)
 
     def add_statement(self, statement: Statement) -> None:
         """Keep a statement, in place of one of the same name."""
@@ -213,10 +226,13 @@ class Statements:
         for name in list(self._portals):
             self.close_portal(name)
 
-    def end_transaction(self) -> None:
-        """Forget the portals of the transaction."""
-        for name in [name for name, portal in self._portals.items() if not portal.hold]:
-            self.close_portal(name)
+    def end_transaction(self, committed: bool = True) -> None:
+        """Forget the portals of the transaction; those WITH HOLD stay if it is committed."""
+        for name, portal in list(self._portals.items()):
+            if not portal.hold or not (committed or portal.held):
+                self.close_portal(name)
+            else:
+                portal.held = True
 
     # --- limits
 

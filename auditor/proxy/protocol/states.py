@@ -53,12 +53,16 @@ class State(Enum):
     QUERYING = "querying"  # the owner's: nothing of a Query is answered yet
     QUERY_ROWS = "query rows"  # the owner's: in the rows of one result
     QUERY_ANSWERED = "query answered"  # the owner's: a further result, or ReadyForQuery
+    QUERY_COPYING = "query copying"  # the owner's: in the rows of a COPY
+    QUERY_COPIED = "query copied"  # the owner's: the end of the COPY
     QUERY_FAILED = "query failed"  # the owner's: ReadyForQuery
     PARSING = "parsing"  # the owner's
     BINDING = "binding"  # the owner's
     DESCRIBING_STATEMENT = "describing statement"  # the owner's
     DESCRIBING_PORTAL = "describing portal"  # the owner's
     EXECUTING = "executing"  # the owner's
+    COPYING = "copying"  # the owner's: in the rows of a COPY
+    COPIED = "copied"  # the owner's: the end of the COPY
     SYNCING = "syncing"  # the owner's: ReadyForQuery
     SKIPPING = "skipping"  # the client's: Sync
     CLOSED = "closed"  # nobody's
@@ -100,6 +104,9 @@ class Backend(Enum):
     ROW_DESCRIPTION = "RowDescription"
     NO_DATA = "NoData"
     DATA_ROW = "DataRow"
+    COPY_OUT_RESPONSE = "CopyOutResponse"
+    COPY_DATA = "CopyData"
+    COPY_DONE = "CopyDone"
     COMMAND_COMPLETE = "CommandComplete"
     EMPTY_QUERY_RESPONSE = "EmptyQueryResponse"
     PORTAL_SUSPENDED = "PortalSuspended"
@@ -229,6 +236,7 @@ AFTER_MALFORMED: Mapping[Frontend, State] = {
 """Where an error in a message that READY took leads (rules 10 and 11). READY: ReadyForQuery goes with it."""
 
 _RESULT = {
+    _B.COPY_OUT_RESPONSE: _S.QUERY_COPYING,
     _B.ROW_DESCRIPTION: _S.QUERY_ROWS,
     _B.COMMAND_COMPLETE: _S.QUERY_ANSWERED,
     _B.EMPTY_QUERY_RESPONSE: _S.QUERY_ANSWERED,
@@ -251,6 +259,12 @@ OWNER: Mapping[State, Mapping[Backend, State]] = {
         _B.COMMAND_COMPLETE: _S.QUERY_ANSWERED,
         _B.ERROR_RESPONSE: _S.QUERY_FAILED,
     },
+    State.QUERY_COPYING: {
+        _B.COPY_DATA: _S.QUERY_COPYING,
+        _B.COPY_DONE: _S.QUERY_COPIED,
+        _B.ERROR_RESPONSE: _S.QUERY_FAILED,
+    },
+    State.QUERY_COPIED: {_B.COMMAND_COMPLETE: _S.QUERY_ANSWERED},
     State.QUERY_FAILED: {_B.READY_FOR_QUERY: _S.READY},
     State.PARSING: {_B.PARSE_COMPLETE: _S.READY, _B.ERROR_RESPONSE: _S.SKIPPING},
     State.BINDING: {_B.BIND_COMPLETE: _S.READY, _B.ERROR_RESPONSE: _S.SKIPPING},
@@ -264,7 +278,14 @@ OWNER: Mapping[State, Mapping[Backend, State]] = {
         _B.NO_DATA: _S.READY,
         _B.ERROR_RESPONSE: _S.SKIPPING,
     },
+    State.COPYING: {
+        _B.COPY_DATA: _S.COPYING,
+        _B.COPY_DONE: _S.COPIED,
+        _B.ERROR_RESPONSE: _S.SKIPPING,
+    },
+    State.COPIED: {_B.COMMAND_COMPLETE: _S.READY},
     State.EXECUTING: {
+        _B.COPY_OUT_RESPONSE: _S.COPYING,
         _B.DATA_ROW: _S.EXECUTING,
         _B.COMMAND_COMPLETE: _S.READY,
         _B.EMPTY_QUERY_RESPONSE: _S.READY,

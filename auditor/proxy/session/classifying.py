@@ -7,13 +7,16 @@ SQLSTATE and its hint in a table.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from itertools import islice
 
 from auditor.proxy.protocol.sqlstate import ProtocolError, SqlState
 from auditor.proxy.session import commands as c
+from auditor.proxy.session.copying import read_copy
 from auditor.proxy.session.lexing import Lexeme, lexemes
 
+_AHEAD = re.compile(r"([+-]?)(\d{1,2})(?::(\d\d))?(?::00)?")
 _WORDS = 200
 """Lexemes of a command that are read; DECLARE's query is not among them."""
 
@@ -31,7 +34,6 @@ REFUSED: Mapping[str, tuple[SqlState, str]] = {
         _READ_ONLY,
     ),
     **dict.fromkeys(("listen", "notify"), _ALONE),
-    "copy": (SqlState.FEATURE_NOT_SUPPORTED, "Ask with SELECT; in psql, \\g FILE writes a file."),
     "explain": (SqlState.FEATURE_NOT_SUPPORTED, "A plan would tell of the data; ask the query itself."),
     **dict.fromkeys(("do", "call"), (SqlState.FEATURE_NOT_SUPPORTED, "There are no procedures here.")),
     "lock": (SqlState.FEATURE_NOT_SUPPORTED, "Nothing changes here, so nothing needs a lock."),
@@ -50,6 +52,8 @@ def classify(text: str) -> c.Command:
     if first in REFUSED:
         state, hint = REFUSED[first]
         raise ProtocolError(state, f"{first.upper()} is not possible here", hint=hint)
+    if first == "copy":
+        return read_copy(text)
     read = _READERS.get(first)
     if read is None:
         return c.Select(text)
@@ -177,7 +181,7 @@ def _set(reader: _Reader) -> c.Command:
     if reader.take("time"):
         if not reader.take("zone"):
             raise reader.wrong(reader.skip())
-        return c.Set("timezone", _value(reader), local)
+        return c.Set("timezone", _zone(reader), local)
     if reader.take("names"):
         return c.Set("client_encoding", _value(reader), local)
     name = reader.name()
@@ -188,6 +192,25 @@ def _set(reader: _Reader) -> c.Command:
     if not reader.take("=", "to"):
         raise reader.wrong(reader.skip())
     return c.Set(name, _value(reader), local)
+
+
+def _zone(reader: _Reader) -> str | None:
+    """A time zone, also as the time that its clocks are ahead: INTERVAL '+02:00' HOUR TO MINUTE."""
+    if reader.take("local"):
+        reader.end()
+        return None
+    if not reader.take("interval"):
+        return _value(reader)
+    lexeme = reader.skip()
+    ahead = _AHEAD.fullmatch(lexeme.value) if lexeme.kind == "text" else None
+    if ahead is None:
+        raise reader.wrong(lexeme)
+    if reader.take("hour") and reader.take("to"):
+        reader.take("minute")
+    reader.end()
+    sign, hours, minutes = ahead[1] or "+", int(ahead[2]), int(ahead[3] or 0)
+    written = f"{hours:02}" + (f":{minutes:02}" if minutes else "")
+    return f"<{sign}{written}>{'-' if sign == '+' else '+'}{written}"
 
 
 def _as_oneself(reader: _Reader, name: str) -> c.Command:

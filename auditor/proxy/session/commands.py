@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from auditor.proxy.values.copying import CopyForm
+
 
 @dataclass(frozen=True)
 class Select:
@@ -107,6 +109,14 @@ class Close:
 
 
 @dataclass(frozen=True)
+class Copy:
+    """COPY (query) TO STDOUT."""
+
+    query: str
+    form: CopyForm
+
+
+@dataclass(frozen=True)
 class Prepare:
     """PREPARE name (types) AS query."""
 
@@ -140,6 +150,6 @@ class Discard:
 
 
 Command = (
-    Select | Begin | End | Savepoint | Release | RollbackTo | Set | ResetAll | Tolerated | Show | Declare
-    | Fetch | Close | Prepare | Execute | Deallocate | Discard
+    Select | Copy | Begin | End | Savepoint | Release | RollbackTo | Set | ResetAll | Tolerated | Show
+    | Declare | Fetch | Close | Prepare | Execute | Deallocate | Discard
 )  # fmt: skip

@@ -10,6 +10,7 @@ from auditor.proxy.protocol import Column, Connection
 from auditor.proxy.protocol.sqlstate import ProtocolError, SqlState
 from auditor.proxy.session.steps import DRAIN, Job, Steps
 from auditor.proxy.sources import Result
+from auditor.proxy.values.copying import CopyForm, CopyWriter
 from auditor.proxy.values.results import ResultType
 from auditor.proxy.values.writing import RowWriter
 
@@ -23,8 +24,10 @@ MOST = 1 << 30
 class Cursor:
     """Rows that are sent piece by piece."""
 
-    def __init__(self, result: Result, tag: str = "SELECT") -> None:
+    def __init__(self, result: Result, tag: str = "SELECT", copy: CopyForm | None = None) -> None:
         self.result, self.tag = result, tag
+        self.copy = copy
+        """How the rows are copied out; None: they are sent as rows."""
         self._place = 0
 
     @property
@@ -75,6 +78,25 @@ def columns(names: Sequence[str], types: Sequence[ResultType], formats: Sequence
         Column(name, kind.type.oid, kind.type.length, kind.modifier, code)
         for name, kind, code in zip(names, types, codes, strict=True)
     ]
+
+
+def copy_out(connection: Connection, cursor: Cursor, zone: str) -> Steps[int]:
+    """Send all rows of a COPY, and give their number.
+
+    Raises:
+        NotRepresentable: for a value or a type that cannot be sent in this format.
+    """
+    form, result = cursor.copy, cursor.result
+    assert form is not None
+    writer = CopyWriter(form, result.names, result.types, zone)
+    rows = cursor.take(None).rows
+    connection.copy_out_response(form.code, len(result.types))
+    pieces = writer.messages(rows)
+    while (piece := (yield Job(lambda: next(pieces, None)))) is not None:
+        connection.copy_data_messages(piece)
+        yield DRAIN
+    connection.copy_done()
+    return int(rows.num_rows)
 
 
 def send(

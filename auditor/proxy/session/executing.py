@@ -100,6 +100,8 @@ class Executor:
         match command:
             case c.Select(text):
                 return (yield from self._select(text, values))
+            case c.Copy(query, form):
+                return Cursor((yield from self._select(query, values)).result, "COPY", form)
             case c.Declare():
                 return (yield from self._declare(command, values))
             case c.Prepare():
@@ -276,7 +278,7 @@ class Executor:
             self.settings.restore(self._before)
         self.settings.end_transaction()
         self._savepoints.clear()
-        self._connection.set_transaction(Transaction.IDLE)
+        self._connection.set_transaction(Transaction.IDLE, committed=kept)
         return "COMMIT" if kept else "ROLLBACK"
 
     def _savepoint(self, command: c.Savepoint | c.Release | c.RollbackTo) -> str:

@@ -14,7 +14,7 @@ from auditor.proxy.catalogue import Context
 from auditor.proxy.protocol import Connection, Parse, Portal, events
 from auditor.proxy.protocol.sqlstate import ProtocolError, SqlState
 from auditor.proxy.session import commands as c
-from auditor.proxy.session.cursors import Cursor, columns, send
+from auditor.proxy.session.cursors import Cursor, columns, copy_out, send
 from auditor.proxy.session.executing import Executor
 from auditor.proxy.session.preparing import Prepared, prepare, prepared_of
 from auditor.proxy.session.settings import shown
@@ -148,8 +148,13 @@ class Prepares:
         if not isinstance(state, Cursor):
             self._connection.command_complete(str(state))
             return code
-        formats = portal.formats(len(state.result.types))
         zone = self._executor.settings["TimeZone"]
+        if state.copy is not None:
+            sent = yield from copy_out(self._connection, state, zone)
+            portal.state = Done()
+            self._connection.command_complete(f"COPY {sent}")
+            return code
+        formats = portal.formats(len(state.result.types))
         sent = yield from send(self._connection, state, event.max_rows or None, formats, zone)
         portal.rows_sent += sent
         if state.left:

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
 from auditor.errors import QueryRefused, QueryUnsupported
-from auditor.proxy.catalogue import Context
+from auditor.proxy.catalogue import CatalogueError, Context
 from auditor.proxy.protocol import Connection, ErrorFields, Query, State, events
 from auditor.proxy.protocol.events import Event
 from auditor.proxy.protocol.messages import Parse
 from auditor.proxy.protocol.sqlstate import UNAVAILABLE
 from auditor.proxy.session.classifying import classify
-from auditor.proxy.session.cursors import Cursor, Holding, columns, send
+from auditor.proxy.session.cursors import Cursor, Holding, columns, copy_out, send
 from auditor.proxy.session.executing import INTERNAL, TOLD, Executor
 from auditor.proxy.session.lexing import split
 from auditor.proxy.session.login import Door, Login
@@ -58,6 +58,9 @@ class Observer:
 
     def answered(self, verdict: str, code: str, seconds: float) -> None:
         """A statement was dealt with: answered, refused, unsupported or failed."""
+
+    def unanswered(self, user: str, statement: str, reason: str) -> None:
+        """A statement about the catalogue was not answered."""
 
     def failed(self, error: Exception) -> None:
         """A mistake of ours."""
@@ -210,6 +213,11 @@ class Session:
             self._connection.command_complete(outcome)
             return
         result = outcome.result
+        if outcome.copy is not None:
+            sent = yield from copy_out(self._connection, outcome, self._settings["TimeZone"])
+            self._connection.command_complete(f"COPY {sent}")
+            self._observer.answered("answered", result.code, self._clock() - begun)
+            return
         self._connection.row_description(columns(result.names, result.types))
         sent = yield from send(self._connection, outcome, None, (), self._settings["TimeZone"])
         self._connection.command_complete(outcome.tag if outcome.tag == "SHOW" else f"{outcome.tag} {sent}")
@@ -247,10 +255,15 @@ class Session:
         fields = told(error)
         if fields is UNAVAILABLE:
             self._observer.failed(error)
+        if isinstance(error, CatalogueError):
+            self._observer.unanswered(self.user.name if self.user else "", error.statement, error.message)
         verdict, code = "failed", fields.sqlstate
         if isinstance(error, QueryRefused | QueryUnsupported):
             verdict, code = error.decision.verdict, error.decision.code
         self._observer.answered(verdict, str(code), self._clock() - begun)
+        if fields.hint and self._settings["application_name"] != "psql":
+            # Some clients (ODBC, drizzle) show nothing but the message; psql shows all.
+            fields = replace(fields, message=f"{fields.message} Hint: {fields.hint}")
         self._connection.error(fields)
 
     def _report(self) -> None:

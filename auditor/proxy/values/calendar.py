@@ -6,6 +6,7 @@ DuckDB and Arrow count from 1970, PostgreSQL's binary format from 2000.
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
 from zoneinfo import ZoneInfo
@@ -23,6 +24,8 @@ INFINITY = 2**63 - 1
 # The calendar repeats itself after 400 years, weekdays included.
 _CYCLE_DAYS, _CYCLE_YEARS = 146_097, 400
 _CYCLE = _CYCLE_DAYS * DAY
+_AHEAD = re.compile(r"<([+-])(\d\d)(?::(\d\d))?>[+-]\d\d(?::\d\d)?")
+"""How PostgreSQL names a zone that was set by an interval."""
 _FIRST = -719_162 * DAY
 _LAST = 2_932_896 * DAY
 
@@ -120,6 +123,10 @@ def zone_of(name: str) -> tzinfo:
     """
     if name.upper() in ("UTC", "GMT", "Z", "ETC/UTC", "UCT", "ZULU"):
         return UTC
+    ahead = _AHEAD.fullmatch(name)
+    if ahead is not None and int(ahead[2]) <= 15 and int(ahead[3] or 0) < 60:
+        offset = timedelta(hours=int(ahead[2]), minutes=int(ahead[3] or 0))
+        return timezone(-offset if ahead[1] == "-" else offset)
     hours = name.removeprefix("+").removeprefix("-")
     if hours.isdecimal() and hours.isascii() and int(hours) <= 15:
         return timezone(timedelta(hours=-int(hours) if name.startswith("-") else int(hours)))

@@ -84,6 +84,35 @@ def data_rows(columns: Sequence[pa.Array], rows: int) -> bytes:
     return out.tobytes()
 
 
+def copy_rows(lines: pa.Array) -> bytes:
+    """The CopyData messages of some rows, each of which is one cell."""
+    part = _Cells(lines)
+    lengths = part.sizes + 4
+    if len(lengths) and int(lengths.max()) > MAX_MESSAGE:
+        raise NotRepresentable("54000", "a row is too large to be sent")
+    starts = np.cumsum(lengths + 1) - (lengths + 1)
+    out = np.empty(int(lengths.sum()) + len(lengths), dtype=np.uint8)
+    out[starts] = ord("d")
+    _put(out, starts + 1, lengths, 4)
+    part.copy(out, starts + 5)
+    return out.tobytes()
+
+
+def copy_message(content: bytes) -> bytes:
+    """One CopyData message."""
+    return b"d" + (len(content) + 4).to_bytes(4, "big") + content
+
+
+def as_copied(messages: bytes) -> list[bytes]:
+    """DataRow messages as rows of a binary copy, which are written the same."""
+    found, place = [], 0
+    while place < len(messages):
+        length = int.from_bytes(messages[place + 1 : place + 5], "big")
+        found.append(messages[place + 5 : place + 1 + length])
+        place += 1 + length
+    return found
+
+
 class _Cells:
     """The parts of one column."""
 

@@ -60,7 +60,7 @@ class RowWriter:
         Raises:
             NotRepresentable: for a value that PostgreSQL's type does not hold.
         """
-        return cells.data_rows(self._cells(rows), rows.num_rows)
+        return cells.data_rows(self.columns(rows), rows.num_rows)
 
     def batches(self, table: pa.Table, rows: int = ROWS_AT_ONCE) -> Iterator[tuple[int, bytes]]:
         """The same in pieces of some rows each: their number, and their messages."""
@@ -70,10 +70,11 @@ class RowWriter:
 
     def rows(self, rows: pa.Table | pa.RecordBatch) -> list[tuple[bytes | None, ...]]:
         """The cells of some rows, one by one; for few rows, and for tests."""
-        columns = [column.to_pylist() for column in self._cells(rows)]
+        columns = [column.to_pylist() for column in self.columns(rows)]
         return list(zip(*columns, strict=True)) if columns else [()] * rows.num_rows
 
-    def _cells(self, rows: pa.Table | pa.RecordBatch) -> list[pa.Array]:
+    def columns(self, rows: pa.Table | pa.RecordBatch) -> list[pa.Array]:
+        """The cells of some rows, column by column."""
         return [encode(_whole(column)) for encode, column in zip(self._encoders, rows.columns, strict=True)]
 
 

@@ -161,6 +161,11 @@ SERVER: dict[str, Callable[[Body], str]] = {
     "T": _row_description,
     "t": lambda body: f"ParameterDescription({[body.number('I') for _ in range(body.number('H'))]})",
     "D": _data_row,
+    "H": lambda body: (
+        f"CopyOutResponse({body.number('b')}, {[body.number('h') for _ in range(body.number('H'))]})"
+    ),
+    "d": lambda body: f"CopyData({body.bytes(len(body.content) - body.at)!r})",
+    "c": lambda body: "CopyDone()",
     "C": lambda body: f"CommandComplete({body.text()!r})",
     "I": lambda body: "EmptyQueryResponse()",
     "1": lambda body: "ParseComplete()",
