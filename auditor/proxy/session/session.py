@@ -263,7 +263,7 @@ class Session:
         self._observer.answered(verdict, str(code), self._clock() - begun)
         if fields.hint and self._settings["application_name"] != "psql":
             # Some clients (ODBC, drizzle) show nothing but the message; psql shows all.
-            fields = replace(fields, message=f"{fields.message} Hint: {fields.hint}")
+            fields = replace(fields, message=f"{fields.message.removesuffix('.')}. Hint: {fields.hint}")
         self._connection.error(fields)
 
     def _report(self) -> None:

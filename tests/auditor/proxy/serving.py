@@ -37,12 +37,19 @@ def users_file(folder: Path) -> Path:
     return file
 
 
-def opened(folder: Path, more: str = "", ledger: str | None = None) -> Gate:
-    """The gate over the small table; its ledger is in the folder, or where a URL says."""
+def opened(folder: Path, more: str = "", ledger: str | None = None, before: str = "") -> Gate:
+    """The gate over the small table; its ledger is in the folder, or where a URL says.
+
+    Args:
+        folder: Where the database is, or is made.
+        more: Sections of the policy, after those of `policy_text`.
+        ledger: A URL.
+        before: Lines of the policy before its sections.
+    """
     path = folder / "staff.duckdb"
     if not path.exists():
         build(path, people(60))
-    return Gate.open(path, Policy.parse(policy_text(more)), ledger or folder / "ledger")
+    return Gate.open(path, Policy.parse(before + policy_text(more)), ledger or folder / "ledger")
 
 
 def certificate(folder: Path) -> tuple[Path, Path]:
@@ -113,6 +120,7 @@ def running(
     more: str = "",
     listen: str = "127.0.0.1",
     ledger: str | None = None,
+    before: str = "",
     **options: Any,
 ) -> Iterator[Running]:
     """Start a server on a free port of loopback, and stop it."""
@@ -120,7 +128,7 @@ def running(
     log = io.StringIO()
     options.setdefault("times", Times(startup=60, statement=60, reader=60))
     serving = Serving(Address(listen, 0), users_file(folder), *pair, drain=2.0, **options)
-    with opened(folder, more, ledger) as gate:
+    with opened(folder, more, ledger, before) as gate:
         sources = Sources(gate, "staff", list(USERS))
         loop = asyncio.new_event_loop()
         thread = threading.Thread(target=loop.run_forever, daemon=True)

@@ -68,3 +68,15 @@ def test_a_failure_is_logged_without_its_text() -> None:
     assert "ana" not in lines[0]
     assert json.loads(lines[0])["type"] == "ValueError"
     assert "cae_sql_internal_errors_total 1" in metrics.text()
+
+
+def test_a_statement_about_the_catalogue_that_fails_is_logged_for_debugging_alone() -> None:
+    for debug in (True, False):
+        lines: list[str] = []
+        log = Log(lines.append, debug=debug)
+        Watcher(log, Metrics(), 7).unanswered("ana", "SELECT nothing() FROM pg_class", "why")
+        log.close()
+        found = [json.loads(line) for line in lines]
+        assert [(each["user"], each["statement"], each["level"]) for each in found] == (
+            [("ana", "SELECT nothing() FROM pg_class", "debug")] if debug else []
+        )

@@ -405,3 +405,100 @@ def test_whatever_is_sent_in_whatever_order_is_answered(sources: Sources) -> Non
         said = talk.say(CLIENT["Sync"](), CLIENT["Query"]("ROLLBACK"), CLIENT["Query"]("SELECT 1"))
         assert said[-2:] == [tag("SELECT 1"), READY]
         assert talk.observer.failures == []
+
+
+def test_a_query_is_copied_out_as_it_is_answered_and_stands_in_the_history_once(
+    talk: Talk, sources: Sources
+) -> None:
+    before = len(sources.gate.history())
+    counted = "SELECT dept, COUNT(*) FROM staff GROUP BY dept ORDER BY dept LIMIT 2"
+    assert talk.say(CLIENT["Query"](f"COPY ({counted}) TO STDOUT")) == [
+        "CopyOutResponse(0, [0, 0])", r"CopyData(b'a\t15\n')", r"CopyData(b'b\t15\n')", "CopyDone()",
+        tag("COPY 2"), "ReadyForQuery('I')",
+    ]  # fmt: skip
+    assert talk.observer.statements[-1][0] == "answered"
+    copied = talk.say(
+        CLIENT["Parse"]("", f"COPY ({counted}) TO STDOUT (FORMAT binary)"), CLIENT["Describe"]("S", ""),
+        CLIENT["Bind"]("", ""), CLIENT["Execute"](""), CLIENT["Execute"](""), CLIENT["Sync"](),
+    )  # fmt: skip
+    assert copied[:5] == [
+        "ParseComplete()", "ParameterDescription([])", "NoData()", "BindComplete()",
+        "CopyOutResponse(1, [1, 1])",
+    ]  # fmt: skip
+    assert copied[-5:] == [
+        r"CopyData(b'\xff\xff')",
+        "CopyDone()",
+        tag("COPY 2"),
+        error("55000"),
+        "ReadyForQuery('I')",
+    ]
+    assert list(sources.gate.history()["sql"][before:]) == [counted] * 2
+
+
+@pytest.mark.parametrize(
+    ("sql", "code"),
+    [
+        ("COPY (SELECT salary FROM staff) TO STDOUT", "0A000"),
+        ("COPY (SELECT AVG(salary) FROM staff WHERE id = 1) TO STDOUT", "42501"),
+        ("COPY (SELECT id, salary FROM staff ORDER BY salary LIMIT 1) TO STDOUT (FORMAT binary)", "0A000"),
+        ("COPY (SELECT relname FROM pg_class, staff) TO STDOUT", "0A000"),
+        ("COPY (COPY (SELECT 1) TO STDOUT) TO STDOUT", "0A000"),
+        ("COPY staff TO STDOUT", "0A000"),
+        ("COPY staff FROM STDIN", "42501"),
+        ("COPY (SELECT 1; SELECT salary FROM staff) TO STDOUT", "42601"),
+    ],
+)
+def test_copy_is_refused_as_the_query_is(talk: Talk, sql: str, code: str) -> None:
+    assert talk.say(CLIENT["Query"](sql)) == [error(code), "ReadyForQuery('I')"]
+
+
+def test_a_cursor_with_hold_goes_with_a_transaction_that_is_rolled_back(talk: Talk) -> None:
+    talk.query("BEGIN; DECLARE kept CURSOR WITH HOLD FOR SELECT 1; COMMIT")
+    talk.query("BEGIN; DECLARE lost CURSOR WITH HOLD FOR SELECT 2; ROLLBACK")
+    assert talk.query("FETCH 1 FROM kept") == [tag("FETCH 1"), "ReadyForQuery('I')"]
+    assert talk.query("FETCH 1 FROM lost") == [error("34000"), "ReadyForQuery('I')"]
+
+
+def test_a_statement_that_is_sent_again_under_its_name_is_the_same(talk: Talk) -> None:
+    first, other = CLIENT["Parse"]("s", "SELECT 1"), CLIENT["Parse"]("s", "SELECT 2")
+    assert talk.say(first, first, CLIENT["Sync"]()) == ["ParseComplete()"] * 2 + ["ReadyForQuery('I')"]
+    assert talk.say(other, CLIENT["Sync"]()) == [error("42P05"), "ReadyForQuery('I')"]
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("'+00:00' HOUR TO MINUTE", "<+00>-00"),
+        ("'+02:00'", "<+02>-02"),
+        ("'-03:30' HOUR TO MINUTE", "<-03:30>+03:30"),
+    ],
+)
+def test_a_time_zone_may_be_an_interval(talk: Talk, written: str, shown: str) -> None:
+    assert talk.query(f"SET TIME ZONE INTERVAL {written}")[0] == tag("SET")
+    assert talk.session._settings["TimeZone"] == shown
+    assert talk.query("SELECT now() IS NOT NULL AND version() <> ''")[-1] == "ReadyForQuery('I')"
+    assert talk.query("SET TIME ZONE INTERVAL 'soon'")[0] == error("42601")
+    assert talk.query("SET TIME ZONE LOCAL")[0] == tag("SET")
+    assert talk.session._settings["TimeZone"] == "UTC"
+
+
+def test_an_array_is_a_parameter(talk: Talk) -> None:
+    sql = "SELECT COUNT(*) FROM staff.public.staff WHERE dept = ANY($1) AND age > $2::integer"
+    found = talk.say(extended(sql, values=(b"{a,b}", b"25")), CLIENT["Sync"]())
+    assert found[-3:] == ["DataRow([b'22'])", tag("SELECT 1"), "ReadyForQuery('I')"]
+    nothing = talk.say(extended(sql, values=(b"{}", b"25")), CLIENT["Sync"]())
+    assert nothing[-2:] == [error("0A000"), "ReadyForQuery('I')"]
+
+
+def test_the_hint_stands_in_the_message_but_for_psql(talk: Talk) -> None:
+    def messages() -> list[bytes]:
+        talk.connection.receive(CLIENT["Query"]("COPY staff FROM STDIN"))
+        event = talk.connection.next_event()
+        talk._drive(talk.session.handle(event))
+        return [each for each in talk.connection.data_to_send().split(b"\0") if each.startswith((b"M", b"H"))]
+
+    said = b"COPY FROM is not possible here"
+    hint = b"This server answers queries; the database cannot be changed through it."
+    assert messages() == [b"M" + said + b". Hint: " + hint, b"H" + hint]
+    talk.query("SET application_name = 'psql'")
+    assert messages() == [b"M" + said, b"H" + hint]

@@ -1,0 +1,102 @@
+"""Superset's own server in this process, asked through its API: database, dataset, charts, SQL Lab.
+
+Prints a line for each request: what it was for, the status, and what of the answer shows that it is right.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+port, password = int(sys.argv[1]), os.environ["CAE_PASSWORD"]
+home = Path(tempfile.mkdtemp())
+(home / "superset_config.py").write_text(
+    f"SECRET_KEY = {'x' * 42!r}\nSQLALCHEMY_DATABASE_URI = 'sqlite:///{home}/superset.db'\n"
+    "WTF_CSRF_ENABLED = TALISMAN_ENABLED = RATELIMIT_ENABLED = False\n"
+    "FILTER_STATE_CACHE_CONFIG = EXPLORE_FORM_DATA_CACHE_CONFIG = {'CACHE_TYPE': 'SimpleCache'}\n"
+)
+os.environ.update(SUPERSET_HOME=str(home), SUPERSET_CONFIG_PATH=str(home / "superset_config.py"))
+logging.disable(logging.CRITICAL)
+from superset.app import create_app  # noqa: E402
+
+app = create_app()
+with app.app_context():
+    import superset
+    from flask_migrate import upgrade
+    from superset.extensions import appbuilder, security_manager
+
+    upgrade(directory=str(Path(superset.__file__).parent / "migrations"))
+    appbuilder.add_permissions(update_perms=True)
+    security_manager.sync_role_definitions()
+    role = security_manager.find_role("Admin")
+    security_manager.add_user("admin", "a", "b", "a@example.org", role, password="admin")
+page = app.test_client()
+headers: dict[str, str] = {}
+
+
+def ask(method: str, url: str, body: Any = None) -> tuple[int, Any]:
+    """Status and content of one answer."""
+    found = page.open(url, method=method, json=body, headers=headers)
+    return found.status_code, found.get_json(silent=True)
+
+
+def told(found: Any) -> str:
+    """What a person sees of an error."""
+    text = str(found.get("message") or found["errors"][0]["message"])
+    return text.split("\n")[0][:160]
+
+
+login = {"username": "admin", "password": "admin", "provider": "db", "refresh": True}
+headers["Authorization"] = f"Bearer {ask('POST', '/api/v1/security/login', login)[1]['access_token']}"
+uri = f"postgresql://ana:{password.replace(' ', '%20')}@127.0.0.1:{port}/staff"
+status, made = ask(
+    "POST", "/api/v1/database/", {"database_name": "p", "sqlalchemy_uri": uri, "expose_in_sqllab": True}
+)
+print("database", status)
+database = made["id"]
+status, found = ask("GET", f"/api/v1/database/{database}/schemas/")
+print("schemas", status, sorted(found["result"]))
+status, found = ask("GET", f"/api/v1/database/{database}/tables/?q=(force:!t,schema_name:public)")
+print("tables", status, sorted(each["value"] for each in found["result"]))
+status, found = ask("GET", f"/api/v1/database/{database}/table_metadata/?name=staff&schema=public")
+print("columns", status, [each["name"] for each in found["columns"]])
+sets = {}
+for name in ("staff", "department"):
+    status, found = ask(
+        "POST", "/api/v1/dataset/", {"database": database, "schema": "public", "table_name": name}
+    )
+    print("dataset", status)
+    sets[name] = found["id"]
+
+
+def chart(name: str, **query: Any) -> None:
+    wanted = {
+        "datasource": {"id": sets[name], "type": "table"},
+        "queries": [{"row_limit": 100, "filters": [], **query}],
+        "result_format": "json",
+        "result_type": "full",
+        "force": True,
+    }
+    status, found = ask("POST", "/api/v1/chart/data", wanted)
+    print("chart", status, found["result"][0]["data"] if status == 200 else told(found))
+
+
+mean = {"expressionType": "SIMPLE", "column": {"column_name": "salary"}, "aggregate": "AVG", "label": "mean"}
+young = [{"col": "age", "op": ">", "val": 25}, {"col": "dept", "op": "IN", "val": ["a", "b"]}]
+chart("staff", columns=["dept"], metrics=[mean], filters=young, orderby=[["dept", True]])
+chart("staff", columns=[], metrics=[mean], filters=[{"col": "id", "op": "==", "val": 3}])
+chart("department", columns=["title", "budget"], orderby=[["title", True]])
+
+
+def lab(sql: str) -> None:
+    wanted = {"database_id": database, "sql": sql, "schema": "public", "client_id": os.urandom(5).hex()}
+    status, found = ask("POST", "/api/v1/sqllab/execute/", wanted)
+    print("lab", status, found["data"] if status == 200 else told(found))
+
+
+lab("SELECT dept, COUNT(*) AS n FROM staff GROUP BY dept ORDER BY dept")
+lab("SELECT AVG(salary) FROM staff WHERE id = 3")
