@@ -770,7 +770,12 @@ class Gate:
 def _with_domains(schema: Schema, knowledge: Knowledge) -> Schema:
     """A schema that says of each protected column what its domain is, from which bins follow."""
     protected = [
-        replace(each, least=Fraction(column.protect.minimum), most=Fraction(column.protect.maximum))
+        replace(
+            each,
+            least=Fraction(column.protect.minimum),
+            most=Fraction(column.protect.maximum),
+            grid=Fraction(column.protect.grid),
+        )
         for each, column in zip(schema.protected, knowledge.columns, strict=True)
     ]
     return replace(schema, protected=tuple(protected))

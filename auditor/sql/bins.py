@@ -1,4 +1,4 @@
-"""Histograms of a protected column by fixed bins: GROUP BY of a CASE over it, or of it divided.
+"""Histograms of a protected column by fixed bins: GROUP BY of a CASE over it, of it divided, or of itself.
 
     SELECT CASE WHEN pay < 50 THEN 'low' ELSE 'high' END AS bin, AT_LEAST(COUNT(*)) FROM t GROUP BY bin
     SELECT 'low' AS bin, AT_LEAST(COUNT(*) FILTER (WHERE pay < 50)) FROM t UNION ALL
@@ -96,7 +96,12 @@ def _name(column: exp.Column) -> tuple[str, str]:
 
 def _bins(key: exp.Expr, record: exp.Column, protected: Protected) -> list[_Bin]:
     key = key.unnest()
-    found = list(_cases(key, record) if isinstance(key, exp.Case) else _parts(key, record, protected))
+    if isinstance(key, exp.Case):
+        found = list(_cases(key, record))
+    elif key == record:
+        found = list(_values(record, protected))
+    else:
+        found = list(_parts(key, record, protected))
     # a bin that no value and nobody without one is in has no row in SQL either
     kept = [each for each in found if each.cuts or each.nobody]
     return kept if len(kept) <= MOST else []
@@ -130,6 +135,23 @@ def _cases(case: exp.Case, record: exp.Column) -> Iterator[_Bin]:
         cuts = _cuts(condition, record)
         assert cuts is not None
         yield _Bin(value, condition, cuts, nobody=text == otherwise.unnest().sql())
+
+
+def _values(record: exp.Column, protected: Protected) -> Iterator[_Bin]:
+    """By the value itself: each value of the domain is a bin, where these are few."""
+    least, most, step = protected.least, protected.most, protected.grid
+    if protected.type not in _WHOLE or least is None or most is None or step is None:
+        return  # decimals and floats: which literal equals a value is the engine's own affair
+    if least.denominator != 1 or step.denominator != 1 or (most - least) / step >= MOST:
+        return
+    for value in range(int(least), int(most) + 1, int(step)):
+        literal: exp.Expr = exp.Literal.number(abs(value))
+        literal = exp.Neg(this=literal) if value < 0 else literal
+        condition = exp.EQ(this=record.copy(), expression=literal)
+        cuts = _cuts(condition, record)
+        assert cuts is not None
+        yield _Bin(literal.copy(), condition, cuts, nobody=False)
+    yield _Bin(exp.null(), exp.false(), [], nobody=True)
 
 
 def _parts(key: exp.Expr, record: exp.Column, protected: Protected) -> Iterator[_Bin]:

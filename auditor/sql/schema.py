@@ -57,6 +57,8 @@ class Protected:
     """The least value of its domain, which is public; None: unknown. Names and types are the same without."""
     most: Fraction | None = field(default=None, compare=False)
     """The greatest."""
+    grid: Fraction | None = field(default=None, compare=False)
+    """Values are the least and whole multiples of this more; None: unknown."""
 
 
 @dataclass(frozen=True)

@@ -214,3 +214,29 @@ def test_fractions_are_not_divided_into_bins(tmp_path: Path) -> None:
     sql = "SELECT {0} AS bin, AT_LEAST(COUNT(*)) FROM staff GROUP BY bin"
     assert isinstance(understand(sql.format("floor(salary / 100)"), None, known), Unsupported)
     assert isinstance(understand(sql.format(CASE), None, known), Plan)
+
+
+def test_every_value_of_a_small_domain_is_a_bin_of_its_own(tmp_path: Path) -> None:
+    """Of a large domain, and without a count, it stays a group by the value."""
+    path = make(tmp_path / "few.duckdb", WHOLE.replace("hash(i) % 400", "(hash(i) % 9)::INTEGER * 10 - 20"))
+    schema = open_staff(path).schema
+    (protected,) = schema.protected
+    few = replace(protected, least=Fraction(-20), most=Fraction(80), grid=Fraction(10))
+    schema = replace(schema, protected=(few,))
+    sql = "SELECT salary, AT_LEAST(COUNT(*)) AS n FROM staff GROUP BY salary ORDER BY salary"
+    plan = understand(sql, None, schema)
+    assert isinstance(plan, Plan), plan
+    with duckdb.connect(str(path), read_only=True) as plain:
+        expected = dict(plain.execute("SELECT salary, COUNT(*) FROM staff GROUP BY salary").fetchall())
+    table = answer(open_staff(path), plan)
+    told = dict(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    assert {each: count for each, count in told.items() if count} == expected
+    assert set(range(-20, 90, 10)) <= told.keys()
+    for other, least in ((few, Fraction(-20_000)), (replace(few, grid=None), Fraction(-20))):
+        unread = replace(schema, protected=(replace(other, least=least),))
+        refusal = understand(sql, None, unread)
+        assert isinstance(refusal, Unsupported)
+        assert refusal.code in ("protected-group", "row-level")
+    exact = understand("SELECT salary, COUNT(*) AS n FROM staff GROUP BY salary", None, schema)
+    assert isinstance(exact, Unsupported)
+    assert exact.code == "range"
