@@ -1,12 +1,15 @@
-"""How wide ranges of counts, shares, medians and deciles are, by the size of the group.
+"""How wide ranges of counts, shares, quantiles, deviations and correlations are, by the size of the group.
 
     python -m benchmarks.widths [--table acs] [--groups 5]      (for the rival: pip install opendp)
 
-Groups of one size are drawn at random, and of each the four statistics are asked in one day, one gate for
+Groups of one size are drawn at random, and of each the six statistics are asked in one day, one gate for
 each size. The rival is differential privacy with ε = 1 in all for the day, spent evenly on its questions, by
-OpenDP: integer Laplace noise for counts, the exponential mechanism among the domain's values for quantiles.
+OpenDP: integer Laplace noise for counts, the exponential mechanism among the domain's values for quantiles,
+and for deviations and correlations (with age, which is public) noisy sums of values, squares and products
+around the middle of the domain, a question's ε spent evenly on them.
 Half the width of a range, the most that its middle is off, is held against the rival's error, which is less
-in half of the cases. Both in terms of the group (counts) or of the domain (quantiles). True values must lie
+in half of the cases. Both in terms of the group (counts), of the domain (quantiles, deviations) or as they
+are (shares, correlations). True values must lie
 inside.
 
 The two promise different things: the rival protects whatever is known besides, a gate against whoever knows
@@ -32,7 +35,10 @@ from benchmarks.newcomer import PLACES, Place
 SIZES = (30, 100, 1_000, 10_000)
 RUNS = 200
 """Of the rival, for its median error."""
-Noisy = Callable[[np.ndarray, float], float]
+Noisy = Callable[[np.ndarray, np.ndarray, float], float]
+"""From values, ages and a limit or fraction."""
+BESIDE = "age"
+"""A public column of both tables."""
 
 
 def statistics(place: Place) -> dict[str, tuple[str, float]]:
@@ -43,6 +49,8 @@ def statistics(place: Place) -> dict[str, tuple[str, float]]:
         "share": (f"AVG(CASE WHEN {place.column} < {limit / 2:g} THEN 1.0 ELSE 0 END)", limit / 2),
         "median": (f"MEDIAN({place.column})", 0.5),
         "decile": (f"QUANTILE_DISC({place.column}, 0.9)", 0.9),
+        "deviation": (f"STDDEV_POP({place.column})", 0.0),
+        "correlation": (f"CORR({place.column}, {BESIDE})", 0.0),
     }
 
 
@@ -58,7 +66,27 @@ def rivals(place: Place, epsilon: float) -> dict[str, Noisy] | None:
     domain = dp.vector_domain(dp.atom_domain(T=int))
     values = list(range(low, high + 1, step))
 
-    def quantile(data: np.ndarray, fraction: float) -> float:
+    def noisy(value: float, most: float, parts: int) -> float:
+        """A sum to which nobody adds more than `most`, by so much of ε."""
+        scale = max(most, 1) * parts / epsilon
+        made = dp.m.make_laplace(dp.atom_domain(T=int), dp.absolute_distance(T=int), scale=scale)
+        return float(made(round(value)))
+
+    half = (high - low) / 2
+
+    def deviation(data: np.ndarray, _ages: np.ndarray, _detail: float) -> float:
+        x, size = data - (low + high) / 2, len(data)
+        first, second = noisy(x.sum(), half, 2), noisy((x**2).sum(), half**2, 2)
+        return float(np.sqrt(np.clip(second / size - (first / size) ** 2, 0, half**2)))
+
+    def correlation(data: np.ndarray, ages: np.ndarray, _detail: float) -> float:
+        x, y, size = data - (low + high) / 2, ages - ages.mean(), len(data)
+        first, second = noisy(x.sum(), half, 3), noisy((x**2).sum(), half**2, 3)
+        product = noisy((x * y).sum(), half * float(np.abs(y).max()), 3)
+        spread = np.sqrt(max(second / size - (first / size) ** 2, 1e-9))
+        return float(np.clip(product / size / spread / max(y.std(), 1e-9), -1, 1))
+
+    def quantile(data: np.ndarray, _ages: np.ndarray, fraction: float) -> float:
         released = dp.m.make_private_quantile(
             domain, dp.symmetric_distance(), dp.max_divergence(), candidates=values, alpha=fraction,
             scale=_scale(dp, domain, values, fraction, epsilon),
@@ -66,10 +94,12 @@ def rivals(place: Place, epsilon: float) -> dict[str, Noisy] | None:
         return float(released([int(each) for each in data]))
 
     return {
-        "count": lambda data, limit: laplace(int((data >= limit).sum())),
-        "share": lambda data, limit: laplace(int((data < limit).sum())) / len(data),
+        "count": lambda data, _ages, limit: laplace(int((data >= limit).sum())),
+        "share": lambda data, _ages, limit: laplace(int((data < limit).sum())) / len(data),
         "median": quantile,
         "decile": quantile,
+        "deviation": deviation,
+        "correlation": correlation,
     }
 
 
@@ -96,9 +126,8 @@ def day(
     """Half widths of what is told of each statistic, how many are not, and the rival's median error."""
     chance = np.random.default_rng(size)
     with duckdb.connect(str(path), read_only=True) as plain:
-        column = plain.execute(f"SELECT {place.column} FROM {place.name} ORDER BY id").fetchnumpy()[
-            place.column
-        ]
+        known = plain.execute(f"SELECT {place.column}, {BESIDE} FROM {place.name} ORDER BY id").fetchnumpy()
+        column, beside = known[place.column], known[BESIDE]
     asked = statistics(place)
     rival = rivals(place, 1 / (groups * len(asked)))
     found: dict[str, tuple[list[float], list[int], list[float]]] = {name: ([], [], []) for name in asked}
@@ -106,21 +135,22 @@ def day(
     with Gate.open(path, policy, path.with_suffix(f".{size}.ledger")) as gate:
         for _ in track(range(groups), f"{place.name}, {size}", console=console):
             members = chance.choice(len(column), size, replace=False)
-            data = np.asarray(column[members])
+            data, ages = (np.asarray(each[members]).astype(float) for each in (column, beside))
             where = f"id IN ({', '.join(map(str, members.tolist()))})"
             for name, (sql, detail) in asked.items():
-                scale = {"count": size, "share": 1}.get(name, span)
+                scale = {"count": size, "share": 1, "correlation": 1}.get(name, span)
                 try:
                     shown = f"SELECT AT_LEAST({sql}), AT_MOST({sql}) FROM {place.name} WHERE {where}"
                     ((low, high),) = gate.execute(shown).fetchall()
-                    true = _true(name, data, detail)
-                    assert low - 1e-9 <= true <= high + 1e-9, (name, low, true, high)
-                    found[name][0].append((high - low) / 2 / scale)
+                    true = _true(name, data, ages, detail)
+                    assert low is None or low - 1e-9 <= true <= high + 1e-9, (name, low, true, high)
+                    found[name][1].extend([1] * (low is None))
+                    found[name][0].extend([] if low is None else [(high - low) / 2 / scale])
                 except QueryRefused:
                     found[name][1].append(1)
                 if rival is not None:
-                    true = _true(name, data, detail)
-                    off = [abs(rival[name](data, detail) - true) for _ in range(RUNS // groups)]
+                    true = _true(name, data, ages, detail)
+                    off = [abs(rival[name](data, ages, detail) - true) for _ in range(RUNS // groups)]
                     found[name][2].append(float(np.median(off)) / scale)
     return {
         name: (widths, len(refused), float(np.median(errors)) if errors else float("nan"))
@@ -128,8 +158,12 @@ def day(
     }
 
 
-def _true(name: str, data: np.ndarray, detail: float) -> float:
+def _true(name: str, data: np.ndarray, ages: np.ndarray, detail: float) -> float:
     """By numpy, not by what is measured."""
+    if name == "deviation":
+        return float(data.std())
+    if name == "correlation":
+        return float(np.corrcoef(data, ages)[0, 1])
     if name == "count":
         return float((data >= detail).sum())
     if name == "share":
@@ -157,7 +191,7 @@ def main(arguments: list[str] | None = None) -> None:
         "ratio",
     )
     table = Table(
-        *heads, title=f"{given.groups} groups of each size, four statistics of each; ε = 1 for a day"
+        *heads, title=f"{given.groups} groups of each size, six statistics of each; ε = 1 for a day"
     )
     with tempfile.TemporaryDirectory() as folder:
         for place in PLACES:
