@@ -43,6 +43,8 @@ TAILS = 4
 PAYERS = 6
 """Members of whom the narrowest cells leave open where they are, besides those that may be elsewhere: others
 must be able to make up for a change, now and in later questions."""
+RISK = 0.5
+"""Of who weighs more than others in a weighted sum, where the limit is none of risk."""
 LOOKS, LONGER = 9, 3
 """Cells that are looked at outwards, on each side, and how many times as far out each next one is."""
 
@@ -195,10 +197,23 @@ class Statistic:
         observed = about(self.query, told, self.top)
         if self.case.model is not None:
             likely = self.case.model.question([observed]).judge((0,), allowance, keep=False)
-            if not likely.safe:
+            if not likely.safe or self._leans(told, width):
                 return None
         kept = KeptRange(tuple(shares), observed, self.spare, standard, holding)
         return Evidence(kept, holding.judgement)
+
+    def _leans(self, told: Told[int], width: int) -> bool:
+        """Whether where a weighted sum lies would say too much of who weighs more than others."""
+        from cae_sql.inference.posterior.heavy import says_too_much
+        from cae_sql.inference.posterior.keeping import LikelyKnowledge
+
+        if self.query.kind != "weighted" or not isinstance(self.case.model, LikelyKnowledge):
+            return False
+        standard, ends = self.case.model.standard, (told.least, told.most)
+        noise = width**2 / 12
+        # a limit in bits says of no share how much may be lost
+        most = RISK if standard.limit.risk is None else standard.limit.risk
+        return says_too_much(self.case.model.likely, self.query, ends, noise, most, standard.domain)
 
     def narrowest(self, allowance: Allowance) -> Cells | None:
         """The narrowest rung whose cells keep the limit; None where none is found.

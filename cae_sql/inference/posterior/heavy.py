@@ -1,0 +1,112 @@
+"""Where a range of a weighted sum lies, and what that says of who weighs more than the others.
+
+How wide a range is counts as an observation with noise (`noisy`). Where it lies tilts everybody: to a sum
+that is far from what is expected, whoever weighs six times as much as others is believed to have what makes
+it so. What that says of all alike is a finding about the group; this is about who it is said of more.
+
+Given the exact sums, a weighted sum Σ w x moves only by w̃ = w − Aᵀλ, λ from A D Aᵀ λ = A D w, the part
+of the weights that the sums do not say. Everybody's distribution tilted by s w̃, with s such that what is expected
+lies at an end of the range (noise w²/12 of its own), is what the range makes likely, to first order in what
+is left of the others. Held against it is one's own distribution, and the same tilted as by a typical weight.
+
+Source: `mathematics.md`, 8 (the brake) and 7 (tilt).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cae_sql.domain import Domain
+from cae_sql.inference.facts.query import Query
+from cae_sql.inference.posterior.areas import areas_of_rows
+from cae_sql.inference.posterior.likely import Likely
+from cae_sql.inference.posterior.weights import Floats, Ints
+
+ROUNDS = 60
+"""Halvings for s."""
+STEEPEST = 60.0
+"""Tilt over the whole domain at which the search for s ends: nothing is left there."""
+
+
+def says_too_much(
+    likely: Likely,
+    query: Query,
+    ends: tuple[int | None, int | None],
+    noise: float,
+    most: float,
+    domain: Domain,
+) -> bool:
+    """Whether some end of a range leaves somebody too little beside others of a typical weight.
+
+    Args:
+        likely: What is likely before it.
+        query: A weighted sum.
+        ends: In units; None: nothing is said of that side.
+        noise: Variance of where the sum is in the range.
+        most: Of the risk.
+        domain: At whose step values are judged.
+    """
+    assert query.coefficients is not None
+    labels, weights = likely.known.atoms.labels[query.members], query.coefficients.astype(float)
+    kinds, place, sizes = np.unique(
+        np.stack([labels, query.coefficients], axis=1), axis=0, return_inverse=True, return_counts=True
+    )
+    rows = likely.formula_of(np.unique(labels))[np.searchsorted(np.unique(labels), kinds[:, 0])]
+    width = likely.tilt.windows.width
+    values = np.arange(rows.shape[1]) * width + (width - 1) / 2
+    means = rows @ values
+    variances = np.maximum(rows @ values**2 - means**2, 0)
+    pulls = _left(likely, labels, weights, variances[place.ravel()], kinds)
+    typical = float(np.sqrt(np.average(pulls**2, weights=sizes)))
+    greatest = float(np.abs(pulls).max())
+    if greatest <= 2 * typical or not greatest:
+        return False  # nobody stands out
+    reach = STEEPEST / (greatest * max(values[-1], 1.0))
+    own, expected = areas_of_rows(rows, domain), float((sizes * kinds[:, 1]) @ means)
+    for end in ends:
+        if end is None:
+            continue
+        low, high = -reach, reach
+        for _ in range(ROUNDS):
+            middle = (low + high) / 2
+            moved = float((sizes * pulls) @ (_tilted(rows, values, middle * pulls) @ values - means))
+            if moved + noise * middle < end - expected:
+                low = middle
+            else:
+                high = middle
+        far = (low + high) / 2
+        area = areas_of_rows(_tilted(rows, values, far * pulls), domain)
+        alike: Floats = far * typical * np.sign(pulls)
+        usual = areas_of_rows(_tilted(rows, values, alike), domain)
+        left = np.minimum(own, usual)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            risk = np.where(left > 0, 1 - area / left, 0.0)
+        if not (risk <= most).all():
+            return True
+    return False
+
+
+def _left(
+    likely: Likely, labels: np.ndarray, weights: Floats, variances: Floats, kinds: np.ndarray
+) -> Floats:
+    """(m,) by atom and weight, the part of the weights that the exact sums do not say."""
+    fit = likely.fit.of_sums or likely.fit
+    seen, count = fit.observed, fit.observed.people
+    matrix = np.asarray(seen.matrix[:, :count].todense(), dtype=float)
+    spread = seen.sizes[:count] * fit.variances[:count]
+    column = np.full(likely.known.count, -1)
+    column[seen.atoms] = np.arange(count)
+    asked = np.bincount(labels, weights * variances, likely.known.count)[seen.atoms]
+    factors = np.linalg.lstsq((matrix * spread) @ matrix.T, matrix @ asked, rcond=None)[0]
+    place = column[kinds[:, 0]]
+    told = np.where(place >= 0, (factors @ matrix)[np.maximum(place, 0)], 0.0)
+    found: Floats = kinds[:, 1] - told
+    return found
+
+
+def _tilted(rows: Floats, values: Floats, tilts: Floats) -> Floats:
+    logs = tilts[:, None] * values[None, :]
+    found: Floats = rows * np.exp(logs - logs.max(axis=1, keepdims=True))
+    total = found.sum(axis=1, keepdims=True)
+    kept: Floats = np.divide(found, total, out=np.zeros_like(found), where=total > 0)
+    return kept
