@@ -197,12 +197,12 @@ class Statistic:
         observed = about(self.query, told, self.top)
         if self.case.model is not None:
             likely = self.case.model.question([observed]).judge((0,), allowance, keep=False)
-            if not likely.safe or self._leans(told, width):
+            if not likely.safe or self._leans(told):
                 return None
         kept = KeptRange(tuple(shares), observed, self.spare, standard, holding)
         return Evidence(kept, holding.judgement)
 
-    def _leans(self, told: Told[int], width: int) -> bool:
+    def _leans(self, told: Told[int]) -> bool:
         """Whether where a weighted sum lies would say too much of who weighs more than others."""
         from cae_sql.inference.posterior.heavy import says_too_much
         from cae_sql.inference.posterior.keeping import LikelyKnowledge
@@ -210,10 +210,9 @@ class Statistic:
         if self.query.kind != "weighted" or not isinstance(self.case.model, LikelyKnowledge):
             return False
         standard, ends = self.case.model.standard, (told.least, told.most)
-        noise = width**2 / 12
         # a limit in bits says of no share how much may be lost
         most = RISK if standard.limit.risk is None else standard.limit.risk
-        return says_too_much(self.case.model.likely, self.query, ends, noise, most, standard.domain)
+        return says_too_much(self.case.model.likely, self.query, ends, most, standard.domain)
 
     def narrowest(self, allowance: Allowance) -> Cells | None:
         """The narrowest rung whose cells keep the limit; None where none is found.

@@ -5,9 +5,10 @@ that is far from what is expected, whoever weighs six times as much as others is
 it so. What that says of all alike is a finding about the group; this is about who it is said of more.
 
 Given the exact sums, a weighted sum Σ w x moves only by w̃ = w − Aᵀλ, λ from A D Aᵀ λ = A D w, the part
-of the weights that the sums do not say. Everybody's distribution tilted by s w̃, with s such that what is expected
-lies at an end of the range (noise w²/12 of its own), is what the range makes likely, to first order in what
-is left of the others. Held against it is one's own distribution, and the same tilted as by a typical weight.
+of the weights that the sums do not say. Everybody's distribution tilted by s w̃, with s such that the sum is
+expected where a Gaussian cut off at the range's ends has its mean, is what the range makes likely, to first
+order in what is left of the others. Held against it is one's own distribution, and the same tilted as by a
+typical weight.
 
 Source: `mathematics.md`, 8 (the brake) and 7 (tilt).
 """
@@ -15,6 +16,7 @@ Source: `mathematics.md`, 8 (the brake) and 7 (tilt).
 from __future__ import annotations
 
 import numpy as np
+import scipy
 
 from cae_sql.domain import Domain
 from cae_sql.inference.facts.query import Query
@@ -32,17 +34,15 @@ def says_too_much(
     likely: Likely,
     query: Query,
     ends: tuple[int | None, int | None],
-    noise: float,
     most: float,
     domain: Domain,
 ) -> bool:
-    """Whether some end of a range leaves somebody too little beside others of a typical weight.
+    """Whether a range leaves somebody too little beside others of a typical weight.
 
     Args:
         likely: What is likely before it.
         query: A weighted sum.
         ends: In units; None: nothing is said of that side.
-        noise: Variance of where the sum is in the range.
         most: Of the risk.
         domain: At whose step values are judged.
     """
@@ -53,7 +53,7 @@ def says_too_much(
     )
     rows = likely.formula_of(np.unique(labels))[np.searchsorted(np.unique(labels), kinds[:, 0])]
     width = likely.tilt.windows.width
-    values = np.arange(rows.shape[1]) * width + (width - 1) / 2
+    values: Floats = np.arange(rows.shape[1], dtype=np.float64) * width + (width - 1) / 2
     means = rows @ values
     variances = np.maximum(rows @ values**2 - means**2, 0)
     pulls = _left(likely, labels, weights, variances[place.ravel()], kinds)
@@ -63,32 +63,33 @@ def says_too_much(
         return False  # nobody stands out
     reach = STEEPEST / (greatest * max(values[-1], 1.0))
     own, expected = areas_of_rows(rows, domain), float((sizes * kinds[:, 1]) @ means)
-    for end in ends:
-        if end is None:
-            continue
-        low, high = -reach, reach
-        for _ in range(ROUNDS):
-            middle = (low + high) / 2
-            moved = float((sizes * pulls) @ (_tilted(rows, values, middle * pulls) @ values - means))
-            if moved + noise * middle < end - expected:
-                low = middle
-            else:
-                high = middle
-        far = (low + high) / 2
-        area = areas_of_rows(_tilted(rows, values, far * pulls), domain)
-        alike: Floats = far * typical * np.sign(pulls)
-        usual = areas_of_rows(_tilted(rows, values, alike), domain)
-        left = np.minimum(own, usual)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            risk = np.where(left > 0, 1 - area / left, 0.0)
-        if not (risk <= most).all():
-            return True
-    return False
+    goal = _expected_in(ends, expected, float((sizes * pulls**2) @ variances))
+    low, high = -reach, reach
+    for _ in range(ROUNDS):
+        middle = (low + high) / 2
+        moved = float((sizes * pulls) @ (_tilted(rows, values, pulls, middle) @ values - means))
+        low, high = (middle, high) if moved < goal - expected else (low, middle)
+    far, alike = (low + high) / 2, np.sign(pulls).astype(np.float64)
+    area = areas_of_rows(_tilted(rows, values, pulls, far), domain)
+    left = np.minimum(own, areas_of_rows(_tilted(rows, values, alike, far * typical), domain))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        risk = np.where(left > 0, 1 - area / left, 0.0)
+    return not bool((risk <= most).all())
 
 
-def _left(
-    likely: Likely, labels: np.ndarray, weights: Floats, variances: Floats, kinds: np.ndarray
-) -> Floats:
+def _expected_in(ends: tuple[int | None, int | None], expected: float, variance: float) -> float:
+    """Where a sum is expected that lies between two ends: by the Gaussian, cut off there."""
+    if variance <= 0:
+        return expected
+    scale = variance**0.5
+    least = -np.inf if ends[0] is None else (ends[0] - 0.5 - expected) / scale
+    most = np.inf if ends[1] is None else (ends[1] + 0.5 - expected) / scale
+    found: float = expected + scale * float(scipy.stats.truncnorm.mean(least, most))
+    # so far out that nothing is left of the Gaussian: at the nearer end
+    return found if np.isfinite(found) else expected + scale * min(max(0.0, float(least)), float(most))
+
+
+def _left(likely: Likely, labels: Ints, weights: Floats, variances: Floats, kinds: Ints) -> Floats:
     """(m,) by atom and weight, the part of the weights that the exact sums do not say."""
     fit = likely.fit.of_sums or likely.fit
     seen, count = fit.observed, fit.observed.people
@@ -100,12 +101,12 @@ def _left(
     factors = np.linalg.lstsq((matrix * spread) @ matrix.T, matrix @ asked, rcond=None)[0]
     place = column[kinds[:, 0]]
     told = np.where(place >= 0, (factors @ matrix)[np.maximum(place, 0)], 0.0)
-    found: Floats = kinds[:, 1] - told
+    found: Floats = kinds[:, 1].astype(float) - told
     return found
 
 
-def _tilted(rows: Floats, values: Floats, tilts: Floats) -> Floats:
-    logs = tilts[:, None] * values[None, :]
+def _tilted(rows: Floats, values: Floats, pulls: Floats, by: float) -> Floats:
+    logs = by * pulls[:, None] * values[None, :]
     found: Floats = rows * np.exp(logs - logs.max(axis=1, keepdims=True))
     total = found.sum(axis=1, keepdims=True)
     kept: Floats = np.divide(found, total, out=np.zeros_like(found), where=total > 0)

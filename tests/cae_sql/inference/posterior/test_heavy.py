@@ -46,7 +46,7 @@ def asked(weights: list[int], ends: tuple[int, int], total: int | None = None) -
         system.add_sum(members, total)
     likely = LikelyKnowledge(system, STANDARD).likely
     query = Query(kind="weighted", members=members, coefficients=np.array(weights))
-    return says_too_much(likely, query, ends, WIDTH**2 / 12, 0.5, STANDARD.domain)
+    return says_too_much(likely, query, ends, 0.5, STANDARD.domain)
 
 
 @pytest.mark.parametrize("start", [0, 32, 64, 128, 160])
