@@ -87,7 +87,7 @@ def as_counts(tree: exp.Query, schema: Schema, types: Callable[[], Sequence[str]
 def _has_queries(select: exp.Select) -> bool:
     """Whether queries stand in a SELECT elsewhere than in FROM."""
     parts = [*select.expressions, *(select.args.get(each) for each in ("where", "group", "having", "order"))]
-    return any(part is not None and part.find(exp.Query) for part in parts)
+    return any(part is not None and part.find(exp.Subquery) for part in parts)
 
 
 def _name(column: exp.Column) -> tuple[str, str]:

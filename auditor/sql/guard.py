@@ -321,6 +321,8 @@ class _Walk:
         if node["order_bys"] != {"type": "ORDER_MODIFIER", "orders": []}:
             if node["function_name"].lower() not in _ORDERED:
                 raise _Refused("ORDER BY in a function")
+            if any(order["expression"]["class"] == "STAR" for order in node["order_bys"]["orders"]):
+                raise _Refused("ORDER BY in a function")
             self._modifier(node["order_bys"])
         self._arguments(node, window=False)
 

@@ -39,8 +39,8 @@ def plainer(tree: exp.Expr, named: Named = "col{}".format) -> None:
     """
     for node in list(tree.find_all(exp.In)):
         _listed(node)
-    for node in list(tree.find_all(exp.EQ)):
-        _any_of(node)
+    for equal in list(tree.find_all(exp.EQ)):
+        _any_of(equal)
     for values in list(tree.find_all(exp.Values)):
         if isinstance(values.parent, exp.From | exp.Join):
             _as_query(values, named)

@@ -53,6 +53,7 @@ KEYS = [
     "salary // 150 * 150",
     "floor(salary / 70)",
     "50 * floor(salary / 50)",
+    "salary - salary % 70",
 ]
 
 
@@ -73,6 +74,26 @@ def test_each_bin_has_duckdbs_count(
         assert table.column_names == [each[0] for each in plain.description or ()]
         assert counted(rows) == counted(plain.fetchall())
     assert len(rows) == len({row[:-1] for row in rows})
+
+
+@pytest.mark.parametrize("key", ["salary // 100", CASE])
+@pytest.mark.parametrize(
+    ("with_", "source"),
+    [
+        ("", "(SELECT * FROM staff WHERE age > 30) AS s"),
+        ("WITH s AS (SELECT * FROM staff WHERE age > 30) ", "s"),
+        ("", "staff JOIN (SELECT 1 AS one) AS o ON age < 50"),
+    ],
+)
+def test_bins_of_derived_tables_with_queries_and_joins_have_duckdbs_counts(
+    key: str, with_: str, source: str, database: Database, schema: Schema, path: Path
+) -> None:
+    sql = f"{with_}SELECT {key} AS bin, {{}} AS n FROM {source} GROUP BY bin ORDER BY bin"
+    plan = understand(sql.format("AT_MOST(COUNT(*))"), None, schema)
+    assert isinstance(plan, Plan), plan
+    rows = list(zip(*(column.to_pylist() for column in answer(database, plan).columns), strict=True))
+    with duckdb.connect(str(path), read_only=True) as connection:
+        assert counted(rows) == counted(connection.execute(sql.format("COUNT(*)")).fetchall())
 
 
 def condition(chance: random.Random) -> str:

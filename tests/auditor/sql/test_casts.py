@@ -38,7 +38,7 @@ def test_what_is_read_over_gives_every_value_as_the_same_number(
     with duckdb.connect(":memory:") as plain:
         for value in (*ends, data.draw(st.integers(*ends))):
             (same,) = plain.execute(
-                f"SELECT CAST({value}::{type_} AS {target})::DECIMAL(38, 0) = {value}::DECIMAL(38, 0)"
+                f"SELECT CAST(({value})::{type_} AS {target})::DECIMAL(38, 0) = ({value})::DECIMAL(38, 0)"
             ).fetchone() or (None,)
             assert same, (value, type_, target)
 

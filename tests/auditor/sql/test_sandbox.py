@@ -55,17 +55,23 @@ def gone(pid: int) -> bool:
     return soon(lambda: not alive(pid))
 
 
+ARRIVED = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
+"""For statements that read the clock."""
+
+
 def in_worker(
     sql: str, parameters: object = None, schema: Schema = SCHEMA, seconds: float = PATIENCE
 ) -> object:
-    return sandbox._POOL.ask((sql, sandbox._plain(parameters), schema, "duckdb"), seconds)  # type: ignore[arg-type]
+    given = (sql, sandbox._plain(parameters), schema, "duckdb", False, ARRIVED)  # type: ignore[arg-type]
+    return sandbox._POOL.ask(given, seconds)
 
 
 @pytest.mark.slow
 def test_a_worker_says_what_is_said_here(tmp_path: Path) -> None:
     with open_staff(make(tmp_path / "staff.duckdb")) as database:
         for sql in [*statements("understood.sql"), *statements("must_fail.sql")]:
-            assert in_worker(sql, schema=database.schema) == understand(sql, None, database.schema), sql
+            here = understand(sql, None, database.schema, arrived=ARRIVED)
+            assert in_worker(sql, schema=database.schema) == here, sql
     assert len(pids()) == 1
 
 
