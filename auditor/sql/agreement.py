@@ -7,6 +7,7 @@ not known to be a spelling is a difference. Compares trees before names are reso
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -27,6 +28,8 @@ _SPELLINGS = {
 _PARTS = frozenset({"date_part", "date_trunc", "date_diff", "date_sub"})
 """Functions whose first argument is the name of a part of a date, in any case."""
 _VALUES = "_values"
+_SPAN = re.compile(r"([+-]?\d{1,9}) (year|month|week|day|hour|minute|second)s?", re.IGNORECASE)
+"""A text that is one number of one unit: INTERVAL '1 month' is the same as INTERVAL '1' MONTH."""
 _MOMENTS = {
     "today": "current_date",
     "current_localtimestamp": "localtimestamp",
@@ -203,11 +206,23 @@ def _is_cast(value: Node, type_: str) -> bool:
 def _cast(node: Node) -> Node:
     literal = node["child"].get("literal", {})
     digits = literal.get("text", "").removeprefix("-")
+    span = _SPAN.fullmatch(literal.get("text", "")) if literal.get("kind") == "STRING" else None
+    if _is_cast(node, "interval") and span is not None:
+        # as the parser writes it: INTERVAL '1' MONTH
+        return {**_span(span[1], span[2].upper()), "alias": node["alias"]}
     short = digits.isascii() and digits.isdigit() and len(digits) <= _EXACT_DIGITS
     if _is_cast(node, "double") and literal.get("kind") in ("INTEGER", "STRING") and short:
         # the number of an INTERVAL, which may be written as a text
         literal["kind"] = "STRING"
     return node
+
+
+@lru_cache(maxsize=64)
+def _span(number: str, unit: str) -> Node:
+    """What DuckDB makes of INTERVAL 'number' UNIT."""
+    statement = _bare(guard.tree(f"SELECT INTERVAL '{number}' {unit}")["statements"][0])
+    found: Node = _plain(statement["node"]["select_list"][0])
+    return found
 
 
 def _type(node: Node) -> Node:
