@@ -40,7 +40,11 @@ _NAMES = {
 }  # fmt: skip
 _TRUNCATED = ("second", "minute", "hour", "day", "week", "month", "quarter", "year", "decade")
 _FORMATS = {"YYYY": "%Y", "MM": "%m", "DD": "%d", "HH24": "%H", "MI": "%M", "SS": "%S", "IYYY": "%G",
-            "IW": "%V", "DDD": "%j"}  # fmt: skip
+            "IW": "%V", "DDD": "%j", "Mon": "%b", "Dy": "%a", "FMMonth": "%B", "FMDay": "%A", "YY": "%y",
+            "HH12": "%I"}  # fmt: skip
+
+
+_LONGEST_FIRST = sorted(_FORMATS, key=len, reverse=True)
 
 
 def arithmetic(operator: str, left: Value, right: Value) -> Value | None:
@@ -122,7 +126,10 @@ def shown(value: Value, pattern: Value) -> Value:
         raise refuse("to_char of anything but numbers, dates and timestamps", "Select the value as it is.")
     letters = strftime(pattern.literal)
     if letters is None:
-        raise refuse("this format of to_char", "Understood are YYYY, MM, DD, DDD, IYYY, IW, HH24, MI and SS.")
+        raise refuse(
+            "this format of to_char",
+            "Understood are YYYY, YY, MM, Mon, DD, DDD, Dy, IYYY, IW, HH24, HH12, MI and SS.",
+        )
     return Value(f"STRFTIME({value.text}, {quoted_text(letters)})", "text")
 
 
@@ -138,8 +145,7 @@ def _letters(piece: str) -> str | None:
         return piece if re.fullmatch(r"[-/:., ]+", piece) else None
     made = ""
     while piece:
-        part = next((part for part in ("YYYY", "IYYY", "HH24", "DDD", "MM", "DD", "MI", "SS", "IW")
-                     if piece.startswith(part)), None)  # fmt: skip
+        part = next((part for part in _LONGEST_FIRST if piece.startswith(part)), None)
         if part is None:
             return None
         made, piece = made + _FORMATS[part], piece[len(part) :]
