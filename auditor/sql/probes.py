@@ -9,7 +9,8 @@ judged, run or recorded.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
@@ -17,11 +18,12 @@ from auditor.sql.schema import quoted
 from auditor.sql.scopes import conjuncts
 from auditor.sql.statement import Plan
 
-_PLAIN = (
-    *(exp.Star, exp.Column, exp.Identifier, exp.Alias, exp.Cast, exp.DataType, exp.DataTypeParam),
-    *(exp.Literal, exp.Boolean, exp.Null, exp.Paren),
-)
-"""What is worked out for each row: an aggregate among what is selected would make a row of none."""
+_MAKES_ROWS = (exp.AggFunc, exp.Query, exp.Explode)
+"""An aggregate among what is selected would make a row of none; all else is worked out for each row."""
+_COMPARED: dict[type[exp.Expr], Callable[[int, int], bool]] = {
+    exp.EQ: operator.eq, exp.NEQ: operator.ne, exp.LT: operator.lt, exp.GT: operator.gt, exp.LTE: operator.le,
+    exp.GTE: operator.ge,
+}  # fmt: skip
 
 
 def gives_no_row(tree: exp.Query) -> bool:
@@ -32,7 +34,7 @@ def gives_no_row(tree: exp.Query) -> bool:
     if not isinstance(query, exp.Select) or query.args.get("group") or query.args.get("having"):
         return False
     where = query.args.get("where")
-    plain = all(isinstance(node, _PLAIN) for each in query.expressions for node in each.walk())
+    plain = not any(isinstance(node, _MAKES_ROWS) for each in query.expressions for node in each.walk())
     return plain and where is not None and any(_false(each) for each in conjuncts(where.this))
 
 
@@ -45,22 +47,27 @@ def probed(normalised: str, columns: Sequence[tuple[str, str]]) -> Plan:
 
 def _limited(query: exp.Expr) -> bool:
     limit = query.args.get("limit")
-    if limit is not None and limit.args.get("limit_options"):
+    options = None if limit is None else limit.args.get("limit_options")
+    if options is not None and options.args.get("percent"):
         return False
     count = limit.expression if isinstance(limit, exp.Limit) else None
+    if isinstance(limit, exp.Fetch):
+        count = limit.args.get("count")
     return isinstance(count, exp.Literal) and not count.is_string and count.this == "0"
 
 
 def _false(condition: exp.Expr) -> bool:
-    """Whether a condition holds for no row: FALSE, or two whole numbers compared."""
+    """Whether a condition holds for no row: FALSE, NULL, or two whole numbers compared."""
     if isinstance(condition, exp.Boolean):
         return not condition.this
-    if not isinstance(condition, exp.EQ | exp.NEQ):
+    if isinstance(condition, exp.Null):
+        return True
+    compared = _COMPARED.get(type(condition))
+    if compared is None:
         return False
     sides = condition.this.unnest(), condition.expression.unnest()
     if not all(
         isinstance(each, exp.Literal) and not each.is_string and each.this.isdigit() for each in sides
     ):
         return False
-    alike = int(sides[0].this) == int(sides[1].this)
-    return alike == isinstance(condition, exp.NEQ)
+    return not compared(int(sides[0].this), int(sides[1].this))
