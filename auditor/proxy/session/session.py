@@ -207,7 +207,10 @@ class Session:
     def _statement(self, text: str) -> Steps[None]:
         begun = self._clock()
         checked(text)
-        command = classify(text)
+        if len(text) <= _INLINE:
+            command = classify(text)
+        else:
+            command = yield from self._executor.job(partial(classify, text))  # type: ignore[assignment]
         outcome = yield from self._executor.run(command)
         if not isinstance(outcome, Cursor):
             self._connection.command_complete(outcome)

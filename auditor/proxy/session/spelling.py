@@ -17,6 +17,13 @@ _EMPTY = ProtocolError(
     "an empty array as a parameter is not supported",
     hint="Leave the condition out, or the statement: no row has a value of an empty array.",
 )
+MOST_ELEMENTS = 5_000
+"""Of the arrays of one statement, each as often as it is named; the gate's own limits are lower for most."""
+_LONG = ProtocolError(
+    SqlState.PROGRAM_LIMIT_EXCEEDED,
+    f"the arrays of a statement may have {MOST_ELEMENTS} elements together",
+    hint="Ask with a join, or in several statements.",
+)
 _WHOLE = frozenset({"bigint", "int8", "integer", "int", "int4"})
 
 
@@ -78,7 +85,7 @@ def spread(text: str, values: Sequence[object]) -> tuple[str, list[object]]:
     ('SELECT a FROM t WHERE b IN ($1, $2) AND c < $3', ['x', 'y', 3])
 
     Raises:
-        ProtocolError: an array is empty.
+        ProtocolError: an array is empty, or they are too long.
     """
     if not any(isinstance(each, list) for each in values):
         return text, list(values)
@@ -96,6 +103,8 @@ def spread(text: str, values: Sequence[object]) -> tuple[str, list[object]]:
             assert isinstance(value, list)
             if not value:
                 raise _EMPTY
+            if len(given) + len(value) > MOST_ELEMENTS:
+                raise _LONG
             first, last, word = span
             listed = ", ".join(f"${len(given) + count}" for count in range(1, len(value) + 1))
             pieces.append(f"{text[position : found[first].start]}{word} ({listed})")
@@ -121,10 +130,11 @@ def listed_arrays(text: str) -> str:
     found = list(lexemes(text))
     pieces, position = [], 0
     for place, each in enumerate(found):
-        if each.kind != "word" or each.value != "array" or each.start < position:
+        after = found[place + 1].written if place + 1 < len(found) else ""
+        if each.kind != "word" or each.value != "array" or each.start < position or after != "[":
             continue
         end = next((at for at in range(place + 2, len(found)) if found[at].written in ("[", "]")), None)
-        if found[place + 1].written != "[" or end is None or found[end].written != "]" or end == place + 2:
+        if end is None or end == place + 2 or found[end].written != "]":
             continue
         span = _compared(found, place, end)
         if span is not None:

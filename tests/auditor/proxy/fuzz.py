@@ -43,7 +43,13 @@ TEXTS = [
     "SELECT relname FROM pg_class", "SELECT version()", "SELECT", "", ";", "'", "SELECT ((((", "SET", "SHOW",
     "SELECT * FROM cae_sql.history", "COPY staff TO STDOUT", "SELECT 1; SELECT 2; SELECT salary FROM staff",
     "SET TimeZone = 'Europe/Berlin'", "SET statement_timeout = 500", "SELECT set_config('a.b', 'x', false)",
-    "SELECT now()", "SELECT pg_sleep(1)", "INSERT INTO staff VALUES (1)",
+    "SELECT now()", "SELECT pg_sleep(1)", "INSERT INTO staff VALUES (1)", "SET TIME ZONE INTERVAL '+02:00'",
+    "COPY (SELECT dept, AVG(salary) FROM staff GROUP BY dept) TO STDOUT (FORMAT binary)",
+    "COPY staff FROM STDIN",
+    "COPY (SELECT id, dept FROM staff WHERE age > 30) TO STDOUT (FORMAT csv, HEADER, FORCE_QUOTE *)",
+    "SELECT COUNT(*) FROM staff WHERE dept = ANY($1)",
+    "SELECT COUNT(*) FROM staff.public.staff LIMIT 3::bigint",
+    "SELECT * FROM pg_show_all_settings()", "SELECT row_to_json(t) FROM (SELECT 1 AS a FROM pg_am) t",
 ]  # fmt: skip
 SEND, PATIENCE = 1 << 16, 60.0
 LEDGER = "ledger"

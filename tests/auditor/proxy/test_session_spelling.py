@@ -73,6 +73,12 @@ def test_an_empty_array_is_refused_with_a_hint() -> None:
     assert "Leave the condition out" in caught.value.fields.hint
 
 
+def test_long_arrays_are_refused_before_they_are_written_out() -> None:
+    with pytest.raises(ProtocolError, match="5000 elements") as caught:
+        spread(" OR ".join(["a = ANY($1)"] * 1_000), [["x"] * 400_000])
+    assert caught.value.fields.sqlstate == "54000"
+
+
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [

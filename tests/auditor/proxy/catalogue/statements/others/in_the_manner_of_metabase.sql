@@ -8,27 +8,18 @@ SELECT "fk_ns"."nspname" AS "fk-table-schema", "fk_table"."relname" AS "fk-table
 
 SELECT "tmp"."table-schema", "tmp"."table-name", TRIM(BOTH '"' FROM PG_CATALOG.PG_GET_INDEXDEF("tmp"."ci_oid", "tmp"."pos", FALSE)) AS "field-name" FROM (SELECT "n"."nspname" AS "table-schema", "ct"."relname" AS "table-name", "ci"."oid" AS "ci_oid", (INFORMATION_SCHEMA._PG_EXPANDARRAY("i"."indkey"))."n" AS "pos" FROM "pg_catalog"."pg_class" AS "ct" INNER JOIN "pg_catalog"."pg_namespace" AS "n" ON "ct"."relnamespace" = "n"."oid" INNER JOIN "pg_catalog"."pg_index" AS "i" ON "ct"."oid" = "i"."indrelid" INNER JOIN "pg_catalog"."pg_class" AS "ci" ON "ci"."oid" = "i"."indexrelid" WHERE (PG_CATALOG.PG_GET_EXPR("i"."indpred", "i"."indrelid") IS NULL) AND n.nspname !~ '^information_schema|catalog_history|pg_' AND ("n"."nspname" IN ('public'))) AS "tmp" WHERE "tmp"."pos" = 1;
 
-with table_privileges as (
-	 select
-	   NULL as role,
-	   t.schemaname as schema,
-	   t.objectname as table,
-	   pg_catalog.has_any_column_privilege(current_user, '"' || replace(t.schemaname, '"', '""') || '"' || '.' || '"' || replace(t.objectname, '"', '""') || '"',  'update') as update,
-	   pg_catalog.has_any_column_privilege(current_user, '"' || replace(t.schemaname, '"', '""') || '"' || '.' || '"' || replace(t.objectname, '"', '""') || '"',  'select') as select,
-	   pg_catalog.has_any_column_privilege(current_user, '"' || replace(t.schemaname, '"', '""') || '"' || '.' || '"' || replace(t.objectname, '"', '""') || '"',  'insert') as insert,
-	   pg_catalog.has_table_privilege(current_user, '"' || replace(t.schemaname, '"', '""') || '"' || '.' || '"' || replace(t.objectname, '"', '""') || '"',  'delete') as delete
-	 from (
-	   select schemaname, tablename as objectname from pg_catalog.pg_tables
-	   union
-	   select schemaname, viewname as objectname from pg_catalog.pg_views
-	   union
-	   select schemaname, matviewname as objectname from pg_catalog.pg_matviews
-	 ) t
-	 where t.schemaname !~ '^pg_'
-	   and t.schemaname <> 'information_schema'
-	   and pg_catalog.has_schema_privilege(current_user, t.schemaname, 'usage')
-	)
-	select t.*
-	from table_privileges t
-	where t.select or t.update or t.insert or t.delete
-	order by 2, 3;
+WITH allowed AS (
+    SELECT NULL AS role, o.space AS schema, o.named AS table,
+        pg_catalog.has_any_column_privilege(current_user, quote_ident(o.space) || '.' || '"' || replace(o.named, '"', '""') || '"', 'update') AS update,
+        pg_catalog.has_any_column_privilege(current_user, quote_ident(o.space) || '.' || '"' || replace(o.named, '"', '""') || '"', 'select') AS select,
+        pg_catalog.has_any_column_privilege(current_user, quote_ident(o.space) || '.' || '"' || replace(o.named, '"', '""') || '"', 'insert') AS insert,
+        pg_catalog.has_table_privilege(current_user, quote_ident(o.space) || '.' || '"' || replace(o.named, '"', '""') || '"', 'delete') AS delete
+    FROM (
+        SELECT schemaname AS space, tablename AS named FROM pg_catalog.pg_tables
+        UNION SELECT schemaname, viewname FROM pg_catalog.pg_views
+        UNION SELECT schemaname, matviewname FROM pg_catalog.pg_matviews
+    ) o
+    WHERE o.space <> 'information_schema' AND o.space !~ '^pg_'
+        AND pg_catalog.has_schema_privilege(current_user, o.space, 'usage')
+)
+SELECT a.* FROM allowed a WHERE a.select OR a.update OR a.insert OR a.delete ORDER BY schema, "table";
