@@ -12,18 +12,8 @@ from decimal import Decimal
 from auditor.proxy.protocol.sqlstate import ProtocolError, SqlState
 from auditor.proxy.session.lexing import Lexeme, lexemes
 
-_EMPTY = ProtocolError(
-    SqlState.FEATURE_NOT_SUPPORTED,
-    "an empty array as a parameter is not supported",
-    hint="Leave the condition out, or the statement: no row has a value of an empty array.",
-)
 MOST_ELEMENTS = 5_000
 """Of the arrays of one statement, each as often as it is named; the gate's own limits are lower for most."""
-_LONG = ProtocolError(
-    SqlState.PROGRAM_LIMIT_EXCEEDED,
-    f"the arrays of a statement may have {MOST_ELEMENTS} elements together",
-    hint="Ask with a join, or in several statements.",
-)
 _WHOLE = frozenset({"bigint", "int8", "integer", "int", "int4"})
 
 
@@ -102,9 +92,9 @@ def spread(text: str, values: Sequence[object]) -> tuple[str, list[object]]:
         if span is not None:
             assert isinstance(value, list)
             if not value:
-                raise _EMPTY
+                raise _empty()
             if len(given) + len(value) > MOST_ELEMENTS:
-                raise _LONG
+                raise _too_long()
             first, last, word = span
             listed = ", ".join(f"${len(given) + count}" for count in range(1, len(value) + 1))
             pieces.append(f"{text[position : found[first].start]}{word} ({listed})")
@@ -189,3 +179,19 @@ def _type_end(found: Sequence[Lexeme], place: int) -> int:
 
 def _is_name(lexeme: Lexeme) -> bool:
     return lexeme.kind in ("word", "name")
+
+
+def _empty() -> ProtocolError:
+    return ProtocolError(
+        SqlState.FEATURE_NOT_SUPPORTED,
+        "an empty array as a parameter is not supported",
+        hint="Leave the condition out, or the statement: no row has a value of an empty array.",
+    )
+
+
+def _too_long() -> ProtocolError:
+    return ProtocolError(
+        SqlState.PROGRAM_LIMIT_EXCEEDED,
+        f"the arrays of a statement may have {MOST_ELEMENTS} elements together",
+        hint="Ask with a join, or in several statements.",
+    )
