@@ -35,6 +35,7 @@ _STATEMENT = re.compile(r"\s*PIVOT\b", re.IGNORECASE)
 _SUMMARIZE = re.compile(
     r'\s*SUMMARIZE\s+(?:TABLE\s+)?((?:"[^"]+"|\w+)(?:\.(?:"[^"]+"|\w+))?)\s*;?\s*', re.IGNORECASE
 )
+_SUMMARIZE_QUERY = re.compile(r"\s*SUMMARIZE\s+((?:SELECT|FROM)\b.*)", re.IGNORECASE | re.DOTALL)
 _LAST = re.compile(r"\s+ORDER\s+BY\s[^()\'\"]*$|\s+LIMIT\s+\d+\s*$", re.IGNORECASE)
 """What comes after a PIVOT that is a statement."""
 MOST = 100
@@ -176,23 +177,57 @@ def _names(combined: Sequence[Sequence[exp.Expr]], totals: Sequence[exp.Expr]) -
 
 
 def summarized(text: str, schema: Schema, describe: Describe) -> Plan | None:
-    """SUMMARIZE of a table: of its public columns, as the engine words it; None where that is not asked.
+    """SUMMARIZE of a table, or of some columns of one: of public columns, as the engine words it.
+
+    None where that is not asked.
 
     Raises:
-        NotUnderstood: code "summarize", for anything but a readable table.
+        NotUnderstood: code "summarize", for anything but a readable table and its public columns.
     """
-    found = _SUMMARIZE.fullmatch(text)
-    if found is None:
+    query = _SUMMARIZE_QUERY.fullmatch(text)
+    found = _SUMMARIZE.fullmatch(text) if query is None else None
+    if query is not None:
+        name, chosen = _columns_of(query[1])
+    elif found is not None:
+        name, chosen = folded(found[1].replace('"', "")), None
+    else:
         return None
-    name = folded(found[1].replace('"', ""))
     for table in schema.tables:
-        if (
-            name in (folded(table.name), folded(table.path[1]), folded(".".join(table.path)))
-            and table.columns
-        ):
-            columns = ", ".join(quoted(each.name) for each in table.columns)
-            inner = f"SUMMARIZE SELECT {columns} FROM {DATA}.{quoted(table.name)}"
-            sql = f"SELECT * FROM ({inner})"
-            names, types = zip(*describe(sql), strict=True)
-            return Plan(sql, (), sql, names, types)
+        if name not in (folded(table.name), folded(table.path[1]), folded(".".join(table.path))):
+            continue
+        public = {folded(each.name): each.name for each in table.columns}
+        names = list(public) if chosen is None else chosen(list(public))
+        if not names or not set(names) <= public.keys():
+            break
+        columns = ", ".join(quoted(public[each]) for each in names)
+        sql = f"SELECT * FROM (SUMMARIZE SELECT {columns} FROM {DATA}.{quoted(table.name)})"
+        shown, types = zip(*describe(sql), strict=True)
+        return Plan(sql, (), sql, shown, types)
     raise NotUnderstood("summarize")
+
+
+def _columns_of(text: str) -> tuple[str, Callable[[list[str]], list[str]]]:
+    """The table of a query that lists columns and does nothing else, and which of the public ones it lists.
+
+    Raises:
+        NotUnderstood: code "summarize", for any other.
+    """
+    tree = parse(text)
+    source = tree.args.get("from_") if isinstance(tree, exp.Select) else None
+    asked = {key for key, value in tree.args.items() if value} - {"expressions", "from_", "kind"}
+    if source is None or asked or type(source.this) is not exp.Table:
+        raise NotUnderstood("summarize")
+    if {key for key, value in source.this.args.items() if value} - {"this", "db"}:
+        raise NotUnderstood("summarize")  # a sample, an alias
+    table = ".".join(folded(part.name) for part in source.this.parts)
+    listed = tree.expressions
+
+    def chosen(public: list[str]) -> list[str]:
+        if len(listed) == 1 and isinstance(listed[0], exp.Star):
+            rest = {key: value for key, value in listed[0].args.items() if value}
+            left_out = {folded(each.name) for each in rest.pop("except_", [])}
+            return [] if rest else [each for each in public if each not in left_out]
+        plain = [each for each in listed if type(each) is exp.Column and len(each.parts) == 1]
+        return [folded(each.name) for each in plain] if len(plain) == len(listed) else []
+
+    return table, chosen

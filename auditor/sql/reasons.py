@@ -22,7 +22,7 @@ REASONS: dict[str, tuple[str, str]] = {
         "Start with SELECT, FROM or WITH; SHOW TABLES and DESCRIBE say what there is.",
     ),
     "summarize": (
-        "SUMMARIZE is answered of a table alone, for its public columns.",
+        "SUMMARIZE is answered of a table, or of columns listed from one, that are public.",
         "DESCRIBE lists the columns; ask for COUNT, MIN, MAX and AVG of those that you need.",
     ),
     "statement-inside": ("A query may not contain a statement that changes something.", ""),

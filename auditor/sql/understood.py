@@ -247,7 +247,10 @@ CONSTRUCTS: tuple[Construct, ...] = (
         "PIVOT with a list, or of a public column",
         "SELECT * FROM (SELECT dept, sex, salary FROM staff) PIVOT (SUM(salary) FOR sex IN ('f', 'm'))",
     ),
-    Construct("SUMMARIZE of a table: its public columns", "SUMMARIZE staff"),
+    Construct(
+        "SUMMARIZE of a table, or of columns of one: those that are public",
+        "SUMMARIZE SELECT * EXCLUDE (salary) FROM staff",
+    ),
     Construct(
         "lists, texts put together, ARG_MAX, MODE and the like of public columns",
         "SELECT dept, STRING_AGG(sex, ',' ORDER BY id), ARG_MAX(id, age) FROM staff GROUP BY dept",
@@ -418,7 +421,7 @@ CONSTRUCTS: tuple[Construct, ...] = (
     Construct("the catalogue", "SELECT * FROM information_schema.tables", "catalogue"),
     Construct("WITH RECURSIVE", "WITH RECURSIVE t AS (SELECT 1 AS a) SELECT a FROM t", "recursive"),
     Construct("LIMIT with a percentage", "SELECT dept FROM staff LIMIT 10%", "limit-percent"),
-    Construct("SUMMARIZE of a query", "SUMMARIZE SELECT salary FROM staff", "summarize"),
+    Construct("SUMMARIZE of a query with anything else", "SUMMARIZE SELECT salary FROM staff", "summarize"),
     Construct("anything but a query", "DROP TABLE staff", "statement"),
     Construct("statements inside a query", "WITH x AS (DELETE FROM staff) SELECT 1", "statement-inside"),
     Construct("SELECT INTO", "SELECT id INTO x FROM staff", "into"),

@@ -129,6 +129,14 @@ def test_a_pivot_without_a_list_has_a_column_for_each_public_value(gate: Gate, d
     assert decision.code == "pivot"
 
 
+def test_columns_listed_for_summarize_are_those_of_the_database(gate: Gate, database: Path) -> None:
+    for listed in ("age", "AGE", "* EXCLUDE (salary)"):
+        rows = gate.execute(f"SUMMARIZE SELECT {listed} FROM staff").fetchall()
+        expected = truth(database, f"SUMMARIZE SELECT {listed} FROM staff")
+        assert [row[0] for row in rows] == [row[0] for row in expected]
+        assert next(row for row in rows if row[0] == "age") == next(r for r in expected if r[0] == "age")
+
+
 def test_summarize_shows_public_columns_alone(gate: Gate, database: Path) -> None:
     rows = gate.execute("SUMMARIZE staff").fetchall()
     assert [row[0] for row in rows] == ["id", "age", "sex", "dept"]
