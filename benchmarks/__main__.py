@@ -74,6 +74,7 @@ LISTED: tuple[Run, ...] = (
     *_each("decision", "decision"),
     Run("certain", "certain"),
     Run("widths", "widths"),
+    Run("after_ranges", "after_ranges"),
     Run("brake-star", "brake", ("--attack", "star", "--ranges", "300")),
     *(Run(f"brake-{name}", "brake", ("--attack", name)) for name in ("counts", "random", "real")),
     *_each("repeated", "repeated"),
