@@ -179,7 +179,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--table", choices=[place.name for place in PLACES])
     parser.add_argument("--groups", type=int, default=5, help="of each size, in one day")
     given = parser.parse_args(arguments)
-    sizes = SIZES[:2] if given.quick else SIZES
+    sizes = SIZES[:1] if given.quick else SIZES
+    groups = 1 if given.quick else given.groups
     console, lines = Console(width=140), list[Line]()
     heads = (
         "table",
@@ -190,9 +191,7 @@ def main(arguments: list[str] | None = None) -> None:
         "OpenDP's error, median",
         "ratio",
     )
-    table = Table(
-        *heads, title=f"{given.groups} groups of each size, six statistics of each; ε = 1 for a day"
-    )
+    table = Table(*heads, title=f"{groups} groups of each size, six statistics of each; ε = 1 for a day")
     with tempfile.TemporaryDirectory() as folder:
         for place in PLACES:
             if given.table not in (None, place.name) or not place.source.exists():
@@ -207,9 +206,7 @@ def main(arguments: list[str] | None = None) -> None:
                 count = plain.execute(f"SELECT count(*) FROM {place.name}").fetchall()[0][0]
             policy = place.policy(0.5, "suppress", 10.0)
             for size in (each for each in sizes if each < count):
-                for name, (widths, refused, error) in day(
-                    place, path, policy, size, given.groups, console
-                ).items():
+                for name, (widths, refused, error) in day(place, path, policy, size, groups, console).items():
                     half = float(np.median(widths)) if widths else float("nan")
                     told = f"{len(widths)} of {len(widths) + refused}"
                     ratio = f"{error / half:.2f}" if half else "–"
