@@ -21,6 +21,7 @@ import scipy
 from cae_sql.domain import Domain
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.posterior.areas import areas_of_rows
+from cae_sql.inference.posterior.leverage import covariance
 from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.posterior.weights import Floats, Ints
 
@@ -51,7 +52,8 @@ def says_too_much(
     kinds, place, sizes = np.unique(
         np.stack([labels, query.coefficients], axis=1), axis=0, return_inverse=True, return_counts=True
     )
-    rows = likely.formula_of(np.unique(labels))[np.searchsorted(np.unique(labels), kinds[:, 0])]
+    atoms, row_of = np.unique(kinds[:, 0], return_inverse=True)
+    rows = likely.formula_of(atoms)[row_of.ravel()]
     width = likely.tilt.windows.width
     values: Floats = np.arange(rows.shape[1], dtype=np.float64) * width + (width - 1) / 2
     means = rows @ values
@@ -93,14 +95,14 @@ def _left(likely: Likely, labels: Ints, weights: Floats, variances: Floats, kind
     """(m,) by atom and weight, the part of the weights that the exact sums do not say."""
     fit = likely.fit.of_sums or likely.fit
     seen, count = fit.observed, fit.observed.people
-    matrix = np.asarray(seen.matrix[:, :count].todense(), dtype=float)
-    spread = seen.sizes[:count] * fit.variances[:count]
+    matrix = seen.matrix[:, :count]
+    spread = covariance(matrix, seen.sizes[:count] * fit.variances[:count])
     column = np.full(likely.known.count, -1)
     column[seen.atoms] = np.arange(count)
     asked = np.bincount(labels, weights * variances, likely.known.count)[seen.atoms]
-    factors = np.linalg.lstsq((matrix * spread) @ matrix.T, matrix @ asked, rcond=None)[0]
+    factors = np.linalg.lstsq(spread, matrix @ asked, rcond=None)[0]
     place = column[kinds[:, 0]]
-    told = np.where(place >= 0, (factors @ matrix)[np.maximum(place, 0)], 0.0)
+    told = np.where(place >= 0, (matrix.T @ factors)[np.maximum(place, 0)], 0.0)
     found: Floats = kinds[:, 1].astype(float) - told
     return found
 
