@@ -18,7 +18,7 @@ from cae_sql.domain import Domain, Number, exact
 from cae_sql.errors import InconsistentAnswers, InvalidInput, OutOfTime
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify.coverage import certified_runs
-from cae_sql.inference.certify.kept_ranges import Around, Holding, KeptRanges
+from cae_sql.inference.certify.kept_ranges import Around, Holding, KeptRanges, bounds_in
 from cae_sql.inference.certify.learned import Learned
 from cae_sql.inference.certify.question import Question
 from cae_sql.inference.certify.singled_out import singled_out
@@ -374,7 +374,9 @@ class AnsweredSystem:
         """
         if isinstance(self.pool(), LargePool) or self.keeps_some:
             several_bases(self.roomy_table)
-            low, high = certified_runs(self.roomy_table, self._kept_for_ranges)
+            low, high = certified_runs(
+                self.roomy_table, self._kept_for_ranges, bounds_in(self.ranges.shares)
+            )
             return Bounds(
                 self.in_column_units(low[: self.size]).astype(np.float64),
                 self.in_column_units(high[: self.size]).astype(np.float64),
@@ -626,7 +628,7 @@ class AnsweredSystem:
             return Judgement(True, top)  # as the roomy table shows it, and no kernel need be loaded for it
         pool = self.pool()
         held, table = self._kept_for_ranges, self.ranges.table(self._whole, top)
-        question = Question(self.roomy_table, pool, [], held, table)
+        question = Question(self.roomy_table, pool, [], held, table, bounds_in(self.ranges.shares))
         judgement = question.exactly((), standard, allowance)
         if judgement is None:
             judgement = question.judge_by_center((), standard, allowance, renew=False)
@@ -664,7 +666,9 @@ class AnsweredSystem:
             plain = self._trials.get(self._whole)
             self._trials = {} if plain is None else {self._whole: plain}
             held, table = self._kept_for_ranges, self.ranges.table(whole, int(self.grid.top))
-            last = self._trials[whole] = Question(roomy_table, pool, queries, held, table)
+            last = self._trials[whole] = Question(
+                roomy_table, pool, queries, held, table, bounds_in(self.ranges.shares)
+            )
         return last
 
     # --- ends and ranges

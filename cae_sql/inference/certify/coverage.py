@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from cae_sql.inference.allowance import ENTRIES, REPORT, Allowance
 from cae_sql.inference.certify.pooled_payments import MOST_OPEN, Pooled
 from cae_sql.inference.certify.rooms import Far, Rooms, Whom
+from cae_sql.inference.facts.bounds import Bound
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.facts.witnesses import Pins
@@ -27,6 +28,7 @@ from cae_sql.inference.tables.central import Central
 from cae_sql.inference.tables.columns import SAFETY, loads
 from cae_sql.inference.tables.exchange import Tables
 from cae_sql.inference.tables.holding import bounds_of, hold
+from cae_sql.inference.tables.margins import nothing, toll
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.reserves import Reserves
 from cae_sql.inference.tables.roomy_table import Basis, Pending, RoomyTable
@@ -126,6 +128,13 @@ class Coverage:
         """
         self.question_tables, self.boxes = question_tables, boxes
         self.rooms = Rooms(boxes, pins, bounds_of(boxes, pins), tables, need, insiders, whom)
+        softs = question_tables.softs
+        self.soft = bool(softs)
+        """Whether ranges are kept by a margin: then no reserves are asked, whose swaps know no toll."""
+        found = toll(softs, boxes, pins, tables, need, insiders)
+        self.inside = found is not None
+        """Whether tables are well inside of such ranges."""
+        self.toll = nothing(boxes.count) if found is None else found
 
     def exactly(self, need: int, allowance: Allowance, keep: bool = False) -> Shown:
         """Widths that are shown: of everybody at once, then out of shared rooms of those who are left.
@@ -138,6 +147,9 @@ class Coverage:
         Returns:
             What was shown.
         """
+        if not self.inside:
+            none = np.zeros(self.rooms.count, dtype=np.bool_)
+            return Shown(-1, none, none)
         looked = (
             self.rooms.count
             * (1 + self.question_tables.roomy_table.rank)
@@ -146,7 +158,7 @@ class Coverage:
         allowance.spend(looked / ENTRIES)
         far, asked = self._kept(need)
         # where shared rooms can serve everybody nothing is set apart for reserves, at their cost
-        while not self._all_pooled and asked < RESERVES and len(left := far.left(need)):
+        while not self._all_pooled and not self.soft and asked < RESERVES and len(left := far.left(need)):
             if not allowance.spend(len(left) * (1 + self.question_tables.roomy_table.rank) / ENTRIES):
                 break
             reserves = self.question_tables.reserves(asked)
@@ -171,7 +183,7 @@ class Coverage:
         for first in range(0, len(left), MOST_OPEN):
             if allowance.over:
                 return
-            pooled = Pooled(self.question_tables, self.rooms, need, allowance)
+            pooled = Pooled(self.question_tables, self.rooms, self.toll, need, allowance)
             pooled.show(far.among(left[first : first + MOST_OPEN]), parts, keep)
 
     def _kept(self, need: int) -> tuple[Far, int]:
@@ -207,7 +219,7 @@ class Coverage:
         Also how many reserves are among them.
         """
         found = self._bases()
-        if self.question_tables.roomy_table.swaps is None or not RESERVES or self._all_pooled:
+        if self.question_tables.roomy_table.swaps is None or not RESERVES or self._all_pooled or self.soft:
             return found, 0
         some = np.arange(0, self.boxes.count, max(1, self.boxes.count // SAMPLED))
         lacking = [self._lacking(payers, some, need) for payers in found]
@@ -233,7 +245,7 @@ class Coverage:
             ends[:, payers.own] = 0
             more = np.minimum(ends[:2] + rooms.slack, 1e9).astype(np.int64)
             rise, fall = rise + more[0], fall + more[1]
-        for number in range(RESERVES):
+        for number in range(0 if self.soft else RESERVES):
             reserves = self.question_tables.reserves(number)
             if reserves is None:
                 break
@@ -247,13 +259,16 @@ class Coverage:
     def _reach(self, basis: Basis, pending: Pending, parts: Ints) -> NDArray[np.floating]:
         """(4, a) rise and fall with all of the rooms, then with what two records leave."""
         question_tables, ends = self.question_tables, self.rooms.empty(len(parts))
-        scarce, safety = self.rooms.scarce(pending.basic), SAFETY if self.rooms.single else 1.0
+        scarce, safety = self.rooms.scarce(pending.basic), SAFETY if self.rooms.single or self.soft else 1.0
+        # what several bases give is added up
+        budget = self.toll.budget / max(len(self._bases()), 1)
 
         def work(start: int, end: int) -> None:
             loads(
                 basis.columns, question_tables.roomy_table.rank, question_tables.parents, pending.ys,
                 pending.pivots,
-                len(pending.ys), scarce, parts, safety, start, end, ends,
+                len(pending.ys), scarce, parts, pending.basic, self.toll.gradient, self.toll.cost, budget,
+                safety, start, end, ends,
             )  # fmt: skip
 
         in_two(work, len(parts), question_tables.roomy_table.rank + 1)
@@ -296,14 +311,16 @@ def show(
     if whole < need:
         return Shown(whole, span >= need, np.zeros(boxes.count, dtype=np.bool_))
     shown = showing.exactly(need, allowance, keep)
-    if shown.width < need or boxes.count > MEASURED or whom is not None:
+    if shown.width < need or boxes.count > MEASURED or whom is not None or showing.soft:
         return shown
     # nobody is left open: how far everybody goes is a figure, and worth a second look
     wide = showing.exactly(whole, Allowance(0))
     return replace(shown, width=max(shown.width, wide.width))
 
 
-def certified_runs(roomy_table: RoomyTable, held: Sequence[Query] | None = ()) -> tuple[Ints, Ints]:
+def certified_runs(
+    roomy_table: RoomyTable, held: Sequence[Query] | None = (), bounds: Sequence[Bound] = ()
+) -> tuple[Ints, Ints]:
     """Least and greatest value, (n,) units each, of a run that each record takes.
 
     Where no table is at hand a run is the box of an atom in no answer, else empty: low above high.
@@ -311,12 +328,13 @@ def certified_runs(roomy_table: RoomyTable, held: Sequence[Query] | None = ()) -
     Args:
         roomy_table: What is known.
         held: Who is held where, so that tables keep what ranges of statistics say; None: nobody knows.
+        bounds: Ranges that are kept by a margin.
     """
     boxes = roomy_table.boxes
     nobody = (boxes.high + 1)[boxes.atoms.labels], boxes.high[boxes.atoms.labels]
     if not roomy_table.usable or held is None:
         return nobody
-    question_tables = QuestionTables(roomy_table, [], held)
+    question_tables = QuestionTables(roomy_table, [], held, bounds=bounds)
     if held:
         boxes = question_tables.boxes
     totals: Ints | None = question_tables.totals
@@ -331,5 +349,7 @@ def certified_runs(roomy_table: RoomyTable, held: Sequence[Query] | None = ()) -
         return nobody
     tables = Tables(totals, totals)
     showing = Coverage(question_tables, boxes, pins, tables, int((boxes.own[1] - boxes.own[0]).max()), 0)
+    if not showing.inside:
+        return nobody
     low, high = showing.runs()
     return low[boxes.atoms.labels], high[boxes.atoms.labels]

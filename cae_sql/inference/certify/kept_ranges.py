@@ -208,7 +208,7 @@ class KeptRanges:
             held = None if guide is None else held_in(kept, guide, around.boxes, spare, dear)
             if guide is None or held is None:
                 break
-            question = Question(around.roomy_table, around.pool, [], held, guide)
+            question = Question(around.roomy_table, around.pool, [], held, guide, bounds_in(kept))
             judgement = question.look((), standard, allowance, learn)
             open_ = boxes.count if judgement is None else len(question.left_open)
             worse = 0 if best is None or open_ < best.open else worse + 1
@@ -256,7 +256,7 @@ class KeptRanges:
     ) -> Ints | None:  # fmt: skip
         shares = [each for each in kept if isinstance(each, Share)]
         found = guide(table, around.members, around.boxes, shares, spare, around.free, dear)
-        bounds = [each for each in kept if isinstance(each, Bound)]
+        bounds = bounds_in(kept)
         if found is None or not bounds:
             return found
         boxes = self._boxes_with(shares, found, spare, around, dear)
@@ -282,6 +282,11 @@ class KeptRanges:
         if self._dear is None:
             self._dear = np.zeros(size)
         return np.resize(np.append(self._dear, np.zeros(max(size - len(self._dear), 0))), size)
+
+
+def bounds_in(kept: Sequence[Kept]) -> list[Bound]:
+    """Those ranges that tables keep by a margin."""
+    return [each for each in kept if isinstance(each, Bound)]
 
 
 def payers_of(roomy_table: RoomyTable, atoms: Ints) -> NDArray[np.float64]:

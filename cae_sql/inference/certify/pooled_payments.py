@@ -47,6 +47,7 @@ from cae_sql.inference.certify.rooms import Far, Rooms
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.tables.columns import Columns
 from cae_sql.inference.tables.kept_moves import NO_MOVES, Moves, Whole, joined
+from cae_sql.inference.tables.margins import Floats, Toll
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import basis_of, columns_in
 from cae_sql.inference.tables.shared_moves import (
@@ -87,17 +88,19 @@ class Pooled:
     """Payments out of the rooms of one judgement. Shapes: p' parts, k sums."""
 
     def __init__(
-        self, question_tables: QuestionTables, rooms: Rooms, need: int, allowance: Allowance
+        self, question_tables: QuestionTables, rooms: Rooms, toll: Toll, need: int, allowance: Allowance
     ) -> None:
         """Nothing is worked out yet.
 
         Args:
             question_tables: The queries.
             rooms: Of the judgement.
+            toll: What moves may change of statistics of which ranges are known.
             need: Width that is needed.
             allowance: What may be spent; nothing more is tried beyond it.
         """
-        self.question_tables, self.rooms, self.need, self.allowance = question_tables, rooms, need, allowance
+        self.question_tables, self.rooms, self.toll = question_tables, rooms, toll
+        self.need, self.allowance = need, allowance
         self._found: list[Moves] = []
         """Moves that nobody had kept."""
 
@@ -228,11 +231,13 @@ class Pooled:
         kept = np.array([shares.kept[side, share] for side in both]) if self.rooms.insiders else room
         found, looked = np.zeros((2, len(whom)), dtype=np.int64)
         moves, (firsts, ends) = self._moves, self._moves.of(whom)
+        gradient, cost = self.toll.gradient, self.toll.cost
+        budget = self.toll.budget * (1 - self.rooms.share if share else self.rooms.share)
 
         def work(start: int, end: int) -> tuple[Whole, Ints, Whole, Whole]:
             return _pay(
                 mine, basis.theirs, room, kept, basis.payers, whom, own, lost, target, part, start, end,
-                firsts, ends, moves.starts, moves.parts, moves.by, found, looked,
+                firsts, ends, moves.starts, moves.parts, moves.by, gradient, cost, budget, found, looked,
             )  # fmt: skip
 
         many = basis.theirs.shape[1]
@@ -316,7 +321,8 @@ def _meet(asked: _Asked, turn: int, who: int, most: int, part: int) -> None:
 def _pay(
     columns: Columns, theirs: Columns, room: Ints, kept: Ints, payers: Ints, whom: Ints, own: Ints,
     lost_inside: Ints, target: Ints, part: int, start: int, end: int, firsts: Ints, ends: Ints,
-    starts: Ints, parts: Whole, by: Whole, reached: Ints, looked: Ints,
+    starts: Ints, parts: Whole, by: Whole, gradient: Floats, cost: Floats, budget: Floats, reached: Ints,
+    looked: Ints,
 ) -> tuple[Whole, Ints, Whole, Whole]:  # fmt: skip
     """How far parts start..end rise, by moves out of shared rooms, whoever else is left out.
 
@@ -334,6 +340,8 @@ def _pay(
         start: The first; `end`: the one after the last.
         firsts: (a,) the first kept move of each; `ends`: the one after its last.
         starts: Of the entries of kept moves, which are `parts` and `by`.
+        gradient: (m, p') what the statistics change with a part; `cost`: (m, p') what payments cost besides.
+        budget: (m,) what one record's moves to one side may cost in all.
         reached: (a,) filled.
         looked: (a,) how often all helpers were looked at for each; added to.
 
@@ -359,14 +367,15 @@ def _pay(
     costs = np.empty((2, many), np.float32)
     their, where = np.empty(1024, np.int32), np.zeros(1025, np.int64)
     their_parts, their_by = np.empty(16384, np.int32), np.empty(16384, np.int32)
-    made = 0
+    made, left = 0, np.empty(len(budget))
     for place in range(start, end):
         if target[place] <= 0:
             continue
+        left[:] = budget
         who, most = whom[place], max(1, -(-target[place] // part))
         total, worst = _by_kept(
             asked, place + 1, who, most, own[place], lost_inside[place], target[place], firsts[place],
-            ends[place], starts, parts, by,
+            ends[place], starts, parts, by, gradient, cost, left,
         )  # fmt: skip
         if total - worst >= target[place] or size == 0:
             reached[place] = max(total - worst, 0)
@@ -406,7 +415,8 @@ def _pay(
         before = made
         reached[place], made = _paid(
             columns[place], theirs, free_here, load_here, kept_here, touched_here, payers, weights, lengths,
-            costs, total, worst, target[place], looked[place : place + 1], where, their_parts, their_by, made,
+            costs, total, worst, target[place], who, gradient, cost, left, looked[place : place + 1], where,
+            their_parts, their_by, made,
         )  # fmt: skip
         for move in range(before, made):
             their[move] = who
@@ -416,7 +426,7 @@ def _pay(
 @compiled()
 def _by_kept(
     asked: _Asked, turn: int, who: int, most: int, total: int, worst: int, target: int, first: int,
-    end: int, starts: Ints, parts: Whole, by: Whole,
+    end: int, starts: Ints, parts: Whole, by: Whole, gradient: Floats, cost: Floats, left: Floats,
 ) -> tuple[int, int]:  # fmt: skip
     """`_pay` of one part by kept moves, each as far as the ones before leave: steps, and those that are lost.
 
@@ -429,6 +439,8 @@ def _by_kept(
         worst: Of which so many are lost with somebody.
         target: How far it shall go.
         first: Its first kept move; `end`: the one after the last. `starts`, `parts` and `by` as in `Moves`.
+        gradient: As in `_pay`, as is `cost`.
+        left: (m,) what is left of what its moves may cost; changed.
     """
     free = asked.free
     for m in range(first, end):
@@ -440,6 +452,7 @@ def _by_kept(
             step = min(step, free[0 if by[e] < 0 else 1, parts[e]] // abs(by[e]))
             if step <= 0:
                 break
+        step = _tolled(gradient, cost, left, who, parts, by, starts[m], starts[m + 1], step)
         if step > 0:
             total += step
             for e in range(starts[m], starts[m + 1]):
@@ -447,6 +460,35 @@ def _by_kept(
                 lost = _load(free, asked.load, asked.kept, asked.touched, side, parts[e], step, abs(by[e]))
                 worst = max(worst, lost)
     return total, worst
+
+
+@compiled()
+def _tolled(
+    gradient: Floats, cost: Floats, left: Floats, who: int, parts: Whole, by: Whole, first: int, end: int,
+    step: int,
+) -> int:  # fmt: skip
+    """How far a move goes for what may be spent on it; that is spent."""
+    if step <= 0 or len(left) == 0:
+        return step
+    for m in range(len(left)):
+        price = _price(gradient, cost, m, who, parts, by, first, end)
+        if price * step > left[m]:
+            step = min(step, int(left[m] / price))
+    for m in range(len(left)):
+        left[m] -= step * _price(gradient, cost, m, who, parts, by, first, end)
+    return step
+
+
+@compiled()
+def _price(
+    gradient: Floats, cost: Floats, m: int, who: int, parts: Whole, by: Whole, first: int, end: int
+) -> float:
+    """What one step of a move costs."""
+    change, paid = gradient[m, who], 0.0
+    for e in range(first, end):
+        change += by[e] * gradient[m, parts[e]]
+        paid += abs(by[e]) * cost[m, parts[e]]
+    return abs(change) + paid
 
 
 @compiled()
@@ -469,7 +511,8 @@ def _wider_starts(starts: Ints) -> Ints:
 def _paid(
     column: Columns, theirs: Columns, free: Ints, load: Ints, kept: Ints, touched: Ints, payers: Ints,
     weights: NDArray[np.float32], lengths: NDArray[np.float32], costs: NDArray[np.float32],
-    total: int, worst: int, target: int, looked: Ints, where: Ints, parts: Whole, by: Whole, made: int,
+    total: int, worst: int, target: int, who: int, gradient: Floats, cost: Floats, budget: Floats,
+    looked: Ints, where: Ints, parts: Whole, by: Whole, made: int,
 ) -> tuple[int, int]:  # fmt: skip
     """`_pay` of one part by moves that are looked for, after those that were kept.
 
@@ -485,6 +528,9 @@ def _paid(
         total: Steps so far.
         worst: Of which so many are lost with somebody.
         target: How far it shall go.
+        who: The part itself.
+        gradient: As in `_pay`, as is `cost`.
+        budget: (m,) what is left of what its moves may cost; changed.
         looked: (1,) how often all helpers were looked at; added to.
         where: Of the moves found so far, whose entries are `parts` and `by`; added to.
         made: How many these are.
@@ -500,6 +546,17 @@ def _paid(
             left[i] = column[i]
         count = shorten(left, theirs, weights, lengths, costs, along, gains, signs, used, looked)
         step, blocks = possible(left, free, signs, used, count, target + worst - total)
+        if step > 0 and len(budget) > 0:
+            end = where[made]
+            for i in range(size):
+                if left[i] != 0:
+                    parts[end], by[end] = payers[i], -left[i]
+                    end += 1
+            for n in range(count):
+                parts[end], by[end] = payers[size + used[n]], signs[used[n]]
+                end += 1
+            step = _tolled(gradient, cost, budget, who, parts, by, where[made], end, step)
+            blocks = -1 if step <= 0 else blocks
         if step > 0:
             total += step
             end = where[made]

@@ -18,6 +18,7 @@ from cae_sql.inference.allowance import ENTRIES, Allowance
 from cae_sql.inference.certify.certain import CELLS, Row, narrowest, rows_of, too_little_for_two
 from cae_sql.inference.certify.coverage import Shown, all_pairs, left_open, show
 from cae_sql.inference.certify.learned import Learned
+from cae_sql.inference.facts.bounds import Bound
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Answer, Ints, Query
 from cae_sql.inference.facts.ties import narrows, without_ties
@@ -31,6 +32,7 @@ from cae_sql.inference.tables.large_pool import LargePool
 from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import RoomyTable
+from cae_sql.inference.tables.steering import steered
 from cae_sql.threads import in_two
 
 MIDDLES = ((0.0, 1.0), (0.5, 0.5), (0.25, 0.75), (0.75, 0.75), (0.25, 0.25))
@@ -63,6 +65,7 @@ class Question:
         queries: Sequence[Query],
         held: Sequence[Query] | None = (),
         table: Ints | None = None,
+        bounds: Sequence[Bound] = (),
     ) -> None:
         """Refine what is known by the queries' sets.
 
@@ -73,11 +76,12 @@ class Question:
             held: Who is held where, so that tables keep what ranges of statistics say: searches record by
                 record know nothing of it. None: nobody knows how to keep it, and nothing is shown.
             table: (n,) one in which they are there, to look around first; the roomy one may not keep it.
+            bounds: Ranges of statistics that are kept by a margin.
         """
         self.roomy_table, self.pool = roomy_table, pool
         self.queries, self.held = list(queries), held
-        self._table = table if held else None
-        self.question_tables = QuestionTables(roomy_table, queries, held or (), self._table)
+        self._table, self._bounds = table if held else None, bounds if held else ()
+        self.question_tables = QuestionTables(roomy_table, queries, held or (), self._table, self._bounds)
         self._search = None if isinstance(pool, LargePool) or held is None or held else Search(pool, queries)
         if not self.question_tables.usable and self._search is None:
             self.settled: list[int | None] = [None] * len(self.queries)
@@ -359,7 +363,9 @@ class Question:
         self._shown.clear()
         self._found.clear()
         self._missed.clear()
-        self.question_tables = QuestionTables(self.roomy_table, self.queries, self.held or (), self._table)
+        self.question_tables = QuestionTables(
+            self.roomy_table, self.queries, self.held or (), self._table, self._bounds
+        )
 
     def _show(
         self, group: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance, keep: bool = True,
@@ -405,6 +411,8 @@ class Question:
         keep: bool, starts: int,
     ) -> Judgement | None:  # fmt: skip
         question_tables, need = self.question_tables, standard.need
+        if question_tables.softs and len(group) > 1:
+            return self._show_each(boxes, group, standard, allowance, keep, starts)
         if boxes.narrowest < need:
             return Judgement(False, boxes.narrowest)
         pending = question_tables.pendings[0]
@@ -447,6 +455,19 @@ class Question:
             kept[these] = _Shown(sums, whole, seen[earlier:], done, judgement)
         return judgement
 
+    def _show_each(
+        self, boxes: Knowledge, group: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance,
+        keep: bool, starts: int,
+    ) -> Judgement | None:  # fmt: skip
+        """As `_show_reading`, one after the other: of tables between two it is not known where ranges are."""
+        widths = list[int]()
+        for values in group:
+            found = self._show_reading(boxes, [values], standard, allowance, keep, starts)
+            if found is None or not found.safe:
+                return found
+            widths.append(found.width)
+        return Judgement(True, min(widths))
+
     def _ways(
         self,
         bounds: Bounds,
@@ -462,6 +483,9 @@ class Question:
         tables for the single answers. With each, whether that is so of all answers in between too.
         """
         question_tables, ranges = self.question_tables, _ranges(sums)
+        if question_tables.softs:
+            yield from self._led_ways(bounds, sums[0], allowance, starts)
+            return
         found = question_tables.between(bounds, ranges, question_tables.totals)
         if found is not None:
             yield found, True
@@ -480,6 +504,22 @@ class Question:
         found = self._between_single(bounds, sums, name, keep, allowance)
         if found is not None:
             yield found, False
+
+    def _led_ways(
+        self, bounds: Bounds, answers: Sequence[int], allowance: Allowance, starts: int
+    ) -> Iterator[tuple[Tables, bool]]:
+        """As `_ways`, for one answer, where statistics are kept inside of ranges."""
+        tables = self.question_tables
+        for turn in range(1 + (0 if starts == 1 else 1 + starts)):
+            if turn == 0:
+                found = tables.table(bounds, answers)
+            elif turn == 1:
+                found = Central(tables, bounds, allowance).table(answers)
+            else:
+                found = tables.balanced(bounds, answers, SEEDS_APART * (turn - 2))
+            if found is not None:
+                led = steered(tables, bounds, found)
+                yield Tables(led, led), True
 
     def _between_single(
         self,

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cae_sql.inference.facts.bounds import Bound, narrowed
+from cae_sql.inference.facts.bounds import Bound
 from cae_sql.inference.facts.query import Ints, Query, Region
 
 
@@ -42,6 +42,11 @@ class Share:
             found |= (low <= picked) & (picked <= high)
         return found
 
+
+CELLS = 32
+"""Into so many intervals the domain is cut ..."""
+REACH = 0.25
+"""... and so far beyond his own, as a part of the domain, everybody may be of whom a bound is known."""
 
 Kept = Share | Bound
 """What the range of a statistic says."""
@@ -125,7 +130,7 @@ def held_in(
         these = records[chosen]
         low[these] = np.maximum(low[these], least[chosen])
         high[these] = np.minimum(high[these], most[chosen])
-    if (low > high).any() or not _held_all(kept, table, (low, high), int(boxes[1].max()), spare, dear):
+    if (low > high).any() or not _near(kept, table, low, high, int(boxes[1].max())):
         return None
     changed = np.flatnonzero((low > boxes[0]) | (high < boxes[1]))
     found = list[Query]()
@@ -135,28 +140,20 @@ def held_in(
     return found
 
 
-def _held_all(
-    kept: Sequence[Kept], table: NDArray[np.integer], boxes: tuple[Ints, Ints], top: int, spare: int,
-    dear: NDArray[np.float64] | None,
-) -> bool:  # fmt: skip
-    """Narrow boxes, in place, so that they keep the bounds too; whether that is found.
+def _near(kept: Sequence[Kept], table: NDArray[np.integer], low: Ints, high: Ints, top: int) -> bool:
+    """Keep members of bounds near to where they are, in place; whether they are in their boxes.
 
-    Who is left as he is is the same for all bounds, who is dear first, and nobody's value decides it.
+    Those with like values come into one part, so that the totals of parts say what the statistic is; that
+    they stay near keeps down what a payment of theirs can change.
     """
-    bounds = [each for each in kept if isinstance(each, Bound)]
+    bounds = [each.query.members for each in kept if isinstance(each, Bound)]
     if not bounds:
         return True
-    low, high = boxes
     if ((table < low) | (table > high)).any():
         return False
-    turns = np.random.default_rng(len(table)).permutation(len(table))
-    if dear is not None:
-        turns = np.argsort(np.lexsort((turns, -dear)))
-    for bound in bounds:
-        members = bound.query.members
-        order = np.argsort(np.argsort(turns[members]))
-        found = narrowed(bound, table[members], low[members], high[members], order, top, spare)
-        if found is None:
-            return False
-        low[members], high[members] = found
+    members = np.unique(np.concatenate(bounds))
+    width, reach = max(1, (top + 1) // CELLS), int(top * REACH)
+    first = table[members] - table[members] % width
+    low[members] = np.maximum(low[members], first - reach)
+    high[members] = np.minimum(high[members], first + width - 1 + reach)
     return True

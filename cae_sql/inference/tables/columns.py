@@ -169,13 +169,17 @@ def reduce_row(
 @compiled(fastmath={"nnan", "ninf", "nsz", "reassoc"})
 def loads(
     columns: Columns, width: int, parents: Ints, ys: NDArray[np.int32], pivots: NDArray[np.int32], count: int,
-    scarce: NDArray[np.floating], parts: Ints, safety: float, first: int, last: int,
+    scarce: NDArray[np.floating], parts: Ints, basic: Ints, gradient: NDArray[np.float64],
+    cost: NDArray[np.float64], budget: NDArray[np.float64], safety: float, first: int, last: int,
     ends: NDArray[np.floating],
 ) -> None:  # fmt: skip
-    """How far each of some parts can rise and fall before a basic atom has no room.
+    """How far each of some parts can rise and fall before a basic atom has no room, or its toll is too high.
 
     Args:
         scarce: (4, k + count) 1 / room of the basic atoms: down and up, then both without one record.
+        basic: (k + count,) the parts that are basic.
+        gradient: (m, p') of `cae_sql.inference.certify.margins.Toll`; also `cost`.
+        budget: (m,) what may be spent.
         safety: Factor of what is found; below 1 where floats are single.
         ends: (4, a) filled: rise and fall, then both without one record.
     """
@@ -206,6 +210,17 @@ def loads(
                 most[2, place] = load if load > most[2, place] else most[2, place]
                 load = gain * up_left + give * down_left
                 most[3, place] = load if load > most[3, place] else most[3, place]
+        for m in range(len(budget)):
+            for place in range(here):
+                change, paid = gradient[m, parts[start + place]], 0.0
+                for i in range(rows):
+                    entry = tile[i, place]
+                    if entry != 0:
+                        change -= entry * gradient[m, basic[i]]
+                        paid += abs(entry) * cost[m, basic[i]]
+                load = (abs(change) + paid) / budget[m]
+                for side in range(4):
+                    most[side, place] = load if load > most[side, place] else most[side, place]
         for side in range(4):
             for place in range(here):
                 ends[side, start + place] = safety / max(most[side, place], NOTHING)

@@ -13,11 +13,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from cae_sql.inference.facts.bounds import Bound
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.tables.columns import columns_of, reduce_row, relax, strains
 from cae_sql.inference.tables.exchange import SPARE, Bounds, Exchange, Tables
 from cae_sql.inference.tables.kept_moves import NO_MOVES, Moves, joined
+from cae_sql.inference.tables.margins import Soft
 from cae_sql.inference.tables.reserves import Ground, Reserves, choose
 from cae_sql.inference.tables.roomy_table import Basis, Pending, RoomyTable
 from cae_sql.inference.tables.swaps import Opposed, opposed
@@ -44,6 +46,7 @@ class QuestionTables:
         queries: Sequence[Query],
         held: Sequence[Query] = (),
         table: Ints | None = None,
+        bounds: Sequence[Bound] = (),
     ) -> None:
         """Cut the atoms and extend the bases.
 
@@ -52,13 +55,15 @@ class QuestionTables:
             queries: In the order in which they would be answered.
             held: Who is held in which interval in all tables that are looked at.
             table: (n,) one that agrees with all answers, to look around in place of the roomy table.
+            bounds: Ranges that tables keep by a margin; their members are whole parts.
         """
         self.roomy_table, self.queries, self.version = roomy_table, list(queries), roomy_table.version
         coarse = roomy_table.boxes
         self.settled: list[int | None] = [
             None if query.kind == "sum" else coarse.forced_extreme(query) for query in queries
         ]
-        self.boxes: Knowledge = coarse.refined([*queries, *held]).with_held(held)
+        apart = [Query(kind="held", members=each.query.members) for each in bounds]
+        self.boxes: Knowledge = coarse.refined([*queries, *held, *apart]).with_held(held)
         """The parts, with the boxes of past answers."""
         count = self.boxes.count
         self.parents = np.empty(count, dtype=np.int64)
@@ -76,6 +81,7 @@ class QuestionTables:
         self._rows = np.zeros((0, count), dtype=np.int32)
         self._reserves: list[Reserves | None] = []
         self._moves: Moves | None = None
+        self._bounds = bounds
         self._extend()
         self.exchange = Exchange(self._rows, self.parents, roomy_table.unseen, self._opposed)
 
@@ -83,6 +89,15 @@ class QuestionTables:
     def current(self) -> bool:
         """Whether the roomy table is as it was when this was made."""
         return self.version == self.roomy_table.version
+
+    @cached_property
+    def softs(self) -> list[Soft]:
+        """Ranges that tables keep by a margin, over the parts."""
+        weighted = sum(each.query.kind == "weighted" for each in self._bounds)
+        return [
+            Soft(each, self.boxes.atoms.labels, self.boxes.sizes, several=weighted > 1)
+            for each in self._bounds
+        ]
 
     # --- moves that were kept
 

@@ -1,0 +1,204 @@
+"""Ranges of statistics that hang on every member, kept by a margin: what moves change is counted.
+
+A weighted sum or a spread (all deviations squared) of hundreds changes little with each move of a few units.
+So nobody need be held to keep its range. A table is looked at that lies inside, and whoever moves pays a
+*toll*: how far all that is done for a record, and for an insider, may take the statistic. Both together leave
+it inside, and so each table that is shown keeps the range.
+
+Records of a part are spread over its total as evenly as whole numbers allow, but for those who are held at
+extremes, the record i that is looked at and the insider j. So a table is known up to rounding by the totals
+of its parts, and the statistic by the bounds here. Shapes: p' parts; all of a part are members, or none.
+
+What is shown. Let x be the mean of a part's records in T, τ what its total gains, of which i and j, moved by
+d and e, gain so much themselves, and the others p between them, in s steps of p / s each.
+
+* *Weighted sum*, w̄ a part's mean weight, weights in an interval of length r: it changes by Σ w̄ τ, and by at
+  most r (|d| + |p / s|) for i's part and as much for j's: the others' weights have the mean w̄ but for i's
+  and j's. |p / s| is at most y, how far a value may be from x inside of its box. Rounding: who has one unit
+  more can be chosen so that it costs r / 2 at most, since among sets of one size that follow each other by
+  one exchange the sums of w − w̄ go from below 0 to above it in steps of at most r; for several weighted sums
+  at once half of all |w − w̄|.
+* *Spread*, c any number: Σ (v − c)² gains Σ 2 (x − c) τ + d² + e² + Σ p² / s, and p² / s ≤ |p| y. Rounding
+  adds at most a quarter for each record. It bounds the spread from above; from below it is more by the square
+  of Σ (v − c), divided by the number of members. That sum is what it is in T, and changes by at most
+  |d| + |e| + Σ |p|; Σ |p| is kept small by a *least* cost for each unit.
+
+Σ 2 (x − c) τ and Σ w̄ τ are linear, so they are known of each move for each step; p is at most what i's moves
+ask plus what j's do. So the toll of a step of a move is |Σ gradient · by| + Σ cost · |by|, with `gradient`
+2 (x − c) or w̄ over all that move and `cost` y, or 0, over those who pay. Tolls of all moves of one record are
+added up by their absolute values, so it does not matter which of them are made and how far.
+
+Source: `mathematics.md`, 8 (soft constraints with a margin).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.inference.facts.bounds import Bound
+from cae_sql.inference.facts.knowledge import Knowledge
+from cae_sql.inference.facts.query import Ints
+from cae_sql.inference.facts.witnesses import Pins
+from cae_sql.inference.tables.exchange import Tables
+
+Floats = NDArray[np.float64]
+SAFETY = 1 - 1e-6
+"""Tolls are floats: of what may be spent so much is."""
+
+
+@dataclass(frozen=True, eq=False)
+class Toll:
+    """What moves may change in all. Shapes: m statistics, p' parts."""
+
+    gradient: Floats
+    """(m, p') by how much each changes with a unit more of a part."""
+    cost: Floats
+    """(m, p') what a unit costs besides, of a part that pays."""
+    budget: Floats
+    """(m,) what all moves together may cost."""
+
+
+def nothing(count: int) -> Toll:
+    """Where no such range is known: nothing costs anything."""
+    return Toll(np.zeros((0, count)), np.zeros((0, count)), np.zeros(0))
+
+
+class Soft:
+    """One such range, over the parts of a question."""
+
+    def __init__(self, bound: Bound, labels: Ints, sizes: Ints, several: bool) -> None:
+        """See whose weights are where.
+
+        Args:
+            bound: The range.
+            labels: (n,) part of each record.
+            sizes: (p',) records of each part.
+            several: Whether other weighted sums are kept besides.
+        """
+        members, count = bound.query.members, len(sizes)
+        parts, given = labels[members], bound.query.coefficients
+        weights = np.ones(len(members)) if given is None else given.astype(np.float64)
+        self.bound = bound
+        self.sizes = np.bincount(parts, minlength=count)
+        self.whole = bool(np.isin(self.sizes, [0]).all() or ((self.sizes == 0) | (self.sizes == sizes)).all())
+        """Whether members are whole parts."""
+        self.mean = np.bincount(parts, weights, count) / np.maximum(self.sizes, 1)
+        least, most = np.full(count, np.inf), np.full(count, -np.inf)
+        np.minimum.at(least, parts, weights)
+        np.maximum.at(most, parts, weights)
+        self.apart = np.where(self.sizes > 0, most - least, 0.0)
+        """(p',) how far apart weights are."""
+        off = np.bincount(parts, np.abs(weights - self.mean[parts]), count)
+        self.rounding = float((off if several else np.where(self.sizes > 1, self.apart, 0.0)).sum()) / 2
+
+    @property
+    def goal(self) -> tuple[float, float]:
+        """Between which values a table leaves room on both sides."""
+        off = 7 * self.bound.width / 16
+        least, most = self.bound.least, self.bound.most
+        return -np.inf if least is None else least + off, np.inf if most is None else most - off
+
+    def over(
+        self, boxes: Knowledge, pins: Pins, tables: Tables, need: int, insiders: int
+    ) -> tuple[Floats, Floats, float] | None:
+        """Gradient and cost (p',) and what may be spent, in every one of some tables; None: there is no room.
+
+        Args:
+            boxes: The parts, with the boxes of this judgement.
+            pins: The held records.
+            tables: The tables.
+            need: Width that everybody should keep.
+            insiders: 0 or 1.
+        """
+        if not self.whole:
+            return None
+        here, loose = self.sizes > 0, boxes.sizes - pins.count
+        held = pins.top * boxes.high + pins.bottom * boxes.low
+        all_held = here & (loose == 0)
+        if (all_held & (pins.top > 0) & (pins.bottom > 0)).any():
+            return None
+        some = np.maximum(loose, 1)
+        at = np.where(pins.top > 0, boxes.high, boxes.low)
+        first = np.where(all_held, at, (tables.least - held) / some)
+        last = np.where(all_held, at, (tables.most - held) / some)
+        span = (boxes.own[1] - boxes.own[0]).astype(np.float64)
+        near = np.maximum(np.maximum(boxes.high - first, last - boxes.low), 0.0)
+        # who is held may be anywhere in between, if another is held in his place
+        mine = np.where(pins.count > 0, span, np.minimum(span, need + (last - first) + 1))
+        theirs = span if insiders else np.zeros_like(span)
+        here = here.astype(np.float64)
+        if self.bound.query.kind == "weighted":
+            return self._weighted(boxes, pins, tables, near, mine * here, theirs * here, insiders)
+        return self._spread(boxes, pins, tables, first, last, near, mine * here, theirs * here, need)
+
+    def _weighted(
+        self, boxes: Knowledge, pins: Pins, tables: Tables, near: Floats, mine: Floats, theirs: Floats,
+        insiders: int,
+    ) -> tuple[Floats, Floats, float] | None:  # fmt: skip
+        ends = self.mean * tables.least, self.mean * tables.most
+        lost = self.rounding + float((pins.count * self.apart * (boxes.high - boxes.low)).sum())
+        lost += float((self.apart * (mine + near)).max(initial=0.0))
+        lost += insiders * float((self.apart * (theirs + near)).max(initial=0.0))
+        left = self._left(float(np.minimum(*ends).sum()) - lost, float(np.maximum(*ends).sum()) + lost)
+        return None if left <= 0 else (self.mean, np.zeros_like(self.mean), left)
+
+    def _spread(
+        self, boxes: Knowledge, pins: Pins, tables: Tables, first: Floats, last: Floats, near: Floats,
+        mine: Floats, theirs: Floats, need: int,
+    ) -> tuple[Floats, Floats, float] | None:  # fmt: skip
+        here, members = self.sizes > 0, int(self.sizes.sum())
+        least, most = int(tables.least[here].sum()), int(tables.most[here].sum())
+        center = round((least + most) / (2 * members))
+        low, high, loose = first - center, last - center, (boxes.sizes - pins.count).astype(np.float64)
+        nearest = np.where((low <= 0) & (high >= 0), 0.0, np.minimum(low**2, high**2))
+        held = pins.top * (boxes.high - center) ** 2.0 + pins.bottom * (boxes.low - center) ** 2.0
+        smallest = float((loose * nearest + held)[here].sum())
+        greatest = float((loose * np.maximum(low**2, high**2) + held)[here].sum()) + members / 4
+        for far in (mine, theirs):
+            greatest += float((far**2 + far * np.minimum(far, near)).max(initial=0.0))
+        room = self._left(smallest, greatest)
+        if room <= 0:
+            return None
+        # how far the mean may go: as far as a least cost for each unit lets it
+        shift = max(abs(least - members * center), abs(most - members * center))
+        shift += float(mine.max(initial=0.0) + theirs.max(initial=0.0)) + np.sqrt(room * members) / 4
+        left = self._left(smallest - shift**2 / members, greatest)
+        if left <= 0:
+            return None
+        cost = np.maximum(near + (high - low), 4 * np.sqrt(room / members))
+        return np.where(here, low + high, 0.0), np.where(here, cost, 0.0), left
+
+    def _left(self, low: float, high: float) -> float:
+        """How far a statistic that lies between two values is from the nearer end of its range."""
+        least, most = self.bound.least, self.bound.most
+        down = np.inf if least is None else low - least
+        up = np.inf if most is None else most - high
+        return float(min(down, up, 1e15)) * SAFETY
+
+
+def toll(
+    softs: Sequence[Soft], boxes: Knowledge, pins: Pins, tables: Tables, need: int, insiders: int
+) -> Toll | None:
+    """What moves may change around some tables; None where a range may be missed without any.
+
+    Args:
+        softs: The ranges.
+        boxes: The parts, with the boxes of this judgement.
+        pins: The held records.
+        tables: What is shown is shown for all of them.
+        need: Width that everybody should keep.
+        insiders: 0 or 1 individuals who know their own value.
+    """
+    if not softs:
+        return nothing(boxes.count)
+    found = list[tuple[Floats, Floats, float]]()
+    for soft in softs:
+        each = soft.over(boxes, pins, tables, need, insiders)
+        if each is None:
+            return None
+        found.append(each)
+    return Toll(*(np.array([each[place] for each in found]) for place in range(3)))
