@@ -510,7 +510,7 @@ class Question:
     ) -> Iterator[tuple[Tables, bool]]:
         """As `_ways`, for one answer, where statistics are kept inside of ranges."""
         tables = self.question_tables
-        for turn in range(1 + (0 if starts == 1 else 1 + starts)):
+        for turn in range(1 + (0 if starts == 1 else 1 + starts )):
             if turn == 0:
                 found = tables.table(bounds, answers)
             elif turn == 1:
@@ -593,6 +593,7 @@ class Question:
         totals = None if pins is None else self._told(bounds_of(boxes, pins), answers, allowance)
         if totals is None or pins is None:
             return None
+        totals = steered(self.question_tables, bounds_of(boxes, pins), totals)
         # spread over each part's records as evenly as may be, but for those who attain an extreme
         order, firsts = boxes.members
         rest = totals - pins.top * boxes.high - pins.bottom * boxes.low

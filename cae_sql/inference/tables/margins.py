@@ -14,10 +14,11 @@ d and e, gain so much themselves, and the others p between them, in s steps of p
 
 * *Weighted sum*, w̄ a part's mean weight, weights in an interval of length r: it changes by Σ w̄ τ, and by at
   most r (|d| + |p / s|) for i's part and as much for j's: the others' weights have the mean w̄ but for i's
-  and j's. |p / s| is at most y, how far a value may be from x inside of its box. Rounding: who has one unit
-  more can be chosen so that it costs r / 2 at most, since among sets of one size that follow each other by
-  one exchange the sums of w − w̄ go from below 0 to above it in steps of at most r; for several weighted sums
-  at once half of all |w − w̄|.
+  and j's. |p / s| is at most y, how far a value may be from x inside of its box. Rounding: which of a part's
+  records have one unit more is free. Among their sets of one size that follow each other by one exchange the
+  sums of w − w̄ go from at most 0 to at least 0 in steps of at most r, so one is in [0, r], and one in [−r, 0].
+  Taken against the sign of what the parts before come to, all of them come to the greatest r at most. For
+  several weighted sums of the same people it is half of all |w − w̄|.
 * *Spread*, c any number: Σ (v − c)² gains Σ 2 (x − c) τ + d² + e² + Σ p² / s, and p² / s ≤ |p| y. Rounding
   adds at most a quarter for each record. It bounds the spread from above; from below it is more by the square
   of Σ (v − c), divided by the number of members. That sum is what it is in T, and changes by at most
@@ -41,11 +42,13 @@ from numpy.typing import NDArray
 
 from cae_sql.inference.facts.bounds import Bound
 from cae_sql.inference.facts.knowledge import Knowledge
-from cae_sql.inference.facts.query import Ints
+from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.facts.witnesses import Pins
 from cae_sql.inference.tables.exchange import Tables
 
 Floats = NDArray[np.float64]
+WEIGHTS = 8
+"""Into so many intervals weights are cut: what the others of a part cannot make up for is within one."""
 SAFETY = 1 - 1e-6
 """Tolls are floats: of what may be spent so much is."""
 
@@ -92,8 +95,9 @@ class Soft:
         np.maximum.at(most, parts, weights)
         self.apart = np.where(self.sizes > 0, most - least, 0.0)
         """(p',) how far apart weights are."""
-        off = np.bincount(parts, np.abs(weights - self.mean[parts]), count)
-        self.rounding = float((off if several else np.where(self.sizes > 1, self.apart, 0.0)).sum()) / 2
+        off = np.abs(weights - self.mean[parts])
+        self.rounding = float(off.sum() / 2 if several else self.apart.max(initial=0.0))
+        """What it may cost that values are whole."""
 
     @property
     def goal(self) -> tuple[float, float]:
@@ -178,6 +182,16 @@ class Soft:
         down = np.inf if least is None else low - least
         up = np.inf if most is None else most - high
         return float(min(down, up, 1e15)) * SAFETY
+
+
+def alike_in(query: Query) -> list[Query]:
+    """Sets of members such that in each of them weights are alike."""
+    members, weights = query.members, query.coefficients
+    if weights is None:
+        return [Query(kind="held", members=members)]
+    least, most = int(weights.min()), int(weights.max())
+    bins = (weights - least) * WEIGHTS // (most - least + 1)
+    return [Query(kind="held", members=members[bins == each]) for each in np.unique(bins)]
 
 
 def toll(

@@ -19,7 +19,7 @@ from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.tables.columns import columns_of, reduce_row, relax, strains
 from cae_sql.inference.tables.exchange import SPARE, Bounds, Exchange, Tables
 from cae_sql.inference.tables.kept_moves import NO_MOVES, Moves, joined
-from cae_sql.inference.tables.margins import Soft
+from cae_sql.inference.tables.margins import Soft, alike_in
 from cae_sql.inference.tables.reserves import Ground, Reserves, choose
 from cae_sql.inference.tables.roomy_table import Basis, Pending, RoomyTable
 from cae_sql.inference.tables.swaps import Opposed, opposed
@@ -62,7 +62,7 @@ class QuestionTables:
         self.settled: list[int | None] = [
             None if query.kind == "sum" else coarse.forced_extreme(query) for query in queries
         ]
-        apart = [Query(kind="held", members=each.query.members) for each in bounds]
+        apart = [query for each in bounds for query in alike_in(each.query)]
         self.boxes: Knowledge = coarse.refined([*queries, *held, *apart]).with_held(held)
         """The parts, with the boxes of past answers."""
         count = self.boxes.count
@@ -93,11 +93,8 @@ class QuestionTables:
     @cached_property
     def softs(self) -> list[Soft]:
         """Ranges that tables keep by a margin, over the parts."""
-        weighted = sum(each.query.kind == "weighted" for each in self._bounds)
-        return [
-            Soft(each, self.boxes.atoms.labels, self.boxes.sizes, several=weighted > 1)
-            for each in self._bounds
-        ]
+        labels, sizes = self.boxes.atoms.labels, self.boxes.sizes
+        return [Soft(each, labels, sizes, several=_shared(each, self._bounds)) for each in self._bounds]
 
     # --- moves that were kept
 
@@ -439,6 +436,17 @@ class QuestionTables:
         """(a, k + g) coefficients of some parts in all independent sums."""
         marks = self.roomy_table.marks[self.parents[parts], : self.roomy_table.rank]
         return np.hstack([marks, self._rows[:, parts].T.astype(np.int8)])
+
+
+def _shared(bound: Bound, bounds: Sequence[Bound]) -> bool:
+    """Whether somebody's value has two weights in weighted sums of which ranges are known."""
+    mine = bound.query
+    return mine.kind == "weighted" and any(
+        other.query.kind == "weighted"
+        and other.query.name != mine.name
+        and len(np.intersect1d(other.query.members, mine.members, assume_unique=True)) > 0
+        for other in bounds
+    )
 
 
 def longest_step(boxes: Knowledge) -> int:
