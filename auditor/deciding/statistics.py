@@ -43,6 +43,9 @@ TAILS = 4
 PAYERS = 6
 """Members of whom the narrowest cells leave open where they are, besides those that may be elsewhere: others
 must be able to make up for a change, now and in later questions."""
+LARGE, MOST_PAYERS = 64, 16
+"""For spreads one more for each so many members, up to so many: of large groups a cell that is twice as wide
+says nearly as much, and leaves room for what others pay in later questions."""
 RISK = 0.5
 """Of who weighs more than others in a weighted sum, where the limit is none of risk."""
 LOOKS, LONGER = 9, 3
@@ -102,12 +105,14 @@ def possible(query: Query, top: int) -> tuple[int, int]:
 def rungs(query: Query, top: int, spare: int) -> Iterator[Rung]:
     """The ladder, the narrowest cells first; a cell with all answers in it says nothing."""
     # narrower cells leave no room for those who may be elsewhere; nothing is told exactly
+    size = len(query.members)
     width = 2 * spare + 1 if query.kind == "count" else 2
     if query.kind == "weighted":
         assert query.coefficients is not None
         width = top * int(np.sort(np.abs(query.coefficients))[-(spare + PAYERS) :].sum())
     elif query.kind == "spread":
-        width = (spare + PAYERS) * top**2 // 2
+        payers = max(PAYERS, min(size // LARGE, MOST_PAYERS))
+        width = (spare + payers) * top**2 // 2
     width = 1 << (width - 1).bit_length()
     while True:
         rung = Rung(query, top, width)

@@ -374,9 +374,7 @@ class AnsweredSystem:
         """
         if isinstance(self.pool(), LargePool) or self.keeps_some:
             several_bases(self.roomy_table)
-            low, high = certified_runs(
-                self.roomy_table, self._kept_for_ranges, bounds_in(self.ranges.shares)
-            )
+            low, high = certified_runs(self.roomy_table, self._kept_for_ranges, bounds_in(self.ranges.shares))
             return Bounds(
                 self.in_column_units(low[: self.size]).astype(np.float64),
                 self.in_column_units(high[: self.size]).astype(np.float64),

@@ -137,11 +137,22 @@ SHAPES = (
 )
 
 
-def ranging_at_random(seed: int, number: int, candidates: str = "interval", payers: int = 6) -> Ranging:
+LARGE = (
+    (3, ((100, 200),), 2),
+    (3, ((60, 90), (20, 40)), 1),
+    (4, ((60, 90),), 1),
+    (2, ((60, 120), (60, 120)), 1),
+)
+"""Of whom deviations and weighted sums are told between two ends, with exact answers after them."""
+
+
+def ranging_at_random(
+    seed: int, number: int, candidates: str = "interval", payers: int = 6, large: bool = False
+) -> Ranging:
     """The same one for the same seed and number."""
-    rng = np.random.default_rng([seed, number])
+    rng, shapes = np.random.default_rng([seed, number]), LARGE if large else SHAPES
     while True:
-        count, crowds, most = SHAPES[int(rng.integers(len(SHAPES)))]
+        count, crowds, most = shapes[int(rng.integers(len(shapes)))]
         if candidates == "interval" or count > 2:
             break
     sizes = [int(rng.integers(*each)) for each in crowds] + [1] * int(rng.integers(most + 1))

@@ -52,6 +52,13 @@ def test_many_ranges_leave_everybody_the_limit_and_hang_on_no_table(payers: int)
 
 
 @pytest.mark.slow
+def test_ranges_that_large_crowds_keep_by_a_margin_leave_everybody_the_limit() -> None:
+    kinds = told((ranging_at_random(21, number, large=True) for number in range(12)), others=1)
+    assert kinds["weighted between"] >= 5, kinds
+    assert of_all(kinds)["spread"], kinds
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("payers", [0, 6])
 def test_the_same_sum_with_other_weights_of_somebody_tells_too_little_of_him(payers: int) -> None:
     kinds = told((vernier_at_random(1, number, payers) for number in range(8)), others=1)

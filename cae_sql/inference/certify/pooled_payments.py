@@ -488,7 +488,8 @@ def _price(
     for e in range(first, end):
         change += by[e] * gradient[m, parts[e]]
         paid += abs(by[e]) * cost[m, parts[e]]
-    return abs(change) + paid
+    price: float = abs(change) + paid
+    return price
 
 
 @compiled()

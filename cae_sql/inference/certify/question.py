@@ -510,7 +510,7 @@ class Question:
     ) -> Iterator[tuple[Tables, bool]]:
         """As `_ways`, for one answer, where statistics are kept inside of ranges."""
         tables = self.question_tables
-        for turn in range(1 + (0 if starts == 1 else 1 + starts )):
+        for turn in range(1 + (0 if starts == 1 else 1 + starts)):
             if turn == 0:
                 found = tables.table(bounds, answers)
             elif turn == 1:

@@ -1,7 +1,7 @@
 """Tables led to where weighted sums and spreads lie well inside of their ranges, by exchange within atoms.
 
-What is led is no evidence, as any guide (`cae_sql.inference.tables.guides`): who is held follows from it, and
-`cae_sql.inference.facts.bounds` says whether that keeps the ranges.
+What is led is no evidence, as any guide (`cae_sql.inference.tables.guides`): who is near whom follows from
+it, and `cae_sql.inference.tables.margins` says whether that keeps the ranges.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from cae_sql.compiled import compiled
 from cae_sql.inference.facts.bounds import Bound
 from cae_sql.inference.facts.query import Ints
 
+INSIDE = 3 / 8
+"""Part of a cell that shall be left on both sides."""
 TRIES = 100
 """Exchanges that are tried for each record."""
 
@@ -40,7 +42,7 @@ def led(
     for number, each in enumerate(bounds):
         query = each.query
         weights[number, query.members] = 1.0 if query.coefficients is None else query.coefficients
-        goals[number] = each.goal
+        goals[number] = each.goal(INSIDE)
         centers[number] = round(float(values[query.members].mean())) if query.kind == "spread" else -1
     scales = np.array([each.width for each in bounds], dtype=np.float64)
     order, firsts = members

@@ -15,8 +15,8 @@ d and e, gain so much themselves, and the others p between them, in s steps of p
 * *Weighted sum*, w̄ a part's mean weight, weights in an interval of length r: it changes by Σ w̄ τ, and by at
   most r (|d| + |p / s|) for i's part and as much for j's: the others' weights have the mean w̄ but for i's
   and j's. |p / s| is at most y, how far a value may be from x inside of its box. Rounding: which of a part's
-  records have one unit more is free. Among their sets of one size that follow each other by one exchange the
-  sums of w − w̄ go from at most 0 to at least 0 in steps of at most r, so one is in [0, r], and one in [−r, 0].
+  records have one unit more is free. Among their sets of one size that follow each other by one exchange
+  the sums of w − w̄ go from at most 0 to at least 0 in steps of at most r, so one is in [0, r], and one in [−r, 0].
   Taken against the sign of what the parts before come to, all of them come to the greatest r at most. For
   several weighted sums of the same people it is half of all |w − w̄|.
 * *Spread*, c any number: Σ (v − c)² gains Σ 2 (x − c) τ + d² + e² + Σ p² / s, and p² / s ≤ |p| y. Rounding
@@ -99,13 +99,6 @@ class Soft:
         self.rounding = float(off.sum() / 2 if several else self.apart.max(initial=0.0))
         """What it may cost that values are whole."""
 
-    @property
-    def goal(self) -> tuple[float, float]:
-        """Between which values a table leaves room on both sides."""
-        off = 7 * self.bound.width / 16
-        least, most = self.bound.least, self.bound.most
-        return -np.inf if least is None else least + off, np.inf if most is None else most - off
-
     def over(
         self, boxes: Knowledge, pins: Pins, tables: Tables, need: int, insiders: int
     ) -> tuple[Floats, Floats, float] | None:
@@ -137,7 +130,7 @@ class Soft:
         here = here.astype(np.float64)
         if self.bound.query.kind == "weighted":
             return self._weighted(boxes, pins, tables, near, mine * here, theirs * here, insiders)
-        return self._spread(boxes, pins, tables, first, last, near, mine * here, theirs * here, need)
+        return self._spread(boxes, pins, tables, (first, last), near, mine * here, theirs * here)
 
     def _weighted(
         self, boxes: Knowledge, pins: Pins, tables: Tables, near: Floats, mine: Floats, theirs: Floats,
@@ -151,13 +144,13 @@ class Soft:
         return None if left <= 0 else (self.mean, np.zeros_like(self.mean), left)
 
     def _spread(
-        self, boxes: Knowledge, pins: Pins, tables: Tables, first: Floats, last: Floats, near: Floats,
-        mine: Floats, theirs: Floats, need: int,
+        self, boxes: Knowledge, pins: Pins, tables: Tables, at: tuple[Floats, Floats], near: Floats,
+        mine: Floats, theirs: Floats,
     ) -> tuple[Floats, Floats, float] | None:  # fmt: skip
         here, members = self.sizes > 0, int(self.sizes.sum())
         least, most = int(tables.least[here].sum()), int(tables.most[here].sum())
         center = round((least + most) / (2 * members))
-        low, high, loose = first - center, last - center, (boxes.sizes - pins.count).astype(np.float64)
+        low, high, loose = at[0] - center, at[1] - center, (boxes.sizes - pins.count).astype(np.float64)
         nearest = np.where((low <= 0) & (high >= 0), 0.0, np.minimum(low**2, high**2))
         held = pins.top * (boxes.high - center) ** 2.0 + pins.bottom * (boxes.low - center) ** 2.0
         smallest = float((loose * nearest + held)[here].sum())

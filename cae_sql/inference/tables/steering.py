@@ -15,6 +15,8 @@ from cae_sql.inference.tables.exchange import Bounds
 from cae_sql.inference.tables.margins import Soft
 from cae_sql.inference.tables.question_tables import QuestionTables
 
+INSIDE = 7 / 16
+"""Part of a cell that shall be left on both sides."""
 TRIES = 60
 """Exchanges that are tried for each part."""
 
@@ -37,7 +39,8 @@ def steered(question_tables: QuestionTables, bounds: Bounds, totals: Ints) -> In
     firsts = np.searchsorted(alike[order], np.arange(alike.max(initial=-1) + 2)).astype(np.int64)
     means = np.array([np.where(each.sizes > 0, each.mean, 0.0) for each in softs])
     centers = np.array([_center(each, totals) for each in softs])
-    goals, scales = np.array([each.goal for each in softs]), np.array([float(s.bound.width) for s in softs])
+    goals = np.array([each.bound.goal(INSIDE) for each in softs])
+    scales = np.array([float(each.bound.width) for each in softs])
     found = totals.copy()
     _steered(
         found, sizes, bounds.least, bounds.most, alike, order, firsts, means, centers,

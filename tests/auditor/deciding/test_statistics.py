@@ -186,34 +186,6 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize("insiders", [0, 1])
-def test_everybody_keeps_their_run_beside_ranges_that_hang_on_all(insiders: int) -> None:
-    size, top, told = 11 - 2 * (not insiders), 3 - insiders, {"weighted": 0, "spread": 0}
-    tables = all_tables(size, top)
-    for seed in range(rounds(40)):
-        chance = np.random.default_rng([seed, insiders, 5])
-        table = chance.integers(0, top + 1, size)
-        weights = chance.choice([1, 1, 1, 2], size).astype(np.int64)
-        first_of_all = Query(kind="weighted", members=np.arange(size), coefficients=weights)
-        queries = [first_of_all, *about_everybody(chance, size, top)]
-        said = played(table, queries, 1, insiders, top)
-        ranges = [q.kind for q, (_, each) in zip(queries, said, strict=True) if each is not None]
-        for kind in told:
-            told[kind] += ranges.count(kind)
-        if not {"weighted", "spread"} & set(ranges):
-            continue
-        left = agree(tables, queries, said)
-        assert (left == table).all(axis=1).any(), "the truth is inside"
-        assert least_kept(left, insiders) >= 1, (queries, said)
-        other = played(left[chance.integers(0, len(left))].astype(np.int64), queries, 1, insiders, top)
-        verdicts = [[verdict for verdict, _ in each] for each in (said, other)]
-        first = min([each.index("surprise") for each in verdicts if "surprise" in each], default=len(said))
-        assert other[:first] == said[:first], "the true table decides nothing"
-    assert told["weighted"]
-    assert told["spread"]
-
-
-@pytest.mark.usefixtures("narrow")
-@pytest.mark.parametrize("insiders", [0, 1])
 def test_what_is_likely_decides_no_more_by_the_true_table(insiders: int) -> None:
     """Verdicts and ranges of a gate that judges by posteriors too, of tables that agree with what it told."""
     size, top, told = 60, 4, 0
