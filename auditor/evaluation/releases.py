@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from auditor.evaluation.subject import Subject
+from cae_sql.cached import cached_property
 from cae_sql.errors import InvalidInput
 from cae_sql.releases import estimates
 from cae_sql.releases.beliefs import Beliefs, Floats, Ints

@@ -10,7 +10,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +19,7 @@ from auditor.data.loading import Vault
 from auditor.data.relations import Asked
 from auditor.errors import CoarserGridWarning, DatabaseError, PolicyError
 from auditor.policy.policy import Policy, Protect, written
+from cae_sql.cached import cached_property
 from cae_sql.candidates import grid_candidates
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.search.judging import Judgement, Standard

@@ -14,7 +14,6 @@ import json
 import tomllib
 from collections.abc import Sequence
 from decimal import Decimal
-from functools import cached_property
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
@@ -40,6 +39,7 @@ from auditor.policy.sections import (
     wrong,
 )
 from auditor.sql.schema import folded
+from cae_sql.cached import cached_property
 
 __all__ = ["MOST_VALUES", "Dialect", "Limits", "Policy", "Protect", "written"]
 

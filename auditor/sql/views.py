@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 
 import duckdb
@@ -22,6 +21,7 @@ from auditor.errors import DatabaseError
 from auditor.sql import agreement
 from auditor.sql.names import nearest
 from auditor.sql.schema import DEFAULT_SCHEMA, Table, View, folded, quoted
+from cae_sql.cached import cached_property
 
 
 @dataclass(frozen=True)

@@ -22,12 +22,12 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from cae_sql.cached import cached_property
 from cae_sql.errors import InvalidInput
 from cae_sql.releases.arguments import checked_columns, checked_mapping
 from cae_sql.releases.distortion import (

@@ -17,12 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 
+from cae_sql.cached import cached_property
 from cae_sql.errors import InvalidInput
 from cae_sql.releases.distortion import Distortion, Factor, Floats, along, squared
 

@@ -15,12 +15,13 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
 
+from cae_sql.cached import cached_property
 from cae_sql.errors import InvalidInput
 from cae_sql.releases.anatomy import anatomise, anatomy_estimate
 from cae_sql.releases.disclosure import in_order

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
+from cae_sql.cached import cached_property
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import ENTRIES, Allowance
 from cae_sql.inference.certify.certain import CELLS, Row, narrowest, rows_of, too_little_for_two

@@ -10,12 +10,12 @@ no ±1 are *stuck*: kept aside, exact, and left to the integer program.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cae_sql.cached import cached_property
 from cae_sql.compiled import compiled
 from cae_sql.errors import InconsistentAnswers
 from cae_sql.inference.facts.query import Ints

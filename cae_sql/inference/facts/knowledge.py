@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cae_sql.cached import cached_property
 from cae_sql.errors import InconsistentAnswers
 from cae_sql.inference.facts.atoms import Atoms
 from cae_sql.inference.facts.basis import Directions, Tableau, tableau_of

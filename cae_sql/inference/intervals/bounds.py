@@ -16,12 +16,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
 from math import lcm
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cae_sql.cached import cached_property
 from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.facts.basis import tableau_of
 from cae_sql.inference.facts.constraints import constraints

@@ -14,13 +14,13 @@ import time
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from itertools import pairwise
 from math import ceil, floor
 from typing import Literal
 
 import numpy as np
 
+from cae_sql.cached import cached_property
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.constraints import constraints, is_world

@@ -18,12 +18,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cae_sql.cached import cached_property
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput, OutOfTime
 from cae_sql.inference.allowance import Allowance

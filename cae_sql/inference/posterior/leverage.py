@@ -18,11 +18,11 @@ Source: `mathematics.md`, 7; Sherman and Morrison (1950) for one record taken ou
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import scipy
 
+from cae_sql.cached import cached_property
 from cae_sql.compiled import compiled
 from cae_sql.inference.intervals.interior import add_squares, gram, inverse_root
 from cae_sql.inference.posterior.weights import Floats, Ints

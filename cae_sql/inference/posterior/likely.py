@@ -19,12 +19,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from cae_sql.cached import cached_property
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import UNLIMITED, Allowance
 from cae_sql.inference.facts.knowledge import Extreme, Knowledge

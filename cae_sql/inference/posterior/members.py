@@ -39,11 +39,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Literal, get_args
 
 import numpy as np
 
+from cae_sql.cached import cached_property
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
 from cae_sql.inference.posterior.areas import NOTHING, areas_of_rows, entropies_of_rows

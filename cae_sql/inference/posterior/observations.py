@@ -16,12 +16,12 @@ Source: `mathematics.md`, 7 and 8.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from cae_sql.cached import cached_property
 from cae_sql.errors import InconsistentAnswers
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.rank import independent_sums, join, roots

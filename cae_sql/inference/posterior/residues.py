@@ -26,13 +26,13 @@ import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from hashlib import blake2b
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from cae_sql.cached import cached_property
 from cae_sql.compiled import compiled
 from cae_sql.inference.facts.rank import join, roots
 from cae_sql.inference.posterior.weights import Floats, Ints

@@ -22,11 +22,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cae_sql.cached import cached_property
 from cae_sql.inference.posterior.observations import Observations
 from cae_sql.inference.posterior.residues import LARGEST, PRIMES, Combination, search_of
 from cae_sql.inference.posterior.weights import Floats, Ints

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cae_sql.cached import cached_property
 from cae_sql.inference.allowance import ENTRIES, Allowance
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.intervals.interior import analytic_center, sparse_columns

@@ -16,9 +16,9 @@ d and e, gain so much themselves, and the others p between them, in s steps of p
   most r (|d| + |p / s|) for i's part and as much for j's: the others' weights have the mean w̄ but for i's
   and j's. |p / s| is at most y, how far a value may be from x inside of its box. Rounding: which of a part's
   records have one unit more is free. Among their sets of one size that follow each other by one exchange
-  the sums of w − w̄ go from at most 0 to at least 0 in steps of at most r, so one is in [0, r], and one in [−r, 0].
-  Taken against the sign of what the parts before come to, all of them come to the greatest r at most. For
-  several weighted sums of the same people it is half of all |w − w̄|.
+  the sums of w − w̄ go from at most 0 to at least 0 in steps of at most r, so one is in [0, r], and one in
+  [−r, 0]. Taken against the sign of what the parts before come to, all of them come to the greatest r at
+  most. For several weighted sums of the same people it is half of all |w − w̄|.
 * *Spread*, c any number: Σ (v − c)² gains Σ 2 (x − c) τ + d² + e² + Σ p² / s, and p² / s ≤ |p| y. Rounding
   adds at most a quarter for each record. It bounds the spread from above; from below it is more by the square
   of Σ (v − c), divided by the number of members. That sum is what it is in T, and changes by at most

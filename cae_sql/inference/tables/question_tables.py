@@ -8,11 +8,11 @@ which no earlier answer sees; what it does not suffice for is done by steps that
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cae_sql.cached import cached_property
 from cae_sql.inference.facts.bounds import Bound
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints, Query

@@ -13,11 +13,11 @@ numbers before anything is concluded. All of it depends on past answers alone.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cae_sql.cached import cached_property
 from cae_sql.compiled import compiled
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.tables.columns import Columns
