@@ -18,9 +18,12 @@ d and e, gain so much themselves, and the others p between them, in s steps of p
   records have one unit more is free. Among their sets of one size that follow each other by one exchange
   the sums of w − w̄ go from at most 0 to at least 0 in steps of at most r, so one is in [0, r], and one in
   [−r, 0]. Taken against the sign of what the parts before come to, all of them come to the greatest r at
-  most. For several weighted sums of the same people it is half of all |w − w̄|.
+  most. For several weighted sums of the same people it is half of all |w − w̄|, and r for i and j, without
+  whom the others' mean is another. Somebody held at an extreme has a weight up to r from w̄, and is as far from
+  the others as his box is wide, or nearer.
 * *Spread*, c any number: Σ (v − c)² gains Σ 2 (x − c) τ + d² + e² + Σ p² / s, and p² / s ≤ |p| y. Rounding
-  adds at most a quarter for each record. It bounds the spread from above; from below it is more by the square
+  adds at most a quarter for each record, and which of some tables T is changes 2 x by at most as much as they
+  are apart. It bounds the spread from above; from below it is more by the square
   of Σ (v − c), divided by the number of members. That sum is what it is in T, and changes by at most
   |d| + |e| + Σ |p|; Σ |p| is kept small by a *least* cost for each unit.
 
@@ -96,7 +99,7 @@ class Soft:
         self.apart = np.where(self.sizes > 0, most - least, 0.0)
         """(p',) how far apart weights are."""
         off = np.abs(weights - self.mean[parts])
-        self.rounding = float(off.sum() / 2 if several else self.apart.max(initial=0.0))
+        self.rounding = float(off.sum() / 2 * several + self.apart.max(initial=0.0))
         """What it may cost that values are whole."""
 
     def over(
@@ -137,7 +140,7 @@ class Soft:
         insiders: int,
     ) -> tuple[Floats, Floats, float] | None:  # fmt: skip
         ends = self.mean * tables.least, self.mean * tables.most
-        lost = self.rounding + float((pins.count * self.apart * (boxes.high - boxes.low)).sum())
+        lost = self.rounding + float((pins.count * self.apart * (boxes.high - boxes.low + 1)).sum())
         lost += float((self.apart * (mine + near)).max(initial=0.0))
         lost += insiders * float((self.apart * (theirs + near)).max(initial=0.0))
         left = self._left(float(np.minimum(*ends).sum()) - lost, float(np.maximum(*ends).sum()) + lost)
@@ -156,7 +159,11 @@ class Soft:
         smallest = float((loose * nearest + held)[here].sum())
         greatest = float((loose * np.maximum(low**2, high**2) + held)[here].sum()) + members / 4
         for far in (mine, theirs):
-            greatest += float((far**2 + far * np.minimum(far, near)).max(initial=0.0))
+            # by their own records and, inside of their part, by what others give them
+            greatest += float((far**2 + far * near).max(initial=0.0))
+            # which of the tables it is decides where the part's mean is
+            unknown = float((far * (high - low)).max(initial=0.0))
+            greatest, smallest = greatest + unknown, smallest - unknown
         room = self._left(smallest, greatest)
         if room <= 0:
             return None
