@@ -19,13 +19,13 @@ d and e, gain so much themselves, and the others p between them, in s steps of p
   the sums of w − w̄ go from at most 0 to at least 0 in steps of at most r, so one is in [0, r], and one in
   [−r, 0]. Taken against the sign of what the parts before come to, all of them come to the greatest r at
   most. For several weighted sums of the same people it is half of all |w − w̄|, and r for i and j, without
-  whom the others' mean is another. Somebody held at an extreme has a weight up to r from w̄, and is as far from
-  the others as his box is wide, or nearer.
+  whom the others' mean is another. Somebody held at an extreme has a weight up to r from w̄, and is no farther
+  from the others than his box is wide.
 * *Spread*, c any number: Σ (v − c)² gains Σ 2 (x − c) τ + d² + e² + Σ p² / s, and p² / s ≤ |p| y. Rounding
   adds at most a quarter for each record, and which of some tables T is changes 2 x by at most as much as they
-  are apart. It bounds the spread from above; from below it is more by the square
-  of Σ (v − c), divided by the number of members. That sum is what it is in T, and changes by at most
-  |d| + |e| + Σ |p|; Σ |p| is kept small by a *least* cost for each unit.
+  are apart. It bounds the spread from above; from below it is more by the square of Σ (v − c), divided by the
+  number of members. That sum is what it is in T, and changes by at most |d| + |e| + Σ |p|; Σ |p| is kept small
+  by a *least* cost for each unit.
 
 Σ 2 (x − c) τ and Σ w̄ τ are linear, so they are known of each move for each step; p is at most what i's moves
 ask plus what j's do. So the toll of a step of a move is |Σ gradient · by| + Σ cost · |by|, with `gradient`
