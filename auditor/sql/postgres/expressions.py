@@ -345,7 +345,8 @@ def _exists(self: Expressions, node: exp.Expr) -> Value:
 def _scalar(self: Expressions, node: exp.Expr) -> Value:
     only(node, "this")
     output = self.subquery(node)
-    return replace(_single(output), text=f"({output.text})", level=ATOM)
+    # dividend and divisor of a mean mean something inside alone
+    return replace(_single(output), text=f"({output.text})", level=ATOM, ratio=None)
 
 
 def _cast(self: Expressions, node: exp.Expr) -> Value:
