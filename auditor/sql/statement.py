@@ -202,6 +202,8 @@ class Plan:
     """Whether it reads the clock: the same text means another statement later."""
     preview: bool = False
     """Whether protected columns are NULL in its rows, in place of what was asked."""
+    untold: bool = False
+    """Whether constants stand in it for values that are to be asked first: its columns alone mean something."""
 
     @property
     def public(self) -> bool:
