@@ -242,12 +242,14 @@ class _Reader:
             self._reading.released = True
 
     def _mark_casts(self) -> None:
-        """Note which casts of protected columns change no value; inner ones first."""
+        """Note which casts and ROUND of protected columns change no value; inner ones first."""
         for node in reversed(list(own_nodes(self._select))):
-            inner = casts.uncast(node.this) if isinstance(node, exp.Cast) else None
+            inner = casts.uncast(node.this) if isinstance(node, exp.Cast | exp.Round) else None
             kind = self._kind(inner) if isinstance(inner, exp.Column) else None
             if isinstance(node, exp.Cast) and kind is not None:
                 casts.mark(node, self._kinds.protected(kind))
+            elif isinstance(node, exp.Round) and kind is not None:
+                casts.mark_rounding(node, self._kinds.protected(kind))
 
     def _statistics(self) -> Iterator[int]:
         """Note the statistics of which ranges are told; the protected columns in them, by id.
@@ -424,6 +426,8 @@ class _Reader:
         if isinstance(aggregate.this, exp.Distinct):
             code = "count-distinct" if isinstance(aggregate, exp.Count) else "distinct-aggregate"
             raise self._error(code, kind)
+        if isinstance(aggregate, ranges.QUANTILES):
+            self._quantiles(aggregate)
         if not isinstance(aggregate, (*_SUMMED, *_EXTREMES, exp.Count)):
             raise self._error("protected-aggregate", kind, name=name)
         argument = Argument(aggregate.this, self._kind, kind, self._kinds.name, self._is_truth)
@@ -438,6 +442,16 @@ class _Reader:
                 cast.replace(cast.this)
             return
         self._reading.aggregates[id(aggregate)] = argument
+
+    def _quantiles(self, aggregate: exp.AggFunc) -> None:
+        """Say how several quantiles in one list are asked for one by one."""
+        given = aggregate.args.get("quantile") or aggregate.args.get("expression")
+        if isinstance(given, exp.Array):
+            each = [aggregate.copy() for _ in given.expressions]
+            for one, part in zip(each, given.expressions, strict=True):
+                one.set("quantile" if "quantile" in one.args else "expression", part.copy())
+            listed = ", ".join(bare(one) for one in each[:4])
+            raise NotUnderstood("quantile-list", name=listed)
 
     def _outputs(self) -> None:
         for projection in self._select.expressions:
