@@ -52,6 +52,12 @@ def mark_rounding(node: exp.Round, protected: Protected) -> None:
             node.meta[_MARK] = True
 
 
+def grid_of(protected: Protected) -> Fraction | None:
+    """What all values are whole multiples of, by the column's type; None where it is binary."""
+    numbers = _numbers(protected.type)
+    return None if numbers is None else Fraction(1, 10 ** numbers[2])
+
+
 def _digits(node: exp.Expr) -> int | None:
     negative = isinstance(node, exp.Neg)
     number = node.this if negative else node

@@ -190,6 +190,12 @@ REASONS: dict[str, tuple[str, str]] = {
         "Counting different values of {column} would compare them.",
         "How many there are is not answered; COUNT({column}) counts the records.",
     ),
+    "each-once": (
+        "A symmetric aggregate counts each record once by a hash of {name}, which may not tell the records "
+        "of {column} apart: two of one value would be compared.",
+        "Take the hash of a public column of {column}'s own table that no two rows share, or aggregate "
+        "before joining.",
+    ),
     "distinct-aggregate": (
         "DISTINCT inside an aggregate of {column} would compare its values.",
         "Leave DISTINCT out.",

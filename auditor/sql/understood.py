@@ -353,6 +353,11 @@ CONSTRUCTS: tuple[Construct, ...] = (
     ),
     Construct("other functions inside", "SELECT SUM(ABS(salary)) FROM staff", "argument"),
     Construct(
+        "symmetric aggregates by a hash of what is no key",
+        "SELECT SUM(DISTINCT salary + HASH(dept)::HUGEINT) - SUM(DISTINCT HASH(dept)::HUGEINT) FROM staff",
+        "each-once",
+    ),
+    Construct(
         "casts inside to what may not hold a value",
         "SELECT SUM(salary::TINYINT) FROM staff",
         "protected-cast",
