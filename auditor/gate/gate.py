@@ -241,7 +241,9 @@ class Gate:
         dialect: Dialect | None = None,
         user: str | None = None,
     ) -> tuple[tuple[str, str], ...]:
-        """Names and DuckDB's types of the columns that a statement gives; looks at no data.
+        """Names and DuckDB's types of the columns that a statement gives; looks at no protected value.
+
+        Nor at a public one, but for PIVOT without a list, whose columns are the values of a public column.
 
         Args:
             sql: One SELECT statement.

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from sqlglot import exp
 
@@ -87,7 +87,7 @@ def understand(
     Returns:
         The plan, or the reason; both depend on the arguments alone, never on data.
     """
-    arrived = arrived or datetime.now().astimezone()
+    arrived = arrived or datetime.now(UTC)
     try:
         text = translate(text, dialect, schema)
         try:

@@ -144,7 +144,8 @@ OWN: Mapping[str, SqlState] = {
 NOT_SUPPORTED = frozenset(
     ["aggregate", "aggregate-arguments", "alias-columns", "argument", "catalogue", "coefficients",
      "construct", "correlated", "count-distinct", "dialect", "distinct-aggregate", "each-once",
-     "extreme-case", "function", "into", "join-kind", "lambda", "lateral", "limit-percent", "nested-type", "nonlinear", "offset", "pivot",
+     "extreme-case", "function", "into", "join-kind", "lambda", "lateral", "limit-percent", "nested-type",
+     "nonlinear", "offset", "pivot",
      "protected-aggregate", "protected-cast", "protected-condition", "protected-correlated",
      "protected-distinct", "protected-expression", "protected-group", "protected-having", "protected-join",
      "protected-limit", "protected-order", "protected-window", "quantile-list",
