@@ -95,7 +95,7 @@ def test_what_reckons_in_a_zone_gives_the_same_on_every_machine(tmp_path: Path) 
         "import sys; from auditor import Gate; from tests.auditor.staff import policy\n"
         "text = policy(table='\"t\"', column='\"pay\"', minimum=0, maximum=9, step=1)\n"
         "gate = Gate.open(sys.argv[1], text, sys.argv[2])\n"
-        "print(gate.execute('SELECT stamp::DATE AS d, hour(stamp) AS h FROM t ORDER BY id LIMIT 1').fetchall(),"
+        "print(gate.execute('SELECT stamp::DATE, hour(stamp) FROM t ORDER BY id LIMIT 1').fetchall(),"
         " gate.execute('SELECT CURRENT_DATE, LOCALTIMESTAMP::DATE, now()::DATE').fetchall())"
     )
     told = set()
