@@ -105,9 +105,11 @@ def load(
         connection.execute(f"DETACH {_SOURCE}")
         for macro in macros.STATEMENTS:
             connection.execute(macro)
-        # In this order: without external access the next settings could no longer be made.
+        # What reckons in a time zone gives the same on every machine. In this order: without external access
+        # the next settings could no longer be made.
         connection.execute(
-            "SET temp_directory = ''; SET enable_external_access = false; SET lock_configuration = true"
+            "SET GLOBAL TimeZone = 'UTC'; SET temp_directory = ''; "
+            "SET enable_external_access = false; SET lock_configuration = true"
         )
     except DatabaseError:
         connection.close()

@@ -47,13 +47,17 @@ def weighted(aggregate: Aggregate, weights: Sequence[Any]) -> Weighted | Fractio
         weights: Of each record, as the engine gives numbers; at least one.
 
     Raises:
-        Uneven: weights that are no whole multiples, below `GREATEST`, of one step.
+        Uneven: weights that are no whole multiples, below `GREATEST`, of one step; one by 0.
     """
     if not all(isinstance(each, int) or isfinite(each) for each in weights):
         raise Uneven
     exact = [Fraction(each) for each in weights]
-    size, total = len(exact), sum(exact, start=Fraction(0))
     assert aggregate.statistic is not None
+    if aggregate.statistic.inverse:
+        if not all(exact):
+            raise Uneven
+        exact = [1 / each for each in exact]
+    size, total = len(exact), sum(exact, start=Fraction(0))
     if aggregate.function in ("sum", "avg"):
         divisor = Fraction(size if aggregate.function == "avg" else 1)
     else:

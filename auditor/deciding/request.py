@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import get_args
 
 from auditor.errors import StatementError
@@ -36,7 +36,7 @@ class Ask:
     """Whether only the verdict is asked for."""
     dialect: Dialect = "duckdb"
     """Whose SQL it is written in."""
-    arrived: datetime = field(default_factory=lambda: datetime.now().astimezone(), compare=False)
+    arrived: datetime = field(default_factory=lambda: datetime.now(UTC), compare=False)
     """When: what CURRENT_DATE is in it."""
     public: bool = False
     """Whether everybody knows the answer anyway, so that it may decide itself."""

@@ -37,7 +37,7 @@ from auditor.errors import (
     QueryRefused,
     QueryUnsupported,
 )
-from auditor.gate import ends, hints, verdict
+from auditor.gate import ends, hints, two_questions, verdict
 from auditor.gate.answer import Answer
 from auditor.gate.suppress import Suppressed, Suppression, units_of, verdict_of
 from auditor.ledger import Binding, Entry, KnownAnswer, Ledger
@@ -241,7 +241,9 @@ class Gate:
         dialect: Dialect | None = None,
         user: str | None = None,
     ) -> tuple[tuple[str, str], ...]:
-        """Names and DuckDB's types of the columns that a statement gives; looks at no data.
+        """Names and DuckDB's types of the columns that a statement gives; looks at no protected value.
+
+        Nor at a public one, but for PIVOT without a list, whose columns are the values of a public column.
 
         Args:
             sql: One SELECT statement.
@@ -320,7 +322,40 @@ class Gate:
             decision = Decision("unsupported", found.code, found.message, found.hint)
             self._record(ask, decision)
             raise QueryUnsupported(decision)
-        return replace(ask, plan=found)
+        return replace(ask, plan=self._told_first(ask, found) if found.untold else found)
+
+    def _told_first(self, ask: Ask, untold: Plan) -> Plan:
+        """A statement of which some values are asked first, with what was told of them."""
+        firsts = two_questions.firsts_of(ask, self._read_as)
+        questions = [replace(ask, sql=first.sql, parameters=None, check=False) for first in firsts]
+        try:
+            if ask.check:
+                self._require_known(questions)
+            answers = [self._execute(question) for question in questions]
+        except (QueryRefused, QueryUnsupported) as error:
+            raise self._turned_away(ask, two_questions.refused(error.decision)) from None
+        told = two_questions.with_told(ask, firsts, answers)
+        if told is None:
+            raise self._turned_away(ask, two_questions.not_exact())
+        found = self._read_as(ask, told)
+        if isinstance(found, Plan):
+            found = two_questions.as_named(found, untold)
+        if isinstance(found, Unsupported):
+            decision = Decision("unsupported", found.code, found.message, found.hint)
+            raise self._turned_away(ask, decision)
+        return found
+
+    def _require_known(self, questions: Sequence[Ask]) -> None:
+        """Check that asking these tells nothing new; which of them would be is a check of its own."""
+        for each in questions:
+            said = self.check(each.sql, None, each.user, each.dialect)
+            if said.code not in ("known", "public"):
+                raise QueryRefused(two_questions.not_yet() if said.verdict == "answered" else said)
+
+    def _turned_away(self, ask: Ask, decision: Decision) -> QueryRefused | QueryUnsupported:
+        """Record a statement that is not decided, for the error that says so."""
+        self._record(ask, decision)
+        return (QueryRefused if decision.verdict == "refused" else QueryUnsupported)(decision)
 
     def _range_alone(self, ask: Ask, hint: str) -> str:
         """How to ask for what is told as a range alone: the statement itself, where it can be shown."""
@@ -335,6 +370,8 @@ class Gate:
         if isinstance(found, Unsupported) and found.code == "pivot" and ask.dialect == "duckdb":
             listed = with_list(ask.sql, self._schema, self._database)
             found = found if listed is None else self._read_as(ask, listed)
+        if isinstance(found, Unsupported) and found.code in two_questions.CODES and not ask.public:
+            found = two_questions.untold(ask, self._read_as, self._schema) or found
         never = self.policy.decision.ranges == "never"
         if never and isinstance(found, Plan) and found.asks_ranges:
             said = verdict.NO_RANGES

@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from sqlglot import exp
 
-from auditor.sql import agreement, clock, guard, inside_aggregates, laterals, written_rows
+from auditor.sql import agreement, clock, each_once, guard, inside_aggregates, laterals, written_rows
 from auditor.sql.beside_rows import as_groups
 from auditor.sql.bins import as_counts
 from auditor.sql.canonical import rewrite
@@ -87,7 +87,7 @@ def understand(
     Returns:
         The plan, or the reason; both depend on the arguments alone, never on data.
     """
-    arrived = arrived or datetime.now().astimezone()
+    arrived = arrived or datetime.now(UTC)
     try:
         text = translate(text, dialect, schema)
         try:
@@ -139,6 +139,7 @@ def _read(tree: exp.Query, text: str, parameters: Parameters, schema: Schema) ->
     shape = shape_of(schema)
     bound(tree, schema)
     rewrite(tree)
+    each_once.mark(tree)
     laterals.as_groups(tree)
     classify(tree, readable(schema))
     if gives_no_row(tree):

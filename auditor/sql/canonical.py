@@ -7,7 +7,7 @@ themselves. What cannot be rewritten is left for `classify`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
@@ -27,6 +27,8 @@ def rewrite(tree: exp.Query) -> None:
     ranges.plainer(tree)
     for select in tree.find_all(exp.Select):
         _joins_after(select)
+    for collate in list(tree.find_all(exp.Collate)):
+        _without_case(collate)
     for exists in tree.find_all(exp.Exists):
         _nothing_selected(exists)
     for alias in list(tree.find_all(exp.TableAlias)):
@@ -74,6 +76,36 @@ def _plainer(call: exp.AggFunc) -> None:
             call.parent.replace(exp.Mode(this=written))
     elif isinstance(call, exp.AnyValue) and isinstance(call.parent, exp.IgnoreNulls):
         call.parent.replace(exp.AnonymousAggFunc(this="any_value", expressions=[inner]))
+
+
+_COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In)
+_FOLDED: dict[str, Callable[[exp.Expr], exp.Expr]] = {
+    "nocase": lambda text: exp.Lower(this=text),
+    "noaccent": lambda text: exp.Anonymous(this="STRIP_ACCENTS", expressions=[text]),
+}
+"""What DuckDB compares texts by under its own collations."""
+
+
+def _without_case(collate: exp.Collate) -> None:
+    """A comparison under COLLATE compares LOWER of both sides, or the like; elsewhere an order hangs on it.
+
+    Other collations are left for `classify`, which knows none.
+    """
+    named = collate.expression
+    plain = isinstance(named, exp.Var | exp.Identifier) or (isinstance(named, exp.Column) and not named.table)
+    function = _FOLDED.get(str(named.name).lower()) if plain else None
+    node: exp.Expr = collate
+    while isinstance(node.parent, exp.Paren):
+        node = node.parent
+    compared = node.parent
+    if not isinstance(compared, _COMPARED) or compared.args.get("query") or function is None:
+        return
+    collate.replace(collate.this)
+    sides = [compared.this, *([compared.expression] if compared.expression else compared.expressions)]
+    if any(side.find(exp.Collate) for side in sides):
+        return
+    for side in sides:
+        side.replace(function(side.copy()))
 
 
 def _nothing_selected(exists: exp.Exists) -> None:

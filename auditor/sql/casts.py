@@ -1,4 +1,4 @@
-"""Casts of a protected column that change no value: `AVG(CAST(pay AS DOUBLE))`, `SUM(pay::BIGINT)`.
+"""Casts and rounding of a protected column that change no value: `SUM(pay::BIGINT)`, `AVG(ROUND(pay, 2))`.
 
 Tools write them for the type of the result. What is cast is a value, so it must be the same number whatever
 the value is: the column's type, or its public domain, says which numbers there may be. A cast that could
@@ -26,6 +26,7 @@ _BITS = {
 _EXACT = {"DOUBLE": (2**53, 15), "FLOAT": (2**24, 6)}
 """Whole numbers up to which, and decimal digits up to which, each is the number that was written."""
 _DEFAULT_DECIMAL = (18, 3)
+_ROUNDED = frozenset(["this", "decimals"])
 
 
 def mark(cast: exp.Cast, protected: Protected) -> None:
@@ -34,16 +35,47 @@ def mark(cast: exp.Cast, protected: Protected) -> None:
         cast.meta[_MARK] = True
 
 
+def mark_rounding(node: exp.Round, protected: Protected) -> None:
+    """Note on ROUND of a protected column that it changes no value, if so: all are multiples already."""
+    given = node.args.get("decimals")
+    digits = 0 if given is None else _digits(given)
+    numbers = _numbers(protected.type)
+    if digits is None or numbers is None or any(v for k, v in node.args.items() if k not in _ROUNDED):
+        return
+    step = Fraction(1, 10**digits) if digits >= 0 else Fraction(10**-digits)
+    grid = [Fraction(1, 10 ** numbers[2])]
+    if protected.grid is not None and protected.least is not None:
+        grid.append(protected.grid)
+    for each in grid:
+        start = protected.least if each is protected.grid else Fraction(0)
+        if start is not None and not each % step and not start % step:
+            node.meta[_MARK] = True
+
+
+def grid_of(protected: Protected) -> Fraction | None:
+    """What all values are whole multiples of, by the column's type; None where it is binary."""
+    numbers = _numbers(protected.type)
+    return None if numbers is None else Fraction(1, 10 ** numbers[2])
+
+
+def _digits(node: exp.Expr) -> int | None:
+    negative = isinstance(node, exp.Neg)
+    number = node.this if negative else node
+    if not isinstance(number, exp.Literal) or not number.is_int or len(number.name) > 2:
+        return None
+    return -int(number.name) if negative else int(number.name)
+
+
 def uncast(node: exp.Expr) -> exp.Expr:
-    """What stands inside of parentheses and casts that are marked."""
+    """What stands inside of parentheses, and of casts and ROUND that are marked."""
     while isinstance(node, exp.Paren) or is_marked(node):
         node = node.this
     return node
 
 
 def is_marked(node: exp.Expr) -> bool:
-    """Whether a node is a cast that changes no value."""
-    return isinstance(node, exp.Cast) and bool(node.meta.get(_MARK))
+    """Whether a node is a cast, or ROUND, that changes no value."""
+    return isinstance(node, exp.Cast | exp.Round) and bool(node.meta.get(_MARK))
 
 
 def _changes_nothing(protected: Protected, to: exp.DataType) -> bool:

@@ -10,8 +10,9 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
+from auditor.sql.linear import constant
 from auditor.sql.patterns import WIDEST, is_bounded
-from auditor.sql.ranges import end_of
+from auditor.sql.ranges import QUANTILES, end_of
 from auditor.sql.schema import folded
 from auditor.sql.understood import (
     AGGREGATE_NAMES,
@@ -60,9 +61,9 @@ _CLAUSES: dict[type[exp.Expr], frozenset[str]] = {
     exp.Group: frozenset(["expressions", "all"]),
     exp.Ordered: frozenset(["this", "desc", "nulls_first"]),
     exp.Order: frozenset(["this", "expressions"]),
-    exp.Limit: frozenset({"expression"}),
+    exp.Limit: frozenset(["expression", "limit_options"]),
     exp.Fetch: frozenset(["direction", "count", "limit_options"]),
-    exp.LimitOptions: frozenset({"rows"}),
+    exp.LimitOptions: frozenset(["rows", "percent"]),
     exp.Offset: frozenset({"expression"}),
     exp.Distinct: frozenset(["expressions", "on"]),
     exp.In: frozenset(["this", "expressions", "query"]),
@@ -78,6 +79,7 @@ _CLAUSE_CODES = {
 }  # fmt: skip
 _JOIN_KINDS = {"", "INNER", "CROSS", "OUTER", "SEMI", "ANTI"}
 _JOIN_METHODS = {"", "NATURAL"}
+_DATE_PARTS = _words("YEAR QUARTER MONTH WEEK DAY HOUR MINUTE SECOND DAYOFWEEK DAYOFYEAR DOW DOY ISOYEAR")
 
 
 def classify(tree: exp.Query, tables: str) -> None:
@@ -118,7 +120,7 @@ _CLAUSE_NAMES = {
     "rename": "* RENAME", "method": "This kind of join", "only": "ONLY", "ordinality": "WITH ORDINALITY",
     "exclude": "EXCLUDE in a window", "match": "MATCH", "cluster": "CLUSTER BY",
     "with_": "WITH in this place", "kind": "SELECT AS", "by_name": "BY NAME",
-    "totals": "WITH TOTALS", "null": "NULL treatment",
+    "totals": "WITH TOTALS", "limit_options": "LIMIT with a percentage", "null": "NULL treatment",
 }  # fmt: skip
 
 
@@ -128,6 +130,8 @@ def clause_name(clause: str) -> str:
 
 
 def _reject(node: exp.Expr, name: str, tables: str) -> None:
+    if isinstance(node, exp.Dot):
+        _dot(node)
     sql_name = _SPOKEN.get(name) or (node.sql_name() if isinstance(node, exp.Func) else name.upper())
     code = CODED_NODES.get(name)
     if code is None:
@@ -330,8 +334,19 @@ def _cte(node: exp.CTE) -> None:
 
 
 def _array(node: exp.Array) -> None:
+    listed = isinstance(node.parent, QUANTILES) and node.arg_key in ("expression", "quantile")
+    if listed and node.expressions and all(constant(each) is not None for each in node.expressions):
+        return  # of a public column; of a protected one it is said elsewhere what to write
     if not isinstance(node.parent, exp.Columns | exp.Explode):
         raise NotUnderstood("nested-type")
+
+
+def _dot(node: exp.Dot) -> None:
+    part, column = node.expression.name, node.this
+    if isinstance(column, exp.Column) and part.upper() in _DATE_PARTS:
+        detail = f"{column.name} has no fields. A part of a date is {part.lower()}({column.name})"
+        raise NotUnderstood("engine", detail=f"{detail}, or EXTRACT({part.upper()} FROM {column.name}).")
+    raise NotUnderstood("nested-type")
 
 
 def _series(node: exp.GenerateSeries) -> None:
@@ -374,10 +389,20 @@ def _limit(node: exp.Limit | exp.Offset) -> None:
         raise NotUnderstood("construct", name="LIMIT with an expression")
 
 
+def _limit_options(node: exp.LimitOptions) -> None:
+    """A percentage is of all rows, which are counted after everything else, as LIMIT of a number is."""
+    if not node.args.get("percent"):
+        return
+    limit = node.parent
+    given = limit.expression if isinstance(limit, exp.Limit) else None
+    if not (isinstance(given, exp.Literal) and not given.is_string and float(given.name) <= 100):
+        raise NotUnderstood("limit-percent")
+
+
 _RULES: dict[type[exp.Expr], Callable[..., None]] = {
     exp.DataType: _type, exp.Star: _star, exp.Table: _table, exp.Join: _join, exp.Subquery: _subquery,
     exp.Distinct: _distinct, exp.Select: _select, exp.Max: _extreme, exp.Min: _extreme, exp.Is: _is,
-    exp.Limit: _limit, exp.Offset: _limit, exp.Order: _order, exp.Var: _var,
+    exp.Limit: _limit, exp.Offset: _limit, exp.LimitOptions: _limit_options, exp.Order: _order, exp.Var: _var,
     exp.Any: _quantified, exp.All: _quantified, exp.Columns: _columns, exp.Array: _array, exp.CTE: _cte,
     exp.Pad: _pad, exp.First: _first, exp.Last: _first, exp.ArgMax: _arg, exp.ArgMin: _arg,
     exp.Format: _format, exp.Explode: require_rows, exp.GenerateSeries: _series, exp.Tuple: _tuple,

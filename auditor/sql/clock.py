@@ -4,7 +4,8 @@
 
 A dashboard asks about the last thirty days. Read twice the clock would choose other records each time, so it
 is read once, when the statement arrives, for all conditions alike; the date stands in what is recorded, and
-the next day's statement is another one.
+the next day's statement is another one. Days begin and end in UTC, as the proxy tells its clients that the
+session's zone is, wherever the machine stands.
 
 Promise: what comes out is the same statement with a constant in each of these places, of the type that the
 engine gives them.
@@ -12,7 +13,7 @@ engine gives them.
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 from sqlglot import exp
 
@@ -66,7 +67,8 @@ def _value(node: exp.Expr, arrived: datetime) -> exp.Expr | None:
 
 
 def moment(arrived: datetime, kind: str) -> exp.Expr:
-    """A moment as a constant of a type."""
+    """A moment as a constant of a type, as a clock in UTC shows it."""
+    arrived = arrived.astimezone(UTC)
     if kind == "DATE":
         text = arrived.date().isoformat()
     else:

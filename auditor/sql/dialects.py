@@ -10,6 +10,7 @@ from typing import Literal
 
 from auditor.sql.schema import Schema
 from auditor.sql.understood import NotUnderstood
+from auditor.sql.written_rows import as_select
 
 Dialect = Literal["duckdb", "postgres"]
 """Names of the dialects, as policies and connections spell them."""
@@ -26,6 +27,7 @@ def translate(text: str, dialect: Dialect, schema: Schema) -> str:
     Raises:
         NotUnderstood: if it does not parse, or means something that cannot be carried over.
     """
+    text = as_select(text)
     if dialect == "duckdb":
         return text
     from auditor.sql.postgres import translate as translate_postgres

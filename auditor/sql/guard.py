@@ -33,6 +33,8 @@ _ORDERED = _LOWERED | {
     "arg_max", "arg_min", "argmax", "argmin", "max_by", "min_by", "arg_max_null", "arg_min_null",
 }  # fmt: skip
 _SERIES = frozenset({"range", "generate_series", "list_value"})
+_QUANTILES = frozenset({"quantile_cont", "quantile_disc", "quantile"})
+"""Take a list of constants as well as one."""
 """What UNNEST may make rows of."""
 _PATTERNS = frozenset({"format", "printf"})
 # Parts that say nothing about what runs.
@@ -67,7 +69,7 @@ _WORDS: dict[str, dict[str, frozenset[object]]] = {
     "JOIN": {"join_type": frozenset({"INNER", "LEFT", "RIGHT", "FULL", "SEMI", "ANTI"}),
              "ref_type": frozenset({"REGULAR", "CROSS"}), "is_implicit": frozenset({True, False}),
              "nearest_count": frozenset({1}), "nearest_order_type": frozenset({"ASCENDING"})},
-    "LIMIT_MODIFIER": {"limit_type": frozenset({"ROW_COUNT"})},
+    "LIMIT_MODIFIER": {"limit_type": frozenset({"ROW_COUNT", "PERCENTAGE"})},
     "ORDER": {"null_order": frozenset({"ORDER_DEFAULT", "NULLS FIRST", "NULLS LAST"})},
     "CTE": {"materialized": frozenset(
         {"CTE_MATERIALIZE_DEFAULT", "CTE_MATERIALIZE_ALWAYS", "CTE_MATERIALIZE_NEVER"})},
@@ -334,8 +336,12 @@ class _Walk:
     def _rows(self, node: Node) -> None:
         """`UNNEST` of a series or a list in which nothing is read."""
         (given,) = node["arguments"]
+        self._written_out(given, _SERIES)
+
+    def _written_out(self, given: Node, names: frozenset[str]) -> None:
+        """A series or a list in which nothing is read."""
         inner = given["expression"]
-        if given["name"] or inner["class"] != "FUNCTION" or inner["function_name"].lower() not in _SERIES:
+        if given["name"] or inner["class"] != "FUNCTION" or inner["function_name"].lower() not in names:
             raise _Refused("unnest")
         parts = {"function_name", "is_operator", "arguments", "order_bys", "qualified_name"}
         self._parts(inner, "FUNCTION", parts)
@@ -351,6 +357,11 @@ class _Walk:
             return
         if node["qualified_name"] != {"path": [node["function_name"]]}:
             raise _Refused(f"path of {name}")
+        listed = node["arguments"][1:]
+        if name in _QUANTILES and not window and [_called(each) for each in listed] == ["list_value"]:
+            self._written_out(listed[0], frozenset({"list_value"}))
+            self._expression(node["arguments"][0]["expression"])
+            return
         arguments = self._inside(node)
         if name in _LOWERED and not window:
             if len(arguments) != 1:
@@ -434,3 +445,8 @@ class _Walk:
                     raise _Refused(f"{part} of {kind}")
             elif part not in handled and part not in _SILENT and value not in _EMPTY:
                 raise _Refused(f"{part} of {kind}")
+
+
+def _called(argument: Node) -> str:
+    """The function that an argument is a call of; empty where it is none."""
+    return str(argument["expression"].get("function_name", "")).lower()

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from auditor.sql import around, casts, ranges, statistics, truth
+from auditor.sql import around, casts, each_once, ranges, statistics, truth
 from auditor.sql.grouping import grouping
 from auditor.sql.linear import Argument, tests_null
 from auditor.sql.names import nearest
@@ -230,6 +230,11 @@ class _Reader:
                 kind = self._kind(node)
                 if kind is not None:
                     self._check(node, kind)
+        for node in own_nodes(self._select):
+            if each_once.is_marked(node) and id(node) not in self._reading.aggregates:
+                raise NotUnderstood(
+                    "function", name="hash"
+                )  # of public values it is a sum of what is different
         for call in calls:
             around.require_protected(call, example, self._reading.aggregates)
         if self._select.args.get("group"):
@@ -242,12 +247,14 @@ class _Reader:
             self._reading.released = True
 
     def _mark_casts(self) -> None:
-        """Note which casts of protected columns change no value; inner ones first."""
+        """Note which casts and ROUND of protected columns change no value; inner ones first."""
         for node in reversed(list(own_nodes(self._select))):
-            inner = casts.uncast(node.this) if isinstance(node, exp.Cast) else None
+            inner = casts.uncast(node.this) if isinstance(node, exp.Cast | exp.Round) else None
             kind = self._kind(inner) if isinstance(inner, exp.Column) else None
             if isinstance(node, exp.Cast) and kind is not None:
                 casts.mark(node, self._kinds.protected(kind))
+            elif isinstance(node, exp.Round) and kind is not None:
+                casts.mark_rounding(node, self._kinds.protected(kind))
 
     def _statistics(self) -> Iterator[int]:
         """Note the statistics of which ranges are told; the protected columns in them, by id.
@@ -421,12 +428,18 @@ class _Reader:
             return
         named = isinstance(aggregate, exp.AnonymousAggFunc)
         name = aggregate.name.upper() if named else aggregate.sql_name()
-        if isinstance(aggregate.this, exp.Distinct):
+        once = each_once.is_marked(aggregate)
+        if isinstance(aggregate.this, exp.Distinct) and not once:
             code = "count-distinct" if isinstance(aggregate, exp.Count) else "distinct-aggregate"
             raise self._error(code, kind)
+        if isinstance(aggregate, ranges.QUANTILES):
+            self._quantiles(aggregate)
         if not isinstance(aggregate, (*_SUMMED, *_EXTREMES, exp.Count)):
             raise self._error("protected-aggregate", kind, name=name)
-        argument = Argument(aggregate.this, self._kind, kind, self._kinds.name, self._is_truth)
+        argued = aggregate.this.expressions[0] if once else aggregate.this
+        argument = Argument(argued, self._kind, kind, self._kinds.name, self._is_truth)
+        if once:
+            self._require_key(aggregate, argument)
         if isinstance(aggregate, _SUMMED):
             argument.require_sum()
         elif isinstance(aggregate, _EXTREMES):
@@ -438,6 +451,36 @@ class _Reader:
                 cast.replace(cast.this)
             return
         self._reading.aggregates[id(aggregate)] = argument
+
+    def _require_key(self, aggregate: exp.AggFunc, argument: Argument) -> None:
+        """Check that a symmetric aggregate tells records apart by a key of their own table.
+
+        Raises:
+            NotUnderstood: code "each-once".
+        """
+        key, record = each_once.key_of(aggregate), argument.record
+        protected = self._kinds.protected(argument.kind)
+        keys = {
+            (name, column)
+            for name, source in sources_of(self._reading.scope)
+            for column in self._kinds.unique_columns(source)
+        }
+        same = key is not None and record is not None and key.table == record.table
+        if key is None or not same or (key.table, key.name) not in keys:
+            raise self._error("each-once", argument.kind, name="a column" if key is None else key.name)
+        if not each_once.keeps(aggregate, argument.leaves, casts.grid_of(protected)):
+            raise self._error("argument", argument.kind)
+        argument.once = key
+
+    def _quantiles(self, aggregate: exp.AggFunc) -> None:
+        """Say how several quantiles in one list are asked for one by one."""
+        given = aggregate.args.get("quantile") or aggregate.args.get("expression")
+        if isinstance(given, exp.Array):
+            each = [aggregate.copy() for _ in given.expressions]
+            for one, part in zip(each, given.expressions, strict=True):
+                one.set("quantile" if "quantile" in one.args else "expression", part.copy())
+            listed = ", ".join(bare(one) for one in each[:4])
+            raise NotUnderstood("quantile-list", name=listed)
 
     def _outputs(self) -> None:
         for projection in self._select.expressions:

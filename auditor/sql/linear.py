@@ -54,6 +54,8 @@ class Argument:
         self._column = name_of(kind)
         self.record: exp.Column | None = None
         """The reference to the protected column."""
+        self.once: exp.Column | None = None
+        """The column that tells records apart, where each counts once however often a row has it."""
         self.form = self._form(argument)
         self.leaves = tuple(dict.fromkeys(_leaves(self.form)))
         if self.record is None or not any(leaf.coefficient for leaf in self.leaves):

@@ -308,10 +308,14 @@ def _leaf_columns(holder: exp.Expr, argument: Argument | StatisticArgument) -> I
         # of a statistic, FILTER may have conditions on values: the public ones are the argument's
         if isinstance(holder, exp.Filter) and isinstance(argument, Argument):
             condition = exp.and_(holder.expression.this.copy(), condition)
-        if leaf.coefficient and argument.record is not None:
-            column: exp.Expr = exp.Anonymous(this="LIST", expressions=[argument.record.copy()])
-        else:
-            column = exp.Count(this=exp.Star())
+        once = argument.once if isinstance(argument, Argument) else None
+        of = argument.record if leaf.coefficient else once
+        held: exp.Expr = exp.Star() if of is None else of.copy()
+        if once is not None:
+            held = exp.Distinct(expressions=[held])
+        column: exp.Expr = exp.Count(this=held)
+        if leaf.coefficient:
+            column = exp.Anonymous(this="LIST", expressions=[held])
         yield exp.Filter(this=column, expression=exp.Where(this=condition))
         if isinstance(argument, StatisticArgument) and argument.weight is not None:
             # two lists of the same rows need not be in the same order

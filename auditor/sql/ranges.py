@@ -12,6 +12,8 @@ from sqlglot import exp
 
 from auditor.sql.statement import ENDS
 
+QUANTILES = (exp.Median, exp.PercentileCont, exp.PercentileDisc, exp.Quantile)
+"""Median and quantiles, as sqlglot calls them."""
 MACROS = [f"CREATE MACRO {word.lower()}(x) AS CAST(x AS DOUBLE)" for word in ENDS]
 """For an instance without rows, which says what columns a statement gives."""
 

@@ -64,6 +64,10 @@ REASONS: dict[str, tuple[str, str]] = {
         "Lambda functions are not understood.",
         "Apply functions to columns.",
     ),
+    "quantile-list": (
+        "Several quantiles in one list are not answered here.",
+        "Ask for each by itself: {name}. Of a protected column each stands inside of AT_LEAST and AT_MOST.",
+    ),
     "nested-type": ("Lists, structs, maps and their elements are not understood.", "Use plain columns."),
     "star": ("This form of * is not understood.", _LIST),
     "values": (
@@ -109,7 +113,10 @@ REASONS: dict[str, tuple[str, str]] = {
         "This set operation would compare values of {column}.",
         "Aggregate in each part, or use UNION ALL with {column} in the same place of each.",
     ),
-    "limit-percent": ("LIMIT with a percentage is not understood.", "Give a number of rows."),
+    "limit-percent": (
+        "This percentage of rows is not understood.",
+        "LIMIT 10% is, of a number up to 100 that is written out; or give a number of rows.",
+    ),
     "row-level": (
         "{column} is protected: it is not shown row by row.",
         "Write * EXCLUDE ({column}), list public columns, or aggregate it: SUM, AVG, MIN, MAX, COUNT.",
@@ -182,6 +189,12 @@ REASONS: dict[str, tuple[str, str]] = {
     "count-distinct": (
         "Counting different values of {column} would compare them.",
         "How many there are is not answered; COUNT({column}) counts the records.",
+    ),
+    "each-once": (
+        "A symmetric aggregate counts each record once by a hash of {name}, which may not tell the records "
+        "of {column} apart: two of one value would be compared.",
+        "Take the hash of a public column of {column}'s own table that no two rows share, or aggregate "
+        "before joining.",
     ),
     "distinct-aggregate": (
         "DISTINCT inside an aggregate of {column} would compare its values.",

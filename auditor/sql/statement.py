@@ -72,6 +72,9 @@ class Statistic:
     sample: bool = False
     """Of STDDEV, VAR and COVAR: whether divided by one less than there are people."""
 
+    inverse: bool = False
+    """Of "weighted": whether the weights are one by what is listed."""
+
     @property
     def other(self) -> Statistic:
         """Of a count: that of all other values."""
@@ -202,6 +205,8 @@ class Plan:
     """Whether it reads the clock: the same text means another statement later."""
     preview: bool = False
     """Whether protected columns are NULL in its rows, in place of what was asked."""
+    untold: bool = False
+    """Whether constants stand in it for values that are to be asked first: only columns mean something."""
 
     @property
     def public(self) -> bool:

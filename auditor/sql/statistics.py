@@ -19,6 +19,7 @@ from sqlglot import exp
 
 from auditor.sql.casts import uncast
 from auditor.sql.linear import constant, tests_null
+from auditor.sql.ranges import QUANTILES
 from auditor.sql.scopes import conjuncts
 from auditor.sql.statement import Function, Interval, Leaf, Statistic
 
@@ -31,7 +32,6 @@ Cuts = list[tuple[Cut, Cut]]
 
 FIRST: Cut = (float("-inf"), 0)
 LAST: Cut = (float("inf"), 1)
-_QUANTILES = (exp.Median, exp.PercentileCont, exp.PercentileDisc, exp.Quantile)
 _SPREADS: dict[type[exp.Expr], tuple[Function, bool]] = {
     exp.Stddev: ("stddev", True),
     exp.StddevSamp: ("stddev", True),
@@ -101,7 +101,7 @@ def read(aggregate: exp.AggFunc, kind_of: KindOf) -> StatisticArgument | None:
     if isinstance(aggregate.this, exp.Distinct):
         return None
     filtered = list(conjuncts(holder.expression.this)) if isinstance(holder, exp.Filter) else []
-    if isinstance(aggregate, _QUANTILES):
+    if isinstance(aggregate, QUANTILES):
         return _quantile(aggregate, filtered, kind_of)
     if type(aggregate) in _SPREADS:
         return _spread(aggregate, filtered, kind_of)
@@ -112,7 +112,10 @@ def read(aggregate: exp.AggFunc, kind_of: KindOf) -> StatisticArgument | None:
     if isinstance(aggregate, exp.Count):
         return _counted(aggregate, filtered, kind_of)
     if isinstance(aggregate, exp.Sum | exp.Avg):
-        weighted = isinstance(aggregate.this.unnest(), exp.Mul)
+        inner = aggregate.this.unnest()
+        if isinstance(inner, exp.Div) and constant(inner.expression) is None:
+            return _divided(aggregate, filtered, kind_of)
+        weighted = isinstance(inner, exp.Mul)
         return (_weighted if weighted else _summed)(aggregate, filtered, kind_of)
     return None
 
@@ -158,6 +161,16 @@ def _weighted(
         weight = exp.Mul(this=exp.paren(weight), expression=exp.paren(each.copy()))
     function: Function = "avg" if isinstance(aggregate, exp.Avg) else "sum"
     return _with_weight(protected[0], weight, function, False, filtered, kind_of)
+
+
+def _divided(
+    aggregate: exp.AggFunc, filtered: Sequence[exp.Expr], kind_of: KindOf
+) -> StatisticArgument | None:
+    """SUM or AVG of the column by something public that is no constant: exact numbers are one by it."""
+    inner = aggregate.this.unnest()
+    function: Function = "avg" if isinstance(aggregate, exp.Avg) else "sum"
+    found = _with_weight(inner.this, inner.expression, function, False, filtered, kind_of)
+    return None if found is None else replace(found, statistic=Statistic("weighted", inverse=True))
 
 
 def _factors(node: exp.Expr) -> Iterator[exp.Expr]:

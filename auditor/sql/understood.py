@@ -149,6 +149,7 @@ CONSTRUCTS: tuple[Construct, ...] = (
         "CASE inside an aggregate", "SELECT SUM(CASE WHEN sex = 'f' THEN salary ELSE 0 END) FROM staff"
     ),
     Construct("constant multiples and offsets", "SELECT SUM(12 * salary + 100), MAX(-salary) FROM staff"),
+    Construct("ROUND that changes no value of the column", "SELECT AVG(ROUND(salary, 2)) FROM staff"),
     Construct(
         "casts that change no value of the column",
         "SELECT AVG(CAST(salary AS DOUBLE)), SUM(salary::BIGINT) FROM staff",
@@ -173,6 +174,9 @@ CONSTRUCTS: tuple[Construct, ...] = (
     Construct("HAVING", "SELECT dept, AVG(salary) FROM staff GROUP BY dept HAVING COUNT(*) >= 10"),
     Construct(
         "ORDER BY, LIMIT", "SELECT dept, AVG(salary) AS a FROM staff GROUP BY dept ORDER BY a DESC LIMIT 3"
+    ),
+    Construct(
+        "LIMIT with a percentage", "SELECT dept, AVG(salary) FROM staff GROUP BY dept ORDER BY dept LIMIT 50%"
     ),
     Construct("names and types of columns alone, no row", "SELECT * FROM staff LIMIT 0"),
     Construct(
@@ -259,6 +263,11 @@ CONSTRUCTS: tuple[Construct, ...] = (
         "dates relative to now",
         "SELECT AVG(salary) FROM staff WHERE hired > CURRENT_DATE - INTERVAL 5 YEAR",
     ),
+    Construct(
+        "COLLATE NOCASE and NOACCENT where public texts are compared",
+        "SELECT AVG(salary) FROM staff WHERE dept = 'it' COLLATE NOCASE",
+    ),
+    Construct("VALUES as a statement", "VALUES (1, 'a'), (2, 'b')"),
     Construct("FROM first", "FROM staff SELECT dept, SUM(salary) GROUP BY ALL"),
     Construct("EXCLUDE, REPLACE, RENAME", "SELECT * EXCLUDE (salary) REPLACE (age // 10 AS age) FROM staff"),
     Construct("COLUMNS(…)", "SELECT MIN(COLUMNS('age|salary')) FROM staff"),
@@ -344,6 +353,11 @@ CONSTRUCTS: tuple[Construct, ...] = (
     ),
     Construct("other functions inside", "SELECT SUM(ABS(salary)) FROM staff", "argument"),
     Construct(
+        "symmetric aggregates by a hash of what is no key",
+        "SELECT SUM(DISTINCT salary + HASH(dept)::HUGEINT) - SUM(DISTINCT HASH(dept)::HUGEINT) FROM staff",
+        "each-once",
+    ),
+    Construct(
         "casts inside to what may not hold a value",
         "SELECT SUM(salary::TINYINT) FROM staff",
         "protected-cast",
@@ -402,6 +416,11 @@ CONSTRUCTS: tuple[Construct, ...] = (
     ),
     Construct("COLUMNS outside the list of columns", "SELECT id FROM staff WHERE COLUMNS('i.*') > 1", "star"),
     Construct("lists, structs, maps", "SELECT [id] FROM staff", "nested-type"),
+    Construct(
+        "several quantiles of the protected column in one list",
+        "SELECT QUANTILE_CONT(salary, [0.25, 0.75]) FROM staff",
+        "quantile-list",
+    ),
     Construct("lambda functions", "SELECT list_transform(dept, x -> x) FROM staff", "lambda"),
     Construct(
         "volatile functions, settings", "SELECT SUM(salary) FROM staff WHERE random() < 0.5", "volatile"
@@ -420,7 +439,11 @@ CONSTRUCTS: tuple[Construct, ...] = (
     Construct("files and table functions", "SELECT * FROM read_csv('x.csv')", "table-function"),
     Construct("the catalogue", "SELECT * FROM information_schema.tables", "catalogue"),
     Construct("WITH RECURSIVE", "WITH RECURSIVE t AS (SELECT 1 AS a) SELECT a FROM t", "recursive"),
-    Construct("LIMIT with a percentage", "SELECT dept FROM staff LIMIT 10%", "limit-percent"),
+    Construct(
+        "FETCH FIRST with a percentage",
+        "SELECT dept FROM staff FETCH FIRST 10 PERCENT ROWS ONLY",
+        "limit-percent",
+    ),
     Construct("SUMMARIZE of a query with anything else", "SUMMARIZE SELECT salary FROM staff", "summarize"),
     Construct("anything but a query", "DROP TABLE staff", "statement"),
     Construct("statements inside a query", "WITH x AS (DELETE FROM staff) SELECT 1", "statement-inside"),

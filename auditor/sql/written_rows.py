@@ -12,6 +12,7 @@ most `MOST` rows.
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
@@ -28,6 +29,18 @@ _SECONDS = {
 }  # fmt: skip
 """The least that a unit of time is."""
 Named = Callable[[int], str]
+
+
+_ALONE = re.compile(r"\s*VALUES\b", re.IGNORECASE)
+
+
+def as_select(text: str) -> str:
+    """VALUES that are a whole statement as a SELECT of them; any other text as it is.
+
+    >>> as_select("VALUES (1), (2);")
+    'SELECT * FROM (\\nVALUES (1), (2)\\n) AS _values'
+    """
+    return f"SELECT * FROM (\n{text.strip().rstrip(';')}\n) AS _values" if _ALONE.match(text) else text
 
 
 def plainer(tree: exp.Expr, named: Named = "col{}".format) -> None:

@@ -143,12 +143,13 @@ OWN: Mapping[str, SqlState] = {
 
 NOT_SUPPORTED = frozenset(
     ["aggregate", "aggregate-arguments", "alias-columns", "argument", "catalogue", "coefficients",
-     "construct", "correlated", "count-distinct", "dialect", "distinct-aggregate", "extreme-case", "function",
-     "into", "join-kind", "lambda", "lateral", "limit-percent", "nested-type", "nonlinear", "offset", "pivot",
+     "construct", "correlated", "count-distinct", "dialect", "distinct-aggregate", "each-once",
+     "extreme-case", "function", "into", "join-kind", "lambda", "lateral", "limit-percent", "nested-type",
+     "nonlinear", "offset", "pivot",
      "protected-aggregate", "protected-cast", "protected-condition", "protected-correlated",
      "protected-distinct", "protected-expression", "protected-group", "protected-having", "protected-join",
-     "protected-limit", "protected-order", "protected-window", "range-argument", "ranges-never", "recursive",
-     "released-condition",
+     "protected-limit", "protected-order", "protected-window", "quantile-list",
+     "range-argument", "ranges-never", "recursive", "released-condition",
      "row-level", "row-reference", "sample", "set-operation", "star", "statement", "statement-inside",
      "subquery-in-aggregate", "summarize", "table-function", "translation", "two-columns", "type", "uneven",
      "values", "volatile", "window-ties"]

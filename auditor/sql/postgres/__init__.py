@@ -13,6 +13,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from auditor.sql.limits import MAX_BYTES
+from auditor.sql.postgres import series
 from auditor.sql.postgres.queries import translated
 from auditor.sql.postgres.reading import read
 from auditor.sql.postgres.scopes import Scope
@@ -33,6 +34,7 @@ def translate(text: str, schema: Schema) -> str:
         if any(tree.args.get(each) for each in ("with_", "order", "limit", "offset")):
             break
         tree = tree.this
+    series.alone(tree)
     made = translated(tree, Scope(schema)).text
     if len(made.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         raise NotUnderstood("too-large")

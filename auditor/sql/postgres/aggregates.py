@@ -241,6 +241,7 @@ def _quantile(translator: Translator, node: exp.WithinGroup, condition: exp.Expr
         if ordered.args.get("desc"):
             raise refuse(f"{name} in descending order", "Leave DESC out.")
         ordered = ordered.this
+    collecting.require_one(name, arguments[0], ordered)
     tail = "" if condition is None else f" FILTER (WHERE {translator.condition(condition).text})"
     return (
         f"{_QUANTILES[name]}({translator.value(ordered).text}, {translator.value(arguments[0]).text}){tail}"

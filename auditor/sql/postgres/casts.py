@@ -266,7 +266,7 @@ def _to_numeric(value: Value, parameters: tuple[int, ...]) -> Value:
         value = _to_numeric(value, ())
     if value.kind == "parameter" or value.protected:
         return Value(cast(value, type_), "numeric", scale=scale, protected=value.protected)
-    return Value(cast(numbers.rounded(value, scale), type_), "numeric", scale=scale)
+    return Value(cast(numbers.rounded(value, scale), type_), "numeric", scale=scale, shown=scale)
 
 
 def _null(kind: str, parameters: tuple[int, ...]) -> Value:
@@ -283,10 +283,13 @@ def _to_text(value: Value, parameters: tuple[int, ...]) -> Value:
         result = replace(value, kind="text")
     elif value.kind in (*INTEGERS, "bool", "date") and not value.protected:
         result = Value(cast(value, "VARCHAR"), "text")
+    elif value.kind == "numeric" and value.shown is not None and not value.protected:
+        result = Value(f"CAST({cast(value, f'DECIMAL(38, {value.shown})')} AS VARCHAR)", "text")
     else:
-        raise refuse(
-            f"{named(value)} as text", "PostgreSQL and DuckDB write it differently; select it as it is."
-        )
+        hint = "PostgreSQL and DuckDB write it differently; select it as it is."
+        if value.kind == "numeric":
+            hint = "How many digits it has is not known here: round(x, 2), or x::numeric(12, 2), says so."
+        raise refuse(f"{named(value)} as text", hint)
     if not parameters:
         return result
     # An explicit cast cuts off; it does not complain.

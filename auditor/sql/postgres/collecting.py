@@ -78,6 +78,20 @@ def paired(translator: Translator, name: str, arguments: list[exp.Expr], tail: s
     return Value(f"CAST({text} AS BIGINT)", "int8") if name == "regr_count" else Value(text, "float8")
 
 
+def require_one(name: str, share: exp.Expr, key: exp.Expr) -> None:
+    """Check that one quantile is asked for, and not a list of them.
+
+    Raises:
+        NotUnderstood: code "quantile-list".
+    """
+    listed = share.unnest()
+    if isinstance(listed, exp.Array):
+        shares = [each.sql("postgres") for each in listed.expressions[:4]]
+        order = key.sql("postgres", comments=False)
+        each = (f"{name.upper()}({share}) WITHIN GROUP (ORDER BY {order})" for share in shares)
+        raise NotUnderstood("quantile-list", name=", ".join(each))
+
+
 def within(translator: Translator, name: str, arguments: list[exp.Expr], key: exp.Expr, tail: str) -> Value:
     """A quantile of public values, or MODE: `name(arguments) WITHIN GROUP (ORDER BY key)`."""
     value = translator.value(key.this if isinstance(key, exp.Ordered) else key)
@@ -89,6 +103,7 @@ def within(translator: Translator, name: str, arguments: list[exp.Expr], key: ex
         raise NotUnderstood("aggregate", name=name.upper())
     if isinstance(key, exp.Ordered) and key.args.get("desc"):
         raise refuse(f"{name} in descending order", "Leave DESC out.")
+    require_one(name, arguments[0], key)
     share = casts.typed(translator.value(arguments[0]), "float8")
     if share.constant is None or not 0 <= share.constant <= 1:
         raise refuse(f"{name} of a share that is not written out", "Write a number from 0 to 1.")

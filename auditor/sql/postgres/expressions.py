@@ -13,6 +13,7 @@ from auditor.sql.postgres import (
     casts,
     comparisons,
     functions,
+    looker,
     moments,
     numbers,
     patterns,
@@ -158,6 +159,9 @@ class Expressions:
 
     def _binary(self, node: exp.Binary, operator: str) -> Value:
         only(node, "this", "expression", "typed", "safe")
+        once = looker.difference(node)
+        if once is not None:
+            return self._each_once(*once)
         left, right = self.value(node.this), node.expression
         if isinstance(right, exp.Any | exp.All):
             return self._quantified(
@@ -172,6 +176,14 @@ class Expressions:
         left, other = comparisons.beside(left, other)
         moment = moments.arithmetic(operator, left, other)
         return moment if moment is not None else numbers.arithmetic(operator, left, other)
+
+    def _each_once(self, node: exp.Expr, floor: bool, key: exp.Column) -> Value:
+        """A sum in which each record counts once, however often a join repeats it."""
+        inner = self.value(node).text
+        value = f"CAST(FLOOR({inner}) AS DECIMAL(38, 0))" if floor else inner
+        hashed = f"CAST(HASH({self.value(key).text}) AS DECIMAL(38, 0))"
+        text = f"(SUM(DISTINCT {value} + {hashed}) - SUM(DISTINCT {hashed}))"
+        return Value(text, "numeric", scale=0 if floor else None)
 
     def _quantified(self, left: Value, operator: str, word: str, node: exp.Expr) -> Value:
         inner = node.unnest() if isinstance(node, exp.Paren) else node
@@ -345,7 +357,8 @@ def _exists(self: Expressions, node: exp.Expr) -> Value:
 def _scalar(self: Expressions, node: exp.Expr) -> Value:
     only(node, "this")
     output = self.subquery(node)
-    return replace(_single(output), text=f"({output.text})", level=ATOM)
+    # dividend and divisor of a mean mean something inside alone
+    return replace(_single(output), text=f"({output.text})", level=ATOM, ratio=None)
 
 
 def _cast(self: Expressions, node: exp.Expr) -> Value:

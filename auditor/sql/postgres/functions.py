@@ -106,7 +106,7 @@ def fitted(value: Value, kind: str, scale: int | None) -> Value:
         return Value(numbers.as_binary(value, kind), kind)
     if kind == "numeric" and scale and value.is_exact and value.scale != scale:
         text = cast(value, f"DECIMAL(38, {scale})")
-        return replace(value, text=text, kind=kind, level=ATOM, scale=scale, bare=False)
+        return replace(value, text=text, kind=kind, level=ATOM, scale=scale, bare=False, shown=None)
     return value
 
 
@@ -156,7 +156,9 @@ def _nullif(left: Value, right: Value) -> Value:
     made = f"NULLIF({a.text}, {b.text})"
     if a.ratio is not None:
         a = replace(a, ratio=None)
-    return replace(a, text=made, level=ATOM, nonzero=nonzero, constant=None, literal=None, bare=False)
+    return replace(
+        a, text=made, level=ATOM, nonzero=nonzero, constant=None, literal=None, bare=False, shown=None
+    )
 
 
 def _same(name: str) -> Handler:
@@ -164,7 +166,7 @@ def _same(name: str) -> Handler:
         value = _number(value)
         if value.ratio is not None and name == "ABS":
             return replace(value, text=f"ABS({value.text})", level=ATOM, ratio=_absolute(value.ratio))
-        return replace(value, text=f"{name}({value.text})", level=ATOM, constant=None, bare=False)
+        return replace(value, text=f"{name}({value.text})", level=ATOM, constant=None, bare=False, shown=None)
 
     return make
 
@@ -207,7 +209,8 @@ def _rounding(name: str) -> Handler:
                     "Cast to numeric first: round(x::numeric, 2).",
                 )
             places = constant(digits)
-            return numbers.rounded(value, places) if name == "ROUND" else numbers.truncated(value, places)
+            made = numbers.rounded(value, places) if name == "ROUND" else numbers.truncated(value, places)
+            return replace(made, shown=max(places, 0))
         if value.kind in INTEGERS or value.kind in FLOATS:
             text = numbers.as_double(value)
             if value.kind in INTEGERS:

@@ -13,7 +13,7 @@ from sqlglot.dialects.postgres import Postgres
 from sqlglot.parsers.postgres import PostgresParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from auditor.sql.limits import parse
+from auditor.sql.limits import parse, tokens_of
 from auditor.sql.postgres.values import quoted_text, refuse
 from auditor.sql.understood import NotUnderstood
 
@@ -47,6 +47,15 @@ def read(text: str) -> exp.Query:
         NotUnderstood: codes of `auditor.sql.limits.parse`.
     """
     return parse(text, _DIALECT, _plain)
+
+
+def tokens(text: str) -> list[Token]:
+    """The tokens of a text in PostgreSQL's dialect.
+
+    Raises:
+        NotUnderstood: codes of `auditor.sql.limits.tokens_of`.
+    """
+    return tokens_of(text, _DIALECT)
 
 
 def _plain(text: str, tokens: list[Token]) -> str:

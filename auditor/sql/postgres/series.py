@@ -50,6 +50,24 @@ def source(node: exp.Expr, translator: Translator) -> tuple[str, str, tuple[tupl
     return table, text, ((column, Value('"?"', value.kind, scale=value.scale, bare=True)),)
 
 
+def alone(tree: exp.Expr) -> None:
+    """`SELECT generate_series(1, 3)`, and of unnest, with the function in FROM, in place."""
+    clauses = {name for name, value in tree.args.items() if value}
+    if not isinstance(tree, exp.Select) or clauses != {"expressions"} or len(tree.expressions) != 1:
+        return
+    (shown,) = tree.expressions
+    call = shown.unalias()
+    named = isinstance(call, exp.Anonymous) and str(call.this).lower() in _NAMES
+    if not named and not isinstance(call, exp.Unnest):
+        return
+    name = exp.to_identifier(shown.alias or (str(call.this).lower() if named else "unnest"), quoted=True)
+    alias = exp.TableAlias(this=name, columns=[name.copy()])
+    source = exp.Table(this=call.copy(), alias=alias) if named else call.copy()
+    source.set("alias", alias)
+    tree.set("expressions", [exp.Star()])
+    tree.set("from_", exp.From(this=source))
+
+
 def _series(arguments: list[exp.Expr], translator: Translator) -> tuple[str, Value]:
     values = [translator.value(each) for each in arguments]
     row = '"_rows"."_row"'

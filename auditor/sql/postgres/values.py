@@ -56,6 +56,8 @@ class Value:
     """Whether it reads a protected column outside an aggregate: such a text is not wrapped in casts."""
     nonzero: bool = False
     """Whether it is known not to be zero; NULL may be."""
+    shown: int | None = None
+    """Of a numeric: the digits after the point that PostgreSQL writes, where that is known."""
     bare: bool = False
     """Whether it is a column as it stands, so that DuckDB names it as PostgreSQL does."""
 

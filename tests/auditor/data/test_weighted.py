@@ -14,7 +14,7 @@ import pytest
 
 from auditor.data import database as module
 from auditor.data import relations
-from auditor.data.database import Database
+from auditor.data.database import Database, StatementFailed
 from auditor.data.relations import Groups
 from auditor.sql import Block, Unsupported, understand
 from auditor.sql.dialects import Dialect
@@ -85,3 +85,26 @@ def test_in_whatever_order_an_engine_lists_records_their_weights_are_the_same(
 
     monkeypatch.setattr(module, "read_groups", shuffled)
     assert sums(database, sql, dialect) == true
+
+
+@pytest.mark.parametrize(
+    "call", ["SUM(salary / (age // 10))", "AVG(salary / (dept + 1)) FILTER (WHERE age <> 33)"]
+)
+def test_one_by_a_public_number_is_a_weight(call: str, tmp_path: Path) -> None:
+    database, sql = opened(tmp_path / "staff.duckdb", 3_000), f"SELECT {{}}({call}) AS x FROM staff"
+    with duckdb.connect(str(tmp_path / "staff.duckdb"), read_only=True) as connection:
+        [(true,)] = connection.execute(sql.format("")).fetchall()
+    (found,) = sums(database, sql, "duckdb")
+    assert abs(found - Fraction(true)) < 1e-9 * abs(true)
+
+
+@pytest.mark.parametrize("divisor", ["dept", "age", "age / 7", "sqrt(age)"])
+def test_by_zero_or_by_numbers_without_a_common_multiple_nothing_is_divided(
+    divisor: str, tmp_path: Path
+) -> None:
+    database = opened(tmp_path / "staff.duckdb", 3_000)
+    plan = understand(f"SELECT AT_LEAST(SUM(salary / ({divisor}))) FROM staff", None, database.schema)
+    assert not isinstance(plan, Unsupported), plan
+    with pytest.raises(StatementFailed) as failed:
+        database.ask(plan)
+    assert failed.value.code == "uneven"

@@ -18,6 +18,8 @@ CONDITIONS = [
     "dept IN (SELECT dept FROM regions WHERE size > 2)",
     "date(hired) >= TIMESTAMPTZ '2015-06-01T00:00:00Z'",
     "id % 3 <> 1",
+    "dept = 'it' COLLATE NOCASE",
+    "sex COLLATE NOCASE IN ('F', 'm')",
 ]
 FILTERS = [
     "{t}.dept IN (SELECT dept FROM regions)",
@@ -43,6 +45,8 @@ PUBLIC = [
     "MEDIAN(age)",
     "MAX(DISTINCT age)",
     "HISTOGRAM(age)",
+    "QUANTILE_CONT(age, [0.25, 0.75])",
+    "QUANTILE_DISC(age, 0.9)",
 ]
 
 
@@ -60,6 +64,10 @@ class Statement:
             self._beside,
             self._correlated,
             self._top,
+            self._levels,
+            self._compared,
+            self._part,
+            self._once,
         )
         self.text = self._random.choice(kinds)()
 
@@ -74,6 +82,7 @@ class Statement:
             f"{column}::DECIMAL(18, 3)",
             f"{column} * 12",
             f"({column} + 100) / 4",
+            f"ROUND({column}, 2)",
             f"COALESCE({column}, 0)",
             f"CASE WHEN age > 40 THEN {column} ELSE 0 END",
             f"CASE WHEN sex = 'f' THEN {column} END",
@@ -142,6 +151,39 @@ class Statement:
         shown = f"AVG({self._value('salary')}) AS m, COUNT(salary) AS n"
         simple = f"SELECT {shown} FROM staff s WHERE s.dept = r.dept{extra}"
         return f"SELECT r.region, q.m, q.n FROM regions r, LATERAL ({simple}) q"
+
+    def _levels(self) -> str:
+        keys = self._one(["ROLLUP (dept, sex)", "CUBE (dept, sex)", "GROUPING SETS ((dept), (sex), ())"])
+        shown = f"{self._aggregate('salary', 'staff')} AS a, GROUPING(dept) AS g"
+        return f"SELECT dept, sex, {shown} FROM staff{self._where()} GROUP BY {keys}"
+
+    def _compared(self) -> str:
+        """A group beside all, or beside others."""
+        key, call = self._one(KEYS[:4]), self._one(["AVG", "SUM", "MAX"])
+        whole = f"(SELECT {call}(salary) FROM staff{self._one(['', ' WHERE age > 40'])})"
+        shown = self._one([
+            f"{call}(salary) - {whole}", f"ROUND({call}(salary) / {whole}, 3)", f"{call}(salary) > {whole}",
+        ])  # fmt: skip
+        return f"SELECT {key} AS k, {shown} AS a FROM staff{self._where()} GROUP BY k"
+
+    def _part(self) -> str:
+        """A part of the groups, or of the records."""
+        share = self._random.randrange(0, 101, 5)
+        order = self._one(["k", "k DESC", "COUNT(*) DESC, k", "SUM(salary), k"])
+        groups = f"SELECT {self._one(KEYS[:3])} AS k, AVG(salary) AS a FROM staff{self._where()} GROUP BY k"
+        people = f"SELECT * FROM staff{self._where()} ORDER BY age, id LIMIT {share}%"
+        return self._one(
+            [f"{groups} ORDER BY {order} LIMIT {share}%", f"SELECT SUM(salary) AS a FROM ({people})"]
+        )
+
+    def _once(self) -> str:
+        """Each once, over a join that repeats people."""
+        fan = "staff JOIN range(0, 60, 15) b(lo) ON age >= b.lo"
+        key = self._one(["lo", "dept", "sex"])
+        hashed = "CAST(HASH(id) AS DECIMAL(38, 0))"
+        whole = "CAST(FLOOR(COALESCE(salary, 0) * 1000000) AS DECIMAL(38, 0))"
+        total = f"(SUM(DISTINCT {whole} + {hashed}) - SUM(DISTINCT {hashed}))"
+        return f"SELECT {key} AS k, {total} AS a FROM {fan}{self._where()} GROUP BY k"
 
     def _top(self) -> str:
         order = self._one(["SUM(salary) DESC", "AVG(salary)", "MAX(salary) DESC"])

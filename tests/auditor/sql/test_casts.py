@@ -89,3 +89,42 @@ def test_an_aggregate_with_one_is_understood_with_its_type(target: str, understo
     else:
         assert isinstance(found, Unsupported)
         assert found.code == "protected-cast"
+
+
+@given(
+    st.sampled_from([("INTEGER", 0), ("DECIMAL(9,2)", 2), ("SMALLINT", 0), ("DECIMAL(9,1)", 1)]),
+    st.integers(-3, 4),
+    st.integers(1, 2_000),
+    st.integers(0, 500),
+    st.lists(st.integers(0, 40), min_size=1, max_size=5),
+)
+def test_round_that_is_read_over_gives_every_value_of_the_domain(
+    of: tuple[str, int], digits: int, step: int, start: int, places: list[int]
+) -> None:
+    type_, scale = of
+    grid, least = Fraction(step, 10**scale), Fraction(start, 10**scale)
+    round_ = exp.maybe_parse(f"ROUND(pay, {digits})", dialect="duckdb")
+    assert isinstance(round_, exp.Round)
+    casts.mark_rounding(round_, Protected("t", "pay", type_, least, None, grid))
+    values = [least + place * grid for place in places]
+    unit = Fraction(10) ** -digits
+    if not casts.is_marked(round_):
+        assert digits < scale
+        assert any((least + place * grid) % unit for place in range(2))
+        return
+    shown = [f"{float(value):.{scale}f}" for value in values if value < 30_000]
+    with duckdb.connect(":memory:") as plain:
+        for value in shown:
+            assert plain.execute(f"SELECT ROUND({value}::{type_}, {digits}) = {value}").fetchone() == (True,)
+
+
+def test_round_of_anything_else_is_not_read_over() -> None:
+    schema = Schema(
+        (Table("staff", (Column("id", "INTEGER"),)),),
+        (Protected("staff", "pay", "INTEGER", Fraction(0), Fraction(900), Fraction(10)),),
+    )
+    assert isinstance(understand("SELECT AVG(ROUND(pay, -1)) FROM staff", None, schema), Plan)
+    for inner in ("ROUND(pay, -2)", "ROUND(pay / 3, 1)", "ROUND(pay, id)", "ROUND(pay::DOUBLE / 7)"):
+        found = understand(f"SELECT AVG({inner}) FROM staff", None, schema)
+        assert isinstance(found, Unsupported), inner
+        assert found.code == "argument"

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import datetime
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import duckdb
 import pytest
+from gate_double import ROOT
 
 from auditor.sql import Column, Dialect, Plan, Protected, Schema, Table, Unsupported, understand
 
@@ -67,3 +72,38 @@ def test_a_column_of_such_a_name_would_be_meant() -> None:
 
 def test_a_statement_without_is_not_marked() -> None:
     assert not planned("SELECT SUM(pay) FROM t WHERE day < DATE '2026-01-01'").clock
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres"])
+def test_days_begin_and_end_in_utc_wherever_a_statement_arrives(dialect: Dialect) -> None:
+    there = datetime.datetime(2026, 3, 1, 23, 30, tzinfo=datetime.timezone(datetime.timedelta(hours=-5)))
+    found = understand(
+        "SELECT sum(pay) FROM t WHERE day = CURRENT_DATE", None, SCHEMA, dialect, arrived=there
+    )
+    assert isinstance(found, Plan)
+    assert "2026-03-0" + ("2" if dialect == "duckdb" else "2 04:30") in found.normalised
+
+
+def test_what_reckons_in_a_zone_gives_the_same_on_every_machine(tmp_path: Path) -> None:
+    path = tmp_path / "t.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(
+            "CREATE TABLE t AS SELECT i AS id, i % 9 AS pay, "
+            "TIMESTAMPTZ '2026-03-01 23:30:00-05' + i * INTERVAL 1 HOUR AS stamp FROM range(30) r(i)"
+        )
+    program = (
+        "import sys; from auditor import Gate; from tests.auditor.staff import policy\n"
+        "text = policy(table='\"t\"', column='\"pay\"', minimum=0, maximum=9, step=1)\n"
+        "gate = Gate.open(sys.argv[1], text, sys.argv[2])\n"
+        "print(gate.execute('SELECT stamp::DATE, hour(stamp) FROM t ORDER BY id LIMIT 1').fetchall(),"
+        " gate.execute('SELECT CURRENT_DATE, LOCALTIMESTAMP::DATE, now()::DATE').fetchall())"
+    )
+    told = set()
+    for zone in ("America/New_York", "Asia/Tokyo", "UTC"):
+        command = [sys.executable, "-c", program, str(path), str(tmp_path / f"{zone[:3]}.ledger")]
+        done = subprocess.run(
+            command, cwd=ROOT, env={**os.environ, "TZ": zone}, capture_output=True, text=True, check=True
+        )
+        told.add(done.stdout)
+    assert len(told) == 1
+    assert "[(datetime.date(2026, 3, 2), 4)]" in told.pop()
