@@ -34,7 +34,9 @@ class Beside:
 
     def reads(self, node: exp.Expr, aggregates: Collection[int] | None = None) -> set[int]:
         """The aggregates that an expression reads, of those or of all."""
-        found = {self.outputs.get(each.name, -1) for each in node.find_all(exp.Column) if each.table == self.name}
+        found = {
+            self.outputs.get(each.name, -1) for each in node.find_all(exp.Column) if each.table == self.name
+        }
         return {each for each in found if each >= 0 and (aggregates is None or each in aggregates)}
 
 
@@ -78,7 +80,9 @@ def _cells_alone(found: Beside) -> bool:
         return False
     shown = {each.alias_or_name for each in rows.expressions if found.reads(each)}
     order = rows.args.get("order")
-    if order is not None and any(not each.table and each.name in shown for each in order.find_all(exp.Column)):
+    if order is not None and any(
+        not each.table and each.name in shown for each in order.find_all(exp.Column)
+    ):
         return False
     if order is not None and any(isinstance(each.this, exp.Literal | exp.Var) for each in order.expressions):
         return False

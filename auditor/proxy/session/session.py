@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
@@ -22,6 +22,7 @@ from auditor.proxy.protocol.sqlstate import UNAVAILABLE
 from auditor.proxy.session.classifying import classify
 from auditor.proxy.session.cursors import Cursor, Holding, columns, copy_out, send
 from auditor.proxy.session.executing import INTERNAL, TOLD, Executor
+from auditor.proxy.session.hinting import placed
 from auditor.proxy.session.lexing import split
 from auditor.proxy.session.login import Door, Login
 from auditor.proxy.session.prepared import Prepares
@@ -264,10 +265,7 @@ class Session:
         if isinstance(error, QueryRefused | QueryUnsupported):
             verdict, code = error.decision.verdict, error.decision.code
         self._observer.answered(verdict, str(code), self._clock() - begun)
-        if fields.hint and self._settings["application_name"] != "psql":
-            # Some clients (ODBC, drizzle) show nothing but the message; psql shows all.
-            fields = replace(fields, message=f"{fields.message.removesuffix('.')}. Hint: {fields.hint}")
-        self._connection.error(fields)
+        self._connection.error(placed(fields, self._settings))
 
     def _report(self) -> None:
         """Tell of settings that are not as the client was told."""

@@ -128,6 +128,7 @@ SETTINGS = _table(
     Setting("standard_conforming_strings", "on", _one_of("on", "true", "1", "yes"), reported=True),
     Setting("TimeZone", "UTC", _zone, reported=True),
     Setting("bytea_output", "hex", _one_of("hex")),
+    Setting("cae_sql.hint", "auto", _one_of("auto", "message", "field")),
     Setting("client_min_messages", "notice", _anything),
     Setting("default_transaction_isolation", "read committed", _ISOLATION),
     Setting("escape_string_warning", "on", _boolean),

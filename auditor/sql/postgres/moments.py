@@ -36,12 +36,13 @@ _NAMES = {
     "years": "year", "y": "year", "yr": "year", "yrs": "year", "months": "month", "mon": "month",
     "mons": "month", "days": "day", "d": "day", "hours": "hour", "h": "hour", "hr": "hour", "hrs": "hour",
     "minutes": "minute", "min": "minute", "mins": "minute", "weeks": "week", "w": "week", "qtr": "quarter",
-    "centuries": "century", "decades": "decade",
+    "centuries": "century", "decades": "decade", "seconds": "second", "s": "second", "sec": "second",
+    "secs": "second",
 }  # fmt: skip
 _TRUNCATED = ("second", "minute", "hour", "day", "week", "month", "quarter", "year", "decade")
 _FORMATS = {"YYYY": "%Y", "MM": "%m", "DD": "%d", "HH24": "%H", "MI": "%M", "SS": "%S", "IYYY": "%G",
             "IW": "%V", "DDD": "%j", "Mon": "%b", "Dy": "%a", "FMMonth": "%B", "FMDay": "%A", "YY": "%y",
-            "HH12": "%I"}  # fmt: skip
+            "HH12": "%I", "MS": "%g", "US": "%f"}  # fmt: skip
 
 
 _LONGEST_FIRST = sorted(_FORMATS, key=len, reverse=True)
@@ -69,9 +70,13 @@ def arithmetic(operator: str, left: Value, right: Value) -> Value | None:
         return Value(f"{right.at(ADDED)} + {left.at(MULTIPLIED)}", "timestamp", ADDED)
     if kinds == ("interval", "interval") and operator in "+-":
         return Value(text, "interval", ADDED)
-    if set(kinds) <= {"interval", *INTEGERS} and kinds[0] != kinds[1] and operator == "*":
+    if "interval" in kinds and kinds[0] != kinds[1] and operator == "*":
         span, times = (left, right) if kinds[0] == "interval" else (right, left)
-        return Value(f"{span.at(ATOM)} * {times.at(ATOM)}", "interval", MULTIPLIED)
+        if times.kind in INTEGERS:
+            return Value(f"{span.at(ATOM)} * {times.at(ATOM)}", "interval", MULTIPLIED)
+        if times.kind == "numeric" and times.scale == 0 and not times.protected:
+            # Whole numbers of it alone: of a part of a month the two make different days.
+            return Value(f"{span.at(ATOM)} * {cast(times, 'BIGINT')}", "interval", MULTIPLIED)
     raise no_operator(left, right)
 
 
@@ -94,8 +99,13 @@ def extracted(name: str, value: Value) -> Value:
         return Value(f"CAST({epoch} AS DECIMAL(38, 6))", "numeric", scale=6)
     if field in _DATE_FIELDS or (field in _TIME_FIELDS and value.kind == "timestamp"):
         return Value(f"EXTRACT({field} FROM {value.text})", "numeric", scale=0)
+    if field == "second" and value.kind == "timestamp":
+        # With its fraction, which DuckDB's seconds leave out.
+        exact = f"CAST(EXTRACT(microsecond FROM {value.text}) AS DECIMAL(18, 0)) * 0.000001"
+        return Value(exact, "numeric", MULTIPLIED, scale=6)
     raise refuse(
-        f"EXTRACT of {field}", "Use year, quarter, month, week, day, dow, isodow, doy, hour, minute or epoch."
+        f"EXTRACT of {field} from {value.kind}",
+        "Use year, quarter, month, week, day, dow, isodow, doy or epoch; of timestamps hour, minute, second.",
     )
 
 
@@ -128,7 +138,7 @@ def shown(value: Value, pattern: Value) -> Value:
     if letters is None:
         raise refuse(
             "this format of to_char",
-            "Understood are YYYY, YY, MM, Mon, DD, DDD, Dy, IYYY, IW, HH24, HH12, MI and SS.",
+            "Understood are YYYY, YY, MM, Mon, DD, DDD, Dy, IYYY, IW, HH24, HH12, MI, SS, MS and US.",
         )
     return Value(f"STRFTIME({value.text}, {quoted_text(letters)})", "text")
 

@@ -105,7 +105,7 @@ def to_timestamp(value: Value, pattern: Value | None = None) -> Value:
 def _read(value: Value, pattern: Value) -> str:
     letters = None if pattern.literal is None else moments.strftime(pattern.literal)
     if letters is None:
-        raise refuse("this format of a date", "Understood are YYYY, MM, DD, HH24, MI and SS.")
+        raise refuse("this format of a date", "Understood are YYYY, MM, DD, HH24, MI, SS, MS and US.")
     return f"STRPTIME({text(value).text}, {quoted_text(letters)})"
 
 

@@ -24,8 +24,8 @@ d and e, gain so much themselves, and the others p between them, in s steps of p
 * *Spread*, c any number: Σ (v − c)² gains Σ 2 (x − c) τ + d² + e² + Σ p² / s, and p² / s ≤ |p| y. Rounding
   adds at most a quarter for each record, and which of some tables T is changes 2 x by at most as much as they
   are apart. It bounds the spread from above; from below it is more by the square of Σ (v − c), divided by the
-  number of members. That sum is what it is in T, and changes by at most |d| + |e| + Σ |p|; Σ |p| is kept small
-  by a *least* cost for each unit.
+  number of members. That sum is what it is in T, and changes by at most |d| + |e| + Σ |p|, of which Σ |p| is
+  kept small by a *least* cost for each unit.
 
 Σ 2 (x − c) τ and Σ w̄ τ are linear, so they are known of each move for each step; p is at most what i's moves
 ask plus what j's do. So the toll of a step of a move is |Σ gradient · by| + Σ cost · |by|, with `gradient`

@@ -17,15 +17,17 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from tests.auditor.proxy.postgres_server import running as postgres_running
 from tests.auditor.proxy.serving import PASSWORD, Running
-from tests.auditor.proxy.tools import CLIENTS, python_with, said, served
+from tests.auditor.proxy.tools import CLIENTS, filled, python_with, said, served
 
 REFUSED = "refused: too much about somebody Hint:"
 GROUPED = [("a", 40, 128.75), ("b", 40, 144.0), ("c", 45, 138.0), ("d", 45, 154.22222222222223)]
-COLUMNS = ["id", "age", "sex", "dept", "salary"]
+COLUMNS = ["id", "age", "sex", "dept", "salary", "hired", "seen"]
+TYPES = ["int4", "int4", "text", "text", "int4", "date", "timestamp"]
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +54,7 @@ def test_odbc_lists_tables_and_columns_and_shows_the_hint(server: Running) -> No
     found = framed(server, "odbc", "pyodbc")
     tables = [("hr", "grade", "TABLE"), ("public", "department", "TABLE"), ("public", "staff", "TABLE")]
     assert found["tables"] == str(tables)
-    assert found["columns"] == str(list(zip(COLUMNS, ["int4", "int4", "text", "text", "int4"], strict=True)))
+    assert found["columns"] == str(list(zip(COLUMNS, TYPES, strict=True)))
     assert (found["keys"], found["types"], found["none"]) == ("[]", "True", str(COLUMNS))
     assert found["grouped"] == str(GROUPED)
     assert found["parameters"] == "35"
@@ -125,7 +127,7 @@ def test_pgadmin_connects_fills_its_tree_and_asks(server: Running) -> None:
 
 
 @pytest.mark.slow
-def test_superset_makes_datasets_charts_and_asks(server: Running) -> None:
+def test_superset_makes_datasets_charts_and_asks(server: Running, tmp_path: Path) -> None:
     python = python_with("CAE_SUPERSET_PYTHON", "superset", "psycopg2")
     lines = said(python, "-W", "ignore", str(CLIENTS / "superset_server.py"), str(server.port), seconds=300)
     lines = lines[lines.index("database 201") :]
@@ -141,8 +143,33 @@ def test_superset_makes_datasets_charts_and_asks(server: Running) -> None:
     assert lines[8].startswith(
         "chart 200 [{'title': 'Finance', 'budget': None}, {'title': 'Law', 'budget': 2000.0}"
     )
-    assert lines[9] == f"lab 200 {[{'dept': dept, 'n': 50} for dept in 'abcd']}"
-    assert "Hint: Drop the condition id = 3." in lines[10]
+    path, means = filled(tmp_path), "AVG(salary) AS mean"
+    counts = 'COUNT(*) AS "count"'
+    assert lines[9:20] == [
+        over_time(path, "hired", f"DATE_TRUNC('{part}', hired)", "hired < DATE '2021-01-01'", what)
+        for part, what in (
+            ("year", means), ("quarter", means), ("month", counts), ("week", counts), ("day", counts),
+        )
+    ] + [
+        over_time(path, "seen", grain, "seen BETWEEN '2024-05-01 06:00' AND '2024-05-01 17:59:59'", counts)
+        for grain in (
+            "DATE_TRUNC('day', seen)", "DATE_TRUNC('hour', seen)", "TIME_BUCKET(INTERVAL 30 MINUTE, seen)",
+            "TIME_BUCKET(INTERVAL 5 MINUTE, seen)", "TIME_BUCKET(INTERVAL 30 SECOND, seen)", "seen",
+        )
+    ]  # fmt: skip
+    assert lines[20] == f"lab 200 {[{'dept': dept, 'n': 50} for dept in 'abcd']}"
+    assert "Hint: Drop the condition id = 3." in lines[21]
+
+
+def over_time(path: Path, column: str, grain: str, within: str, what: str) -> str:
+    """What a chart over time must show, by plain DuckDB: moments are milliseconds there."""
+    with duckdb.connect(str(path), read_only=True) as plain:
+        found = plain.execute(
+            f"SELECT epoch_ms({grain}) * 1.0::DOUBLE AS {column}, {what} FROM staff "
+            f"WHERE {within} GROUP BY 1 ORDER BY 1"
+        )
+        names = [each[0] for each in found.description]
+        return f"chart 200 {[dict(zip(names, row, strict=True)) for row in found.fetchall()]}"
 
 
 PROJECT = {
@@ -209,7 +236,9 @@ def test_knex_sequelize_typeorm_drizzle_and_postgres_js(server: Running) -> None
     found = dict(re.fullmatch(r"(\S+ \S+) (.*)", line).groups() for line in lines if " FAIL " not in line)
     assert found["knex any"] == found["sequelize bind"] == found["postgres.js any"] == '[{"n":"100"}]'
     assert found["sequelize tables"] == '["department","staff"]'
-    assert found["typeorm table"] == '["id:integer","age:integer","sex:text","dept:text","salary:integer"]'
+    types = ["integer", "integer", "text", "text", "integer", "date", "timestamp without time zone"]
+    listed = ",".join(f'"{name}:{type_}"' for name, type_ in zip(COLUMNS, types, strict=True))
+    assert found["typeorm table"] == f"[{listed}]"
     assert found["postgres.js copy"] == r'"a\t50\nb\t50\nc\t50\nd\t50\n"'
 
 

@@ -490,7 +490,7 @@ def test_an_array_is_a_parameter(talk: Talk) -> None:
     assert nothing[-2:] == [error("0A000"), "ReadyForQuery('I')"]
 
 
-def test_the_hint_stands_in_the_message_but_for_psql(talk: Talk) -> None:
+def test_a_hint_stands_in_the_message_or_in_its_field_and_never_in_both(talk: Talk) -> None:
     def messages() -> list[bytes]:
         talk.connection.receive(CLIENT["Query"]("COPY staff FROM STDIN"))
         event = talk.connection.next_event()
@@ -499,6 +499,16 @@ def test_the_hint_stands_in_the_message_but_for_psql(talk: Talk) -> None:
 
     said = b"COPY FROM is not possible here"
     hint = b"This server answers queries; the database cannot be changed through it."
-    assert messages() == [b"M" + said + b". Hint: " + hint, b"H" + hint]
-    talk.query("SET application_name = 'psql'")
+    both_in_one = [b"M" + said + b". Hint: " + hint]
+    assert messages() == both_in_one
+    for program in ("psql", "pgcli"):
+        talk.query(f"SET application_name = '{program}'")
+        assert messages() == [b"M" + said, b"H" + hint]
+    talk.query("SET cae_sql.hint = 'message'")
+    assert messages() == both_in_one
+    talk.query("RESET application_name")
+    talk.query("SET cae_sql.hint = field")
     assert messages() == [b"M" + said, b"H" + hint]
+    assert talk.query("SET cae_sql.hint = 'nowhere'")[0] == error("22023")
+    talk.query("SET cae_sql.hint TO DEFAULT")
+    assert messages() == both_in_one

@@ -20,24 +20,34 @@ from tests.auditor.proxy.serving import PASSWORD, Running, running
 from tests.auditor.staff import build, people
 
 CLIENTS = Path(__file__).parent / "clients"
-DEPARTMENTS = """
+TABLES = """
 CREATE TABLE department (dept VARCHAR, title VARCHAR, budget DECIMAL(12, 2), founded DATE, opened TIMESTAMP);
 INSERT INTO department VALUES
     ('a', 'Sales', 1000.5, '1999-01-01', '1999-01-01 10:00'),
     ('b', 'Law', 2000, '2001-02-03', '2001-02-03 11:30'),
     ('c', 'Finance', NULL, NULL, NULL), ('d', 'Research', 1, '2020-02-29', '2020-02-29 00:00');
+ALTER TABLE staff ADD COLUMN hired DATE;
+ALTER TABLE staff ADD COLUMN seen TIMESTAMP;
+UPDATE staff SET hired = DATE '2020-01-01' + id * 11 % 731;
+UPDATE staff SET seen = TIMESTAMP '2024-05-01' + INTERVAL 7 MINUTE * id;
 CREATE SCHEMA hr;
 CREATE TABLE hr.grade (dept VARCHAR, pay BIGINT);
 INSERT INTO hr.grade VALUES ('a', 3), ('b', 4);
 """
 
 
+def filled(folder: Path) -> Path:
+    """The database that `served` serves."""
+    path = build(folder / "staff.duckdb", people(200))
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(TABLES)
+    return path
+
+
 @contextmanager
 def served(folder: Path) -> Iterator[Running]:
-    """A server over 200 people, their departments and a table of another schema, without TLS."""
-    build(folder / "staff.duckdb", people(200))
-    with duckdb.connect(str(folder / "staff.duckdb")) as connection:
-        connection.execute(DEPARTMENTS)
+    """A server over 200 people with dates, their departments and a table of another schema, without TLS."""
+    filled(folder)
     more = '[tables]\npublic = ["department", "hr.grade"]\n'
     with running(folder, tls=False, more=more, before='dialect = "postgres"\n') as server:
         yield server

@@ -13,7 +13,7 @@ public class Client {
             System.out.println("answered");
         } catch (SQLException error) {
             var said = ((PSQLException) error).getServerErrorMessage();
-            System.out.println(error.getSQLState() + " " + said.getDetail() + " " + (said.getHint() == null ? "" : "hint"));
+            System.out.println(error.getSQLState() + " " + said.getDetail() + " " + (error.getMessage().split("Hint: ").length == 2 ? "hint" : ""));
         }
     }
 

@@ -14,7 +14,7 @@ async function main() {
     console.log('kept', JSON.stringify(rows[0]));
   }
   for (const sql of ['SELECT AVG(salary) FROM staff WHERE id = 3', 'SELECT salary FROM staff']) {
-    try { await client.query(sql); } catch (error) { console.log(error.code, error.detail, error.hint ? 'hint' : ''); }
+    try { await client.query(sql); } catch (error) { console.log(error.code, error.detail, (error.message + (error.hint || '')).split('Hint: ').length === 2 ? 'hint' : ''); }
   }
   await client.end();
   const pool = new Pool({ ...where, max: 4 });

@@ -76,7 +76,7 @@ for name in ("staff", "department"):
 def chart(name: str, **query: Any) -> None:
     wanted = {
         "datasource": {"id": sets[name], "type": "table"},
-        "queries": [{"row_limit": 100, "filters": [], **query}],
+        "queries": [{"row_limit": 1000, "filters": [], **query}],
         "result_format": "json",
         "result_type": "full",
         "force": True,
@@ -90,6 +90,22 @@ young = [{"col": "age", "op": ">", "val": 25}, {"col": "dept", "op": "IN", "val"
 chart("staff", columns=["dept"], metrics=[mean], filters=young, orderby=[["dept", True]])
 chart("staff", columns=[], metrics=[mean], filters=[{"col": "id", "op": "==", "val": 3}])
 chart("department", columns=["title", "budget"], orderby=[["title", True]])
+
+
+def over_time(column: str, grain: str, between: str, metric: Any) -> None:
+    """A chart over time as the explorer asks for it: a date filter, and the column by day, month or year."""
+    axis = {"timeGrain": grain, "columnType": "BASE_AXIS", "sqlExpression": column, "label": column,
+            "expressionType": "SQL"}  # fmt: skip
+    within = [{"col": column, "op": "TEMPORAL_RANGE", "val": between}]
+    chart("staff", columns=[axis], metrics=[metric], filters=within, orderby=[[column, True]])
+
+
+for grain in ("P1Y", "P3M"):
+    over_time("hired", grain, "2020-01-01 : 2021-01-01", mean)
+for grain in ("P1M", "P1W", "P1D"):
+    over_time("hired", grain, "2020-01-01 : 2021-01-01", "count")
+for grain in ("P1D", "PT1H", "PT30M", "PT5M", "PT30S", "PT1S"):
+    over_time("seen", grain, "2024-05-01T06:00:00 : 2024-05-01T18:00:00", "count")
 
 
 def lab(sql: str) -> None:
