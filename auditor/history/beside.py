@@ -28,7 +28,7 @@ import sqlglot
 from threadpoolctl import threadpool_limits
 
 from auditor import isolated
-from auditor.data.sources import Source
+from auditor.data.sources import Given, source_of
 from auditor.history.gateview import verdicts
 from auditor.history.statement import Logged
 from auditor.policy.policy import Policy
@@ -44,10 +44,10 @@ _Asked = tuple[str | None, Policy, str, float]
 class Beside:
     """Verdicts that are worked out beside other work; a context that no process outlives."""
 
-    def __init__(self, database: Source, policy: Policy, dialect: str, seconds: float) -> None:
+    def __init__(self, database: Given, policy: Policy, dialect: str, seconds: float) -> None:
         """As `verdicts`, whose statements come with `ask` and whose `stop` comes with `found`."""
-        self._asked: _Asked = database.elsewhere, policy, dialect, seconds
-        self._database = database
+        self._database = source_of(database)
+        self._asked: _Asked = self._database.elsewhere, policy, dialect, seconds
         self._statements: list[Logged] = []
         self._coming: queue.SimpleQueue[Logged | None] = queue.SimpleQueue()
         """Those that the process has not been told yet, and None behind the last one."""

@@ -38,6 +38,9 @@ class Frame(Single):
 
     def put(self, connection: duckdb.DuckDBPyConnection, catalog: str, needed: Needed) -> None:
         """Its rows, as they are now."""
+        if isinstance(self._frame, pa.RecordBatchReader):
+            # batches come once, and a source may be opened again
+            self._frame = self._frame.read_all()
         try:
             stream = _of_pandas(self._frame, needed) if self._kind == "pandas" else _stream(self._frame)
             chosen = needed.chosen(stream.schema.names)
@@ -53,8 +56,6 @@ class Frame(Single):
 def _stream(frame: Any) -> pa.RecordBatchReader:
     if type(frame).__name__ == "LazyFrame":
         frame = frame.collect()
-    if isinstance(frame, pa.RecordBatchReader):
-        return frame
     if isinstance(frame, pa.RecordBatch):
         return pa.Table.from_batches([frame]).to_reader()
     if hasattr(frame, "scanner"):

@@ -37,14 +37,19 @@ class Stream(io.RawIOBase):
         return True
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        """See `io.RawIOBase`."""
-        target = memoryview(buffer).cast("B")
+        """See `io.RawIOBase`. As much as there is room for: a server sends row by row, and pyarrow would make
+        a batch of each."""
+        target, done = memoryview(buffer).cast("B"), 0
         with self._lock:
-            self._fill()
-            size = min(len(target), len(self._rest))
-            target[:size] = self._rest[:size]
-            self._rest = self._rest[size:]
-        return size
+            while done < len(target):
+                self._fill()
+                size = min(len(target) - done, len(self._rest))
+                if not size:
+                    break
+                target[done : done + size] = self._rest[:size]
+                self._rest = self._rest[size:]
+                done += size
+        return done
 
     def begins(self) -> bool:
         """Whether there is a first byte."""

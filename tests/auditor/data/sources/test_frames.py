@@ -15,7 +15,7 @@ import pytest
 from auditor.data.sources import source_of
 from auditor.data.sources.wanted import Needed, Wanted
 from auditor.errors import DatabaseError
-from tests.auditor.data.sources.made import opened, policy, staff
+from tests.auditor.data.sources.made import fingerprint, opened, policy, staff
 
 
 def described(given: Any, protected: tuple[str, ...] = ()) -> dict[str, str]:
@@ -79,6 +79,11 @@ def test_what_happens_to_a_table_afterwards_changes_nothing(tmp_path: Path) -> N
         before = gate.execute(asked).fetchall()
         given["age"] = 0
         assert gate.execute(asked).fetchall() == before
+
+
+def test_batches_that_come_once_are_kept_for_a_source_that_is_opened_again(tmp_path: Path) -> None:
+    source = source_of(staff().to_reader())
+    assert fingerprint(source, tmp_path) == fingerprint(source, tmp_path)
 
 
 def test_missing_values_of_pandas_are_null(tmp_path: Path) -> None:

@@ -135,6 +135,14 @@ def test_texts_come_as_they_are(made: dict[str, Any]) -> None:
     assert sorted(found, key=str) == sorted(texts, key=str)
 
 
+def test_many_rows_are_read_in_few_batches(made: dict[str, Any]) -> None:
+    run(made, "CREATE TABLE t AS SELECT i, repeat('x', i % 90) AS s FROM generate_series(1, 500000) AS g(i)")
+    with duckdb.connect(":memory:", config={"memory_limit": "200MB", "temp_directory": ""}) as connection:
+        source_of(at(made)).attach(connection, "source", Wanted((Needed("t"),)))
+        found = connection.execute("SELECT count(*), sum(i), sum(length(s)) FROM source.t").fetchall()
+    assert found == [(500_000, 125_000_250_000, sum(i % 90 for i in range(1, 500_001)))]
+
+
 def test_an_empty_table_is_read(made: dict[str, Any], tmp_path: Path) -> None:
     run(made, "CREATE TABLE t (a int, salary int)")
     assert frame(at(made), "t").shape == (0, 2)
