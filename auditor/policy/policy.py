@@ -253,7 +253,9 @@ class Policy(Section):
                     "ledger.path: missing; these data have no folder in which a ledger could lie: write "
                     '[ledger] path = "staff.ledger", or name one when the gate is opened'
                 )
-            return str(Path(database).absolute().with_suffix(".ledger"))
+            place = Path(database).absolute()
+            # a folder's name has no ending
+            return f"{place}.ledger" if place.is_dir() else str(place.with_suffix(".ledger"))
         return self.ledger.path if "://" in self.ledger.path else str(self._place(self.ledger.path))
 
     @property

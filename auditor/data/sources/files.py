@@ -20,6 +20,7 @@ import duckdb
 import pyarrow as pa
 
 from auditor.data.sources import staging
+from auditor.data.sources.duckdb_file import MAGIC as DUCKDB
 from auditor.data.sources.single import Single
 from auditor.data.sources.wanted import Needed
 from auditor.errors import DatabaseError
@@ -60,10 +61,12 @@ def format_of(path: str) -> str | None:
     """
     try:
         with open(path, "rb") as file:
-            begins = file.read(4)
+            begins = file.read(12)
     except OSError as error:
         raise DatabaseError(f"{path}: cannot be read: {error.strerror or error}") from None
-    return MAGIC.get(begins) or _by_name(path)
+    if begins[8:] == DUCKDB:
+        return None
+    return MAGIC.get(begins[:4]) or _by_name(path)
 
 
 def _by_name(path: str) -> str | None:

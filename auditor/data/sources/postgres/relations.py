@@ -21,6 +21,8 @@ from auditor.sql.schema import folded, quoted
 if TYPE_CHECKING:
     import psycopg
 
+_OWN = ("pg_catalog", "information_schema", "pg_toast")
+"""Schemas whose tables tell of others: `pg_stats` has the most common values of every column."""
 _KINDS = "rpvmf"
 """Tables, partitioned ones, views, materialised views and foreign tables, as `pg_class.relkind` has them."""
 _NAMED = b"""
@@ -71,7 +73,7 @@ WITH RECURSIVE reads AS (
             AND d.refclassid = 'pg_catalog.pg_class'::regclass
         WHERE w.ev_class = r.oid
         UNION ALL SELECT i.inhrelid FROM pg_catalog.pg_inherits AS i WHERE i.inhparent = r.oid) AS x)
-SELECT r.oid::bigint, EXISTS (
+SELECT r.oid::bigint, r.oid < 16384 OR EXISTS (
     SELECT FROM pg_catalog.pg_rewrite AS w JOIN pg_catalog.pg_depend AS d
         ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND d.objid = w.oid
         AND d.refclassid IN ('pg_catalog.pg_proc'::regclass, 'pg_catalog.pg_operator'::regclass)
@@ -117,6 +119,10 @@ def found(connection: psycopg.Connection[Any], name: str, needed: Needed) -> Rel
     if len(rows) > 1:
         raise DatabaseError(f"{name} has tables {rows[0][2]} and {rows[1][2]}; write one as it is spelled")
     oid, home, relation, _ = rows[0]
+    if home in _OWN:
+        raise DatabaseError(
+            f"{needed.table} is the server's own, and may tell what is in others; leave it out"
+        )
     _whole(connection, name, needed, oid)
     return Relation(
         needed, oid, f"{quoted(home)}.{quoted(relation)}", _columns(connection, name, needed, oid)
@@ -177,8 +183,8 @@ def require_apart(connection: psycopg.Connection[Any], relations: Sequence[Relat
         rows = connection.execute(_READS, {"oid": each.oid}).fetchall()
         if any(calls for _, calls in rows):
             raise DatabaseError(
-                f"{each.needed.table} is a view that calls a function, which may read what is protected; "
-                "copy what it shows into a table"
+                f"{each.needed.table} calls a function, or reads the server's own tables, and may so show "
+                "what is protected; copy what it shows into a table"
             )
         reads[each.oid] = {oid for oid, _ in rows}
     for one, other in combinations(relations, 2):

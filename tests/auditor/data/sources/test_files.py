@@ -13,7 +13,7 @@ import pytest
 from auditor.data.sources import files, source_of
 from auditor.data.sources.wanted import Needed, Wanted
 from auditor.errors import DatabaseError, PolicyError
-from tests.auditor.data.sources.made import ROWS, fingerprint, opened, policy, staff, written
+from tests.auditor.data.sources.made import ROWS, duckdb_file, fingerprint, opened, policy, staff, written
 
 
 def described(path: Path | str, *columns: str) -> list[tuple[str, str]]:
@@ -243,6 +243,11 @@ def test_files_that_change_while_they_are_read_are_not_used(
     monkeypatch.setattr(files.staging, "put", changing)
     with pytest.raises(DatabaseError), opened(tmp_path / "data", tmp_path):
         pass
+
+
+def test_a_duckdb_file_is_one_whatever_its_name(tmp_path: Path) -> None:
+    path = duckdb_file(tmp_path / "staff.parquet")
+    assert fingerprint(path, tmp_path) == fingerprint(duckdb_file(tmp_path / "staff.duckdb"), tmp_path)
 
 
 def test_columns_that_differ_in_case_alone_are_said(tmp_path: Path) -> None:

@@ -51,6 +51,7 @@ def test_in_memory(bound: str, tmp_path: Path) -> None:
     assert fingerprint(ibis.memtable(staff()), tmp_path) == bound
 
 
+@pytest.mark.slow
 def test_over_postgresql(bound: str, tmp_path: Path) -> None:
     psycopg = pytest.importorskip("psycopg")
     with postgres_server.running() as place:
