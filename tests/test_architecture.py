@@ -26,8 +26,12 @@ FORBIDDEN: Mapping[str, frozenset[str]] = {
 HOMES: Mapping[str, tuple[str, ...]] = {
     "asyncio": ("auditor.proxy.server",),
     "highspy": ("cae_sql.inference.solver",),
+    "ibis": ("auditor.data.sources.ibis_table",),
     "jinja2": ("auditor.report",),
     "numba": ("cae_sql.compiled",),
+    "polars": ("auditor.data.sources.frames",),
+    "psycopg": ("auditor.data.sources.postgres",),
+    "pyspark": ("auditor.data.sources.ibis_table",),
     "socket": ("auditor.proxy.server",),
     "sqlalchemy": ("auditor.ledger",),
     "sqlite3": ("auditor.ledger",),

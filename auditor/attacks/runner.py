@@ -7,10 +7,9 @@ neighbouring values than the policy's limit needs. The data file is copied from 
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -22,6 +21,7 @@ from scipy.stats import binom
 
 from auditor.attacks.attack import Attack
 from auditor.attacks.target import Answerer, Claim, OutOfPatience, Reply, Scene, Tally, Target
+from auditor.data.sources import Given, Source, source_of, wanted_of
 from auditor.errors import DatabaseError, PolicyError, QueryRefused, QueryUnsupported
 from auditor.gate.gate import Gate
 from auditor.ledger.copying import copy_ledger
@@ -74,7 +74,7 @@ class Report:
 class Judge:
     """Has the data, in a private instance; answers whatever it is asked, and checks claims."""
 
-    def __init__(self, database: str | os.PathLike[str], policy: Policy, protect: Protect) -> None:
+    def __init__(self, database: Source, policy: Policy, protect: Protect) -> None:
         """Copy the tables that the policy names.
 
         Raises:
@@ -82,13 +82,15 @@ class Judge:
         """
         self._policy, self._protect = policy, protect
         self._plain = duckdb.connect(":memory:", config={"temp_directory": ""})
-        tables = dict.fromkeys([*(each.table for each in policy.protects), *policy.tables.public])
         try:
-            _copied(self._plain, os.fspath(database), tables)
+            _copied(self._plain, database, policy)
+        except DatabaseError:
+            self._plain.close()
+            raise
         except duckdb.Error as error:
             self._plain.close()
             text = str(error).splitlines()[0]
-            raise DatabaseError(f"database {database}: cannot be read: {text}") from None
+            raise DatabaseError(f"database {database.name}: cannot be read: {text}") from None
         self.table = _as_sql(protect.table)
         self._limit = policy.limits_of(protect).limit
         least = self._limit.least_run(protect.domain)
@@ -178,7 +180,7 @@ class Judge:
 
 
 def run_attacks(
-    database: str | os.PathLike[str],
+    database: Given,
     policy: Policy,
     attacks: Sequence[Attack],
     *,
@@ -189,7 +191,7 @@ def run_attacks(
     """Run attacks against the gate and against plain DuckDB.
 
     Args:
-        database: The DuckDB file.
+        database: The source; see `Gate.open`.
         policy: The policy; its ledger is left alone.
         attacks: Which, in this order.
         after_history: Start each from a copy of the owner's ledger, with its answers known to the intruder.
@@ -199,14 +201,12 @@ def run_attacks(
     Raises:
         AuditorError: as for `Gate.open`.
     """
-    found = []
+    found, source = [], source_of(database)
     for protect in policy.protects:
-        judge = Judge(database, policy, protect)
+        judge = Judge(source, policy, protect)
         try:
             with tempfile.TemporaryDirectory() as folder:
-                arena = _Arena(
-                    os.fspath(database), policy, protect, judge, Path(folder), seconds, after_history
-                )
+                arena = _Arena(source, policy, protect, judge, Path(folder), seconds, after_history)
                 for attack in attacks:
                     progress(attack)
                     found.append(arena.report(attack))
@@ -220,7 +220,7 @@ class _Arena:
 
     def __init__(
         self,
-        database: str,
+        database: Source,
         policy: Policy,
         protect: Protect,
         judge: Judge,
@@ -234,7 +234,7 @@ class _Arena:
         place = policy.ledger.model_copy(update={"path": None, "anchor": None})
         self._policy = policy.model_copy(update={"ledger": place})
         self._history = folder / "history.ledger"
-        if not (history and copy_ledger(policy.ledger_location(database), self._history)):
+        if not (history and copy_ledger(policy.ledger_location(database.beside), self._history)):
             self._history = None  # type: ignore[assignment]
         self._scene = judge.scene()
 
@@ -321,11 +321,11 @@ def _as_sql(name: str) -> str:
     return quoted(table) if "." not in name else f"{quoted(schema)}.{quoted(table)}"
 
 
-def _copied(connection: duckdb.DuckDBPyConnection, path: str, tables: Iterable[str]) -> None:
-    literal = path.replace("'", "''")
-    connection.execute(f"ATTACH '{literal}' AS source (TYPE duckdb, READ_ONLY)")
-    for name in tables:
-        schema, table = Table(name, ()).path
+def _copied(connection: duckdb.DuckDBPyConnection, source: Source, policy: Policy) -> None:
+    wanted = wanted_of(policy.protects, policy.tables.public, policy.tables.views)
+    source.attach(connection, "source", wanted)
+    for each in wanted.tables:
+        schema, table = Table(each.table, ()).path
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {quoted(schema)}")
         full = f"{quoted(schema)}.{quoted(table)}"
         connection.execute(f"CREATE TABLE {full} AS FROM source.{full}")

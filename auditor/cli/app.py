@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from auditor.cli import show
-from auditor.cli.show import Format
+from auditor.cli.show import SOURCE, Format
 from auditor.errors import PolicyError, QueryRefused, QueryUnsupported
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ JUDGED_BY = {
 """What the highest risk of `risk` is a risk by."""
 
 
-Database = Annotated[Path, typer.Argument(help="The DuckDB file that holds the protected table.")]
+Database = Annotated[str, typer.Argument(metavar="DATABASE", help=SOURCE)]
 Statement = Annotated[str, typer.Argument(metavar="SQL", help="The statement, or - to read it from stdin.")]
 PolicyFile = Annotated[Path, typer.Option("-p", "--policy", help="The policy (TOML).")]
 User = Annotated[str, typer.Option("--user", help="Who asks.")]
@@ -286,7 +286,7 @@ def _no_options() -> None:
 
 
 @contextmanager
-def _gate(database: Path, policy: Policy) -> Iterator[Gate]:
+def _gate(database: str, policy: Policy) -> Iterator[Gate]:
     with show.status("opening the database and the ledger"):
         from auditor.gate.gate import Gate
 

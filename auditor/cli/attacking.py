@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from auditor.cli import show
-from auditor.cli.show import Format
+from auditor.cli.show import SOURCE, Format
 
 if TYPE_CHECKING:
     from auditor.attacks import Attack
@@ -26,9 +26,7 @@ COLUMNS = ["attack", "asked", "answered", "refused", "unsupported", "surprises",
 
 
 def attack(
-    database: Annotated[
-        Path | None, typer.Argument(help="The DuckDB file that holds the protected table.")
-    ] = None,
+    database: Annotated[str | None, typer.Argument(metavar="DATABASE", help=SOURCE)] = None,
     policy: Annotated[Path | None, typer.Option("-p", "--policy", help="The policy (TOML).")] = None,
     only: Annotated[
         list[str] | None, typer.Option("--only", metavar="NAME", help="Run this attack; may be repeated.")

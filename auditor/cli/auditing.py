@@ -64,9 +64,7 @@ class FailOn(StrEnum):
     NONE = "none"
 
 
-Database = Annotated[
-    Path, typer.Argument(help="The DuckDB file that holds the protected table, as it is now.")
-]
+Database = Annotated[str, typer.Argument(metavar="DATABASE", help=f"{show.SOURCE} As it is now.")]
 Logs = Annotated[list[Path], typer.Argument(metavar="LOG...", help="Query logs, in order; - is stdin.")]
 PolicyFile = Annotated[Path, typer.Option("-p", "--policy", help="The policy (TOML).")]
 Report = Annotated[

@@ -52,9 +52,10 @@ class FailOn(StrEnum):
 
 
 Source = Annotated[
-    Path,
+    str,
     typer.Argument(
-        metavar="FILE|DATABASE", help="The original: a CSV, Parquet or JSON file, or a DuckDB database."
+        metavar="FILE|DATABASE",
+        help="The original: a CSV, Parquet, JSON or Arrow file, a pattern or folder of such, or a database.",
     ),
 ]
 PolicyFile = Annotated[Path | None, typer.Option("-p", "--policy", help="The policy (TOML).")]
@@ -251,7 +252,7 @@ def _tell_seed(path: Path, seed: int) -> None:
     )
 
 
-def _subject(source: Path, original: str | None, policy: Path | None, stated: Stated) -> Subject:
+def _subject(source: str, original: str | None, policy: Path | None, stated: Stated) -> Subject:
     from auditor.evaluation.subject import protect_of, subject_of
     from auditor.evaluation.tables import read
     from auditor.policy.policy import Policy
@@ -263,7 +264,7 @@ def _subject(source: Path, original: str | None, policy: Path | None, stated: St
 
 
 def _evaluation(
-    source: Path,
+    source: str,
     subject: Subject,
     technique: TechniqueName,
     settings: Settings,

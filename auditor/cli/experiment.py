@@ -52,7 +52,10 @@ OTHERS = {
 def experiment(
     context: typer.Context,
     data: Annotated[
-        str, typer.Option("--data", help="A CSV, Parquet or JSON file; or wine or breast-cancer.")
+        str,
+        typer.Option(
+            "--data", help="A CSV, Parquet, JSON or Arrow file, a folder; or wine or breast-cancer."
+        ),
     ],
     paper: Annotated[
         Paper,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from auditor.cli.show import SOURCE
 from auditor.errors import ServingError
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 MAX_RESULT = 512 << 20
 """Bytes of one result."""
 
-Database = Annotated[Path, typer.Argument(help="The DuckDB file that holds the protected table.")]
+Database = Annotated[str, typer.Argument(metavar="DATABASE", help=SOURCE)]
 
 
 def serve(
@@ -70,8 +71,9 @@ def serve(
     _run(database, policy, serving, rows, debug)
 
 
-def _run(database: Path, policy: Path, serving: Serving, rows: int, debug: bool) -> None:
+def _run(database: str, policy: Path, serving: Serving, rows: int, debug: bool) -> None:
     from auditor.data.running import Limits, Room
+    from auditor.data.sources import source_of
     from auditor.gate.gate import Gate
     from auditor.policy.policy import Policy
     from auditor.proxy.observing import Log
@@ -79,11 +81,12 @@ def _run(database: Path, policy: Path, serving: Serving, rows: int, debug: bool)
     from auditor.proxy.sources import Sources
     from auditor.proxy.users import read_users
 
+    source = source_of(database)
     names = list(read_users(serving.users).by_name)
     limits = Limits(serving.times.statement, rows, MAX_RESULT, Room(serving.held))
 
     def opened(rules: Policy) -> Gate:
-        gate = Gate.open(database, rules)
+        gate = Gate.open(source, rules)
         gate.limit(limits)
         return gate
 
@@ -91,7 +94,7 @@ def _run(database: Path, policy: Path, serving: Serving, rows: int, debug: bool)
         now = Policy.load(policy)
         return None if now == sources.gate.policy else opened(now)
 
-    with closing(Sources(opened(Policy.load(policy)), database.stem, names)) as sources:
+    with closing(Sources(opened(Policy.load(policy)), source.database, names)) as sources:
         run(sources, serving, Log(_to_stderr, debug=debug), reopen=reopened)
 
 

@@ -46,6 +46,11 @@ __all__ = [
 ]
 
 Rows = Sequence[Sequence[object]]
+SOURCE = (
+    "Where the protected table is: a DuckDB file; a Parquet, CSV or Arrow file, a pattern or a folder of "
+    "them; or postgresql://USER@HOST/DATABASE."
+)
+"""Help of every command's DATABASE."""
 MOST_CLASSES = 20
 """Classes on the terminal; `--top` says otherwise, CSV and JSON have all."""
 _NOISE = 1e-9

@@ -8,7 +8,6 @@ columns decide; and that every error of a client's statement has one fixed text.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +22,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from auditor.data.coarser import on_cells
-from auditor.data.loading import Loaded, Protection, Vault, load
+from auditor.data.loading import Loaded, Vault, load
 from auditor.data.relations import (
     Asked,
     Ends,
@@ -35,6 +34,7 @@ from auditor.data.relations import (
     typed,
 )
 from auditor.data.running import LargeResult, Limits, fetch, watched
+from auditor.data.sources import Given, Protection, source_of
 from auditor.data.weighted import Uneven
 from auditor.errors import AuditorError, DatabaseError
 from auditor.sql import Block, Plan, Schema, Unsupported, understand
@@ -120,17 +120,17 @@ class Database:
     @classmethod
     def open(
         cls,
-        path: str | os.PathLike[str],
+        source: Given,
         protects: Sequence[Protection],
         *,
         public_tables: Sequence[str] = (),
         views: Sequence[str] = (),
         memory_limit: str = "2GB",
     ) -> Database:
-        """Copy what is needed from a DuckDB file; the file is free again afterwards.
+        """Copy what is needed from a source; it is free again afterwards.
 
         Args:
-            path: The DuckDB file.
+            source: Where the tables are; see `auditor.data.sources`.
             protects: The protected columns, each with its table, public columns and key.
             public_tables: Further tables that may be read whole.
             views: Stored queries that may be read like tables.
@@ -139,7 +139,7 @@ class Database:
         Raises:
             DatabaseError: with what is wrong and, for names, what is there.
         """
-        loaded = load(os.fspath(path), protects, public_tables, views, memory_limit)
+        loaded = load(source_of(source), protects, public_tables, views, memory_limit)
         try:
             for view in loaded.schema.views:
                 _require_readable(view, loaded.schema)

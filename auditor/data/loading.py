@@ -1,21 +1,20 @@
-"""Opening: from a DuckDB file to a locked public instance and the exact protected values.
+"""Opening: from a source to a locked public instance and the exact protected values.
 
-Promises that the file is attached read-only and detached again, that the public instance never stores a
+Promises that the source is let go again, that the public instance never stores a
 protected value, that no view shows a protected column under another name, and that rows and record numbers
 follow what can be read of the public columns, down to the binary form of values that are equal and differ.
 Rows that nobody can tell apart follow their key, then a digest of the value, which nothing but the
-fingerprint can see. The order of rows in the file counts nowhere. Runs before any client's text.
+fingerprint can see. The order of rows in the source counts nowhere. Runs before any client's text.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal, Protocol
+from typing import Literal
 
 import duckdb
 import numpy as np
@@ -25,6 +24,7 @@ from numpy.typing import NDArray
 from auditor.data import arrow, vault
 from auditor.data.cells import Celled, group
 from auditor.data.ordering import finer
+from auditor.data.sources import Protection, Source, wanted_of
 from auditor.errors import DatabaseError
 from auditor.sql import macros
 from auditor.sql.names import nearest
@@ -34,26 +34,6 @@ from auditor.sql.views import Stored
 
 _SOURCE = "source"
 _SORTED = "sorted"
-
-
-class Protection(Protocol):
-    """What a policy says of one protected column."""
-
-    @property
-    def table(self) -> str:
-        """Its table or view, `name` or `schema.name`."""
-
-    @property
-    def column(self) -> str:
-        """Its name."""
-
-    @property
-    def public(self) -> Sequence[str] | Literal["all"]:
-        """The table's public columns; "all": every column that is not protected."""
-
-    @property
-    def key(self) -> str | None:
-        """A column that names records in the owner's findings."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,18 +70,18 @@ class Loaded:
 
 
 def load(
-    path: str,
+    source: Source,
     protects: Sequence[Protection],
     public_tables: Sequence[str],
     views: Sequence[str],
     memory_limit: str,
 ) -> Loaded:
-    """Open a file. Arguments and errors as for `Database.open`."""
+    """Open a source. Arguments and errors as for `Database.open`."""
     # No folder for what memory cannot hold: by default it is in the working directory, for all to read.
     connection = duckdb.connect(":memory:", config={"memory_limit": memory_limit, "temp_directory": ""})
     try:
-        _attach(connection, path)
-        loaded = _Loader(connection, path).load(protects, public_tables, views)
+        source.attach(connection, _SOURCE, wanted_of(protects, public_tables, views))
+        loaded = _Loader(connection, source.name).load(protects, public_tables, views)
         connection.execute(f"DETACH {_SOURCE}")
         for macro in macros.STATEMENTS:
             connection.execute(macro)
@@ -116,27 +96,13 @@ def load(
         raise
     except duckdb.Error as error:
         connection.close()
-        raise DatabaseError(f"{path} could not be read: {str(error).splitlines()[0]}") from None
+        raise DatabaseError(f"{source.name} could not be read: {str(error).splitlines()[0]}") from None
     return loaded
-
-
-def _attach(connection: duckdb.DuckDBPyConnection, path: str) -> None:
-    if not os.path.isfile(path):
-        raise DatabaseError(f"there is no database file {path}")
-    literal = path.replace("'", "''")
-    try:
-        connection.execute(f"ATTACH '{literal}' AS {_SOURCE} (TYPE duckdb, READ_ONLY)")
-    except duckdb.Error as error:
-        if "lock" in str(error).lower():
-            raise DatabaseError(f"{path} is open for writing in another program; close it there") from None
-        if "same database file" in str(error).lower() or "already attached" in str(error).lower():
-            raise DatabaseError(f"{path} is open in this process; close that connection first") from None
-        raise DatabaseError(f"{path} is not a DuckDB database that this version can read") from None
 
 
 @dataclass(frozen=True)
 class _Confidential:
-    """A table with protected columns, as found in the file."""
+    """A table with protected columns, as found in the source."""
 
     name: str
     shown: tuple[Column, ...]
@@ -150,12 +116,11 @@ class _Confidential:
 
 
 class _Loader:
-    """Reads tables of the attached file into the public instance."""
+    """Reads tables of the attached source into the public instance."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, path: str) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
         self._connection = connection
-        self._path = path
-        self._stored = Stored(connection, _SOURCE, path)
+        self._stored = Stored(connection, _SOURCE, name)
         connection.execute(f"CREATE SCHEMA {DATA}")
 
     def load(
@@ -334,10 +299,20 @@ class _Loader:
         ).to_arrow_table()
         if not result.num_rows:
             raise DatabaseError(f"table {table.name} has no row with a value in {column.name}")
+        if table.key:
+            self._require_unique(table, table.key, f"{source} WHERE {value} IS NOT NULL")
         integers, scale = vault.exact(result.column("v"), column.type, column.name)
         integers.flags.writeable = False
         keys = result.column("k") if table.key else None
         return Vault(integers, scale, None if keys is None else keys.to_pylist()), keys
+
+    def _require_unique(self, table: _Confidential, key: Column, source: str) -> None:
+        rows, names = self._only(f"SELECT count(*), count(DISTINCT {quoted(key.name)}) FROM {source}")
+        if names < rows:
+            raise DatabaseError(
+                f"column {key.name} does not name each record of table {table.name} once, so it is no key; "
+                "name another in protect.key, or none"
+            )
 
     def _copy_protected(self, table: _Confidential, in_order: str | None) -> None:
         columns = "".join(f"{quoted(each.name)}, " for each in table.shown)

@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
+from auditor.data.sources import frame, source_of
+from auditor.data.sources.files import Files, format_of
+from auditor.data.sources.postgres import PostgreSQL
 from auditor.errors import DatabaseError
 from auditor.sql.names import nearest
 from auditor.sql.schema import folded, quoted
@@ -33,28 +36,32 @@ class Read:
     table: pd.DataFrame
 
 
-def read(source: Path, table: str | None, policy_table: str | None) -> Read:
+def read(source: str | Path, table: str | None, policy_table: str | None) -> Read:
     """The original.
 
     Args:
-        source: A file (CSV, Parquet, JSON), or a DuckDB database.
+        source: A file (CSV, Parquet, JSON, Arrow), a pattern or folder of Parquet, CSV or Arrow files, a
+            DuckDB database or a PostgreSQL one.
         table: The database's table; by default the policy's.
         policy_table: The table that the policy protects, where there is a policy.
 
     Raises:
         DatabaseError: what is not there or cannot be read, or a database of which no table was named.
     """
-    if not is_database(source):
+    server = isinstance(source_of(source), PostgreSQL)
+    if not server and not is_database(source):
         if table is not None:
-            raise DatabaseError(f"{source} is a file with one table, not a database; leave --original out")
-        return _file(source)
+            raise DatabaseError(f"{_shown(source)} is one table, not a database; leave --original out")
+        return _file(Path(source))
     name = table or policy_table
     if name is None:
-        raise DatabaseError(f"{source} is a database: name its table with --original, or give a policy")
+        raise DatabaseError(
+            f"{_shown(source)} is a database: name its table with --original, or give a policy"
+        )
     return _table(source, name)
 
 
-def read_release(source: Path, release: str, original: pd.DataFrame | None) -> Read:
+def read_release(source: str | Path, release: str, original: pd.DataFrame | None) -> Read:
     """The release: a table of the same database as the original if it has one of that name, else a file.
 
     In a CSV file, columns that are words in the original are words, also where they look like numbers; not so
@@ -68,25 +75,35 @@ def read_release(source: Path, release: str, original: pd.DataFrame | None) -> R
             return _file(Path(release))
         words = {folded(str(name)) for name in original.columns if _is_words(original[name])}
         return _file(Path(release), words)
-    if is_database(source):
+    if isinstance(source_of(source), PostgreSQL) or is_database(source):
         return _table(source, release)
     raise DatabaseError(f"{release}: no such file")
 
 
-def is_database(path: Path) -> bool:
+def is_database(path: str | Path) -> bool:
     """Whether a file is a DuckDB database.
 
     Raises:
         DatabaseError: a file that is not there or may not be read.
     """
+    if _of_sources(path):
+        return False
     try:
-        with path.open("rb") as file:
+        with Path(path).open("rb") as file:
             return file.read(12)[8:] == _MAGIC
     except OSError as error:
         raise DatabaseError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
+def _of_sources(path: str | Path) -> bool:
+    """Whether a folder, a pattern or an Arrow file, which DuckDB's names of files do not stand for."""
+    given = source_of(path)
+    return isinstance(given, Files) and (not Path(path).is_file() or format_of(str(path)) == "Arrow")
+
+
 def _file(path: Path, words: Set[str] = frozenset()) -> Read:
+    if _of_sources(path):
+        return Read(path.name, frame(path))
     if is_database(path):
         raise DatabaseError(f"{path} is a database: name one of its tables, not the file")
     if not path.stat().st_size:
@@ -109,7 +126,9 @@ def _text(name: str) -> str:
     return "'" + name.replace("'", "''") + "'"
 
 
-def _table(path: Path, name: str) -> Read:
+def _table(path: str | Path, name: str) -> Read:
+    if isinstance(source_of(path), PostgreSQL):
+        return Read(name, frame(path, name))
     try:
         connection = duckdb.connect(str(path), read_only=True)
     except duckdb.Error as error:
@@ -138,6 +157,10 @@ def _select(connection: duckdb.DuckDBPyConnection, what: str, name: str) -> pd.D
             f"{name}: {_first_line(error)}; what can be read are CSV, Parquet and JSON files, and tables "
             "of a DuckDB database"
         ) from error
+
+
+def _shown(source: str | Path) -> str:
+    return source_of(source).name
 
 
 def _first_line(error: duckdb.Error) -> str:

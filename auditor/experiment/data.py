@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from auditor.data.sources import frame, source_of
+from auditor.data.sources.files import Files, format_of
 from auditor.errors import DatabaseError
 from cae_sql.domain import Domain, Number, exact, grid_values
 from cae_sql.errors import InvalidInput
@@ -118,13 +120,16 @@ def step_for(values: NDArray[np.float64], most: int) -> Fraction:
 
 
 def file(path: Path) -> pd.DataFrame:
-    """The table in a file that DuckDB reads.
+    """The table in a file that DuckDB reads, in Arrow files, or in a pattern or folder of files.
 
     Raises:
         DatabaseError: a file that is not there or cannot be read.
     """
     import duckdb
 
+    source = source_of(path)
+    if isinstance(source, Files) and (not path.is_file() or format_of(str(path)) == "Arrow"):
+        return frame(source)
     if not path.is_file():
         raise DatabaseError(f"{path}: no such file")
     with duckdb.connect(":memory:", config={"temp_directory": ""}) as connection:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 from auditor.data.database import Asked, Database, StatementFailed
 from auditor.data.pivoting import with_list
 from auditor.data.running import Limits
+from auditor.data.sources import Given, source_of
 from auditor.deciding.cache import Memory, Remembered, Settled
 from auditor.deciding.cases import Outcome
 from auditor.deciding.decide import at_once, foresee
@@ -84,16 +85,18 @@ class Gate:
     @classmethod
     def open(
         cls,
-        database: str | os.PathLike[str],
+        source: Given,
         policy: Policy | str | os.PathLike[str],
         ledger: str | os.PathLike[str] | None = None,
     ) -> Gate:
-        """Open a DuckDB file under a policy; what the ledger holds is known from then on.
+        """Open data under a policy; what the ledger holds is known from then on.
 
         Args:
-            database: The DuckDB file; it is copied from and let go.
+            source: A DuckDB file; a Parquet, CSV or Arrow file, a pattern or a folder of them; postgresql://…;
+                a pandas, polars or Arrow table, an Ibis table, or a mapping of names of tables to such. It is
+                copied from and let go.
             policy: A policy, or the path of one.
-            ledger: Where answers are remembered; by default as the policy says, or beside the database.
+            ledger: Where answers are remembered; by default as the policy says, or beside the file or folder.
 
         Raises:
             PolicyError: the policy cannot be used with these data.
@@ -103,10 +106,11 @@ class Gate:
         """
         rules = policy if isinstance(policy, Policy) else Policy.load(Path(policy))
         protects = sorted(rules.protects, key=lambda each: each.name)  # their order in the text means nothing
+        place = source_of(source)
         with ExitStack() as opened:
             tables = rules.tables
             data = opened.enter_context(
-                Database.open(database, protects, public_tables=tables.public, views=tables.views)
+                Database.open(place, protects, public_tables=tables.public, views=tables.views)
             )
             knowledge = Knowledge(rules, data)
             binding = Binding(
@@ -117,7 +121,7 @@ class Gate:
                 rules.protect_canonical,
                 insiders=rules.intruder.insiders,
             )
-            where = rules.ledger_location(os.fspath(database)) if ledger is None else os.fspath(ledger)
+            where = rules.ledger_location(place.beside) if ledger is None else os.fspath(ledger)
             book = opened.enter_context(Ledger.open(where, binding, rules.anchor_path))
             gate = cls(data, rules, book, knowledge)
             gate._catch_up()

@@ -20,6 +20,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from auditor.data.database import Database, Limits
+from auditor.data.sources import Given, source_of
 from auditor.history import checkpoint as checkpoints
 from auditor.history.beside import Beside
 from auditor.history.findings import (
@@ -64,7 +65,7 @@ class Progress:
 
 
 def audit(
-    database: str | os.PathLike[str],
+    database: Given,
     policy: Policy | str | os.PathLike[str],
     log: Log,
     *,
@@ -85,7 +86,7 @@ def audit(
     colleague who knows her own value may locate others who are not found here.
 
     Args:
-        database: The DuckDB file, as it is now; it is copied from and let go.
+        database: The source, as it is now (see `Gate.open`); it is copied from and let go.
         policy: A policy, or the path of one: what is protected, and from when on somebody is located.
         log: A path, several paths, or statements.
         format: Of the paths; see `auditor.history.readers`.
@@ -109,8 +110,9 @@ def audit(
     rules = policy if isinstance(policy, Policy) else Policy.load(Path(policy))
     began = time.monotonic()
     protects = sorted(rules.protects, key=lambda each: each.name)
-    opened = Database.open(database, protects, public_tables=rules.tables.public, views=rules.tables.views)
-    beside = Beside(database, rules, dialect or rules.dialect, gate_seconds)
+    source = source_of(database)
+    opened = Database.open(source, protects, public_tables=rules.tables.public, views=rules.tables.views)
+    beside = Beside(source, rules, dialect or rules.dialect, gate_seconds)
     # matrices are small and many: with other work on the machine threads would wait for each other
     with opened as data, threadpool_limits(1, "blas"), beside:
         data.limits = LIMITS

@@ -28,6 +28,7 @@ import sqlglot
 from threadpoolctl import threadpool_limits
 
 from auditor import isolated
+from auditor.data.sources import Given, source_of
 from auditor.history.gateview import verdicts
 from auditor.history.statement import Logged
 from auditor.policy.policy import Policy
@@ -37,17 +38,16 @@ FEW = 16
 LOOK = 0.1
 """Seconds between two looks at whether to stop."""
 _LIBRARIES = (sqlglot, duckdb, np)
-_Asked = tuple[str, Policy, str, float]
+_Asked = tuple[str | None, Policy, str, float]
 
 
 class Beside:
     """Verdicts that are worked out beside other work; a context that no process outlives."""
 
-    def __init__(
-        self, database: str | os.PathLike[str], policy: Policy, dialect: str, seconds: float
-    ) -> None:
+    def __init__(self, database: Given, policy: Policy, dialect: str, seconds: float) -> None:
         """As `verdicts`, whose statements come with `ask` and whose `stop` comes with `found`."""
-        self._asked: _Asked = os.path.abspath(database), policy, dialect, seconds
+        self._database = source_of(database)
+        self._asked: _Asked = self._database.elsewhere, policy, dialect, seconds
         self._statements: list[Logged] = []
         self._coming: queue.SimpleQueue[Logged | None] = queue.SimpleQueue()
         """Those that the process has not been told yet, and None behind the last one."""
@@ -84,7 +84,9 @@ class Beside:
             return
         self._statements.append(logged)
         self._coming.put(logged)
-        if len(self._statements) == FEW + 1 and (os.cpu_count() or 1) > 1 and sys.executable:
+        # what lives in this process alone is asked about here
+        elsewhere = self._asked[0] is not None and (os.cpu_count() or 1) > 1 and sys.executable
+        if len(self._statements) == FEW + 1 and elsewhere:
             self._folder = tempfile.mkdtemp(prefix="cae-sql-")
             with contextlib.suppress(OSError):
                 self._process = isolated.start(__name__, self._folder)
@@ -118,8 +120,8 @@ class Beside:
             self._reader.join(LOOK)
         if self._verdicts is not None:
             return self._verdicts
-        database, policy, dialect, seconds = self._asked
-        return verdicts(database, policy, self._statements, dialect, seconds, stop)
+        _, policy, dialect, seconds = self._asked
+        return verdicts(self._database, policy, self._statements, dialect, seconds, stop)
 
 
 def serve() -> None:

@@ -13,6 +13,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
+from auditor.data.sources import Given
 from auditor.errors import EarlierAnswersWarning, PolicyError, QueryRefused, QueryUnsupported
 from auditor.gate.gate import Gate
 from auditor.history import budget
@@ -25,7 +26,7 @@ from auditor.policy.policy import Policy
 
 
 def verdicts(
-    database: str | os.PathLike[str],
+    database: Given,
     policy: Policy,
     statements: Iterable[Logged],
     dialect: str,
@@ -35,7 +36,7 @@ def verdicts(
     """What a gate says of statements, one after the other: answered, refused or unsupported.
 
     Args:
-        database: The DuckDB file.
+        database: The source.
         policy: The policy; its ledger and anchor are not touched.
         statements: Statements about protected columns, once each; they may still be coming.
         dialect: Whose SQL it is where the log does not say.

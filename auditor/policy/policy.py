@@ -238,10 +238,24 @@ class Policy(Section):
         """What a ledger is bound to: a hex digest of the meaning of all [[protect]], and of nothing else."""
         return blake2b(self.protect_canonical.encode(), digest_size=32).hexdigest()
 
-    def ledger_location(self, database: str | Path) -> str:
-        """Path or SQLAlchemy URL of the ledger for a database, by default beside it."""
+    def ledger_location(self, database: str | Path | None) -> str:
+        """Path or SQLAlchemy URL of the ledger for a database, by default beside it.
+
+        Args:
+            database: A file or folder; None: the data are in no such place.
+
+        Raises:
+            PolicyError: the policy names no ledger, and there is nothing beside which it could lie.
+        """
         if self.ledger.path is None:
-            return str(Path(database).absolute().with_suffix(".ledger"))
+            if database is None:
+                raise PolicyError(
+                    "ledger.path: missing; these data have no folder in which a ledger could lie: write "
+                    '[ledger] path = "staff.ledger", or name one when the gate is opened'
+                )
+            place = Path(database).absolute()
+            # a folder's name has no ending
+            return f"{place}.ledger" if place.is_dir() else str(place.with_suffix(".ledger"))
         return self.ledger.path if "://" in self.ledger.path else str(self._place(self.ledger.path))
 
     @property

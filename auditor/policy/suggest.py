@@ -15,12 +15,12 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from math import ceil, floor, gcd, lcm
-from pathlib import Path
 
 import duckdb
 import numpy as np
 import pandas as pd
 
+from auditor.data.sources import Given, Needed, Source, Wanted, source_of
 from auditor.errors import DatabaseError
 from auditor.policy.giveaways import giveaway
 from auditor.policy.policy import MOST_VALUES, written
@@ -61,18 +61,21 @@ class Suggestion:
     """Columns left out of `public`, each with the reason."""
 
 
-def suggest(database: str | Path, table: str, column: str) -> Suggestion:
+def suggest(database: Given, table: str, column: str) -> Suggestion:
     """Read a policy off a table.
 
+    Args:
+        database: The source; see `Gate.open`.
+        table: Its table; of a source that is one table, the name that statements will call it by.
+        column: The confidential column.
+
     Raises:
-        DatabaseError: no such database, table or column, or a column that cannot be protected as it is.
+        DatabaseError: no such source, table or column, or a column that cannot be protected as it is.
     """
-    path = Path(database)
-    if not path.is_file():
-        raise DatabaseError(f"database {database}: no such file")
+    source_ = source_of(database)
     with duckdb.connect(":memory:", config={"temp_directory": ""}) as connection:
         try:
-            connection.execute(f"ATTACH {_text(str(path))} AS source (READ_ONLY)")
+            source_.attach(connection, "source", Wanted((Needed(table, None, (column,)),)))
             columns = _columns(connection, table)
             column = _column(columns, table, column)
             schema, _, bare = table.rpartition(".")
@@ -85,10 +88,10 @@ def suggest(database: str | Path, table: str, column: str) -> Suggestion:
             key = _key(connection, source, columns, others)
             ((records,),) = connection.execute(f"SELECT count({quoted(column)}) FROM {source}").fetchall()
         except duckdb.Error as error:
-            raise DatabaseError(f"database {database}: {str(error).splitlines()[0]}") from error
+            raise DatabaseError(f"database {source_.name}: {str(error).splitlines()[0]}") from error
     reasons = _reasons(frame, columns, column, others)
     warnings = tuple(f"{name}: {reason}; left out of public" for name, reason in reasons.items())
-    return Suggestion(_policy(path, (table, column, records), grid, key, others, reasons), warnings)
+    return Suggestion(_policy(source_, (table, column, records), grid, key, others, reasons), warnings)
 
 
 def grid_of(values: list[Fraction]) -> Grid:
@@ -206,7 +209,7 @@ def _reasons(frame: pd.DataFrame, columns: dict[str, str], column: str, others: 
 
 
 def _policy(
-    path: Path,
+    source: Source,
     protected: tuple[str, str, int],
     grid: Grid,
     key: str | None,
@@ -223,7 +226,7 @@ def _policy(
     steps = floor((grid.maximum - grid.minimum) / grid.step) + 1
     key_line = "# key =  # no column names each record once" if key is None else f"key = {_text_toml(key)}"
     return TEMPLATE.format(
-        file=_line(path.name),
+        file=_line(source.name if source.beside is None else source.beside.name),
         table=_text_toml(table),
         column=_text_toml(column),
         minimum=written(grid.minimum),
@@ -234,8 +237,9 @@ def _policy(
         key=key_line,
         public=public,
         published=_mean(table, column) if records >= ENOUGH else "",
-        ledger=_text_toml(f"{path.stem}.ledger"),
-        anchor=_text_toml(f"{path.stem}.anchor"),
+        path="# path" if source.beside is not None else "path",
+        ledger=_text_toml(f"{source.database}.ledger"),
+        anchor=_text_toml(f"{source.database}.anchor"),
     )
 
 
@@ -307,7 +311,7 @@ preview = "refuse"
 
 [ledger]
 # Where answers are remembered (default: beside the database), and, kept elsewhere, a proof that none is lost.
-# path = {ledger}
+{path} = {ledger}
 # anchor = {anchor}
 # "everyone": what any user was told counts for all. "user": only if users cannot talk to each other.
 # Once something was answered, this cannot change either.

@@ -216,15 +216,17 @@ def test_what_memory_cannot_hold_is_not_put_into_the_working_directory(
     database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from auditor.data import loading
+    from auditor.data.sources import Wanted, source_of
     from auditor.policy.policy import Policy
 
     seen: list[object] = []
-    attach = loading._attach
+    source = source_of(database)
+    attach = source.attach
 
-    def spy(connection: duckdb.DuckDBPyConnection, path: str) -> None:
+    def spy(connection: duckdb.DuckDBPyConnection, catalog: str, wanted: Wanted) -> None:
         seen.append(connection.execute("SELECT current_setting('temp_directory')").fetchone())
-        attach(connection, path)
+        attach(connection, catalog, wanted)
 
-    monkeypatch.setattr(loading, "_attach", spy)
-    loading.load(str(database), Policy.parse(POLICY).protects, (), (), "1GB").connection.close()
+    monkeypatch.setattr(source, "attach", spy)
+    loading.load(source, Policy.parse(POLICY).protects, (), (), "1GB").connection.close()
     assert seen == [("",)]

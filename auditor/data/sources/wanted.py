@@ -1,0 +1,117 @@
+"""What is wanted of a source: tables, and which of their columns.
+
+Promise: of a table no more is read than the policy names; a column that is not there is said before anything
+is read, with the names that are near it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from auditor.errors import DatabaseError
+from auditor.sql.names import nearest
+from auditor.sql.schema import DEFAULT_SCHEMA, folded
+
+
+class Protection(Protocol):
+    """What a policy says of one protected column."""
+
+    @property
+    def table(self) -> str:
+        """Its table or view, `name` or `schema.name`."""
+
+    @property
+    def column(self) -> str:
+        """Its name."""
+
+    @property
+    def public(self) -> Sequence[str] | Literal["all"]:
+        """The table's public columns; "all": every column that is not protected."""
+
+    @property
+    def key(self) -> str | None:
+        """A column that names records in the owner's findings."""
+
+
+@dataclass(frozen=True)
+class Needed:
+    """One table."""
+
+    table: str
+    """`name` or `schema.name`, as the policy writes it."""
+    columns: tuple[str, ...] | None = None
+    """The columns that are read; None: all."""
+    protected: tuple[str, ...] = ()
+    """Those among them whose values decide nothing, not even a type."""
+
+    def chosen(self, columns: Sequence[str]) -> list[str]:
+        """The columns that are read, as the source spells them and in its order.
+
+        Raises:
+            DatabaseError: one is not there, or two of all differ in case alone.
+        """
+        spelled: dict[str, str] = {}
+        for name in columns:
+            if folded(name) in spelled:
+                raise DatabaseError(
+                    f"table {self.table} has columns {spelled[folded(name)]} and {name}, which SQL does not "
+                    "tell apart; rename one"
+                )
+            spelled[folded(name)] = name
+        wanted = {
+            *map(folded, self.protected),
+            *map(folded, columns if self.columns is None else self.columns),
+        }
+        for name in (*self.protected, *(self.columns or ())):
+            if folded(name) not in spelled:
+                raise DatabaseError(f"table {self.table} has no column {name}. {nearest(name, columns)}")
+        return [name for name in columns if folded(name) in wanted]
+
+    def protects(self, column: str) -> bool:
+        """Whether a column is among the protected ones."""
+        return folded(column) in map(folded, self.protected)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Everything that a policy names."""
+
+    tables: tuple[Needed, ...]
+    """Each once."""
+    views: tuple[str, ...] = ()
+    """Stored queries, which a DuckDB file alone has."""
+
+
+def wanted_of(
+    protects: Sequence[Protection], public: Sequence[str] = (), views: Sequence[str] = ()
+) -> Wanted:
+    """What a policy names."""
+    tables: dict[str, Needed] = {}
+    for protect in protects:
+        columns = None if protect.public == "all" else (*protect.public, *filter(None, [protect.key]))
+        tables[same(protect.table)] = _with(
+            tables.get(same(protect.table)), Needed(protect.table, columns, (protect.column,))
+        )
+    for name in public:
+        tables.setdefault(same(name), Needed(name))
+    return Wanted(tuple(tables.values()), tuple(views))
+
+
+def _with(found: Needed | None, more: Needed) -> Needed:
+    if found is None:
+        return more
+    both = None
+    if found.columns is not None and more.columns is not None:
+        both = _once((*found.columns, *more.columns))
+    return Needed(found.table, both, _once((*found.protected, *more.protected)))
+
+
+def _once(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
+
+
+def same(table: str) -> str:
+    """A table's name as tables are compared by it: `main.staff` is `staff`."""
+    return folded(table).removeprefix(DEFAULT_SCHEMA + ".")
