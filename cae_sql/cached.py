@@ -8,6 +8,7 @@ the same time may both work the value out; that of the last one stays.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 __all__ = ["cached_property"]
@@ -16,21 +17,12 @@ if TYPE_CHECKING:
     from functools import cached_property
 else:
 
-    class cached_property:  # noqa: N801 (the name that it stands for)
-        """A property whose value replaces it in the instance."""
-
-        def __init__(self, function: Any) -> None:
-            """Of a method without arguments."""
-            self.function = function
-            self.__doc__ = function.__doc__
-
-        def __set_name__(self, owner: type, name: str) -> None:
-            """Under this name it is kept."""
-            self.name = name
+    class cached_property(functools.cached_property):  # noqa: N801 (the name that it stands for)
+        """A property whose value replaces it in the instance; pydantic knows the class that it is of."""
 
         def __get__(self, instance: Any, owner: type | None = None) -> Any:
             """The value; of the class, this."""
             if instance is None:
                 return self
-            found = instance.__dict__[self.name] = self.function(instance)
+            found = instance.__dict__[self.attrname] = self.func(instance)
             return found
