@@ -14,6 +14,7 @@ import json
 import tomllib
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import cached_property
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
@@ -39,7 +40,6 @@ from auditor.policy.sections import (
     wrong,
 )
 from auditor.sql.schema import folded
-from cae_sql.cached import cached_property
 
 __all__ = ["MOST_VALUES", "Dialect", "Limits", "Policy", "Protect", "written"]
 

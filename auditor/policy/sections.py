@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
 from pydantic import (
@@ -23,7 +24,6 @@ from pydantic import (
 from auditor.policy.numbers import Exact, Real, Whole, written
 from auditor.policy.prior import Listed, Prior, Shaped, stated
 from auditor.sql.schema import Table, folded
-from cae_sql.cached import cached_property
 from cae_sql.domain import Domain, exact
 
 if TYPE_CHECKING:
