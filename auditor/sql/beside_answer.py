@@ -1,4 +1,4 @@
-"""Groups that stand beside the rows of an answer: where one is withheld, the other rows are given all the same.
+"""Groups that stand beside the rows of an answer: where one is withheld, other rows are given all the same.
 
     SELECT staff.id, g._v0 FROM staff LEFT JOIN (SELECT _k0, _a0 AS _v0 FROM _block0) g ON staff.dept = g._k0
 
