@@ -2,7 +2,8 @@
 
 Most programs show it only in the message (ODBC, node's), and libpq's put the field behind the message: who
 has both sees it twice, and nothing in a startup message tells these two kinds apart. So it stands in the
-message, unless the client says otherwise: by the name of a program that shows the field apart, or by a setting.
+message, unless the client says otherwise: by the name of a program that shows the field apart, or by a
+setting.
 """
 
 from __future__ import annotations
