@@ -1,4 +1,4 @@
-"""Groups that stand beside the rows of an answer: where one is withheld, the other rows are given all the same.
+"""Groups that stand beside the rows of an answer: where one is withheld, the others are given all the same.
 
     SELECT staff.id, g._v0 FROM staff LEFT JOIN (SELECT _k0, _a0 AS _v0 FROM _block0) g ON staff.dept = g._k0
 
@@ -34,7 +34,9 @@ class Beside:
 
     def reads(self, node: exp.Expr, aggregates: Collection[int] | None = None) -> set[int]:
         """The aggregates that an expression reads, of those or of all."""
-        found = {self.outputs.get(each.name, -1) for each in node.find_all(exp.Column) if each.table == self.name}
+        found = {
+            self.outputs.get(each.name, -1) for each in node.find_all(exp.Column) if each.table == self.name
+        }
         return {each for each in found if each >= 0 and (aggregates is None or each in aggregates)}
 
 
@@ -57,7 +59,7 @@ def beside(tree: exp.Expr, block: Block) -> Beside | None:
         return None
     names = {aggregate_name(i): i for i in range(len(block.aggregates))}
     ends = {end_name(word, i) for word in ("AT_LEAST", "AT_MOST") for i in names.values()}
-    keys = {each.name for each, _ in ((node, 0) for node in shown.values())} - set(names)
+    keys = {each.name for each in shown.values()} - set(names)
     if keys & ends or not any(key.startswith("_k") for key in keys):
         return None
     outputs = {name: names[node.name] for name, node in shown.items() if node.name in names}
@@ -78,7 +80,9 @@ def _cells_alone(found: Beside) -> bool:
         return False
     shown = {each.alias_or_name for each in rows.expressions if found.reads(each)}
     order = rows.args.get("order")
-    if order is not None and any(not each.table and each.name in shown for each in order.find_all(exp.Column)):
+    if order is not None and any(
+        not each.table and each.name in shown for each in order.find_all(exp.Column)
+    ):
         return False
     if order is not None and any(isinstance(each.this, exp.Literal | exp.Var) for each in order.expressions):
         return False
