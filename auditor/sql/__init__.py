@@ -20,6 +20,7 @@ from datetime import UTC, datetime
 from sqlglot import exp
 
 from auditor.sql import agreement, clock, each_once, guard, inside_aggregates, laterals, written_rows
+from auditor.sql.beside_answer import beside
 from auditor.sql.beside_rows import as_groups
 from auditor.sql.bins import as_counts
 from auditor.sql.canonical import rewrite
@@ -185,7 +186,10 @@ def _lowered(tree: exp.Query, text: str, parameters: Parameters, schema: Schema)
         raise NotUnderstood("translation")
     if [type_ for _, type_ in shape.describe(bracketed(tree))] != [type_ for _, type_ in columns]:
         raise NotUnderstood("translation")
-    blocks = lower(kinds, shape.describe)
+    blocks = tuple(
+        replace(block, grouped=True) if beside(tree, block) is not None else block
+        for block in lower(kinds, shape.describe)
+    )
     final_sql = bracketed(tree)
     for block in blocks:
         guard.check(block.groups_sql, ())

@@ -1,4 +1,4 @@
-"""Groups that stand beside the rows of an answer: where one is withheld, other rows are given all the same.
+"""Groups that stand beside the rows of an answer: where one is withheld, the others are given all the same.
 
     SELECT staff.id, g._v0 FROM staff LEFT JOIN (SELECT _k0, _a0 AS _v0 FROM _block0) g ON staff.dept = g._k0
 
@@ -59,7 +59,7 @@ def beside(tree: exp.Expr, block: Block) -> Beside | None:
         return None
     names = {aggregate_name(i): i for i in range(len(block.aggregates))}
     ends = {end_name(word, i) for word in ("AT_LEAST", "AT_MOST") for i in names.values()}
-    keys = {each.name for each, _ in ((node, 0) for node in shown.values())} - set(names)
+    keys = {each.name for each in shown.values()} - set(names)
     if keys & ends or not any(key.startswith("_k") for key in keys):
         return None
     outputs = {name: names[node.name] for name, node in shown.items() if node.name in names}

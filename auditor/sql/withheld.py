@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from auditor.sql.beside_answer import Beside, beside, guarded
 from auditor.sql.limits import reread
 from auditor.sql.statement import Block, Plan, aggregate_name
 from auditor.sql.truth import total_of
@@ -55,6 +56,11 @@ def rest_of(plan: Plan, withheld: Mapping[int, Collection[int]]) -> Rest | None:
     for place, lacking in withheld.items():
         block = plan.blocks[place]
         homes = [select for select in shown if _source(select) == block.name]
+        stands = beside(tree, block) if block.grouped and not homes else None
+        if stands is not None:
+            for column, aggregate in _beside_rows(stands, lacking):
+                cells.setdefault((place, aggregate), column)
+            continue
         if not block.grouped and not _harmless(tree, block, lacking, homes, shown):
             return None
         for select in homes:
@@ -81,6 +87,17 @@ def rest_of(plan: Plan, withheld: Mapping[int, Collection[int]]) -> Rest | None:
             numbered = found[0]
             shown[0].select(exp.column(GROUP, table=_source(shown[0]), quoted=True), copy=False)
     return Rest(bracketed(tree), cells, numbered)
+
+
+def _beside_rows(stands: Beside, lacking: Collection[int]) -> Iterator[tuple[int, int]]:
+    """Let what is worked out from groups beside rows be NULL, in place; cells that are just one of them."""
+    marks = {i: mark_name(i) for i in lacking}
+    for column, projection, lost in guarded(stands, marks):
+        value, (first, *more) = projection.unalias(), sorted(lost)
+        if isinstance(value.unnest(), exp.Column) and not more:
+            yield column, first
+        lacks = exp.or_(*(exp.column(marks[i], table=stands.name, quoted=True) for i in (first, *more)))
+        _put(projection, exp.Case().when(lacks, exp.null()).else_(value.copy()))
 
 
 def _shown(tree: exp.Expr) -> Iterator[exp.Select]:
