@@ -286,6 +286,28 @@ def test_isql_lists_asks_and_shows_the_hint(server: Running) -> None:
     assert "Hint: Drop the condition id = 3." in done.stdout + done.stderr
 
 
+def test_r_lists_by_rodbc_and_summarises_by_dbplyr(server: Running) -> None:
+    r, packages = shutil.which("Rscript"), ("RODBC", "dbplyr", "RPostgreSQL")
+    wanted = "".join(f"requireNamespace('{each}', quietly = TRUE) || quit(status = 1);" for each in packages)
+    if (
+        r is None
+        or subprocess.run([r, "--vanilla", "-e", wanted], capture_output=True, check=False).returncode
+    ):
+        pytest.skip(f"R or one of its packages {', '.join(packages)} is not installed")
+    found = dict(
+        line.split(" ", 1)
+        for line in said(r, "--vanilla", str(CLIENTS / "frames.R"), str(server.port), PASSWORD)
+    )
+    means = [f"{mean:.7g}" for _, _, mean in GROUPED]
+    assert found["tables"] == "department grade staff"
+    assert found["columns"] == found["names"] == " ".join(COLUMNS)
+    assert found["grouped"].split() == [*"abcd", *means]
+    assert found["refusal"] == "1"
+    assert found["summarised"].split() == [*"abcd", *[str(count) for _, count, _ in GROUPED], *means]
+    by_title = dict(zip(("Sales", "Law", "Finance", "Research"), means, strict=True))
+    assert found["joined"].split() == [*sorted(by_title), *[by_title[title] for title in sorted(by_title)]]
+
+
 def test_postgres_fdw_imports_reads_and_analyzes(server: Running) -> None:
     psycopg = pytest.importorskip("psycopg", reason="asks PostgreSQL")
     with postgres_running() as given, psycopg.connect(**given, autocommit=True) as local:
