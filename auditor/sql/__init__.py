@@ -36,6 +36,7 @@ from auditor.sql.limits import parse
 from auditor.sql.lower import groups_all, lower
 from auditor.sql.named_first import write_where_read
 from auditor.sql.names import qualify, readable
+from auditor.sql.offsets import of_nothing_left_out
 from auditor.sql.parameters import bind
 from auditor.sql.passing import pass_on
 from auditor.sql.picked import as_filtered
@@ -130,6 +131,7 @@ def _plan(text: str, parameters: Parameters, schema: Schema, arrived: datetime) 
         return described(asked.normalised, list(zip(asked.columns, asked.types, strict=True)))
     tree = parse(text)
     bind(tree, parameters)
+    of_nothing_left_out(tree)
     written_rows.plainer(tree)
     reads_clock = clock.write_out(tree, arrived, schema)
     return replace(_read(tree, text, parameters, schema), clock=reads_clock)

@@ -64,7 +64,7 @@ def typed(value: Value, kind: str) -> Value:
     if kind == "text":
         return Value(value.text, "text", literal=text)
     read = _READERS.get(kind)
-    result = read(text.strip(_SPACE), kind) if read else None
+    result = read(text if kind == "bpchar" else text.strip(_SPACE), kind) if read else None
     if result is None:
         raise refuse(
             f"{quoted_text(text[:40])} as {kind}", "Write numbers as 1.5 and dates as DATE '2020-01-31'."
@@ -156,10 +156,14 @@ def interval(text: str, kind: str = "interval") -> Value | None:
     return Value(" + ".join(pieces), kind, level=ADDED)
 
 
+def _without_blanks(text: str, kind: str) -> Value | None:
+    return None if text.endswith(" ") else Value(quoted_text(text), kind)
+
+
 _READERS = {
     **dict.fromkeys(INTEGERS, _integer), "numeric": _numeric, **dict.fromkeys(FLOATS, _numeric),
     "bool": _boolean, "date": _moment, "timestamp": _moment, "timestamptz": _moment, "time": _time,
-    "interval": interval,
+    "interval": interval, "bpchar": _without_blanks,
 }  # fmt: skip
 
 
@@ -169,6 +173,10 @@ def converted(value: Value, kind: str, parameters: tuple[int, ...] = ()) -> Valu
     Raises:
         NotUnderstood: code "dialect", for a cast that PostgreSQL does not have or DuckDB does otherwise.
     """
+    if kind == "bpchar":
+        return _blank_padded(value, parameters)
+    if value.kind == "bpchar":
+        value = replace(value, kind="text")
     if value.is_null:
         return _null(kind, parameters)
     value = typed(value, kind)
@@ -186,6 +194,21 @@ def converted(value: Value, kind: str, parameters: tuple[int, ...] = ()) -> Valu
     if convert is None:
         raise no_operator(value, Value("", kind))
     return convert(value, kind)
+
+
+def _blank_padded(value: Value, parameters: tuple[int, ...]) -> Value:
+    """A text that is written out as `char(n)` or `bpchar`, where it has no blanks at its end.
+
+    Of those PostgreSQL shows all and compares none; without any it is a text like others.
+    """
+    if value.is_null:
+        return _null("text", ())
+    if value.kind == "bpchar" and not parameters:
+        return value
+    text = None if value.kind != "unknown" else (value.literal or "")[: parameters[0] if parameters else None]
+    if not text or (parameters and len(text) < parameters[0]) or text.endswith(" "):
+        raise refuse("char(n) of anything but a text of that length", "Cast to text or varchar(n) instead.")
+    return Value(quoted_text(text), "bpchar")
 
 
 def _plainly(value: Value, kind: str) -> Value:

@@ -24,7 +24,7 @@ def compared(left: Value, operator: str, right: Value) -> Value:
         raise no_operator(left, right)
     if left.is_number and right.is_number:
         left, right = _numbers(left, right)
-    elif left.kind != "parameter" and right.kind != "parameter":
+    elif "parameter" not in (left.kind, right.kind) or "bpchar" in (left.kind, right.kind):
         _, (left, right) = functions.unify(left, right)
     if operator not in ("<", ">", "<=", ">="):
         functions.require_equatable(left, right)

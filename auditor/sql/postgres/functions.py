@@ -68,6 +68,11 @@ def unify(*values: Value) -> tuple[str, list[Value]]:
         NotUnderstood: code "dialect", if the parts do not go together.
     """
     known = [value for value in values if value.kind not in ("unknown", "parameter")]
+    if "bpchar" in {value.kind for value in values}:
+        if any(value.kind == "parameter" for value in values):
+            raise no_operator(*values[:2])  # blanks at its end would count here
+        if "text" in {value.kind for value in known}:
+            return unify(*(replace(each, kind="text") if each.kind == "bpchar" else each for each in values))
     if not known:
         kind = "text"
     elif all(value.is_number for value in known):

@@ -10,6 +10,7 @@ _TYPES = {
     "SMALLINT": "int2", "INT": "int4", "BIGINT": "int8", "DECIMAL": "numeric", "FLOAT": "float4",
     "DOUBLE": "float8", "BOOLEAN": "bool", "TEXT": "text", "VARCHAR": "text", "DATE": "date",
     "TIMESTAMP": "timestamp", "TIMESTAMPTZ": "timestamptz", "TIME": "time", "INTERVAL": "interval",
+    "BPCHAR": "bpchar", "CHAR": "bpchar",
 }  # fmt: skip
 
 
@@ -25,6 +26,8 @@ def type_of(node: exp.Expr) -> tuple[str, tuple[int, ...]]:
         kind == "text" and node.this.value == "TEXT" and parameters
     ):
         raise NotUnderstood("type", name=node.this.value.lower())
+    if node.this.value == "CHAR" and not parameters:
+        return kind, (1,)
     if kind in ("float8", "float4") and parameters:
         # float(24) is real, float(25) double precision.
         return ("float4" if parameters[0] <= 24 else "float8"), ()

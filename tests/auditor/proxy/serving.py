@@ -7,7 +7,7 @@ import io
 import json
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -124,29 +124,45 @@ def running(
     **options: Any,
 ) -> Iterator[Running]:
     """Start a server on a free port of loopback, and stop it."""
+
+    def reopen() -> Gate | None:
+        file = folder / "policy.toml"
+        return opened(folder, file.read_text(), ledger) if file.exists() else None
+
+    with (
+        opened(folder, more, ledger, before) as gate,
+        running_with(gate, folder, tls, listen, reopen, **options) as made,
+    ):
+        yield made
+
+
+@contextmanager
+def running_with(
+    gate: Gate,
+    folder: Path,
+    tls: bool = True,
+    listen: str = "127.0.0.1",
+    reopen: Callable[[], Gate | None] = lambda: None,
+    **options: Any,
+) -> Iterator[Running]:
+    """The same over a gate that is open."""
     pair = certificate(folder) if tls else (None, None)
     log = io.StringIO()
     options.setdefault("times", Times(startup=60, statement=60, reader=60))
     serving = Serving(Address(listen, 0), users_file(folder), *pair, drain=2.0, **options)
-    with opened(folder, more, ledger, before) as gate:
-        sources = Sources(gate, "staff", list(USERS))
-        loop = asyncio.new_event_loop()
-        thread = threading.Thread(target=loop.run_forever, daemon=True)
-        thread.start()
-        writer = Log(log.write)
-
-        def reopen() -> Gate | None:
-            file = folder / "policy.toml"
-            return opened(folder, file.read_text(), ledger) if file.exists() else None
-
-        server = Server(sources, serving, writer, reopen=reopen)
-        address = asyncio.run_coroutine_threadsafe(server.start(), loop).result(60)
-        made = Running(address, server, loop, pair[0], log, sources, writer)
-        try:
-            yield made
-        finally:
-            made.stop()
-            loop.call_soon_threadsafe(loop.stop)
-            thread.join(10)
-            loop.close()
-            sources.close()
+    sources = Sources(gate, "staff", list(USERS))
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    writer = Log(log.write)
+    server = Server(sources, serving, writer, reopen=reopen)
+    address = asyncio.run_coroutine_threadsafe(server.start(), loop).result(60)
+    made = Running(address, server, loop, pair[0], log, sources, writer)
+    try:
+        yield made
+    finally:
+        made.stop()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(10)
+        loop.close()
+        sources.close()

@@ -5,11 +5,13 @@ Each is skipped where it is not installed; `.ci/run` installs them.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -240,6 +242,70 @@ def test_knex_sequelize_typeorm_drizzle_and_postgres_js(server: Running) -> None
     listed = ",".join(f'"{name}:{type_}"' for name, type_ in zip(COLUMNS, types, strict=True))
     assert found["typeorm table"] == f"[{listed}]"
     assert found["postgres.js copy"] == r'"a\t50\nb\t50\nc\t50\nd\t50\n"'
+
+
+def test_prisma_aggregates_groups_and_pages(server: Running, tmp_path: Path) -> None:
+    """With its adapter for `pg` it needs no engine; its generator looks for one all the same."""
+    node, modules = shutil.which("node"), Path(os.environ.get("NODE_PATH", "nowhere"))
+    if node is None or not (modules / "@prisma" / "adapter-pg").exists():
+        pytest.skip("node or one of its packages prisma, @prisma/client, @prisma/adapter-pg is not installed")
+    for file in (CLIENTS / "prisma").iterdir():
+        shutil.copy(file, tmp_path)
+    (tmp_path / "node_modules").symlink_to(modules.resolve())
+    generate = [node, str(modules / "prisma" / "build" / "index.js"), "generate", "--schema"]
+    without = {"PRISMA_SCHEMA_ENGINE_BINARY": sys.executable, "CHECKPOINT_DISABLE": "1"}
+    said(*generate, str(tmp_path / "schema.prisma"), **without)
+    lines = said(node, str(tmp_path / "ask.js"), str(server.port))
+    found = dict(line.split(" ", 1) for line in lines)
+    assert [found[name] for name in ("count", "since", "raw")] == ["80", "101", '[{"n":50}]']
+    mean = sum(count * each for _, count, each in GROUPED) / 170
+    assert json.loads(found["mean"]) == {"_avg": {"salary": pytest.approx(mean)}, "_count": 170}
+    assert [
+        (each["dept"], each["_count"], each["_avg"]["salary"]) for each in json.loads(found["groups"])
+    ] == GROUPED
+    assert json.loads(found["rows"]) == [{"id": 1, "dept": "b"}, {"id": 2, "dept": "c"}]
+    assert "too much about somebody's salary. Hint: Drop the condition" in found["refusal"]
+    assert "salary is protected: it is not shown row by row. Hint: " in found["person"]
+
+
+def test_isql_lists_asks_and_shows_the_hint(server: Running) -> None:
+    """unixODBC's own program, with psqlODBC."""
+    isql, known = shutil.which("isql"), Path("/etc/odbcinst.ini")
+    if isql is None or not known.exists() or "PostgreSQL Unicode" not in known.read_text():
+        pytest.skip("isql or psqlODBC is not installed")
+    place = f"Driver=PostgreSQL Unicode;Server=127.0.0.1;Port={server.port};Database=staff;Uid=ana;"
+    command = [isql, "-v", "-k", "-b", "-d|", "-c", f"{place}Pwd={PASSWORD}"]
+    asked = "SELECT dept, COUNT(*) AS n FROM staff GROUP BY dept ORDER BY dept\nhelp\nhelp staff\n"
+    done = subprocess.run(
+        command, input=asked + "SELECT AVG(salary) FROM staff WHERE id = 3\n", capture_output=True, text=True,
+        timeout=60, check=False,
+    )  # fmt: skip
+    lines = done.stdout.splitlines()
+    assert lines[:5] == ["dept|n", "a|50", "b|50", "c|50", "d|50"]
+    assert [line.split("|")[3] for line in lines if line.startswith("staff|public|staff|")][1:] == COLUMNS
+    assert "Hint: Drop the condition id = 3." in done.stdout + done.stderr
+
+
+def test_r_lists_by_rodbc_and_summarises_by_dbplyr(server: Running) -> None:
+    r, packages = shutil.which("Rscript"), ("RODBC", "dbplyr", "RPostgreSQL")
+    wanted = "".join(f"requireNamespace('{each}', quietly = TRUE) || quit(status = 1);" for each in packages)
+    if (
+        r is None
+        or subprocess.run([r, "--vanilla", "-e", wanted], capture_output=True, check=False).returncode
+    ):
+        pytest.skip(f"R or one of its packages {', '.join(packages)} is not installed")
+    found = dict(
+        line.split(" ", 1)
+        for line in said(r, "--vanilla", str(CLIENTS / "frames.R"), str(server.port), PASSWORD)
+    )
+    means = [f"{mean:.7g}" for _, _, mean in GROUPED]
+    assert found["tables"] == "department grade staff"
+    assert found["columns"] == found["names"] == " ".join(COLUMNS)
+    assert found["grouped"].split() == [*"abcd", *means]
+    assert found["refusal"] == "1"
+    assert found["summarised"].split() == [*"abcd", *[str(count) for _, count, _ in GROUPED], *means]
+    by_title = dict(zip(("Sales", "Law", "Finance", "Research"), means, strict=True))
+    assert found["joined"].split() == [*sorted(by_title), *[by_title[title] for title in sorted(by_title)]]
 
 
 def test_postgres_fdw_imports_reads_and_analyzes(server: Running) -> None:

@@ -80,6 +80,14 @@ class Browser:
 
     def open(self, page: Path, width: int = 1280, height: int = 800, scripts: bool = True) -> None:
         """Show a file, as wide as a desk or a phone."""
+        self.visit(page.as_uri(), width, height, scripts)
+        if scripts:
+            self.until(
+                "!document.getElementById('interactive') || !document.getElementById('interactive').hidden"
+            )
+
+    def visit(self, address: str, width: int = 1280, height: int = 800, scripts: bool = True) -> None:
+        """Show what is at an address."""
         self.events.clear()
         self.send(
             "Emulation.setDeviceMetricsOverride",
@@ -89,16 +97,12 @@ class Browser:
             mobile=width < 600,
         )
         self.send("Emulation.setScriptExecutionDisabled", value=not scripts)
-        self.send("Page.navigate", url=page.as_uri())
+        self.send("Page.navigate", url=address)
         end = time.monotonic() + PATIENCE
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
             if time.monotonic() > end:
                 raise RuntimeError("the page does not load")
             self.events.append(self._next())
-        if scripts:
-            self.until(
-                "!document.getElementById('interactive') || !document.getElementById('interactive').hidden"
-            )
 
     def run(self, script: str) -> Any:
         """What an expression comes to in the page."""
@@ -110,7 +114,7 @@ class Browser:
     def until(self, script: str) -> None:
         """Wait for an expression to become true."""
         end = time.monotonic() + PATIENCE
-        while not self.run(script):
+        while not self.run(f"!!({script})"):
             if time.monotonic() > end:
                 raise AssertionError(f"never became true: {script}")
             time.sleep(0.02)
