@@ -1,16 +1,8 @@
-<<<<<<< HEAD
-"""Where a hint stands in an error: in the message, or in a field of its own. Nobody sees it twice.
-
-Most programs show it only in the message (ODBC, node's), and libpq's put the field behind the message: who
-has both sees it twice, and nothing in a startup message tells these two kinds apart. So it stands in the
-message, unless the client says otherwise: by the name of a program that shows the field apart, or by a
-=======
 """Where a hint stands in an error: in the message, or in a field of its own. Once; nobody sees it twice.
 
 Most programs show it only in the message (ODBC, node's), and libpq's put the field behind the message: there
 whoever gets both sees it twice, and nothing in a startup message tells these two kinds apart. So it stands in
 the message, unless the client says otherwise: by the name of a program that shows the field apart, or by a
->>>>>>> h2-in2
 setting.
 """
 
