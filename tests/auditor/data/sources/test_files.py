@@ -63,6 +63,21 @@ def test_hive_partitions_of_arrow_files_are_as_those_of_parquet(tmp_path: Path) 
     assert (2, 2, "b c") in rows(tmp_path / "arrow")
 
 
+def test_a_partition_has_a_type_only_where_no_text_is_changed_by_it(tmp_path: Path) -> None:
+    for place, texts in enumerate(
+        [["01", "02"], ["1.5", "2.5"], ["1", "-2"], [" 5", "6"], ["1e3", "5"], ["+5", "-3"], ["1_000", "2"],
+         ["2020-01-01", "infinity"], ["2020-01-01 10:00:00", "2020-01-02"], ["", "x"], ["NULL", "x"],
+         ["2020-01-01 10:00:00", "2020-01-01 11:00:00"], ["99999999999999999999", "1"], ["true", "false"]]
+    ):  # fmt: skip
+        home = tmp_path / str(place)
+        for text in texts:
+            (home / f"k={text}").mkdir(parents=True)
+            written(home / f"k={text}" / "a.parquet", query="SELECT 1 AS x")
+        plain = duckdb.sql(f"SELECT * FROM read_parquet('{home}/*/*', hive_partitioning = true) ORDER BY ALL")
+        assert described(home) == list(zip(plain.columns, map(str, plain.types), strict=True)), texts
+        assert rows(home) == plain.fetchall(), texts
+
+
 def test_folders_above_the_one_that_is_given_are_no_partitions(tmp_path: Path) -> None:
     folder = tmp_path / "year=2020"
     folder.mkdir()
