@@ -36,6 +36,7 @@ from auditor.policy.sections import (
     Limits,
     Protect,
     Section,
+    SourceRules,
     Tables,
     wrong,
 )
@@ -58,6 +59,8 @@ class Policy(Section):
     """whose SQL statements are written in: dialect = "duckdb" or "postgres\""""
     tables: Tables = Tables()
     """the section [tables]"""
+    source: SourceRules = SourceRules()
+    """the section [source]"""
     intruder: Intruder = Intruder()
     """the section [intruder]"""
     limits: Limits | None = Field(default=None, alias="limit")

@@ -56,6 +56,13 @@ def _candidates(name: object) -> object:
     return name
 
 
+def _mode(name: object) -> object:
+    if name == "cells":
+        text = 'is not in this version, which copies records from every source; take mode = "records"'
+        wrong("source.mode", name, text)
+    return name
+
+
 Candidates = Annotated[Literal["interval", "posterior", "exact"], BeforeValidator(_candidates)]
 Stated = Annotated[InstanceOf[Listed] | InstanceOf[Shaped], BeforeValidator(_prior)]
 Name = Annotated[str, StringConstraints(strict=True, min_length=1)]
@@ -194,6 +201,13 @@ class Tables(Section):
     """further tables that may be read and joined: public = ["regions"]"""
     views: tuple[Name, ...] = ()
     """stored queries that may be read like tables, judged as if written out: views = ["adults"]"""
+
+
+class SourceRules(Section):
+    """`[source]`: how data are read."""
+
+    mode: Annotated[Literal["records"], BeforeValidator(_mode)] = "records"
+    """what is copied from the source, and no other is offered: mode = "records\""""
 
 
 class Intruder(Section):

@@ -273,11 +273,12 @@ def _selected(connection: duckdb.DuckDBPyConnection, chosen: Sequence[str], keys
 
 
 def _guessed(connection: duckdb.DuckDBPyConnection, column: str) -> str:
-    """A column of texts as the first type that all of them are of."""
+    """A column of texts as the first type that writes all of them as they are: 01 and 1.5 are no BIGINT."""
     for type_ in _GUESSES:
+        again = f"CAST(TRY_CAST({column} AS {type_}) AS VARCHAR)"
         ((bad,),) = connection.execute(
             f"SELECT count(*) FROM {_FOLDERS} "
-            f"WHERE {column} IS NOT NULL AND TRY_CAST({column} AS {type_}) IS NULL"
+            f"WHERE {column} IS NOT NULL AND {again} IS DISTINCT FROM trim({column})"
         ).fetchall()
         if not bad:
             return f"CAST(p.{column} AS {type_})"

@@ -43,9 +43,12 @@ class IbisTable(Single):
             raise
         except ImportError as error:
             # Ibis imports an engine's driver when it is needed
+            missing = error.name or "a driver"
+            wanted = "'cae-sql[ibis]', and Ibis's extra for the engine"
+            if missing.partition(".")[0] in ("pyspark", "py4j"):
+                wanted = "'cae-sql[spark]'"
             raise DatabaseError(
-                f"{self.name} could not be read: {error.name or 'a driver'} is not installed; pip install "
-                "'cae-sql[ibis]', and Ibis's extra for the engine"
+                f"{self.name} could not be read: {missing} is not installed; pip install {wanted}"
             ) from None
         except Exception as error:  # noqa: BLE001 -- an engine's, of whatever kind, and its text may say anything
             raise DatabaseError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +60,21 @@ def test_hive_partitions_of_arrow_files_are_as_those_of_parquet(tmp_path: Path) 
     assert rows(tmp_path / "arrow") == rows(tmp_path / "parquet")
     assert (1, None, "d") in rows(tmp_path / "arrow")
     assert (2, 2, "b c") in rows(tmp_path / "arrow")
+
+
+def test_a_partition_has_a_type_only_where_no_text_is_changed_by_it(tmp_path: Path) -> None:
+    for place, texts in enumerate(
+        [["01", "02"], ["1.5", "2.5"], ["1", "-2"], [" 5", "6"], ["1e3", "5"], ["+5", "-3"], ["1_000", "2"],
+         ["2020-01-01", "infinity"], ["2020-01-01 10:00:00", "2020-01-02"], ["", "x"], ["NULL", "x"],
+         ["2020-01-01 10:00:00", "2020-01-01 11:00:00"], ["99999999999999999999", "1"], ["true", "false"]]
+    ):  # fmt: skip
+        home = tmp_path / str(place)
+        for text in texts:
+            (home / f"k={text}").mkdir(parents=True)
+            written(home / f"k={text}" / "a.parquet", query="SELECT 1 AS x")
+        plain = duckdb.sql(f"SELECT * FROM read_parquet('{home}/*/*', hive_partitioning = true) ORDER BY ALL")
+        assert described(home) == list(zip(plain.columns, map(str, plain.types), strict=True)), texts
+        assert rows(home) == plain.fetchall(), texts
 
 
 def test_folders_above_the_one_that_is_given_are_no_partitions(tmp_path: Path) -> None:
@@ -189,11 +203,14 @@ def test_what_cannot_be_read_is_one_clear_error_and_no_ledger(tmp_path: Path) ->
     assert not list(tmp_path.glob("*.ledger"))
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_that_may_not_be_read_is_said(tmp_path: Path) -> None:
+def test_a_file_that_may_not_be_read_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path / "staff.parquet")
-    path.chmod(0)
-    with pytest.raises(DatabaseError, match="Permission denied"):
+
+    def refusing(*arguments: Any) -> None:
+        raise PermissionError(13, "Permission denied")  # root is let in whatever the file's mode
+
+    monkeypatch.setattr(files, "open", refusing, raising=False)
+    with pytest.raises(DatabaseError, match=r"staff\.parquet: cannot be read: Permission denied"):
         source_of(path)
 
 

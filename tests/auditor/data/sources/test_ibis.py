@@ -119,12 +119,15 @@ def test_what_an_engine_says_is_not_repeated(tmp_path: Path) -> None:
     assert "x," not in str(raised.value)
 
 
-def test_a_driver_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("driver", "extra"), [("snowflake", "ibis"), ("pyspark.sql", "spark")])
+def test_a_driver_that_is_missing_is_named(
+    driver: str, extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     table = ibis.memtable(staff())
 
     def missing(*arguments: Any) -> None:
-        raise ImportError("no", name="snowflake")
+        raise ImportError("no", name=driver)
 
     monkeypatch.setattr(type(table), "select", missing)
-    with pytest.raises(DatabaseError, match=r"snowflake is not installed; pip install 'cae-sql\[ibis\]'"):
+    with pytest.raises(DatabaseError, match=rf"{driver} is not installed; pip install 'cae-sql\[{extra}\]'"):
         opened(table, tmp_path).__enter__()

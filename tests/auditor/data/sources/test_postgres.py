@@ -13,6 +13,8 @@ from typing import Any
 
 import duckdb
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from auditor.data.sources import frame, source_of
 from auditor.data.sources.postgres import server as server_module
@@ -133,6 +135,39 @@ def test_texts_come_as_they_are(made: dict[str, Any]) -> None:
         source_of(at(made)).attach(connection, "source", Wanted((Needed("t"),)))
         found = [row[0] for row in connection.execute("SELECT s FROM source.t").fetchall()]
     assert sorted(found, key=str) == sorted(texts, key=str)
+
+
+VALUES = st.tuples(
+    st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])),
+    st.floats(),
+    st.floats(width=32),
+    st.decimals(-(10**13), 10**13, places=5),
+    st.datetimes(datetime.datetime(1, 1, 1), datetime.datetime(9999, 12, 31)).map(
+        lambda at: at.replace(fold=0)
+    ),
+    st.times().map(lambda at: at.replace(fold=0)),
+    st.timedeltas(datetime.timedelta(-(10**6)), datetime.timedelta(10**6)),
+    st.integers(-(2**63), 2**63 - 1),
+    st.binary(max_size=9),
+)
+
+
+@given(st.lists(VALUES, min_size=1, max_size=9))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_values_there_are_they_are_read_as_they_are(
+    server: dict[str, Any], values: list[tuple[Any, ...]]
+) -> None:
+    with psycopg.connect(**server, autocommit=True) as connection:
+        connection.execute("DROP TABLE IF EXISTS drawn")
+        connection.execute(
+            "CREATE TABLE drawn (i int, s text, d float8, f float4, n numeric(20, 5), t timestamp, o time, "
+            "l interval, b int8, x bytea)"
+        )
+        fill(connection, "drawn", [(i, *row) for i, row in enumerate(values)])
+    with duckdb.connect(":memory:") as connection:
+        source_of(url(server)).attach(connection, "source", Wanted((Needed("drawn"),)))
+        found = connection.execute("SELECT * EXCLUDE (i) FROM source.drawn ORDER BY i").fetchall()
+    assert [tuple(map(repr, row)) for row in found] == [tuple(map(repr, row)) for row in values]
 
 
 def test_many_rows_are_read_in_few_batches(made: dict[str, Any]) -> None:
@@ -299,7 +334,7 @@ def test_a_server_that_lets_nobody_in_is_one_clear_error_without_a_password(
     server: dict[str, Any], tmp_path: Path
 ) -> None:
     place = url(server)
-    for given, says in (
+    for place_, says in (
         (place.replace("/postgres?", "/nowhere?"), "there is no such database on it"),
         (url(server, "nobody"), "it has no such role"),
         ("postgresql://ann:geheim@127.0.0.1:1/x", "it cannot be reached"),
@@ -307,7 +342,7 @@ def test_a_server_that_lets_nobody_in_is_one_clear_error_without_a_password(
         (place + "&nonsense=geheim", "not a URL that libpq reads"),
     ):
         with pytest.raises(DatabaseError, match=says) as raised:
-            Gate.open(given, policy(), tmp_path / "a.ledger")
+            Gate.open(place_, policy(), tmp_path / "a.ledger")
         assert "geheim" not in str(raised.value)
     assert not (tmp_path / "a.ledger").exists()
 
