@@ -32,6 +32,11 @@ def pasted(decision: Decision) -> str | None:
     return decision.hint.partition(f"{RANGE}: ")[2] or None
 
 
+def _nobody(row: tuple[object, ...], low: list[bool]) -> bool:
+    """Whether a row that plain DuckDB has not may be about nobody: of a histogram by single values."""
+    return all(each in (None, 0) for each, first in zip(row, low, strict=True) if first)
+
+
 def holds(answer: Answer, sql: str, path: Path) -> bool:
     """Whether every true value lies in its range: plain DuckDB gives it for both ends. Rows in any order."""
     names = answer.columns
@@ -46,9 +51,11 @@ def holds(answer: Answer, sql: str, path: Path) -> bool:
 
     true = {key(row): row for row in expected}
     chosen = any(word in sql.upper() for word in ("LIMIT", "QUALIFY", "HAVING"))
-    if not chosen and len(rows) != len(expected):
+    if not chosen and not set(true) <= {key(row) for row in rows}:
         return False
     for row in rows:
+        if key(row) not in true and not chosen and not _nobody(row, [LOW in name.lower() for name in names]):
+            return False
         # by what is certain others are chosen
         for place in ends if key(row) in true else ():
             told, exact = row[place], true[key(row)][place]

@@ -226,13 +226,7 @@ def _model_standard(policy: Policy, protect: Protect) -> ModelStandard | LikelyS
     if model == "posterior":
         from cae_sql.inference.posterior.keeping import LikelyStandard
 
-        return LikelyStandard(
-            limit,
-            protect.domain,
-            intruder.baseline,
-            intruder.insiders,
-            float(__import__("os").environ.get("RES", "0")),
-        )
+        return LikelyStandard(limit, protect.domain, intruder.baseline, intruder.insiders)
     from cae_sql.inference.posterior.judging import ModelStandard
 
     return ModelStandard(limit, protect.domain)

@@ -13,10 +13,19 @@ import numpy as np
 import pytest
 
 from auditor.deciding.statistics import Cells, Statistic
+from auditor.told import Told
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.system import AnsweredSystem
 
-from .ranging import Ask, Ranged, Ranging, persons_at_random, ranging_at_random, vernier_at_random
+from .ranging import (
+    Ask,
+    Ranged,
+    Ranging,
+    conversation,
+    persons_at_random,
+    ranging_at_random,
+    vernier_at_random,
+)
 from .stars import Star, star_at_random
 
 SEED = 20
@@ -104,6 +113,37 @@ def test_a_low_range_does_not_make_it_likely_that_who_weighs_most_has_little() -
     assert play.told
     _, beside_the_members, _ = play.likely[-1]
     assert beside_the_members <= play.ranging.risk, play.told
+
+
+@pytest.mark.parametrize("insiders", [0, 1])
+@pytest.mark.parametrize("reopened", [-1, 3])
+def test_a_weighted_range_is_kept_where_extremes_leave_everybody_near_already(
+    insiders: int, reopened: int
+) -> None:
+    """MIN 1, MAX 2, one who weighs six, then everybody else's sum: together they would name his value."""
+    truth = (*[1] * 58, *[2] * 62, 1, *range(5), *[4, 0, 1, 2, 3])
+    everybody, weighted = (0, 1), Ask("SUM(v * w)", (0, 1), True, (1, 6, 1))
+    asks = (
+        Ask("MIN(v)", everybody, False), Ask("MAX(v)", everybody, False), weighted,
+        Ask("SUM(v)", (0,), False), Ask("SUM(v)", (0,), True),
+    )  # fmt: skip
+    for order in (asks, (weighted, *asks[:2], *asks[3:])):
+        classes, values = (120, 1, 10), (0, 1, 2, 3, 4)
+        ranging = Ranging(classes, (1, 1, 1), values, truth, order, insiders, risk=0.83, reopened=reopened)
+        ends = {known.asked: known.ends for said in conversation(ranging) for known in said.known}
+        of_all, of_crowd = (ends.get(kind, Told(None, None)) for kind in ("weighted", "sum"))
+        crowd = range(
+            120 if of_crowd.least is None else int(of_crowd.least),
+            241 if of_crowd.most is None else int(of_crowd.most) + 1,
+        )
+        left = {
+            value
+            for value in (1, 2)
+            for rest in crowd
+            if (of_all.least is None or of_all.least <= rest + 6 * value)
+            and (of_all.most is None or rest + 6 * value <= of_all.most)
+        }
+        assert left == {1, 2}, ends
 
 
 # Each check notices what it is there for

@@ -335,11 +335,12 @@ def certified_runs(
     if not roomy_table.usable or held is None:
         return nobody
     question_tables = QuestionTables(roomy_table, [], held, bounds=bounds)
-    if held:
+    keeps = bool(held or bounds)
+    if keeps:
         boxes = question_tables.boxes
     totals: Ints | None = question_tables.totals
     pins = hold(boxes, question_tables.totals, 2, np.zeros(0, dtype=np.int64))
-    if held and pins is not None:
+    if keeps and pins is not None:
         totals = Central(question_tables, bounds_of(boxes, pins), Allowance(REPORT)).table([])
     if totals is None:
         return nobody

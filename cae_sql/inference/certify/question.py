@@ -80,9 +80,10 @@ class Question:
         """
         self.roomy_table, self.pool = roomy_table, pool
         self.queries, self.held = list(queries), held
-        self._table, self._bounds = table if held else None, bounds if held else ()
+        keeps = bool(held) or (held is not None and len(bounds) > 0)
+        self._table, self._bounds = table if keeps else None, bounds if keeps else ()
         self.question_tables = QuestionTables(roomy_table, queries, held or (), self._table, self._bounds)
-        self._search = None if isinstance(pool, LargePool) or held is None or held else Search(pool, queries)
+        self._search = None if isinstance(pool, LargePool) or held is None or keeps else Search(pool, queries)
         if not self.question_tables.usable and self._search is None:
             self.settled: list[int | None] = [None] * len(self.queries)
         else:
@@ -148,7 +149,7 @@ class Question:
             standard: What everybody must keep.
         """
         tables = self.pool.values[list(worlds)]
-        plain = self.held is not None and not self.held
+        plain = self.held is not None and not self.held and not self._bounds
         width = narrowest(self.boxes_with(values), self._rows, values, tables, standard.insiders, plain)
         return Judgement(False, width, certain=True) if width < standard.least else None
 
@@ -563,7 +564,7 @@ class Question:
             InconsistentAnswers: no world agrees.
             OutOfTime: none was found in time.
         """
-        if self.held is None or self.held:
+        if self.held is None or self.held or self._bounds:
             plain = Question(self.roomy_table, self.pool, self.queries)
             return replace(plain.learn(values, allowance), guide=self._guide(values, allowance))
         boxes, totals = self.boxes_with(values), None

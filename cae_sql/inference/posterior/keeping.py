@@ -17,7 +17,7 @@ Source: `mathematics.md`, 4 and 7.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import scipy
@@ -69,15 +69,6 @@ class LikelyStandard:
     baseline: Baseline = "members"
     insiders: int = 0
     """0, or 1: somebody who knows their own value."""
-    reserve: float = 0.0
-    """Part of a limit of risk that exact answers and their ends leave to ranges of statistics."""
-
-    def of(self, queries: Sequence[Query]) -> LikelyStandard:
-        """What is to be kept with some queries answered."""
-        risk = self.limit.risk
-        if risk is None or not self.reserve or any(query.kind in ("about", "squares") for query in queries):
-            return self
-        return replace(self, limit=replace(self.limit, risk=risk * (1 - self.reserve)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +168,7 @@ class LikelyQuestion:
             queries: In the order in which they would be answered.
         """
         self.queries = list(queries)
-        self._past, self._standard = past, past.standard.of(queries)
+        self._past, self._standard = past, past.standard
         self._judged: dict[tuple[int, ...], ModelJudgement] = {}
         self.smooth = True
         """Leverage hardly hangs on answers: those between two that keep a limit keep it. Residues do: once a

@@ -14,9 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cae_sql.inference.certify.coverage import certified_runs
+from cae_sql.inference.certify.question import Question
 from cae_sql.inference.facts.bounds import Bound
 from cae_sql.inference.facts.query import Query
+from cae_sql.inference.facts.shares import held_in
 from cae_sql.inference.facts.witnesses import Pins
+from cae_sql.inference.system import AnsweredSystem
 from cae_sql.inference.tables.exchange import Tables
 from cae_sql.inference.tables.margins import Soft, alike_in
 from tests.quick import rounds
@@ -204,3 +208,41 @@ def test_a_range_whose_members_share_parts_with_others_is_not_kept() -> None:
     query = Query(kind="spread", members=np.arange(3))
     found = Soft(Bound(query, 0, 10**9, 10**9), np.zeros(4, dtype=np.int64), np.array([4]), several=False)
     assert not found.whole
+
+
+def test_what_payments_square_is_charged_where_many_pay() -> None:
+    """In the middle of the domain, so that nothing is linear: six parts of two pay, one up, one down."""
+    low, high = np.zeros(7, dtype=np.int64), np.full(7, 40)
+    sizes = np.array([1, *[2] * 6])
+    labels, totals, none = np.repeat(np.arange(7), sizes), sizes * 20, Pins(low, low)
+    boxes = cast(Any, SimpleNamespace(sizes=sizes, low=low, high=high, own=(low, high)))
+    query, by = Query(kind="spread", members=np.arange(13)), np.array([1, 30, -30, 30, -30, 30, -31])
+    reached = np.repeat((totals + by) / sizes, sizes)
+    spread, paid = float(((reached - reached.mean()) ** 2).sum()), 0
+    for most in range(50, 100_000, 50):
+        soft = Soft(Bound(query, None, most, 1), labels, sizes, several=False)
+        found = soft.over(boxes, none, Tables(totals, totals), 1, 0)
+        if found is None:
+            continue
+        gradient, cost, budget = found
+        if abs(gradient @ by) + cost[1:] @ np.abs(by[1:]) <= budget:
+            assert spread <= most
+            paid += 1
+    assert paid
+
+
+def test_a_range_is_kept_where_extremes_leave_everybody_near_already() -> None:
+    """Then nobody is held, which once was taken to mean that no range is known."""
+    system, members = AnsweredSystem(60, 0, 8, 1), np.arange(50)
+    system.accept([Query(kind="min", members=members).answered(3)])
+    system.accept([Query(kind="max", members=members).answered(5)])
+    bound = Bound(Query(kind="spread", members=members), 20, 40, 21)
+    boxes = system.roomy_table.boxes
+    each = boxes.low[boxes.atoms.labels], boxes.high[boxes.atoms.labels]
+    held = held_in([bound], np.full(60, 4), each, 1)
+    assert held == []
+    question = Question(system.roomy_table, system.pool(), [], held, np.full(60, 4), [bound])
+    assert len(question.question_tables.softs) == 1
+    assert not question.searchable, "searches know nothing of ranges"
+    low, high = certified_runs(system.roomy_table, held, [bound])
+    assert low.shape == high.shape == (60,)
