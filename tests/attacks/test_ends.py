@@ -30,6 +30,7 @@ def lognormal(count: int) -> list[Row]:
     return [(*row[:-1], value) for row, value in zip(people(count, 20), pay, strict=True)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("attack", "rows"),
     [

@@ -48,6 +48,7 @@ def tried(folder: Path, name: str, kind: str, intruder: str) -> Report:
     return report
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "kind", "insiders"), some(CASES, 1))
 def test_where_posteriors_decide_nobody_is_located_by_what_is_likely(
     name: str, kind: str, insiders: int, tmp_path: Path

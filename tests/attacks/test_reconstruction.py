@@ -15,6 +15,7 @@ from tests.quick import some
 from .arena import attacked, locates_nobody, people, policy
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", some(["random-subsets", "arithmetic-subsets"], 1))
 def test_many_sums_reconstruct_nobody(name: str, tmp_path: Path) -> None:
     outcome = attacked(tmp_path, name, people(14, 13))

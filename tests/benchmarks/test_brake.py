@@ -11,6 +11,7 @@ from benchmarks import brake
 QUIET = Console(quiet=True)
 
 
+@pytest.mark.slow
 def test_a_star_of_counts_leaves_its_person_within_the_limit() -> None:
     row = brake.attack("star", "posterior", 25, 0, 0, QUIET)
     assert row.told

@@ -101,6 +101,7 @@ def test_a_star_is_stopped_before_the_exact_posterior_passes_the_limit(tmp_path,
     assert exact_risk(top, [(total, total) for total in everything]) > 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("top", "teams", "value"), [(1, 30, None), pytest.param(25, 60, 25, marks=pytest.mark.slow)]
 )
@@ -141,6 +142,7 @@ def test_risk_shows_who_is_made_likely_where_nothing_is_excluded(tmp_path):
     assert not likely.estimated.any()
 
 
+@pytest.mark.slow
 def test_tables_that_give_the_same_answers_get_the_same_verdicts(tmp_path):
     true = values(12, 1, seed=5)
     other = true.copy()

@@ -73,6 +73,7 @@ def here(*_: object) -> None:
     raise AssertionError("the gate was asked in this process")
 
 
+@pytest.mark.slow
 def test_the_verdicts_are_the_same(
     database: Path, started: list[subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -286,6 +286,7 @@ def test_isql_lists_asks_and_shows_the_hint(server: Running) -> None:
     assert "Hint: Drop the condition id = 3." in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_r_lists_by_rodbc_and_summarises_by_dbplyr(server: Running) -> None:
     r, packages = shutil.which("Rscript"), ("RODBC", "dbplyr", "RPostgreSQL")
     wanted = "".join(f"requireNamespace('{each}', quietly = TRUE) || quit(status = 1);" for each in packages)

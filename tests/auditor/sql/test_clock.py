@@ -84,6 +84,7 @@ def test_days_begin_and_end_in_utc_wherever_a_statement_arrives(dialect: Dialect
     assert "2026-03-0" + ("2" if dialect == "duckdb" else "2 04:30") in found.normalised
 
 
+@pytest.mark.slow
 def test_what_reckons_in_a_zone_gives_the_same_on_every_machine(tmp_path: Path) -> None:
     path = tmp_path / "t.duckdb"
     with duckdb.connect(str(path)) as connection:

@@ -93,6 +93,7 @@ def difference(ours: pa.Table, types: tuple[str, ...], theirs: list[list[tuple[s
     return ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "seeds", [SEEDS[:FIRST], pytest.param(SEEDS[FIRST:], marks=pytest.mark.slow)], ids=["first", "others"]
 )
