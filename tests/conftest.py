@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # How many examples each property gets is decided here, and nowhere else: few for whoever waits, many in CI.
 # Shared machines are slow now and then: a deadline would find the machine's faults, not ours.
 settings.register_profile(
-    "quick", max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "quick", max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("long", parent=settings.get_profile("quick"), max_examples=40, derandomize=True)
 settings.load_profile("long" if os.environ.get("CI") else "quick")

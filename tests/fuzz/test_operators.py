@@ -11,6 +11,7 @@ from tests.fuzz.operators import statement
 EACH = 150
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_expressions_without_brackets_are_answered_as_by_duckdb_or_not_at_all(seed: int) -> None:
     answered = 0

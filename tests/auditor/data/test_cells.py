@@ -207,6 +207,7 @@ def test_random_conditions_find_the_same_records(
     same(both, plan)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", some([0.5, ALL_COLUMNS], 1))
 def test_random_statements_ask_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, most: float) -> None:
     worlds = {}

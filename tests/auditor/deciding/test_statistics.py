@@ -184,6 +184,7 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("auditor.deciding.statistics.PAYERS", 0)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize("insiders", [0, 1])
 def test_what_is_likely_decides_no_more_by_the_true_table(insiders: int) -> None:

@@ -294,6 +294,7 @@ def test_what_past_answers_settle_is_given_though_the_model_would_refuse_it(data
         assert rows_or_none(gate, halves) == truth(database, halves)
 
 
+@pytest.mark.slow
 def test_a_ledger_that_is_read_again_gives_the_same_verdicts(database: Path) -> None:
     statements = [
         ALL,

@@ -82,6 +82,7 @@ def exact_risk(top: int, sums: list[tuple[int, int]]) -> float:
     return risk_of(list(range(top + 1)), of_the_person(top, sums).tolist(), Domain(0, top, 1)).risk
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("top", "insiders", "teams"),
     [

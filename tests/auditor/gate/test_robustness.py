@@ -635,6 +635,7 @@ def test_interrupted_anywhere_a_gate_says_what_the_ledger_says(
     assert (True, True) in seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", some([31, 12, 50], 1))
 def test_what_was_half_learned_when_an_interrupt_came_is_learned_anew(start: int, tmp_path: Path) -> None:
     database = build(tmp_path / "staff.duckdb", [(i, i // 10, "m", "a", 10 + i % 25 * 10) for i in range(40)])

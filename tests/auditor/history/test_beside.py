@@ -117,6 +117,7 @@ def test_a_few_statements_need_no_process(database: Path, started: list[subproce
     assert not started
 
 
+@pytest.mark.slow
 def test_nothing_is_taken_from_the_working_directory(
     database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,6 +133,7 @@ def test_nothing_is_taken_from_the_working_directory(
         assert len(asked.found(lambda: False)) == len(ASKED)
 
 
+@pytest.mark.slow
 def test_statements_are_asked_while_others_are_still_to_come(database: Path) -> None:
     expected = verdicts(database, Policy.parse(RULES), ASKED, "duckdb", 600, lambda: False)
     coming = iter(ASKED)

@@ -288,6 +288,7 @@ def test_a_tracker_through_two_users_and_two_tools_is_stopped(server: Running) -
     other.close()
 
 
+@pytest.mark.slow
 def test_who_comes_again_is_served_again(server: Running) -> None:
     for _ in range(5):
         with connect(server) as connection:

@@ -378,6 +378,7 @@ def bouncing(program: str, server: Running, mode: str) -> Iterator[int]:
             shutil.rmtree(home, ignore_errors=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["session", "transaction"])
 def test_pgbouncer_pools_in_both_modes(server: Running, mode: str) -> None:
     psycopg = pytest.importorskip("psycopg", reason="the client of this test")

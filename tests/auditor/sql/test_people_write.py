@@ -41,6 +41,7 @@ def with_domain(schema: Schema) -> Schema:
     return replace(schema, protected=tuple(known))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seeds", [SEEDS, pytest.param(ALL, marks=pytest.mark.slow)], ids=["first", "all"])
 def test_generated_statements_are_answered_as_duckdb_answers_them(
     seeds: range, database: Database, path: Path

@@ -179,6 +179,7 @@ def condition(chance: random.Random, depth: int) -> str:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", some([100, 600], 1))
 def test_random_conditions_that_are_understood_count_as_duckdb_does(
     count: int, database: Database, plain: duckdb.DuckDBPyConnection

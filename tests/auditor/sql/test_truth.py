@@ -268,6 +268,7 @@ def test_what_is_withheld_is_no_number(wards: Path) -> None:
         assert gate.execute("SELECT SUM(ill) FROM staff WHERE ward = 'a'").decision.code == "known"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", some(["age // 5", "age"], 1))
 def test_ends_stand_around_what_is_counted(key: str, wards: Path) -> None:
     """After exact counts by ward, and after each other; bands of ages take a part of the time."""
