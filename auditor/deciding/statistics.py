@@ -5,10 +5,10 @@ no data; from the narrowest on, the cells of hypothetical answers are judged as 
 first rung is taken of which no more than δN fail. Cells outwards are judged too, and what lies beyond the
 last of them is told with it, as "at most" or "at least".
 
-What is shown of a cell is shown by tables that hold some records where they keep it true
-(`cae_sql.inference.facts.shares`, `cae_sql.inference.facts.bounds`), and what it makes likely is an
-observation with noise (`cae_sql.inference.posterior.noisy`). Nothing exact is
-ever told of such a statistic.
+What is shown of a cell is shown by tables that keep it true, by whom they hold
+(`cae_sql.inference.facts.shares`) or by a margin (`cae_sql.inference.tables.margins`), and what it makes
+likely is an observation with noise (`cae_sql.inference.posterior.noisy`). Nothing exact is ever told of such
+a statistic.
 
 Promise: the rung, and what it tells of which answer, follow from past answers, the question and hypothetical
 answers; all of it is shown to keep the limit before the true answer is looked at, but for cells that lie

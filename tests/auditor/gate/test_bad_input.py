@@ -166,7 +166,7 @@ CASES: dict[str, Case] = {
         r"staff\.duckdb is not a DuckDB database",
     ),
     "an empty file": (lambda p: p.database.write_bytes(b""), DatabaseError, r"staff\.duckdb"),
-    "a folder": (lambda p: (p.database.unlink(), p.database.mkdir()), DatabaseError, "no database file"),
+    "a folder": (lambda p: (p.database.unlink(), p.database.mkdir()), DatabaseError, "has no Parquet, CSV"),
     "a file cut short": (
         lambda p: p.database.write_bytes(p.database.read_bytes()[:5000]),
         DatabaseError,

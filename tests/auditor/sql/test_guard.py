@@ -148,7 +148,6 @@ def test_what_may_stand(sql: str) -> None:
         ("SELECT a::JSON", "type JSON"),
         ("SELECT a::mood", "type mood"),
         ("SELECT '\\x00'::BLOB", "type BLOB"),
-        ("SELECT a LIMIT 10%", "limit_type"),
         ("SELECT DEFAULT", "expression DEFAULT"),
     ],
 )

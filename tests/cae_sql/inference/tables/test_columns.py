@@ -74,7 +74,11 @@ def test_no_load_says_that_somebody_goes_further_than_rooms_allow() -> None:
             rooms = rng.integers(0, 10**6, (4, 8))
             scarce = (1.0 / np.maximum(rooms, 1e-25)).astype(kind)
             ends = np.empty((4, 30), dtype=kind)
-            loads(columns, 5, np.arange(30), ys, pivots, 3, scarce, np.arange(30), safety, 0, 30, ends)
+            none, basic = np.zeros((0, 30)), np.arange(8)
+            loads(
+                columns, 5, np.arange(30), ys, pivots, 3, scarce, np.arange(30), basic, none, none,
+                np.zeros(0), safety, 0, 30, ends,
+            )  # fmt: skip
             for row, (down, up) in enumerate(((0, 1), (1, 0), (2, 3), (3, 2))):
                 for part in range(30):
                     # rising takes from basic atoms whose entry is above 0 and gives to the others
