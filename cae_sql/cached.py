@@ -3,8 +3,8 @@
 In Python 3.11 `functools.cached_property` takes one lock for all instances of a class: threads that work on
 different instances wait for each other, and one that is interrupted between taking the lock and the block
 that gives it back leaves it taken for good. Later versions have no lock. Two threads that ask one instance at
-the same time may both work the value out; that of the last one stays. Models of
-pydantic know `functools.cached_property` alone, and keep it.
+the same time may both work the value out; that of the last one stays. Models of pydantic know
+`functools.cached_property` alone, and keep it.
 """
 
 from __future__ import annotations

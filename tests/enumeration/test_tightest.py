@@ -45,5 +45,5 @@ def test_a_record_and_an_insider_share_what_a_range_leaves(
     tight = Tight((size, 1, 1), count, truth, Standard(need, insiders=1))
     everybody = tight.query("sum", (1, 1, 1))
     tight.answers.append((everybody, int(truth.sum()), (1, 1, 1)))
-    if tight.tell("weighted", (1, weight, weight), 0.5, "both"):
-        assert tight.finding() is None
+    assert tight.tell("weighted", (1, weight, weight), 0.5, "both")
+    assert tight.finding() is None

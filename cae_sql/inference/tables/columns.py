@@ -178,7 +178,7 @@ def loads(
     Args:
         scarce: (4, k + count) 1 / room of the basic atoms: down and up, then both without one record.
         basic: (k + count,) the parts that are basic.
-        gradient: (m, p') of `cae_sql.inference.certify.margins.Toll`; also `cost`.
+        gradient: (m, p') of `cae_sql.inference.tables.margins.Toll`; also `cost`.
         budget: (m,) what may be spent.
         safety: Factor of what is found; below 1 where floats are single.
         ends: (4, a) filled: rise and fall, then both without one record.

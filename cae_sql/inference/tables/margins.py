@@ -90,7 +90,7 @@ class Soft:
         weights = np.ones(len(members)) if given is None else given.astype(np.float64)
         self.bound = bound
         self.sizes = np.bincount(parts, minlength=count)
-        self.whole = bool(np.isin(self.sizes, [0]).all() or ((self.sizes == 0) | (self.sizes == sizes)).all())
+        self.whole = bool(((self.sizes == 0) | (self.sizes == sizes)).all())
         """Whether members are whole parts."""
         self.mean = np.bincount(parts, weights, count) / np.maximum(self.sizes, 1)
         least, most = np.full(count, np.inf), np.full(count, -np.inf)

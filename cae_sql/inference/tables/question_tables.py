@@ -96,6 +96,17 @@ class QuestionTables:
         labels, sizes = self.boxes.atoms.labels, self.boxes.sizes
         return [Soft(each, labels, sizes, several=_shared(each, self._bounds)) for each in self._bounds]
 
+    @cached_property
+    def alike(self) -> tuple[Ints, Ints, Ints]:
+        """Parts that no sum tells apart, past or new: (p',) which set each is in, (p',) the parts set by set,
+        and where each set's start.
+        """
+        named = np.column_stack([self.parents, self._rows.T])
+        sets = np.unique(named, axis=0, return_inverse=True)[1].reshape(-1)
+        order = np.argsort(sets, kind="stable")
+        firsts = np.searchsorted(sets[order], np.arange(sets.max(initial=-1) + 2))
+        return sets.astype(np.int64), order.astype(np.int64), firsts.astype(np.int64)
+
     # --- moves that were kept
 
     @property

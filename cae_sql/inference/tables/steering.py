@@ -32,11 +32,7 @@ def steered(question_tables: QuestionTables, bounds: Bounds, totals: Ints) -> In
     softs, sizes = question_tables.softs, question_tables.boxes.sizes
     if not softs:
         return totals
-    alike = np.unique(
-        np.column_stack([question_tables.parents, question_tables.rows.T]), axis=0, return_inverse=True
-    )[1].reshape(-1)
-    order = np.argsort(alike, kind="stable")
-    firsts = np.searchsorted(alike[order], np.arange(alike.max(initial=-1) + 2)).astype(np.int64)
+    alike, order, firsts = question_tables.alike
     means = np.array([np.where(each.sizes > 0, each.mean, 0.0) for each in softs])
     centers = np.array([_center(each, totals) for each in softs])
     goals = np.array([each.bound.goal(INSIDE) for each in softs])
