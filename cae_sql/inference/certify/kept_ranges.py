@@ -247,7 +247,12 @@ class KeptRanges:
             if each is None:
                 source = good[place % len(good)]
                 boxes = self._boxes_with(self.shares, source, self._spare, around) or around.boxes
-                found[place] = shuffled(source, around.members, boxes, self._seed + place)
+                mixed = shuffled(source, around.members, boxes, self._seed + place)
+                # near to where they were is not yet inside of a range that is kept by a margin
+                kept_by_all = led(
+                    mixed, around.members, boxes, bounds_in(self.shares), self._seed + place, around.free
+                )
+                found[place] = source if kept_by_all is None else kept_by_all
         return np.array(found)
 
     def _guided(

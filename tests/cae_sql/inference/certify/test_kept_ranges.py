@@ -14,6 +14,7 @@ from scipy import optimize
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify import kept_ranges
 from cae_sql.inference.certify.question import Question
+from cae_sql.inference.facts.bounds import Bound
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.facts.shares import Share, held_in, shares_of
 from cae_sql.inference.search.judging import Judgement, Standard
@@ -161,3 +162,15 @@ def test_later_questions_are_looked_at_with_those_held_who_were_when_the_range_w
     judgement = question.judge_by_center((int(values[members].sum()),), STANDARD, Allowance(10**10))
     assert isinstance(judgement, Judgement)
     assert judgement.safe
+
+
+def test_hypothetical_tables_are_inside_of_a_range_that_is_kept_by_a_margin() -> None:
+    """Also those that are shuffled from others, where a world cannot be led there."""
+    system, values, _ = answered(1)
+    query = Query(kind="spread", members=np.arange(PEOPLE))
+    true = int(query.of(values))
+    bound = Bound(query, true - 2_000, true + 2_000, 4_001)
+    system.accept_range([bound], Query(kind="about", members=query.members), 2, None, STANDARD)
+    tables = system.tables
+    assert len(tables)
+    assert (abs(query.of(tables) - true) <= 2_000).all()
