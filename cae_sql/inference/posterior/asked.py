@@ -32,7 +32,7 @@ from cae_sql.inference.posterior.attaining import Attaining, with_attained
 from cae_sql.inference.posterior.bell import STILL
 from cae_sql.inference.posterior.leverage import Border, Factor
 from cae_sql.inference.posterior.likely import Added, Changed, Fit, Likely, moments_of
-from cae_sql.inference.posterior.noisy import with_observed
+from cae_sql.inference.posterior.noisy import Layout, with_observed
 from cae_sql.inference.posterior.observations import Observations, observations
 from cae_sql.inference.posterior.tilt import of_boxes
 from cae_sql.inference.posterior.weights import Floats, Ints
@@ -60,6 +60,7 @@ class Asked:
         """
         self.queries, self._past = list(queries), past
         self._kept: dict[bytes, list[Floats] | None] = {}
+        self._laid: tuple[scipy.sparse.csc_array, Layout] | None = None
 
     def given(self, values: Sequence[int], allowance: Allowance = UNLIMITED) -> Likely:
         """What would be likely with these answers too.
@@ -77,8 +78,16 @@ class Asked:
         else:
             seen, tilt = observations(known, sums), self._past.tilt
             fit = Fit.of(seen, tilt, None, allowance, Attaining.of(known, seen, tilt))
-        fit = with_observed(fit, known, self._past.tilt)
+        fit = with_observed(fit, known, self._past.tilt, self._layout(fit.observed, known))
         return Likely(known, sums, self._past.tilt, self._past.top, fit, allowance, self._kept)
+
+    def _layout(self, seen: Observations, known: Knowledge) -> Layout | None:
+        """Of what is observed: the same for all answers, where they leave the rows of sums as they are."""
+        if not known.observed or self._widened is None:
+            return None
+        if self._laid is None or self._laid[0] is not seen.matrix:
+            self._laid = seen.matrix, Layout.of(seen, known.observed, known.count)
+        return self._laid[1]
 
     def apart(self) -> Asked:
         """The same queries, with nothing kept of the answers to them that were looked at.

@@ -26,10 +26,11 @@ Source: `mathematics.md`, 8 (a brake).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 from cae_sql.inference.facts.knowledge import Knowledge, Observed
 from cae_sql.inference.posterior.attaining import Attaining
@@ -62,49 +63,42 @@ def likely_of(known: Knowledge, sums: Ints, tilt: Tilt, top: int, start: Start |
     return Likely(known, sums, tilt, top, with_observed(fit, known, tilt))
 
 
-def with_observed(fit: Fit, known: Knowledge, tilt: Tilt) -> Fit:
+def with_observed(fit: Fit, known: Knowledge, tilt: Tilt, layout: Layout | None = None) -> Fit:
     """The same tilted model, its leverage with what is observed besides.
 
     Args:
         fit: Of the answered sums.
         known: What it is a fit of, with what is observed.
         tilt: Prior and windows.
+        layout: Of the same sums and observations, where it is known already.
     """
     if not known.observed:
         return fit
     seen = fit.observed
-    place = np.full(known.count, -1, dtype=np.int64)
-    place[seen.atoms] = np.arange(seen.people)
-    sums = [(place[each.atoms], each) for each in known.observed if not each.squares]
-    spreads = [(place[each.atoms], each.noise) for each in known.observed if each.squares]
-    count = len(sums)
-    rows, plain = _rows(fit, sums)
+    laid = Layout.of(seen, known.observed, known.count) if layout is None else layout
+    rows, count = laid.rows, len(laid.rows)
     weights = seen.sizes * fit.variances
     own = (rows * weights) @ rows.T
     cross = seen.matrix @ (rows * weights).T
     given = own - cross.T @ fit.factor.solve(cross) if len(cross) else own
+    plain = laid.plain(fit.variances, seen.sizes)
     noise, apart = noise_of(plain, given), noise_of(plain, own)
-    matrix = scipy.sparse.vstack([
-        scipy.sparse.hstack([seen.matrix, scipy.sparse.csc_array((seen.matrix.shape[0], count))]),
-        _beside(rows),
-    ]).tocsc()  # fmt: skip
     # of noise nothing but its variance matters
     width = np.maximum(np.sqrt(12.0 * noise), 1.0)
     sizes = np.append(seen.sizes, np.ones(count, dtype=np.int64))
     variances, means = np.append(fit.variances, noise), np.append(fit.means, width / 2)
-    expected = np.rint(_beside(rows) @ (sizes * means)).astype(np.int64)
+    expected = np.rint(rows @ (seen.sizes * fit.means) + width / 2).astype(np.int64)
     whole = np.rint(width).astype(np.int64)
     observed = Observations(
-        matrix, np.append(seen.sums, expected), sizes, np.append(seen.low, np.zeros(count, dtype=np.int64)),
-        np.append(seen.high, whole), seen.atoms,
+        laid.matrix, np.append(seen.sums, expected), sizes,
+        np.append(seen.low, np.zeros(count, dtype=np.int64)), np.append(seen.high, whole), seen.atoms,
     )  # fmt: skip
-    factor = Factor.of(matrix, sizes * variances)
-    kappa = _stiffness(factor.leverages(matrix, variances))
-    variances_apart = np.append(fit.variances, apart)
-    alone = Factor.of(_beside(rows), sizes * variances_apart)
-    kappa += LUCK * _stiffness(alone.leverages(_beside(rows), variances_apart))
-    if spreads:
-        kappa[: seen.people] += told_by_spreads(fit, tilt, spreads)
+    factor = Factor.of(laid.matrix, sizes * variances)
+    kappa = _stiffness(factor.leverages(laid.matrix, variances))
+    image = Factor.by(own + np.diag(apart)).root @ laid.beside
+    kappa += LUCK * _stiffness(np.clip(np.append(fit.variances, apart) * (image**2).sum(axis=0), 0.0, 1.0))
+    if laid.spreads:
+        kappa[: seen.people] += told_by_spreads(fit, tilt, laid.spreads)
     return replace(
         fit,
         observed=observed,
@@ -120,24 +114,62 @@ def with_observed(fit: Fit, known: Knowledge, tilt: Tilt) -> Fit:
     )
 
 
-def _rows(fit: Fit, sums: Sequence[tuple[Ints, Observed]]) -> tuple[Floats, Floats]:
-    """(r, q) coefficients of sums that are observed, and (r,) the variances of their noise by width."""
-    sizes = fit.observed.sizes
-    rows, plain = np.zeros((len(sums), len(sizes))), np.zeros(len(sums))
-    for number, (at, each) in enumerate(sums):
-        if each.weights is None:  # in terms of the variance that one of them has
-            rows[number, at] = 1.0
-            plain[number] = each.noise * max(np.average(fit.variances[at], weights=sizes[at]), STILL)
-        else:
-            greatest = float(np.abs(each.weights).max())
-            rows[number, at] = each.weights / greatest
-            plain[number] = each.noise / greatest**2
-    return rows, plain
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """What is observed beside sums, as rows: the same for all answers to one question. Shapes: r rows,
+    q columns of the sums.
+    """
 
+    rows: Floats
+    """(r, q) coefficients of sums that are observed but for noise."""
+    beside: Floats
+    """(r, q + r) the same, with a column of noise for each."""
+    matrix: scipy.sparse.csc_array
+    """(k + r, q + r) the answered sums, then these."""
+    noise: Floats
+    """(r,) the variance of their noise by width; of counts in terms of the variance that one of them has."""
+    counted: NDArray[np.bool_]
+    """(r,) which are counts."""
+    spreads: list[tuple[Ints, float]]
+    """Columns of the members of each spread, and the noise of its range."""
 
-def _beside(rows: Floats) -> scipy.sparse.csc_array:
-    """Rows with a column of noise for each."""
-    return scipy.sparse.hstack([scipy.sparse.csc_array(rows), scipy.sparse.eye_array(len(rows))]).tocsc()
+    @classmethod
+    def of(cls, seen: Observations, observed: Sequence[Observed], atoms: int) -> Layout:
+        """Write them down.
+
+        Args:
+            seen: The answered sums.
+            observed: What is known but for noise.
+            atoms: How many there are.
+        """
+        place = np.full(atoms, -1, dtype=np.int64)
+        place[seen.atoms] = np.arange(seen.people)
+        sums = [each for each in observed if not each.squares]
+        count, columns = len(sums), len(seen.sizes)
+        rows, noise = np.zeros((count, columns)), np.zeros(count)
+        for number, each in enumerate(sums):
+            greatest = 1.0 if each.weights is None else float(np.abs(each.weights).max())
+            rows[number, place[each.atoms]] = 1.0 if each.weights is None else each.weights / greatest
+            noise[number] = each.noise / greatest**2
+        beside = np.hstack([rows, np.eye(count)])
+        none = scipy.sparse.csc_array((seen.matrix.shape[0], count))
+        above = scipy.sparse.hstack([seen.matrix, none])
+        return cls(
+            rows, beside, scipy.sparse.vstack([above, scipy.sparse.csc_array(beside)]).tocsc(), noise,
+            np.array([each.weights is None for each in sums], dtype=np.bool_),
+            [(place[each.atoms], each.noise) for each in observed if each.squares],
+        )  # fmt: skip
+
+    def plain(self, variances: Floats, sizes: Ints) -> Floats:
+        """(r,) variances of noise by the width of the ranges alone.
+
+        Args:
+            variances: (q,) of one record of each column.
+            sizes: (q,) its records.
+        """
+        within = self.rows != 0
+        mean = (within * variances) @ sizes / np.maximum(within @ sizes, 1)
+        return np.where(self.counted, self.noise * np.maximum(mean, STILL), self.noise)
 
 
 def _stiffness(leverage: Floats) -> Floats:

@@ -32,7 +32,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import scipy
 
 from cae_sql.inference.posterior.bell import STILL
 from cae_sql.inference.posterior.leverage import Factor
@@ -102,9 +101,7 @@ def told_by_spreads(fit: Fit, tilt: Tilt, spreads: Sequence[tuple[Ints, float]])
     noise = noise_of(np.array([plain for _, plain in spreads]), own)
     whole = np.diag(own) + noise
     steep /= np.sqrt(np.maximum(whole - most, ALONE * whole) / whole)[:, None]
-    weights = np.append(sizes * found.variances, noise)
-    matrix = scipy.sparse.hstack([scipy.sparse.csc_array(rows), scipy.sparse.eye_array(len(rows))])
-    root = Factor.of(matrix.tocsc(), weights).root
+    root = Factor.by(own + np.diag(noise)).root
     told, same = root @ steep, root @ rows
     # without the record itself, by Sherman and Morrison
     rest = np.maximum(1.0 - found.variances * (same**2).sum(axis=0), ALONE)
