@@ -149,8 +149,18 @@ class QuestionTables:
         for each in basics:
             used[each] = True
         for number, basis in enumerate(bases):
+            taken = self.pendings[0].basic if number and self.pendings[0] is not None else basics[0][:0]
+            if np.isin(basics[number], taken).any():
+                self.pendings.append(None)
+                continue
             pending = self._pending(basis, basics[number], rows, places, used, first=number == 0)
             if number == 0:
+                if pending is None and len(bases) > 1:
+                    # rather without another basis than not at all
+                    alone = np.zeros_like(used)
+                    alone[basics[0]], self.fresh = True, []
+                    pending = self._pending(basis, basics[0], rows, places, alone, first=True)
+                    used |= alone
                 if pending is None:
                     self.usable = False
                     return

@@ -265,11 +265,12 @@ def test_judging_the_same_answers_again_and_again_says_the_same_and_keeps_no_mor
 
 
 def test_bases_that_cannot_be_chosen_anew_show_nothing_of_the_answers_that_are_left() -> None:
-    system = AnsweredSystem(9, 0, 2, 1)
-    system.add_sum([3, 4, 5, 6, 7, 8], 10)
-    system.add_sum([0, 2, 4, 5, 7], 8)
-    system.add_sum([2, 3, 4, 5], 7)
-    some = np.array([5, 6, 7, 8])
+    system = AnsweredSystem(10, 0, 2, 1)
+    system.add_sum([1, 4, 5, 6, 8, 9], 7)
+    system.add_sum([1, 3, 5, 6, 7], 8)
+    system.add_sum([0, 1, 3, 4, 5, 6], 7)
+    some = np.array([0, 1, 6, 7, 8, 9])
     question = system.question([system.query("min", some), system.query("sum", some)])
-    assert not question.judge_together([(1, 7), (0, 6), (1, 6)], Standard(1), Allowance())
+    assert question.question_tables.usable
+    assert not question.judge_together([(0, 6), (0, 8), (0, 7)], Standard(1), Allowance())
     assert not question.question_tables.usable
