@@ -223,6 +223,8 @@ class Pooled:
             target: (a,) how far each shall go; no further is tried.
         """
         share, way, part = how
+        if not target.any():
+            return np.zeros(len(whom), dtype=np.int64)
         own = shares.kept[way, share, whom]
         lost = own - shares.own[way, share, whom]
         # rising: what gains takes from what others have below them
@@ -474,8 +476,9 @@ def _tolled(
         price = _price(gradient, cost, m, who, parts, by, first, end)
         if price * step > left[m]:
             step = min(step, int(left[m] / price))
-    for m in range(len(left)):
-        left[m] -= step * _price(gradient, cost, m, who, parts, by, first, end)
+    if step > 0:
+        for m in range(len(left)):
+            left[m] -= step * _price(gradient, cost, m, who, parts, by, first, end)
     return step
 
 

@@ -41,6 +41,8 @@ MOST_STARTS = 2
 """Tables that are exchanged around besides the roomy table's, as long as somebody is left open."""
 MANY = 20_000
 """Where more than these are left open after two, further ones do not help."""
+MANY_LED = 12
+"""The same where tables are led inside of ranges: each table is then looked at for one answer alone."""
 MOST_SEARCHED = 256
 """Records, at most, that are searched one by one, or in pairs: with more it takes long and shows hardly
 anything beyond what is shown of everybody at once."""
@@ -90,7 +92,8 @@ class Question:
             self.settled = (
                 self.question_tables.settled if self.question_tables.usable else self._searched.settled
             )
-        if held is None:
+        if held is None or (keeps and not QuestionTables(roomy_table, queries).usable):
+            # what could not be learned afterwards is not asked: nothing would be shown from then on
             self.question_tables.usable = False
         self.left_open: Ints = np.zeros(0, dtype=np.int64)
         """Atoms of whom the last look left somebody open."""
@@ -411,9 +414,16 @@ class Question:
         self, boxes: Knowledge, group: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance,
         keep: bool, starts: int,
     ) -> Judgement | None:  # fmt: skip
+        found = self._look(boxes, group, standard, allowance, keep, starts)
+        if (found is not None and found.safe) or not self.question_tables.softs or len(group) == 1:
+            return found
+        return self._show_each(boxes, group, standard, allowance, keep, starts)
+
+    def _look(
+        self, boxes: Knowledge, group: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance,
+        keep: bool, starts: int,
+    ) -> Judgement | None:  # fmt: skip
         question_tables, need = self.question_tables, standard.need
-        if question_tables.softs and len(group) > 1:
-            return self._show_each(boxes, group, standard, allowance, keep, starts)
         if boxes.narrowest < need:
             return Judgement(False, boxes.narrowest)
         pending = question_tables.pendings[0]
@@ -432,11 +442,13 @@ class Question:
         ]
         earlier, safe, whole, late = len(seen), all_pairs(seen), True, False
         # what was looked at among others already is given a look of its own, no more
-        all_ways, starts = starts > 1, 0 if seen else starts
+        all_ways, starts = starts > 1, 0 if seen and not question_tables.softs else starts
         ways = self._ways(bounds_of(boxes, pins), sums, name, keep, allowance, starts)
         for turn, (tables, between) in enumerate(ways):
             late = allowance.over
             if safe or late or (turn > 1 and len(seen[-1].open) > MANY) or (turn > 1 and not all_ways):
+                break
+            if question_tables.softs and turn > 1 and min(len(each.open) for each in seen) > MANY_LED:
                 break
             shown = show(
                 question_tables, boxes, pins, tables, need, standard.insiders, allowance, keep,
@@ -460,10 +472,10 @@ class Question:
         self, boxes: Knowledge, group: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance,
         keep: bool, starts: int,
     ) -> Judgement | None:  # fmt: skip
-        """As `_show_reading`, one after the other: of tables between two it is not known where ranges are."""
+        """One after the other: between two tables less is known of where ranges are than in a single one."""
         widths = list[int]()
         for values in group:
-            found = self._show_reading(boxes, [values], standard, allowance, keep, starts)
+            found = self._look(boxes, [values], standard, allowance, keep, starts)
             if found is None or not found.safe:
                 return found
             widths.append(found.width)
@@ -485,7 +497,7 @@ class Question:
         """
         question_tables, ranges = self.question_tables, _ranges(sums)
         if question_tables.softs:
-            yield from self._led_ways(bounds, sums[0], allowance, starts)
+            yield from self._led_ways(bounds, sums, ranges, allowance, starts)
             return
         found = question_tables.between(bounds, ranges, question_tables.totals)
         if found is not None:
@@ -507,20 +519,29 @@ class Question:
             yield found, False
 
     def _led_ways(
-        self, bounds: Bounds, answers: Sequence[int], allowance: Allowance, starts: int
-    ) -> Iterator[tuple[Tables, bool]]:
-        """As `_ways`, for one answer, where statistics are kept inside of ranges."""
-        tables = self.question_tables
-        for turn in range(1 + (0 if starts == 1 else 1 + starts)):
+        self, bounds: Bounds, sums: Sequence[tuple[int, ...]], ranges: Sequence[tuple[int, int]],
+        allowance: Allowance, starts: int,
+    ) -> Iterator[tuple[Tables, bool]]:  # fmt: skip
+        """As `_ways`, where statistics are kept inside of ranges: around tables that are led to their middle.
+
+        Exchange changes many parts by a little, and a spread by more than its range leaves. So from one
+        answer to another moves of few parts lead.
+        """
+        tables, central = self.question_tables, Central(self.question_tables, bounds, allowance)
+        middle = _middle(sums, ranges)
+        for turn in range(1 if starts == 1 else 2 if len(sums) > 1 else 2 + starts):
             if turn == 0:
-                found = tables.table(bounds, answers)
+                found = tables.table(bounds, middle)
             elif turn == 1:
-                found = Central(tables, bounds, allowance).table(answers)
+                found = central.table(middle)
             else:
-                found = tables.balanced(bounds, answers, SEEDS_APART * (turn - 2))
-            if found is not None:
-                led = steered(tables, bounds, found)
-                yield Tables(led, led), True
+                found = tables.balanced(bounds, middle, SEEDS_APART * (turn - 2))
+            if found is None:
+                continue
+            led = steered(tables, bounds, found)
+            between = Tables(led, led) if len(sums) == 1 else central.between(led, ranges)
+            if between is not None:
+                yield between, True
 
     def _between_single(
         self,
@@ -565,14 +586,23 @@ class Question:
             OutOfTime: none was found in time.
         """
         if self.held is None or self.held or self._bounds:
-            plain = Question(self.roomy_table, self.pool, self.queries)
-            return replace(plain.learn(values, allowance), guide=self._guide(values, allowance))
+            plain, guide = Question(self.roomy_table, self.pool, self.queries), self._guide(values, allowance)
+            return replace(plain._learn(values, allowance, guide), guide=guide)
+        return self._learn(values, allowance, None)
+
+    def _learn(self, values: Sequence[int], allowance: Allowance, guide: Ints | None) -> Learned:
+        """As `learn`, where nobody is held; `guide` is (n,) a table with these answers, if one is at hand."""
         boxes, totals = self.boxes_with(values), None
         answers = [values[place] for place in self.question_tables.fresh]
         if self.question_tables.usable:
             pins = hold(boxes, self.question_tables.totals, 1, np.zeros(0, dtype=np.int64))
             if pins is not None:
-                totals = self._told(bounds_of(boxes, pins), answers, allowance)
+                bounds = bounds_of(boxes, pins)
+                totals = self._told(bounds, answers, allowance)
+                if totals is None and guide is not None:
+                    kept = np.bincount(boxes.atoms.labels, guide, boxes.count).astype(np.int64)
+                    if self.question_tables.holds(kept, self.question_tables.totals, bounds, answers):
+                        totals = kept
         if isinstance(self.pool, LargePool):
             if totals is None:
                 raise OutOfTime("no world was found in the time allowed")

@@ -27,6 +27,10 @@ d and e, gain so much themselves, and the others p between them, in s steps of p
   number of members. That sum is what it is in T, and changes by at most |d| + |e| + Σ |p|, of which Σ |p| is
   kept small by a *least* cost for each unit.
 
+Where tables for many answers are looked at together, and it is known on which straight lines they lie, both
+are counted along these (`ends_along`): what parts that pay each other change then cancels out, which between
+a least and a greatest table it does not.
+
 Σ 2 (x − c) τ and Σ w̄ τ are linear, so they are known of each move for each step; p is at most what i's moves
 ask plus what j's do. So the toll of a step of a move is |Σ gradient · by| + Σ cost · |by|, with `gradient`
 2 (x − c) or w̄ over all that move and `cost` y, or 0, over those who pay. Tolls of all moves of one record are
@@ -139,11 +143,16 @@ class Soft:
         self, boxes: Knowledge, pins: Pins, tables: Tables, near: Floats, mine: Floats, theirs: Floats,
         insiders: int,
     ) -> tuple[Floats, Floats, float] | None:  # fmt: skip
-        ends = self.mean * tables.least, self.mean * tables.most
         lost = self.rounding + float((pins.count * self.apart * (boxes.high - boxes.low + 1)).sum())
         lost += float((self.apart * (mine + near)).max(initial=0.0))
         lost += insiders * float((self.apart * (theirs + near)).max(initial=0.0))
-        left = self._left(float(np.minimum(*ends).sum()) - lost, float(np.maximum(*ends).sum()) + lost)
+        if tables.way is None:
+            ends = self.mean * tables.least, self.mean * tables.most
+            low, high = float(np.minimum(*ends).sum()), float(np.maximum(*ends).sum())
+        else:
+            values = tables.way @ self.mean
+            low, high = float(values.min()), float(values.max())
+        left = self._left(low - lost, high + lost)
         return None if left <= 0 else (self.mean, np.zeros_like(self.mean), left)
 
     def _spread(
@@ -152,12 +161,19 @@ class Soft:
     ) -> tuple[Floats, Floats, float] | None:  # fmt: skip
         here, members = self.sizes > 0, int(self.sizes.sum())
         least, most = int(tables.least[here].sum()), int(tables.most[here].sum())
+        if tables.way is not None:
+            sums = tables.way[:, here].sum(axis=1)
+            least, most = int(sums.min()), int(sums.max())
         center = round((least + most) / (2 * members))
         low, high, loose = at[0] - center, at[1] - center, (boxes.sizes - pins.count).astype(np.float64)
-        nearest = np.where((low <= 0) & (high >= 0), 0.0, np.minimum(low**2, high**2))
         held = pins.top * (boxes.high - center) ** 2.0 + pins.bottom * (boxes.low - center) ** 2.0
-        smallest = float((loose * nearest + held)[here].sum())
-        greatest = float((loose * np.maximum(low**2, high**2) + held)[here].sum()) + members / 4
+        if tables.way is None:
+            nearest = np.where((low <= 0) & (high >= 0), 0.0, np.minimum(low**2, high**2))
+            smallest = float((loose * nearest + held)[here].sum())
+            greatest = float((loose * np.maximum(low**2, high**2) + held)[here].sum())
+        else:
+            smallest, greatest = ends_along(tables.way, boxes, pins, center, here)
+        greatest += members / 4
         for far in (mine, theirs):
             # by their own records and, inside of their part, by what others give them
             greatest += float((far**2 + far * near).max(initial=0.0))
@@ -182,6 +198,25 @@ class Soft:
         down = np.inf if least is None else low - least
         up = np.inf if most is None else most - high
         return float(min(down, up, 1e15)) * SAFETY
+
+
+def ends_along(
+    way: Ints, boxes: Knowledge, pins: Pins, center: int, here: NDArray[np.bool_]
+) -> tuple[float, float]:
+    """Least and greatest Σ (v − center)² of tables on a way, records of a part alike but for the held.
+
+    On a straight line it is convex: greatest at an end, and nowhere less than at the lesser end by more than
+    a quarter of the line's own square.
+    """
+    loose = (boxes.sizes - pins.count)[here]
+    held = (pins.top * boxes.high + pins.bottom * boxes.low)[here]
+    still = (pins.top * (boxes.high - center) ** 2.0 + pins.bottom * (boxes.low - center) ** 2.0)[here]
+    means = np.where(loose > 0, (way[:, here] - held) / np.maximum(loose, 1), center)
+    values = (loose * (means - center) ** 2).sum(axis=1) + still.sum()
+    if len(way) == 1:
+        return float(values[0]), float(values[0])
+    bent = (loose * np.diff(means, axis=0) ** 2).sum(axis=1) / 4
+    return float((np.minimum(values[1:], values[:-1]) - bent).min()), float(values.max())
 
 
 def alike_in(query: Query) -> list[Query]:

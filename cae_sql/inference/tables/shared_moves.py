@@ -67,8 +67,8 @@ def spread_out(parts: NDArray[np.float64], marks: Columns, room: NDArray[np.numb
 
 @compiled()
 def collected(
-    column: Ints, theirs: Columns, free: Ints, target: int, most: int, load: Ints, looked: Ints
-) -> int:
+    column: Ints, theirs: Columns, free: Ints, target: int, most: int, load: Ints, way: Ints, looked: Ints
+) -> tuple[int, int]:
     """How far a change goes, by moves out of shared rooms; what they take is added to `load`.
 
     Args:
@@ -78,7 +78,11 @@ def collected(
         target: How far it shall go; no further is tried.
         most: Moves that are tried.
         load: (2, k + h) what they lose and gain.
+        way: (w, k + h) what each has gained after so many of the moves that are made; filled.
         looked: (1,) how often all helpers were looked at; added to.
+
+    Returns:
+        How far, and by how many moves: those beyond w are not in `way`.
     """
     size, many = theirs.shape
     weights, lengths = np.empty(size, np.float32), np.empty(many, np.float32)
@@ -86,7 +90,7 @@ def collected(
     weighed(theirs, free, weights, lengths, costs, looked)
     left, used = np.empty(size, np.int64), np.empty(STEPS, np.int64)
     along, gains, signs = np.empty(many, np.float32), np.empty(many, np.float32), np.zeros(many, np.int8)
-    total, tries = 0, 0
+    total, tries, made = 0, 0, 0
     for _ in range(most):
         if total >= target:
             break
@@ -95,6 +99,15 @@ def collected(
         count = shorten(left, theirs, weights, lengths, costs, along, gains, signs, used, looked)
         step, blocks = possible(left, free, signs, used, count, target - total)
         total += step
+        if step > 0 and made < len(way):
+            for i in range(size + many):
+                way[made, i] = way[made - 1, i] if made > 0 else 0
+            for i in range(size):
+                way[made, i] -= step * left[i]
+            for n in range(count):
+                way[made, size + used[n]] += step * signs[used[n]]
+        if step > 0:
+            made += 1
         for i in range(size):
             if left[i] != 0 and step > 0:
                 side = 0 if left[i] > 0 else 1
@@ -113,7 +126,7 @@ def collected(
             if tries > TRIES or blocks < 0:
                 break
             weigh(weights, lengths, theirs, blocks, weights[blocks] * 15)
-    return total
+    return total, made
 
 
 @compiled()
