@@ -29,7 +29,7 @@ def test_many_of_the_tightest_ranges_leave_everybody_the_standard() -> None:
     seen = Counter[str]()
     for number in range(96):
         assert played(11, number, seen) is None
-    assert min(seen[each] for each in ("weighted both", "spread both", "exact sum")) >= 5, seen
+    assert min(seen[each] for each in ("weighted both", "spread both", "exact sum", "together")) >= 5, seen
     assert seen["exact min"] + seen["exact max"] >= 5, seen
 
 

@@ -214,6 +214,36 @@ def played(seed: int, number: int, seen: Counter[str]) -> str | None:
                 if (finding := tight.finding()) is not None:
                     return finding
                 tight.answers.pop()
+            if (
+                query.kind == "sum"
+                and (finding := together(tight, query, true, about, rng, seen)) is not None
+            ):
+                return finding
             if safe and rng.random() < 0.6:
                 tight.answers.append((query, true, about))
+    return None
+
+
+def together(
+    tight: Tight, query: Query, true: int, about: tuple[int, ...], rng: np.random.Generator,
+    seen: Counter[str],
+) -> str | None:  # fmt: skip
+    """Answers around the true one that are called safe in one look, and others between them; a finding."""
+    question = tight.system().question([query])
+    least, most = (max(true - int(rng.integers(1, 7)), 0), true + int(rng.integers(1, 7)))
+    answers = [(value,) for value in sorted({least, true, most})]
+    found = question.judge_middle(answers, tight.standard, Allowance(WORK))
+    safe = sorted(value for (value,), judgement in found.items() if judgement.safe)
+    if len(safe) < 2:
+        return None
+    for value in range(safe[0], safe[-1] + 1):
+        judgement = question.judge_by_center((value,), tight.standard, Allowance(WORK))
+        if judgement is None or not judgement.safe:
+            continue
+        seen["together"] += 1
+        tight.answers.append((query, value, about))
+        finding = tight.finding()
+        tight.answers.pop()
+        if finding is not None:
+            return finding
     return None
