@@ -16,6 +16,7 @@ from cae_sql.cached import cached_property
 from cae_sql.errors import InconsistentAnswers
 from cae_sql.inference.facts.atoms import Atoms
 from cae_sql.inference.facts.basis import Directions, Tableau, tableau_of
+from cae_sql.inference.facts.lumps import NO_LUMPS
 from cae_sql.inference.facts.query import Answer, Ints, Query
 from cae_sql.inference.facts.rank import coefficients_of, independent_sums, join, roots
 from cae_sql.inference.facts.spares import with_spares
@@ -78,11 +79,12 @@ class Knowledge:
     """What ranges of statistics say, for what is likely alone."""
 
     @classmethod
-    def nothing(cls, size: int, top: int) -> Knowledge:
-        """Before any answer: every record anywhere between 0 and top."""
-        none = np.zeros((0, 1), dtype=np.int64)
-        low, high = np.zeros(1, dtype=np.int64), np.full(1, top, dtype=np.int64)
-        return cls(Atoms(size), low, high, Tableau.empty(1), none)
+    def nothing(cls, size: int, top: int, lumps: Ints = NO_LUMPS) -> Knowledge:
+        """Before any answer: every record anywhere between 0 and top, and lumps, apart, as far as that."""
+        atoms = Atoms.apart(size, lumps) if len(lumps) else Atoms(size)
+        none = np.zeros((0, atoms.count), dtype=np.int64)
+        low = np.zeros(atoms.count, dtype=np.int64)
+        return cls(atoms, low, top * atoms.multiples, Tableau.empty(atoms.count), none)
 
     def grown(self, spares: int, top: int) -> Knowledge:
         """With so many spare records more, between 0 and top, an atom of their own that is in no answer."""
@@ -101,8 +103,9 @@ class Knowledge:
 
     @classmethod
     def of(
-        cls, size: int, top: int, answers: Sequence[Answer], slack: int = 0, atoms: Atoms | None = None
-    ) -> tuple[Knowledge, Ints]:
+        cls, size: int, top: int, answers: Sequence[Answer], slack: int = 0, atoms: Atoms | None = None,
+        lumps: Ints = NO_LUMPS,
+    ) -> tuple[Knowledge, Ints]:  # fmt: skip
         """Everything at once, without a tableau.
 
         Args:
@@ -111,6 +114,7 @@ class Knowledge:
             answers: Right-hand sides whole.
             slack: How far a sum may differ from what others say it is.
             atoms: The partition that the answers make, where it is known already.
+            lumps: For how many records each of those stands that come behind the records: counted as those.
 
         Returns:
             The knowledge, with sums in the smallest whole numbers that hold them, and their right-hand sides.
@@ -119,10 +123,10 @@ class Knowledge:
             InconsistentAnswers: a sum contradicts others, or boxes are empty.
         """
         if atoms is None:
-            atoms = Atoms(with_spares(size, answers), size)
+            atoms = Atoms(with_spares(size + len(lumps), answers), size + len(lumps), lumps)
             for answer in answers:
                 atoms.refine(answer)
-        low, high = np.zeros(atoms.count, dtype=np.int64), np.full(atoms.count, top, dtype=np.int64)
+        low, high = np.zeros(atoms.count, dtype=np.int64), top * atoms.multiples
         none = np.zeros((0, atoms.count), dtype=np.int64)
         known = cls(atoms, low, high, Tableau.empty(atoms.count), none)
         for answer in answers:
@@ -174,6 +178,12 @@ class Knowledge:
         """Units that the narrowest box of somebody leaves: greatest minus least value."""
         low, high = self.own
         return int((high - low)[self.protected].min())
+
+    @property
+    def widest(self) -> int:
+        """Units that the widest box of somebody leaves."""
+        low, high = self.own
+        return int((high - low)[self.protected].max())
 
     @property
     def directions(self) -> Directions:
