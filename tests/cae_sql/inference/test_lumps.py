@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from cae_sql import AnsweredSystem
 from cae_sql.errors import InconsistentAnswers, InvalidInput, OutOfTime
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.facts.lumps import FEWEST, in_lumps
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.search.judging import Standard
 
@@ -281,14 +280,22 @@ def test_what_sums_do_not_say_of_lumps_is_not_asked(kind: str) -> None:
         system.runs()
 
 
-@given(st.integers(0, 10**10), st.integers(FEWEST, 100))
-def test_a_cell_has_all_its_records_one_by_one_or_in_few_lumps(count: int, kept: int) -> None:
-    alone, lumps = in_lumps(count, kept)
-    assert alone + lumps.sum() == count
-    assert alone == count if count < kept else kept <= alone < 2 * kept
-    assert len(np.unique(lumps)) == len(lumps) <= max(0, count.bit_length() - kept.bit_length() + 1)
-    assert (lumps >= 1 << (kept.bit_length() - 1)).all()
-    assert AnsweredSystem(max(alone, 1), 0, 9, 1, lumps=lumps).people.sum() == max(count, 1)
+def test_a_lump_gives_all_the_room_that_its_records_have() -> None:
+    system = AnsweredSystem(12, 0, 100, 1, lumps=[64])
+    system.add_sum(np.arange(13), 76 * 50)
+    found = system.certified()
+    assert (found.lower.tolist(), found.upper.tolist()) == ([0] * 12, [100] * 12)
+    for members, count in (([0, 1, 2, 3, 12], 68), ([*range(6)], 6)):
+        question = system.question([system.query("sum", np.array(members))])
+        judgement = question.judge_by_center((count * 50,), Standard(50, insiders=1), Allowance())
+        assert judgement is not None
+        assert judgement.safe
+    # of three with 150 together one with 100 leaves 50 to two: a lump whose total is known gives them nothing
+    known = AnsweredSystem(3, 0, 100, 1, lumps=[64])
+    known.add_sum(np.arange(4), 64 * 50 + 150)
+    known.add_sum([3], 64 * 50)
+    judgement = known.question([]).judge_by_center((), Standard(60, insiders=1), Allowance())
+    assert judgement is None or not judgement.safe
 
 
 def test_answers_taken_in_at_once_are_kept_by_worlds_with_lumps() -> None:
