@@ -24,7 +24,7 @@ from cae_sql.inference.certify.question import Question
 from cae_sql.inference.certify.singled_out import singled_out
 from cae_sql.inference.facts import spares
 from cae_sql.inference.facts.atoms import Atoms
-from cae_sql.inference.facts.lumps import checked, weight
+from cae_sql.inference.facts.lumps import FEWEST, Named, checked, weight
 from cae_sql.inference.facts.members import members_of, records_of
 from cae_sql.inference.facts.query import Answer, Grid, Ints, Kind, Query, extreme_answer, sum_answer
 from cae_sql.inference.facts.shares import Kept
@@ -123,6 +123,7 @@ class AnsweredSystem:
                     f"{records} records of up to {self.grid.top + 1} values: sums must stay below 2**61 "
                     "steps of the resolution; take a coarser resolution or a narrower domain"
                 )
+        self._named = Named(self.size, self.lumps)
         self.answers: list[Answer] = []
         """What has been answered, in order."""
         self.ranges = KeptRanges(seed)
@@ -183,17 +184,13 @@ class AnsweredSystem:
 
     def add_max(self, members: ArrayLike, value: Number) -> int:
         """Add that the greatest value among the members is value. As `add_sum`."""
-        return self._add(extreme_answer("max", self._plain(members), exact(value), self.grid))
+        records = members_of(members, self.first_spare)[0]
+        return self._add(extreme_answer("max", records, exact(value), self.grid))
 
     def add_min(self, members: ArrayLike, value: Number) -> int:
         """Add that the least value among the members is value. As `add_sum`."""
-        return self._add(extreme_answer("min", self._plain(members), exact(value), self.grid))
-
-    def _plain(self, members: ArrayLike) -> Ints:
-        """Members none of whom is a lump: nobody says which of its values is the greatest."""
         records = members_of(members, self.first_spare)[0]
-        self._check_asked([self.query("max", records)])
-        return records
+        return self._add(extreme_answer("min", records, exact(value), self.grid))
 
     def _check_plain(self) -> None:
         """Check that there are no lumps, of whose values such a statistic would have to know."""
@@ -201,18 +198,22 @@ class AnsweredSystem:
             raise InvalidInput("ranges of statistics other than sums need every record by itself, not lumps")
 
     def _check_asked(self, queries: Sequence[Query]) -> None:
-        """Check that sums alone are asked of lumps.
+        """Check that of lumps sums and extremes alone are asked, and who may attain an extreme for them.
 
         Raises:
-            InvalidInput: another statistic is.
+            InvalidInput: another statistic, or an extreme over a lump beside which there are fewer than
+                `FEWEST` records that answers and queries treat as it.
         """
+        if not len(self.lumps):
+            return
         for query in queries:
-            if len(self.lumps) and query.kind != "sum":
-                first, last = np.searchsorted(query.members, [self.size, self.first_spare])
-                if first < last or query.kind not in ("max", "min"):
-                    raise InvalidInput(
-                        f"of lumps sums alone are known: a {query.kind} needs records that stand one by one"
-                    )
+            if query.kind not in ("sum", "max", "min"):
+                raise InvalidInput(f"of lumps no {query.kind} is known: it needs every record by itself")
+        if not self._named.fit(self.answers, queries):
+            raise InvalidInput(
+                f"a MAX or MIN over a lump needs {FEWEST} records that every sum, MAX and MIN treats as it: "
+                "let so many of each cell stand one by one, and ask of whole cells"
+            )
 
     def add_range(
         self,
@@ -262,6 +263,7 @@ class AnsweredSystem:
         return number
 
     def _add(self, answer: Answer) -> int:
+        self._check_asked([answer])
         before = self._solved, self._scale
         self.answers.append(answer)
         self._solved = None
@@ -475,6 +477,7 @@ class AnsweredSystem:
     def _tables(self) -> SystemState:
         if not self.grid.whole:
             raise InvalidInput("worlds need a grid: give the system a resolution")
+        self._check_asked([])
         if self._kept is None:
             top, count = int(self.grid.top), self._pool_size
             large = not self.searched
@@ -690,7 +693,7 @@ class AnsweredSystem:
         """What if these were answered, together? The last one asked for is kept: gates ask twice.
 
         Raises:
-            InvalidInput: something else than sums is asked of lumps.
+            InvalidInput: of lumps something is asked that they do not say.
         """
         self._check_asked(queries)
         whole, names = with_spares(self._whole, queries), [query.name for query in queries]

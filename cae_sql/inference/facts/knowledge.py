@@ -7,7 +7,7 @@ world that satisfies them carries it. An extreme enters with its value, because 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,10 @@ class Extreme:
     """The atoms of the query set."""
     value: int
     """In units."""
+    lumps: Ints = field(default_factory=lambda: NO_LUMPS)
+    """Atoms of lumps in the query set, where they are apart. A record of a lump may attain the value, and
+    then one of its cell that stands by itself can do so in its place (`cae_sql.inference.facts.lumps`): none
+    of these is asked to."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,7 +261,10 @@ class Knowledge:
         share = atoms.sizes / self.sizes[parents]
         coarse = (self.sizes * (self.high - self.low)).astype(float) if room is None else room
         finer, implied = (
-            tuple(Extreme(e.top, np.flatnonzero(np.isin(parents, e.atoms)), e.value) for e in extremes)
+            tuple(
+                replace(e, atoms=np.flatnonzero(np.isin(parents, e.atoms)), lumps=_of(parents, e.lumps))
+                for e in extremes
+            )
             for extremes in (self.extremes, self.implied)
         )
         return Knowledge(
@@ -298,13 +305,14 @@ class Knowledge:
         boxes = [(low, high)]
         if self.outer is not None:
             boxes.append((self.outer[0].copy(), self.outer[1].copy()))
+        times = self.atoms.multiples[atoms]
         for least, most in boxes:
             if top:
-                most[atoms] = np.minimum(most[atoms], value)
+                most[atoms] = np.minimum(most[atoms], value * times)
             else:
-                least[atoms] = np.maximum(least[atoms], value)
+                least[atoms] = np.maximum(least[atoms], value * times)
         known = replace(self, low=low, high=high, outer=None if self.outer is None else boxes[1])
-        return known._with_attained(Extreme(top, atoms, value))
+        return known._with_attained(Extreme(top, atoms[times == 1], value, atoms[times > 1]))
 
     def with_held(self, queries: Sequence[Query]) -> Knowledge:
         """With some records kept in intervals, over a partition already refined by them."""
@@ -362,7 +370,7 @@ class Knowledge:
         atoms, counts = np.unique(self.atoms.labels[query.members], return_counts=True)
         top = query.kind == "max"
         whole = counts == self.sizes[atoms]
-        edge = self.high[atoms] if top else -self.low[atoms]
+        edge = (self.high[atoms] if top else -self.low[atoms]) // self.atoms.multiples[atoms]
         bound = int(edge.max())
         inside = atoms[whole]
         for extreme in self.extremes:
@@ -374,6 +382,11 @@ class Knowledge:
         if pinned.any() and int(edge[whole][pinned].max()) == bound:
             return bound if top else -bound
         return None
+
+
+def _of(parents: Ints, atoms: Ints) -> Ints:
+    """The parts of some atoms: `parents` says of each part where it was."""
+    return np.flatnonzero(np.isin(parents, atoms)) if len(atoms) else atoms
 
 
 def _wider(rows: NDArray[np.signedinteger]) -> NDArray[np.signedinteger]:

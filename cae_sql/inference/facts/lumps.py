@@ -16,6 +16,9 @@ Promise: memory and time hang on how many cells there are, not on how many recor
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import copy
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -70,6 +73,66 @@ def checked(lumps: ArrayLike | None) -> Ints:
         place = int(wrong[0])
         raise InvalidInput(f"lump {place} stands for {given[place]} records: a power of two is needed", place)
     return given.astype(np.int64)
+
+
+class Named:
+    """Which records answers treat as a lump: those may have its extremes in its place."""
+
+    def __init__(self, size: int, lumps: Ints) -> None:
+        """Before any answer all are treated alike.
+
+        Args:
+            size: Number of records.
+            lumps: For how many records each lump stands.
+        """
+        self._size, self._lumps = size, lumps
+        self._forget()
+
+    def _forget(self) -> None:
+        self._answers: list[Query] = []
+        self._names = np.zeros(self._size + len(self._lumps), dtype=np.uint64)
+        self._extreme = np.zeros(len(self._lumps), dtype=np.bool_)
+
+    def fit(self, answers: Sequence[Query], queries: Sequence[Query]) -> bool:
+        """Whether beside each lump in an extreme there are `FEWEST` records that all of these treat as it.
+
+        By names that are drawn at random: where two are alike by chance, of 2^64, it may be mistaken.
+
+        Args:
+            answers: Those that were given; more of them the next time cost no more than what is new.
+            queries: What is asked besides.
+        """
+        if self._answers != list(answers[: len(self._answers)]):
+            self._forget()
+        for answer in answers[len(self._answers) :]:
+            self._take(answer)
+        if not queries:
+            return self._all_beside()
+        with_queries = copy(self)
+        with_queries._answers = list(self._answers)
+        with_queries._names, with_queries._extreme = self._names.copy(), self._extreme.copy()
+        for query in queries:
+            with_queries._take(query)
+        return with_queries._all_beside()
+
+    def _all_beside(self) -> bool:
+        mine = self._names[self._size :][self._extreme]
+        if not len(mine):
+            return True
+        names, counts = np.unique(self._names[: self._size], return_counts=True)
+        place = np.minimum(np.searchsorted(names, mine), len(names) - 1)
+        return bool(((names[place] == mine) & (counts[place] >= FEWEST)).all())
+
+    def _take(self, answer: Query) -> None:
+        own = int(np.searchsorted(answer.members, len(self._names)))  # without spare records
+        members = answer.members[:own]
+        name = np.random.default_rng(len(self._answers)).integers(1, 2**64, dtype=np.uint64)
+        signs = None if answer.coefficients is None else answer.coefficients[:own].astype(np.uint64)
+        self._names[members] += name if signs is None else name * signs
+        if answer.kind != "sum":
+            lumps = members[members >= self._size] - self._size
+            self._extreme[lumps[self._lumps[lumps] > 1]] = True
+        self._answers.append(answer)
 
 
 def weight(query: Query, size: int, lumps: Ints) -> tuple[int, int]:

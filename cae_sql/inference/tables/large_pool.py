@@ -235,6 +235,32 @@ def drawn_sums(
     return np.clip(np.rint(drawn), 0, lumps * top).astype(np.int64)
 
 
+def drawn_extremes(
+    count: int, low: int, high: int, odds: NDArray[np.float64], top: bool, draws: int,
+    chance: np.random.Generator,
+) -> Ints:  # fmt: skip
+    """(draws,) the greatest of so many values from low to high, or the least.
+
+    Args:
+        count: How many values.
+        low: Least possible value.
+        high: Greatest.
+        odds: (high - low + 1,) logarithms of how likely each is; empty where all are alike.
+        top: Whether the greatest is wanted.
+        draws: How many.
+        chance: Of the draws.
+    """
+    # of so many independent ones the part of the distribution beyond the furthest is this
+    beyond = 1.0 - chance.random(draws) ** (1.0 / count)
+    if len(odds):
+        weights = np.exp(odds - odds.max())
+        ends = np.cumsum((weights[::-1] if top else weights) / weights.sum())
+        steps = np.minimum(np.searchsorted(ends, beyond, side="right"), high - low)
+    else:
+        steps = np.floor(beyond * (high - low + 1)).astype(np.int64)
+    return (high - steps if top else low + steps).astype(np.int64)
+
+
 def settled(values: NDArray[np.signedinteger], boxes: Knowledge, goal: Ints, pins: Pins, seed: int) -> bool:
     """Give the atoms new totals, their records changed at random; whether all of it found a place.
 

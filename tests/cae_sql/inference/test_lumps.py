@@ -17,6 +17,7 @@ from cae_sql.errors import InconsistentAnswers, InvalidInput, OutOfTime
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.search.judging import Standard
+from cae_sql.inference.tables.priors import Prior
 
 Ints = NDArray[np.int64]
 
@@ -266,6 +267,58 @@ def test_lumps_need_a_grid_and_sums_that_fit() -> None:
         AnsweredSystem(3, 0, 5, lumps=[2])
     with pytest.raises(InvalidInput, match="2\\*\\*61"):
         AnsweredSystem(3, 0, 1000, 1, lumps=[2**51, 2**50])
+
+
+def test_an_extreme_over_a_lump_needs_records_that_may_attain_it_in_its_place() -> None:
+    system = AnsweredSystem(8, 0, 9, 1, lumps=[4])
+    largest = system.query("max", np.array([0, 1, 2, 3, 8]))
+    assert system.question([largest]).queries == [largest]
+    for others in ([0, 1, 2, 8], [8]):
+        with pytest.raises(InvalidInput, match="stand one by one"):
+            system.question([system.query("max", np.array(others))])
+        with pytest.raises(InvalidInput, match="stand one by one"):
+            system.add_min(others, 2)
+    system.add_max([0, 1, 2, 3, 8], 7)
+    apart = system.query("sum", np.array([0, 4, 5]))
+    with pytest.raises(InvalidInput, match="stand one by one"):
+        system.question([apart])
+    # nor where answers that are known to be true come to it
+    system.accept([apart.answered(9)])
+    with pytest.raises(InvalidInput, match="stand one by one"):
+        system.certified()
+
+
+def test_an_extreme_over_a_lump_bounds_each_of_its_records() -> None:
+    system = AnsweredSystem(8, 0, 9, 1, lumps=[4, 8])
+    cell, everybody = np.array([0, 1, 2, 3, 8, 9]), np.arange(10)
+    system.add_max(cell, 2)
+    assert system.bounds().upper.tolist() == [2] * 4 + [9] * 4
+    with pytest.raises(InconsistentAnswers):
+        system.add_sum(everybody, 16 * 2 + 4 * 9 + 1)
+    system.add_sum(everybody, 16 * 2 + 4 * 9)
+    assert system.bounds().lower.tolist() == [2] * 4 + [9] * 4
+    # it is the greatest of all where the others have no more
+    lower = AnsweredSystem(8, 0, 9, 1, lumps=[4, 8])
+    lower.add_max(cell, 2)
+    lower.add_max([4, 5, 6, 7], 1)
+    assert lower.question([lower.query("max", everybody)]).settled == [2]
+    lower.add_min(cell, 2)
+    assert (lower.pool().values[:, 8:] == [8, 16]).all()
+
+
+def test_hypothetical_maxima_of_many_are_high_and_of_groups_agree_with_their_union() -> None:
+    system = AnsweredSystem(8, 0, 99, 1, lumps=[256, 256])
+    groups = [np.array([0, 1, 2, 3, 8]), np.array([4, 5, 6, 7, 9]), np.arange(10)]
+    for kind, better in (("max", max), ("min", min)):
+        found = system.question([system.query(kind, each) for each in groups]).hypothetical(20)  # type: ignore[arg-type]
+        assert all(better(one, other) == both for one, other, both in found)
+        middle = np.mean([both for *_, both in found])
+        assert abs(middle - better(0, 99)) < 2
+    # a prior that knows better is asked
+    rare = Prior(lambda count, seed: np.zeros(count, dtype=np.int64), -np.arange(100.0))
+    skewed = AnsweredSystem(8, 0, 99, 1, lumps=[256, 256], prior=rare)
+    answers = skewed.question([skewed.query("max", groups[2])]).hypothetical(20)
+    assert all(2 <= value <= 20 for (value,) in answers)
 
 
 @pytest.mark.parametrize("kind", ["count", "quantile", "spread", "weighted"])

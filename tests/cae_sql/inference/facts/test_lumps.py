@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from cae_sql import AnsweredSystem
 from cae_sql.errors import InvalidInput
 from cae_sql.inference.facts.atoms import Atoms
+from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.lumps import FEWEST, in_lumps, weight
 from cae_sql.inference.facts.query import Query
+from cae_sql.inference.facts.ties import without_ties
 
 
 @given(st.integers(0, 10**10), st.integers(FEWEST, 100))
@@ -72,3 +74,29 @@ def test_a_lumps_coefficient_counts_for_each_of_its_records() -> None:
     query = Query(kind="sum", members=np.array([0, 2, 3, 5]), coefficients=signs)
     assert weight(query, 2, np.array([4, 8, 2])) == (2, -12)
     assert weight(Query(kind="sum", members=np.arange(6)), 2, np.array([4, 8, 2])) == (17, 0)
+
+
+@pytest.mark.parametrize("kind", ["max", "min"])
+def test_where_one_attains_two_equal_extremes_lumps_of_others_keep_away_from_them(kind: str) -> None:
+    lumps = np.array([4, 8, 4, 4])
+    known = Knowledge.nothing(16, 9, lumps)
+    cells = np.append(np.repeat([0, 1, 2, 3], 4), [0, 1, 2, 3])
+    queries = [
+        Query(kind=kind, members=np.flatnonzero(np.isin(cells, some)))  # type: ignore[arg-type]
+        for some in ([0, 1, 3], [1, 2])
+    ]
+    # a sum that tells two cells apart before or afterwards: what was known holds of the parts
+    part = Query(kind="sum", members=np.flatnonzero(cells == 0))
+    for known_first in (True, False):
+        found = known if known_first else known.refined([part])
+        found = found.refined(queries)
+        for query in queries:
+            found = found.with_extreme(query, 5)
+        found = found.refined([part])
+        strictest = without_ties(found)[0]
+        labels, times = found.atoms.labels, np.append(np.ones(16, dtype=np.int64), lumps)
+        if kind == "max":
+            ends, expected = strictest.high[labels], np.where(cells == 1, 5, 4) * times
+        else:
+            ends, expected = strictest.low[labels], np.where(cells == 1, 5, 6) * times
+        np.testing.assert_array_equal(ends, expected)

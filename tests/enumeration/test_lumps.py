@@ -1,0 +1,176 @@
+"""Cells of which most people stand in lumps, against all tables of all of them, counted by crowds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from cae_sql import AnsweredSystem
+from cae_sql.inference.allowance import Allowance
+from cae_sql.inference.facts.lumps import in_lumps
+from cae_sql.inference.facts.query import Kind, Query
+from cae_sql.inference.search.judging import Standard
+from tests.quick import rounds
+
+from .crowds import Crowds, Fact
+
+Ints = NDArray[np.int64]
+
+TOP = 2
+SIZES = [(9, 12, 10), (14, 3, 8), (30, 22), (5, 9, 8, 2)]
+
+
+@dataclass(frozen=True)
+class Told:
+    """One aggregate over some cells and its true value."""
+
+    kind: Kind
+    weights: tuple[int, ...]
+    """By cell, 1 or 0."""
+    value: int
+
+    @property
+    def fact(self) -> Fact:
+        return Fact(self.kind, self.weights, Fraction(self.value), Fraction(self.value))
+
+
+class Lumped:
+    """Cells of so many people, four to seven of each one by one, and a hidden table of all of them."""
+
+    def __init__(self, sizes: tuple[int, ...], seed: int, kinds: tuple[Kind, ...]) -> None:
+        self.crowds, self.seed, self.kinds = Crowds(sizes, tuple(range(TOP + 1))), seed, kinds
+        split = [in_lumps(size, 4) for size in sizes]
+        alone = [np.full(count, cell) for cell, (count, _) in enumerate(split)]
+        lumps = [np.full(len(each), cell) for cell, (_, each) in enumerate(split)]
+        self.cells: Ints = np.concatenate([*alone, *lumps])
+        """(n + m,) of each record and lump."""
+        some, count = np.concatenate([each for _, each in split]), sum(map(len, alone))
+        self.system = AnsweredSystem(count, 0, TOP, 1, seed=seed, lumps=some)
+        self.sizes, self.chance = sizes, np.random.default_rng(seed)
+        skew = self.chance.dirichlet(np.ones(TOP + 1))
+        self.tables = [self.chance.choice(TOP + 1, size, p=skew) for size in sizes]
+        """By cell, everybody's value."""
+
+    def first(self, cell: int) -> int:
+        """The first record of a cell."""
+        return int(np.flatnonzero(self.cells == cell)[0])
+
+    def ask(self) -> Told:
+        """One more aggregate."""
+        kind = self.kinds[self.chance.integers(len(self.kinds))]
+        weights = self.chance.integers(0, 2, len(self.sizes))
+        weights[self.chance.integers(len(weights))] = 1
+        values = np.concatenate([self.tables[cell] for cell in np.flatnonzero(weights)])
+        value = {"sum": values.sum(), "max": values.max(), "min": values.min()}[kind]
+        return Told(kind, tuple(weights.tolist()), int(value))
+
+    def query(self, told: Told) -> Query:
+        """The same over records and lumps."""
+        cells = np.flatnonzero(told.weights)
+        return self.system.query(told.kind, np.flatnonzero(np.isin(self.cells, cells)))
+
+    def tell(self, told: Told) -> None:
+        """Let the system and the crowds know it."""
+        self.crowds.told(told.fact)
+        self.system.accept([self.query(told).answered(told.value)])
+
+    def expansion(self, told: list[Told]) -> AnsweredSystem:
+        """A system of everybody one by one, cell by cell."""
+        found = AnsweredSystem(sum(self.sizes), 0, TOP, 1, seed=self.seed)
+        cells = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        for each in told:
+            members = np.flatnonzero(np.isin(cells, np.flatnonzero(each.weights)))
+            found.accept([found.query(each.kind, members).answered(each.value)])
+        return found
+
+
+def longest(values: tuple[int, ...]) -> int:
+    """Width of the longest run of neighbours."""
+    return max(map(len, np.split(values, np.flatnonzero(np.diff(values) > 1) + 1))) - 1
+
+
+KINDS: list[tuple[Kind, ...]] = [("sum",), ("sum", "max", "min")]
+
+
+@pytest.mark.parametrize("kinds", KINDS, ids=["sums", "extremes"])
+def test_records_beside_lumps_are_known_as_far_as_all_tables_of_all_people_say(
+    kinds: tuple[Kind, ...],
+) -> None:
+    for seed in range(rounds(24)):
+        lumped = Lumped(SIZES[seed % len(SIZES)], seed, kinds)
+        told = [lumped.ask() for _ in range(3)]
+        for each in told:
+            lumped.tell(each)
+        whole = lumped.expansion(told)
+        who = [lumped.first(cell) for cell in range(len(lumped.sizes))]
+        same = np.cumsum((0, *lumped.sizes[:-1]))
+        mine, theirs = lumped.system.bounds(who), whole.bounds(same)
+        assert (mine.lower.tolist(), mine.upper.tolist()) == (theirs.lower.tolist(), theirs.upper.tolist())
+        found = lumped.system.posterior(who)[1]
+        np.testing.assert_allclose(found, whole.posterior(same)[1], atol=1e-9)
+        np.testing.assert_allclose(lumped.system.leverage(who), whole.leverage(same), atol=1e-9)
+        certified = lumped.system.certified()
+        for left in lumped.crowds.excluded():
+            if left.insider is None:
+                runs = [
+                    (int(certified.lower[each]), int(certified.upper[each]))
+                    for each in _of(lumped, left.place)
+                ]
+                assert all(low > high or {*range(low, high + 1)} <= {*left.values} for low, high in runs)
+                outer = mine.lower[left.place], mine.upper[left.place]
+                assert outer[0] <= min(left.values) <= max(left.values) <= outer[1]
+
+
+def _of(lumped: Lumped, cell: int) -> Iterator[int]:
+    """The records of a cell."""
+    yield from np.flatnonzero(lumped.cells[: lumped.system.size] == cell).tolist()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_likely_beside_lumps_is_what_all_tables_of_all_people_say(seed: int) -> None:
+    lumped = Lumped(SIZES[seed % len(SIZES)], seed, KINDS[seed % 2])
+    for _ in range(2):
+        lumped.tell(lumped.ask())
+    for each in lumped.crowds.likely():
+        who, insider = lumped.first(each.place), None
+        if each.insider is not None:
+            assert each.known is not None
+            insider = lumped.first(each.insider), each.known
+            who += each.place == each.insider
+        found = lumped.system.posterior([who], insider)[1][0]
+        # what is too much to be counted is a formula
+        assert found == pytest.approx(each.chances, abs=0.003)
+
+
+@pytest.mark.parametrize("kinds", KINDS, ids=["sums", "extremes"])
+@pytest.mark.parametrize("insiders", [0, 1])
+def test_no_answer_is_said_to_be_safe_that_takes_values_from_one_of_all_people(
+    insiders: int, kinds: tuple[Kind, ...]
+) -> None:
+    told = 0
+    for seed in range(rounds(40)):
+        lumped = Lumped(SIZES[seed % len(SIZES)], seed, kinds)
+        standard = Standard(1 + seed % 2, insiders=insiders)
+        for _ in range(4):
+            asked = lumped.ask()
+            query = lumped.query(asked)
+            question = lumped.system.question([query])
+            if question.derivable:
+                assert question.settled == [asked.value]
+                continue
+            judgement = question.judge_true((asked.value,), standard, Allowance())
+            if judgement is None or not judgement.safe:
+                continue
+            told += 1
+            learned = question.learn([asked.value], Allowance())
+            lumped.system.accept([query.answered(asked.value)], learned)
+            lumped.crowds.told(asked.fact)
+            for left in lumped.crowds.excluded():
+                if insiders or left.insider is None:
+                    assert longest(left.values) >= standard.need
+    assert told > rounds(20)
