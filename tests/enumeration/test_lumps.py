@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from cae_sql import AnsweredSystem
+from cae_sql import AnsweredSystem, Domain
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.lumps import in_lumps
 from cae_sql.inference.facts.query import Kind, Query
+from cae_sql.inference.posterior.figures import model_risks
+from cae_sql.inference.posterior.judging import ModelKnowledge, ModelStandard
+from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard, risks_of_classes
 from cae_sql.inference.search.judging import Standard
+from cae_sql.risk import Limit
 from tests.quick import rounds
 
 from .crowds import Crowds, Fact
@@ -174,3 +179,43 @@ def test_no_answer_is_said_to_be_safe_that_takes_values_from_one_of_all_people(
                 if insiders or left.insider is None:
                     assert longest(left.values) >= standard.need
     assert told > rounds(20)
+
+
+@pytest.mark.parametrize("insiders", [0, 1])
+def test_what_answers_would_make_likely_is_judged_as_of_everybody_one_by_one(insiders: int) -> None:
+    domain, broken = Domain(0, TOP, 1), 0
+    standard = LikelyStandard(Limit(risk=0.3), domain, insiders=insiders)
+    exact = ModelStandard(Limit(risk=0.3), domain)
+    for seed in range(rounds(24)):
+        lumped = Lumped(SIZES[seed % len(SIZES)], seed, KINDS[seed % 2])
+        told = [lumped.ask() for _ in range(2)]
+        for each in told:
+            lumped.tell(each)
+        whole, asked = lumped.expansion(told), lumped.ask()
+        cells = np.repeat(np.arange(len(lumped.sizes)), lumped.sizes)
+        everybody = np.flatnonzero(np.isin(cells, np.flatnonzero(asked.weights)))
+        mine, theirs = lumped.query(asked), whole.query(asked.kind, everybody)
+        pairs: list[tuple[Any, Any]] = [
+            (LikelyKnowledge(lumped.system, standard), LikelyKnowledge(whole, standard)),
+            (ModelKnowledge(lumped.system, exact), ModelKnowledge(whole, exact)),
+        ]
+        for one, other in pairs:
+            found = one.question([mine]).judge((asked.value,), Allowance())
+            expected = other.question([theirs]).judge((asked.value,), Allowance())
+            assert found.safe == expected.safe
+            assert found.risk == (None if expected.risk is None else pytest.approx(expected.risk, abs=1e-9))
+            broken += not found.safe
+        classes = lumped.cells // 2, cells // 2
+        figures = [risks_of_classes(each, codes) for each, codes in zip(pairs[0], classes, strict=True)]
+        for name in ("records", "area", "risk", "worst_risk", "leverage"):
+            a, b = (getattr(each, name) for each in figures)
+            np.testing.assert_allclose(a, b, atol=1e-9)
+        model = [
+            model_risks(system, codes, domain)
+            for system, codes in zip((lumped.system, whole), classes, strict=True)
+        ]
+        np.testing.assert_array_equal(model[0].records, model[1].records)
+        if not model[1].estimated.any():
+            np.testing.assert_allclose(model[0].area, model[1].area, atol=1e-9)
+            assert model[0].baseline_area == pytest.approx(model[1].baseline_area, abs=1e-9)
+    assert broken

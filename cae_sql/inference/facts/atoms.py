@@ -82,6 +82,11 @@ class Atoms:
         return self._sizes[: self.count]
 
     @property
+    def numbers(self) -> Ints:
+        """(p,) how many numbers each atom has: a lump is one of them, for however many records it stands."""
+        return self.sizes if self._stands_for is None else np.bincount(self.labels, minlength=self.count)
+
+    @property
     def multiples(self) -> Ints:
         """(p,) for how many records each thing in an atom stands where lumps are apart, else 1."""
         return self._multiples[: self.count]
@@ -182,8 +187,7 @@ class Atoms:
         """Records sorted by atom, and where each atom's records start: (n,) and (p + 1,)."""
         if self._by_atom is None:
             order = np.argsort(self.labels, kind="stable")
-            counts = np.bincount(self.labels, minlength=self.count)
-            self._by_atom = order, np.concatenate([[0], np.cumsum(counts)])
+            self._by_atom = order, np.concatenate([[0], np.cumsum(self.numbers)])
         return self._by_atom
 
     def row(self, answer: Query) -> NDArray[np.int64]:

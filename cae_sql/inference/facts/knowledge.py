@@ -369,7 +369,7 @@ class Knowledge:
             return self.loosened.forced_extreme(query)
         atoms, counts = np.unique(self.atoms.labels[query.members], return_counts=True)
         top = query.kind == "max"
-        whole = counts == self.sizes[atoms]
+        whole = counts == self.atoms.numbers[atoms]
         edge = (self.high[atoms] if top else -self.low[atoms]) // self.atoms.multiples[atoms]
         bound = int(edge.max())
         inside = atoms[whole]
