@@ -141,6 +141,7 @@ class LargePool:
         grown.mixed = False
         grown.copied = lost.tolist()
         some = np.abs(values[0].astype(np.int64) - self.values[0])
+        some[self.lumps] = 0  # they exchange nothing
         grown.unsettled = self.unsettled + int(some.sum())
         return grown
 
