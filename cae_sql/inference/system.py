@@ -170,10 +170,12 @@ class AnsweredSystem:
                 raise InvalidInput(f"{len(given)} coefficients for {len(records)} members")
             weights = [exact(given[place], f"coefficient {place}") for place in order]
         # the least value counts once for each record in a lump
-        more = [int(self.lumps[each - self.size]) - 1 for each in records[records >= self.size].tolist()]
-        own = [Fraction(1)] * len(more) if weights is None else weights[len(records) - len(more) :]
-        beyond = self.grid.minimum * sum((a * b for a, b in zip(own, more, strict=True)), Fraction(0))
-        return self._add(sum_answer(records, weights, exact(value) - beyond, self.grid))
+        more = self.lumps[records[records >= self.size] - self.size] - 1
+        beyond = Fraction(int(more.sum()))
+        if weights is not None:
+            own = weights[len(records) - len(more) :]
+            beyond = sum((a * b for a, b in zip(own, more.tolist(), strict=True)), Fraction(0))
+        return self._add(sum_answer(records, weights, exact(value) - beyond * self.grid.minimum, self.grid))
 
     def add_mean(self, members: ArrayLike, value: Number) -> int:
         """Add that the members' mean is value; on a grid the nearest possible sum is meant. As `add_sum`."""

@@ -136,6 +136,35 @@ def _of(lumped: Lumped, cell: int) -> Iterator[int]:
     yield from np.flatnonzero(lumped.cells[: lumped.system.size] == cell).tolist()
 
 
+@pytest.mark.parametrize("kinds", KINDS, ids=["sums", "extremes"])
+def test_certificates_beside_lumps_are_those_of_everybody_one_by_one(kinds: tuple[Kind, ...]) -> None:
+    proved = 0
+    for seed in range(rounds(24)):
+        lumped = Lumped(SIZES[seed % len(SIZES)], seed, kinds)
+        told = [lumped.ask() for _ in range(3)]
+        for each in told:
+            lumped.tell(each)
+        whole = lumped.expansion(told)
+        for cell, first in enumerate(np.cumsum((0, *lumped.sizes[:-1])).tolist()):
+            mine, theirs = lumped.first(cell), first
+            for side in ("lower", "upper"):
+                one, other = lumped.system.explain(mine, side), whole.explain(theirs, side)  # type: ignore[arg-type]
+                assert (one.bound, one.terms, one.boxes) == (other.bound, other.terms, other.boxes)
+                proved += bool(one.terms or one.boxes)
+            for a, b in zip(lumped.system.carried_by(mine), whole.carried_by(theirs), strict=True):
+                assert a == pytest.approx(b)
+        both = lumped.system.likelihood(), whole.likelihood()
+        who = [lumped.first(cell) for cell in range(len(lumped.sizes))]
+        groups = both[0].labels[who], both[1].labels[np.cumsum((0, *lumped.sizes[:-1]))]
+        np.testing.assert_allclose(
+            both[0].probabilities[groups[0]], both[1].probabilities[groups[1]], atol=1e-9
+        )
+        if not lumped.system.judged(Standard(1, insiders=1), Allowance()).safe:
+            continue
+        assert all(longest(left.values) >= 1 for left in lumped.crowds.excluded())
+    assert proved or "max" not in kinds
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_what_is_likely_beside_lumps_is_what_all_tables_of_all_people_say(seed: int) -> None:
     lumped = Lumped(SIZES[seed % len(SIZES)], seed, KINDS[seed % 2])
@@ -219,3 +248,46 @@ def test_what_answers_would_make_likely_is_judged_as_of_everybody_one_by_one(ins
             np.testing.assert_allclose(model[0].area, model[1].area, atol=1e-9)
             assert model[0].baseline_area == pytest.approx(model[1].baseline_area, abs=1e-9)
     assert broken
+
+
+@pytest.mark.parametrize("insiders", [0, 1])
+def test_ends_and_ranges_over_lumps_say_what_they_say_of_all_people(insiders: int) -> None:
+    told = 0
+    for seed in range(rounds(40)):
+        lumped = Lumped(SIZES[seed % len(SIZES)], seed, KINDS[seed % 2])
+        system, standard = lumped.system, Standard(1, insiders=insiders)
+        for _ in range(4):
+            asked, off = lumped.ask(), int(lumped.chance.integers(0, 4))
+            query, way = lumped.query(asked), lumped.chance.choice(["most", "least", "range"])
+            low, high = asked.value - off, asked.value + off
+            if way == "range":
+                within = system.within(query, low, high)
+                ended, low = (None, low) if within is None else within
+            elif way == "most":
+                ended, low = system.at_most(query, high), system.possible(query)[0]
+            else:
+                ended, high = system.at_least(query, low), system.possible(query)[1]
+            if ended is None:
+                continue
+            units = low if way == "least" else high
+            question = system.question([ended])
+            if question.derivable:
+                continue
+            judgement = question.judge_true((units,), standard, Allowance())
+            if judgement is None or not judgement.safe:
+                continue
+            told += 1
+            system.accept([ended.answered(units)], question.learn([units], Allowance()))
+            lumped.crowds.told(Fact(asked.kind, asked.weights, Fraction(low), Fraction(high)))
+            for left in lumped.crowds.excluded():
+                if insiders or left.insider is None:
+                    assert longest(left.values) >= standard.need
+                if left.insider is None:
+                    assert _bounds_hold(lumped, left.place, left.values)
+    assert told > rounds(20)
+
+
+def _bounds_hold(lumped: Lumped, cell: int, values: tuple[int, ...]) -> bool:
+    """Whether nothing that is possible lies outside of the interval of a cell's records."""
+    found = lumped.system.bounds([lumped.first(cell)])
+    return bool(found.lower[0] <= min(values) and max(values) <= found.upper[0])

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from cae_sql import AnsweredSystem
 from cae_sql.errors import InconsistentAnswers, InvalidInput, OutOfTime
 from cae_sql.inference.allowance import Allowance
+from cae_sql.inference.facts.lumps import in_lumps
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.search.judging import Standard
 from cae_sql.inference.tables.priors import Prior
@@ -349,6 +350,20 @@ def test_a_lump_gives_all_the_room_that_its_records_have() -> None:
     known.add_sum([3], 64 * 50)
     judgement = known.question([]).judge_by_center((), Standard(60, insiders=1), Allowance())
     assert judgement is None or not judgement.safe
+
+
+def test_what_sums_leave_of_one_person_modulo_two_is_seen_beside_lumps() -> None:
+    kept, lumps = in_lumps(100, 4)
+    ward = np.concatenate([["X"], np.repeat(list("ABC"), kept), np.repeat(list("ABC"), len(lumps))])
+    system = AnsweredSystem(1 + 3 * kept, 0, 1, 1, lumps=np.tile(lumps, 3))
+    for letters, told in (("XAB", 81), ("XAC", 80), ("XBC", 80)):
+        system.add_sum(np.isin(ward, list(letters)), told)  # X + 2 (A + B + C) is 241
+    assert system.leverage([0])[0] < 0.02
+    np.testing.assert_allclose(system.posterior([0])[1], [[0, 1]], atol=1e-9)
+    run = system.certified()
+    assert run.upper[0] <= run.lower[0]
+    if system.roomy_table.usable:
+        assert set(system.worlds(20)[:, 0].tolist()) == {1}
 
 
 def test_answers_taken_in_at_once_are_kept_by_worlds_with_lumps() -> None:
