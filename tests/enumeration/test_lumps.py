@@ -291,3 +291,30 @@ def _bounds_hold(lumped: Lumped, cell: int, values: tuple[int, ...]) -> bool:
     """Whether nothing that is possible lies outside of the interval of a cell's records."""
     found = lumped.system.bounds([lumped.first(cell)])
     return bool(found.lower[0] <= min(values) and max(values) <= found.upper[0])
+
+
+@pytest.mark.parametrize("insiders", [0, 1])
+def test_who_is_said_to_be_lost_for_certain_has_no_more_values_left(insiders: int) -> None:
+    lost = 0
+    for seed in range(rounds(60)):
+        sizes = ((1, 6, 9), (2, 12), (5, 1, 8), (1, 2, 9))[seed % 4]  # single persons are what can be lost
+        lumped = Lumped(sizes, seed, KINDS[seed % 2])
+        standard = Standard(TOP, insiders=insiders)
+        lumped.tell(lumped.ask())
+        asked = lumped.ask()
+        question = lumped.system.question([lumped.query(asked)])
+        if question.derivable:
+            continue
+        for (value,), worlds in list(question.hypothetical(20).items())[:4]:
+            judgement = question.certainly_lost([value], worlds, standard)
+            if judgement is None:
+                continue
+            crowds = Crowds(lumped.sizes, lumped.crowds.values)
+            crowds.left = lumped.crowds.left & lumped.crowds.agree(
+                Told(asked.kind, asked.weights, value).fact
+            )
+            left = [each for each in crowds.excluded() if insiders or each.insider is None]
+            # of tables that do not exist nothing need be true
+            assert not left or min(max(each.values) - min(each.values) for each in left) <= judgement.width
+            lost += 1
+    assert lost
