@@ -95,9 +95,9 @@ class AnsweredSystem:
             seed: Of the worlds that are drawn.
             pool: How many worlds are kept.
             prior: How values are spread, for the worlds; by default all are alike.
-            lumps: (m,) for how many records, a power of two, each of the lumps stands that have the numbers
-                from `size` on: whoever's value nobody tells apart from others' (`facts.lumps`). A lump is a
-                member as a record is; its value is the sum of those of its records.
+            lumps: (m,) for how many records, a power of two, each lump stands; of records that nobody tells
+                apart (`cae_sql.inference.facts.lumps`). Lumps have the numbers from `size` on and are members
+                as records are; the value of one is the sum of its records' values.
 
         Raises:
             InvalidInput: no record, an empty or infinite domain, a resolution <= 0, lumps without a grid.
