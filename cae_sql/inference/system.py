@@ -24,6 +24,7 @@ from cae_sql.inference.certify.question import Question
 from cae_sql.inference.certify.singled_out import singled_out
 from cae_sql.inference.facts import spares
 from cae_sql.inference.facts.atoms import Atoms
+from cae_sql.inference.facts.lumps import FEWEST, Named, checked, weight
 from cae_sql.inference.facts.members import members_of, records_of
 from cae_sql.inference.facts.query import Answer, Grid, Ints, Kind, Query, extreme_answer, sum_answer
 from cae_sql.inference.facts.shares import Kept
@@ -59,6 +60,8 @@ FINE = 4_096
 """Units from which leverage reads a prior by windows."""
 LARGEST_TOTAL = 2**61
 """Sums in units must stay below this, so that they and their differences fit 64 bits."""
+MOST_RECORDS = 2**52
+"""Records, those in lumps too: floats count them."""
 
 
 class AnsweredSystem:
@@ -80,6 +83,7 @@ class AnsweredSystem:
         seed: int = 0,
         pool: int = POOL,
         prior: Prior | None = None,
+        lumps: ArrayLike | None = None,
     ) -> None:
         """Start with no answers.
 
@@ -91,28 +95,35 @@ class AnsweredSystem:
             seed: Of the worlds that are drawn.
             pool: How many worlds are kept.
             prior: How values are spread, for the worlds; by default all are alike.
+            lumps: (m,) for how many records, a power of two, each lump stands; of records that nobody tells
+                apart (`cae_sql.inference.facts.lumps`). Lumps have the numbers from `size` on and are members
+                as records are; the value of one is the sum of its records' values.
 
         Raises:
-            InvalidInput: no record, an empty or infinite domain, a resolution <= 0.
+            InvalidInput: no record, an empty or infinite domain, a resolution <= 0, lumps without a grid.
         """
         if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
             raise InvalidInput(f"size must be a whole number of at least 1, not {size!r}")
         low, high = exact(minimum, "minimum"), exact(maximum, "maximum")
         if high < low:
             raise InvalidInput(f"maximum ({maximum}) must not be less than minimum ({minimum})")
-        self.size = int(size)
+        self.size, self.lumps = int(size), checked(lumps)
+        records = self.size + sum(self.lumps.tolist())
         if resolution is None:
+            if len(self.lumps):
+                raise InvalidInput("lumps need a grid: give the system a resolution")
             self.grid = Grid(low, Fraction(1), high - low, whole=False)
         else:
             unit = exact(resolution, "resolution")
             if unit <= 0:
                 raise InvalidInput(f"resolution must be greater than 0, not {resolution}")
             self.grid = Grid(low, unit, Fraction((high - low) // unit), whole=True)
-            if self.grid.top * self.size > LARGEST_TOTAL:
+            if self.grid.top * records > LARGEST_TOTAL or records > MOST_RECORDS:
                 raise InvalidInput(
-                    f"{size} records of up to {self.grid.top + 1} values: sums must stay below 2**61 steps "
-                    "of the resolution; take a coarser resolution or a narrower domain"
+                    f"{records} records of up to {self.grid.top + 1} values: sums must stay below 2**61 "
+                    "steps of the resolution; take a coarser resolution or a narrower domain"
                 )
+        self._named = Named(self.size, self.lumps)
         self.answers: list[Answer] = []
         """What has been answered, in order."""
         self.ranges = KeptRanges(seed)
@@ -151,27 +162,60 @@ class AnsweredSystem:
             InvalidInput: members or coefficients that cannot be used.
             InconsistentAnswers: no table agrees with all answers; the answer is not kept.
         """
-        records, order = members_of(members, self.size)
+        records, order = members_of(members, self.first_spare)
         weights: list[Fraction] | None = None
         if coefficients is not None:
             given = list(np.asarray(coefficients, dtype=object).ravel())
             if len(given) != len(records):
                 raise InvalidInput(f"{len(given)} coefficients for {len(records)} members")
             weights = [exact(given[place], f"coefficient {place}") for place in order]
-        return self._add(sum_answer(records, weights, exact(value), self.grid))
+        # the least value counts once for each record in a lump
+        more = self.lumps[records[records >= self.size] - self.size] - 1
+        beyond = Fraction(int(more.sum()))
+        if weights is not None:
+            own = weights[len(records) - len(more) :]
+            beyond = sum((a * b for a, b in zip(own, more.tolist(), strict=True)), Fraction(0))
+        return self._add(sum_answer(records, weights, exact(value) - beyond * self.grid.minimum, self.grid))
 
     def add_mean(self, members: ArrayLike, value: Number) -> int:
         """Add that the members' mean is value; on a grid the nearest possible sum is meant. As `add_sum`."""
-        records, _ = members_of(members, self.size)
-        return self._add(sum_answer(records, None, exact(value) * len(records), self.grid))
+        records, _ = members_of(members, self.first_spare)
+        count = weight(self.query("sum", records), self.size, self.lumps)[0]
+        beyond = self.grid.minimum * (count - len(records))
+        return self._add(sum_answer(records, None, exact(value) * count - beyond, self.grid))
 
     def add_max(self, members: ArrayLike, value: Number) -> int:
         """Add that the greatest value among the members is value. As `add_sum`."""
-        return self._add(extreme_answer("max", members_of(members, self.size)[0], exact(value), self.grid))
+        records = members_of(members, self.first_spare)[0]
+        return self._add(extreme_answer("max", records, exact(value), self.grid))
 
     def add_min(self, members: ArrayLike, value: Number) -> int:
         """Add that the least value among the members is value. As `add_sum`."""
-        return self._add(extreme_answer("min", members_of(members, self.size)[0], exact(value), self.grid))
+        records = members_of(members, self.first_spare)[0]
+        return self._add(extreme_answer("min", records, exact(value), self.grid))
+
+    def _check_plain(self) -> None:
+        """Check that there are no lumps, of whose values such a statistic would have to know."""
+        if len(self.lumps):
+            raise InvalidInput("ranges of statistics other than sums need every record by itself, not lumps")
+
+    def _check_asked(self, queries: Sequence[Query]) -> None:
+        """Check that of lumps sums and extremes alone are asked, and who may attain an extreme for them.
+
+        Raises:
+            InvalidInput: another statistic, or an extreme over a lump beside which there are fewer than
+                `FEWEST` records that answers and queries treat as it.
+        """
+        if not len(self.lumps):
+            return
+        for query in queries:
+            if query.kind not in ("sum", "max", "min"):
+                raise InvalidInput(f"of lumps no {query.kind} is known: it needs every record by itself")
+        if not self._named.fit(self.answers, queries):
+            raise InvalidInput(
+                f"a MAX or MIN over a lump needs {FEWEST} records that every sum, MAX and MIN treats as it: "
+                "let so many of each cell stand one by one, and ask of whole cells"
+            )
 
     def add_range(
         self,
@@ -197,7 +241,7 @@ class AnsweredSystem:
         """
         if not self.grid.whole:
             raise InvalidInput("ranges need a grid: give the system a resolution")
-        records, order = members_of(members, self.size)
+        records, order = members_of(members, self.first_spare)
         signs: Ints | None = None
         if coefficients is not None:
             given = [exact(each, "coefficient") for each in np.asarray(coefficients, dtype=object).ravel()]
@@ -221,6 +265,7 @@ class AnsweredSystem:
         return number
 
     def _add(self, answer: Answer) -> int:
+        self._check_asked([answer])
         before = self._solved, self._scale
         self.answers.append(answer)
         self._solved = None
@@ -236,15 +281,12 @@ class AnsweredSystem:
     def _check(self, answer: Answer) -> None:
         """Cheap for large systems (one sum against the domain), thorough for small ones."""
         if answer.kind == "sum":
-            up, down = len(answer.members), 0
-            if answer.coefficients is not None:
-                up = int(answer.coefficients[answer.coefficients > 0].sum())
-                down = int(answer.coefficients[answer.coefficients < 0].sum())
+            up, down = weight(answer, self.size, self.lumps)
             most, least = up * self.grid.top, down * self.grid.top
             if not least <= answer.value <= most:
                 raise InconsistentAnswers("an answer lies outside what the domain allows")
         if self._atoms is None or len(self._atoms.labels) < self._whole:
-            self._atoms = Atoms(self._whole, self.size)
+            self._atoms = Atoms(self._whole, self.first_spare, self.lumps)
             for earlier in self.answers:
                 self._atoms.refine(earlier)
         else:
@@ -313,7 +355,7 @@ class AnsweredSystem:
         fine = Grid(self.grid.minimum, self.grid.unit / self._scale, self.grid.top * self._scale, True)
 
         def rebuild(numbers: list[int]) -> Solved:
-            return solved(self.size, self.grid, self.answers, numbers, self._scale)
+            return solved(self.size, self.grid, self.answers, numbers, self._scale, lumps=self.lumps)
 
         return certify(rebuild, self.answers, fine, number, side, value)
 
@@ -321,7 +363,9 @@ class AnsweredSystem:
         if self._solved is None:
             self._scale = scale_of(self._whole, self.grid, self.answers)
             everything = range(len(self.answers))
-            self._solved = solved(self.size, self.grid, self.answers, everything, self._scale, self._atoms)
+            self._solved = solved(
+                self.size, self.grid, self.answers, everything, self._scale, self._atoms, self.lumps
+            )
         return self._solved
 
     # --- worlds
@@ -345,7 +389,7 @@ class AnsweredSystem:
             roomy_table = self.roomy_table
             if not roomy_table.usable:
                 raise OutOfTime("no table was found that agrees with all answers")
-            large_pool = LargePool(kept.values[places], seed + 1, prior=self.prior)
+            large_pool = LargePool(kept.values[places], seed + 1, prior=self.prior, lumps=kept.lumps)
             large_pool.unsettled, large_pool.copied = MOST * self.size, list(range(count))
             large_pool.mix(roomy_table)
             return self.in_column_units(large_pool.values[:, : self.size].astype(np.int64))
@@ -392,7 +436,9 @@ class AnsweredSystem:
         if self.keeps_some:
             raise InvalidInput("runs by search know nothing of ranges of statistics; certified() does")
         if isinstance(pool, LargePool):
-            raise InvalidInput(f"runs by search are for up to {SMALL} records; certified() has them for more")
+            raise InvalidInput(
+                f"runs by search are for up to {SMALL} records and no lumps; certified() has them for more"
+            )
         known = pool.knowledge
         whole = int((known.high - known.low).max())
         runs = Runs(known, whole if need is None else need, Allowance(CERTIFYING), Effort(400), True)
@@ -422,7 +468,7 @@ class AnsweredSystem:
 
     def think_up(self, worlds: int) -> None:
         """Keep at least so many worlds from now on, as far as they are a large pool."""
-        if self.size <= SMALL or worlds <= self._pool_size:
+        if self.searched or worlds <= self._pool_size:
             return
         self._pool_size = worlds
         if not self.answers:
@@ -433,9 +479,11 @@ class AnsweredSystem:
     def _tables(self) -> SystemState:
         if not self.grid.whole:
             raise InvalidInput("worlds need a grid: give the system a resolution")
+        self._check_asked([])
         if self._kept is None:
-            top, many = int(self.grid.top), self.size > SMALL
-            self._kept = SystemState(self.size, top, self._pool_size, self.seed, self.prior, many)
+            top, count = int(self.grid.top), self._pool_size
+            large = not self.searched
+            self._kept = SystemState(self.size, top, count, self.seed, self.prior, large, self.lumps)
         return self._kept
 
     @property
@@ -570,7 +618,7 @@ class AnsweredSystem:
                 if units.denominator != 1 or not 0 <= units <= self.grid.top:
                     raise InvalidInput(f"the insider's value {value} is not on the grid")
                 answers.append(Answer(kind="sum", members=members, value=units))
-            found = solved(self.size, self.grid, answers, range(len(answers)), 1)
+            found = solved(self.size, self.grid, answers, range(len(answers)), 1, lumps=self.lumps)
             known = found.known.refined(self.observed).observing(self.observed)
             self._likely_now = (
                 name,
@@ -593,8 +641,7 @@ class AnsweredSystem:
             return self.grid.unit**2 * units
         if query.kind not in ("sum", "weighted"):
             return self.grid.to_value(units)
-        weight = len(query.members) if query.coefficients is None else int(query.coefficients.sum())
-        return weight * self.grid.minimum + self.grid.unit * units
+        return sum(weight(query, self.size, self.lumps)) * self.grid.minimum + self.grid.unit * units
 
     def units(self, query: Query, value: Fraction) -> int:
         """The inverse of `column_value`.
@@ -602,14 +649,12 @@ class AnsweredSystem:
         Raises:
             InconsistentAnswers: the value is not on the grid.
         """
-        weight = 1
         if query.kind == "count":
             return int(value)
         if query.kind == "spread":
             return int(value / self.grid.unit**2)
-        if query.kind in ("sum", "weighted"):
-            weight = len(query.members) if query.coefficients is None else int(query.coefficients.sum())
-        units = (value - weight * self.grid.minimum) / self.grid.unit
+        times = sum(weight(query, self.size, self.lumps)) if query.kind in ("sum", "weighted") else 1
+        units = (value - times * self.grid.minimum) / self.grid.unit
         if units.denominator != 1:
             raise InconsistentAnswers(f"the answer {value} is not on the grid")
         return int(units)
@@ -643,11 +688,16 @@ class AnsweredSystem:
         """
         name = self.version, insiders, [query.name for query in queries]
         if self._singled_out is None or self._singled_out[0] != name:
-            self._singled_out = name, singled_out(self.answers, queries, self.size, insiders)
+            self._singled_out = name, singled_out(self.answers, queries, self.size, insiders, self.lumps)
         return self._singled_out[1]
 
     def question(self, queries: Sequence[Query]) -> Question:
-        """What if these were answered, together? The last one asked for is kept: gates ask twice."""
+        """What if these were answered, together? The last one asked for is kept: gates ask twice.
+
+        Raises:
+            InvalidInput: of lumps something is asked that they do not say.
+        """
+        self._check_asked(queries)
         whole, names = with_spares(self._whole, queries), [query.name for query in queries]
         if whole > self._whole:
             roomy_table, pool = self._tables().beside(self.answers, self._system, whole)
@@ -683,7 +733,11 @@ class AnsweredSystem:
             spare: As many records as may be elsewhere where a table is looked at: a record and an insider.
             holding: Who was held where when everybody was shown to keep the limit with it, if it is known.
             standard: What everybody keeps; where it is not known who is held, it is found out with it.
+
+        Raises:
+            InvalidInput: there are lumps.
         """
+        self._check_plain()
         self.ranges.add(shares, spare, holding, standard)
         self.observed.append(observed)
         self._trials.clear()
@@ -701,7 +755,11 @@ class AnsweredSystem:
             standard: What everybody should keep.
             allowance: What may be spent.
             learn: Whether anything may be kept for later questions: not where a true answer is known.
+
+        Raises:
+            InvalidInput: there are lumps.
         """
+        self._check_plain()
         return self.ranges.holding(shares, spare, standard, allowance, self._around, learn)
 
     @property
@@ -723,8 +781,32 @@ class AnsweredSystem:
 
     @property
     def _whole(self) -> int:
-        """Number of records with the spare ones that answers are about."""
-        return with_spares(self.size, self.answers)
+        """Number of records and lumps with the spare records that answers are about."""
+        return with_spares(self.first_spare, self.answers)
+
+    @property
+    def first_spare(self) -> int:
+        """Number of records and lumps: spare records have numbers from here on."""
+        return self.size + len(self.lumps)
+
+    @property
+    def people(self) -> Ints:
+        """(n,) how many records each record and each lump is."""
+        return np.append(np.ones(self.size, dtype=np.int64), self.lumps)
+
+    @property
+    def searched(self) -> bool:
+        """Whether records are searched for one by one: not where they are many, nor where there are lumps, of
+        which searches know nothing.
+        """
+        return self.size <= SMALL and not len(self.lumps)
+
+    def possible(self, query: Query) -> tuple[int, int]:
+        """The least and the greatest answer that the domain allows a sum or an extreme, in units."""
+        if query.kind != "sum":
+            return 0, int(self.grid.top)
+        up, down = weight(query, self.size, self.lumps)
+        return int(self.grid.top) * down, int(self.grid.top) * up
 
     def at_most(self, query: Query, units: int, after: Sequence[Query] = ()) -> Query | None:
         """The query that has the exact answer `units` where the given one's is at most that.
@@ -737,11 +819,13 @@ class AnsweredSystem:
         Returns:
             None where there is no such end (`cae_sql.inference.facts.spares`).
         """
-        return spares.at_most(query, units, int(self.grid.top), with_spares(self._whole, after))
+        top, first = int(self.grid.top), with_spares(self._whole, after)
+        return spares.at_most(query, units, top, first, self.possible(query)[0])
 
     def at_least(self, query: Query, units: int, after: Sequence[Query] = ()) -> Query | None:
         """As `at_most`, of a sum or a minimum that is at least `units`."""
-        return spares.at_least(query, units, int(self.grid.top), with_spares(self._whole, after))
+        top, first = int(self.grid.top), with_spares(self._whole, after)
+        return spares.at_least(query, units, top, first, self.possible(query)[1])
 
     def within(
         self, query: Query, low: int, high: int, after: Sequence[Query] = ()

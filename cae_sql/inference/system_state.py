@@ -16,8 +16,10 @@ from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.allowance import UNLIMITED
 from cae_sql.inference.certify.learned import Learned, advance
 from cae_sql.inference.certify.question import Question
+from cae_sql.inference.facts.atoms import Atoms
 from cae_sql.inference.facts.knowledge import Knowledge
-from cae_sql.inference.facts.query import Answer
+from cae_sql.inference.facts.lumps import NO_LUMPS
+from cae_sql.inference.facts.query import Answer, Ints
 from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.intervals.bounds import Solved
 from cae_sql.inference.tables.at_once import all_at_once
@@ -58,8 +60,9 @@ class SystemState:
     """Worlds and roomy table of one system; they hang on its answers, the seed and the prior alone."""
 
     def __init__(
-        self, size: int, top: int, count: int, seed: int, prior: Prior | None, large_pool: bool
-    ) -> None:
+        self, size: int, top: int, count: int, seed: int, prior: Prior | None, large_pool: bool,
+        lumps: Ints = NO_LUMPS,
+    ) -> None:  # fmt: skip
         """Before any answer.
 
         Args:
@@ -69,14 +72,15 @@ class SystemState:
             seed: Of the draws.
             prior: How values are spread; None where all are alike.
             large pool: Whether there are too many records for worlds with a tableau of their own.
+            lumps: For how many records each lump stands; with any, in a large pool alone.
         """
         self._pool: Pool | LargePool
         if large_pool:
-            self._pool = LargePool.draw(size, top, count, seed, prior)
+            self._pool = LargePool.draw(size, top, count, seed, prior, lumps)
         else:
             self._pool = Pool.draw(Knowledge.nothing(size, top), count, seed, prior)
-        self._center = RoomyTable.nothing(size, top)
-        self._size, self._top = size, top
+        self._center = RoomyTable.nothing(size, top, lumps)
+        self._size, self._top, self._lumps = size, top, lumps
         self._learned = self._centered = 0
         self._beside: _Beside | None = None
 
@@ -107,12 +111,12 @@ class SystemState:
         """
         new = len(answers) - self._learned
         if new:
-            self._grow(with_spares(self._size, answers))
+            self._grow(with_spares(self._size + len(self._lumps), answers))
         if isinstance(self._pool, Pool):
             if new:
                 self._pool = _learned(self._pool, answers[self._learned :])
         elif new >= AT_ONCE:
-            found = all_at_once(system().known, system().sums, self._pool)
+            found = all_at_once(*self._apart(answers, system), self._pool)
             if found is not None:
                 self._center, self._pool = found
                 self._learned = len(answers)
@@ -123,6 +127,16 @@ class SystemState:
         if isinstance(self._pool, LargePool) and not self._pool.mixed and self._center.usable:
             self._pool.mix(self._center)
         return self._pool
+
+    def _apart(self, answers: Sequence[Answer], system: Callable[[], Solved]) -> tuple[Knowledge, Ints]:
+        """What the answers amount to, lumps being things by themselves, and the sums' right-hand sides."""
+        if not len(self._lumps):
+            return system().known, system().sums
+        spare = with_spares(self._size + len(self._lumps), answers) - self._size - len(self._lumps)
+        atoms = Atoms.apart(self._size, self._lumps, spare)
+        for answer in answers:
+            atoms.refine(answer)
+        return Knowledge.of(self._size, self._top, answers, atoms=atoms)
 
     def roomy_table(self, answers: Sequence[Answer], system: Callable[[], Solved]) -> RoomyTable:
         """The table kept roomy, brought to all answers; of no use where it could not be. As `pool`."""
@@ -202,6 +216,5 @@ def several_bases(roomy_table: RoomyTable) -> None:
     plain = QuestionTables(roomy_table, [])
     pins = hold(plain.boxes, plain.totals, 2, np.zeros(0, dtype=np.int64))
     if pins is not None:
-        need = int((roomy_table.boxes.high - roomy_table.boxes.low).max())
-        rebuild(roomy_table, bounds_of(plain.boxes, pins), need, insiders=0)
+        rebuild(roomy_table, bounds_of(plain.boxes, pins), roomy_table.boxes.widest, insiders=0)
     roomy_table.renewed()

@@ -349,7 +349,7 @@ def certified_runs(
     if pins is None or (totals > bounds_of(boxes, pins).most).any():
         return nobody
     tables = Tables(totals, totals)
-    showing = Coverage(question_tables, boxes, pins, tables, int((boxes.own[1] - boxes.own[0]).max()), 0)
+    showing = Coverage(question_tables, boxes, pins, tables, boxes.widest, 0)
     if not showing.inside:
         return nobody
     low, high = showing.runs()

@@ -190,7 +190,7 @@ class Pooled:
                 return
             taken[found[0]] = True
             others = able[~np.isin(able, found[0])]
-            helpers = helpers_of(marks, others, nearer[others], ENOUGH * int(rooms.span.max()))
+            helpers = helpers_of(marks, others, nearer[others], ENOUGH * rooms.widest)
             theirs = columns_in(marks[helpers], found[1])
             if theirs is not None:
                 payers = np.concatenate([found[0], helpers])
@@ -278,7 +278,7 @@ class _Shares:
     """Every room in whole numbers: (2, 2, p') down and up, the record's part of it and the insider's."""
 
     def __init__(self, rooms: Rooms, need: int, marks: Columns) -> None:
-        whole = max(need + (int(rooms.span.max()) if rooms.insiders else 0), 1)
+        whole = max(need + (rooms.widest if rooms.insiders else 0), 1)
         both = np.maximum(rooms.down, 0), np.maximum(rooms.up, 0)
         self.rooms = np.array([_divided(room, need, whole, marks) for room in both])
         self.kept = np.array([_rounded(room, need, whole) for room in rooms.left])

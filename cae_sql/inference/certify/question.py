@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
 from cae_sql.errors import OutOfTime
@@ -28,7 +29,7 @@ from cae_sql.inference.tables.centering import rebuild
 from cae_sql.inference.tables.central import Central
 from cae_sql.inference.tables.exchange import Bounds, Tables
 from cae_sql.inference.tables.holding import bounds_of, hold
-from cae_sql.inference.tables.large_pool import LargePool
+from cae_sql.inference.tables.large_pool import LargePool, drawn_extremes
 from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import RoomyTable
@@ -135,10 +136,32 @@ class Question:
     def hypothetical(self, count: int) -> dict[tuple[int, ...], list[int]]:
         """The answers that the first worlds of the pool give, with the worlds that give them."""
         worlds = self.pool.values[:count]
-        columns = [query.of(worlds) for query in self.queries]
+        columns = [self._of(query, worlds) for query in self.queries]
         found: dict[tuple[int, ...], list[int]] = {}
         for place, values in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
             found.setdefault(tuple(values), []).append(place)
+        return found
+
+    def _of(self, query: Query, worlds: NDArray[np.signedinteger]) -> Ints:
+        """What tables say; of lumps they do not say what the greatest or the least of its values is.
+
+        It is drawn then, out of as many as there are in all of an atom's, alike between the ends of their box
+        or by the prior's odds.
+        """
+        boxes = self.question_tables.boxes
+        labels, times = boxes.atoms.labels[query.members], boxes.atoms.multiples
+        apart = times[labels] > 1
+        if query.kind == "sum" or not apart.any() or not isinstance(self.pool, LargePool):
+            return query.of(worlds)
+        found = replace(query, members=query.members[~apart]).of(worlds)
+        top, prior = query.kind == "max", self.pool.prior
+        for atom, count in zip(*np.unique(labels[apart], return_counts=True), strict=True):
+            low, high = (int(each[atom]) // int(times[atom]) for each in boxes.own)
+            odds = np.zeros(0) if prior is None else prior.odds[low : high + 1]
+            # by part: the maximum of two groups is the greater one's
+            chance = np.random.default_rng([self.pool.seed, self.pool.moved, int(atom)])
+            drawn = drawn_extremes(int(count * times[atom]), low, high, odds, top, len(worlds), chance)
+            found = np.maximum(found, drawn) if top else np.minimum(found, drawn)
         return found
 
     def certainly_lost(

@@ -76,7 +76,9 @@ class Rooms:
         self.first = np.where(pins.bottom > 0, 0, first)
         self.last = np.where(pins.top > 0, span, last)
         self.span = span
-        whole = need + (int(span.max()) if insiders else 0)
+        self.widest = boxes.widest
+        """Widest box of somebody: further nobody needs to go."""
+        whole = need + (self.widest if insiders else 0)
         self.share = need / max(whole, 1)
         """Part of every room that is for the record itself; the rest is for the insider. The same for all: an
         insider and a record whose boxes differ draw on the same rooms."""

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.inference.facts.atoms import Atoms
+from cae_sql.inference.facts.lumps import NO_LUMPS
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.facts.repeated import MOST_ENTRIES, multiples
 from cae_sql.inference.facts.spares import with_spares
@@ -28,7 +29,9 @@ LOOKED_AT = 10**8
 """Records times differences, at most: some milliseconds for each ten million."""
 
 
-def singled_out(answers: Sequence[Query], queries: Sequence[Query], size: int, insiders: int) -> bool:
+def singled_out(
+    answers: Sequence[Query], queries: Sequence[Query], size: int, insiders: int, lumps: Ints = NO_LUMPS
+) -> bool:
     """Whether any answer to some sums would tell a value to somebody.
 
     Args:
@@ -36,8 +39,9 @@ def singled_out(answers: Sequence[Query], queries: Sequence[Query], size: int, i
         queries: What is asked together.
         size: Number of records that are somebody's.
         insiders: 0 or 1 individuals who know their own value.
+        lumps: How many records each lump stands for: of combinations with one nothing is said.
     """
-    whole = with_spares(size, [*answers, *queries])
+    whole = with_spares(size + len(lumps), [*answers, *queries])
     if any(each.kind != "sum" or not _plain(each.coefficients) for each in (*answers, *queries)):
         return False
     most = 2 if insiders else 1

@@ -7,7 +7,7 @@ world that satisfies them carries it. An extreme enters with its value, because 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from cae_sql.cached import cached_property
 from cae_sql.errors import InconsistentAnswers
 from cae_sql.inference.facts.atoms import Atoms
 from cae_sql.inference.facts.basis import Directions, Tableau, tableau_of
+from cae_sql.inference.facts.lumps import NO_LUMPS
 from cae_sql.inference.facts.query import Answer, Ints, Query
 from cae_sql.inference.facts.rank import coefficients_of, independent_sums, join, roots
 from cae_sql.inference.facts.spares import with_spares
@@ -31,6 +32,10 @@ class Extreme:
     """The atoms of the query set."""
     value: int
     """In units."""
+    lumps: Ints = field(default_factory=lambda: NO_LUMPS)
+    """Atoms of lumps in the query set, where they are apart. A record of a lump may attain the value, and
+    then one of its cell that stands by itself can do so in its place (`cae_sql.inference.facts.lumps`): none
+    of these is asked to."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,11 +83,12 @@ class Knowledge:
     """What ranges of statistics say, for what is likely alone."""
 
     @classmethod
-    def nothing(cls, size: int, top: int) -> Knowledge:
-        """Before any answer: every record anywhere between 0 and top."""
-        none = np.zeros((0, 1), dtype=np.int64)
-        low, high = np.zeros(1, dtype=np.int64), np.full(1, top, dtype=np.int64)
-        return cls(Atoms(size), low, high, Tableau.empty(1), none)
+    def nothing(cls, size: int, top: int, lumps: Ints = NO_LUMPS) -> Knowledge:
+        """Before any answer: every record anywhere between 0 and top, and lumps, apart, as far as that."""
+        atoms = Atoms.apart(size, lumps) if len(lumps) else Atoms(size)
+        none = np.zeros((0, atoms.count), dtype=np.int64)
+        low = np.zeros(atoms.count, dtype=np.int64)
+        return cls(atoms, low, top * atoms.multiples, Tableau.empty(atoms.count), none)
 
     def grown(self, spares: int, top: int) -> Knowledge:
         """With so many spare records more, between 0 and top, an atom of their own that is in no answer."""
@@ -101,8 +107,9 @@ class Knowledge:
 
     @classmethod
     def of(
-        cls, size: int, top: int, answers: Sequence[Answer], slack: int = 0, atoms: Atoms | None = None
-    ) -> tuple[Knowledge, Ints]:
+        cls, size: int, top: int, answers: Sequence[Answer], slack: int = 0, atoms: Atoms | None = None,
+        lumps: Ints = NO_LUMPS,
+    ) -> tuple[Knowledge, Ints]:  # fmt: skip
         """Everything at once, without a tableau.
 
         Args:
@@ -111,6 +118,7 @@ class Knowledge:
             answers: Right-hand sides whole.
             slack: How far a sum may differ from what others say it is.
             atoms: The partition that the answers make, where it is known already.
+            lumps: For how many records each of those stands that come behind the records: counted as those.
 
         Returns:
             The knowledge, with sums in the smallest whole numbers that hold them, and their right-hand sides.
@@ -119,10 +127,10 @@ class Knowledge:
             InconsistentAnswers: a sum contradicts others, or boxes are empty.
         """
         if atoms is None:
-            atoms = Atoms(with_spares(size, answers), size)
+            atoms = Atoms(with_spares(size + len(lumps), answers), size + len(lumps), lumps)
             for answer in answers:
                 atoms.refine(answer)
-        low, high = np.zeros(atoms.count, dtype=np.int64), np.full(atoms.count, top, dtype=np.int64)
+        low, high = np.zeros(atoms.count, dtype=np.int64), top * atoms.multiples
         none = np.zeros((0, atoms.count), dtype=np.int64)
         known = cls(atoms, low, high, Tableau.empty(atoms.count), none)
         for answer in answers:
@@ -174,6 +182,12 @@ class Knowledge:
         """Units that the narrowest box of somebody leaves: greatest minus least value."""
         low, high = self.own
         return int((high - low)[self.protected].min())
+
+    @property
+    def widest(self) -> int:
+        """Units that the widest box of somebody leaves."""
+        low, high = self.own
+        return int((high - low)[self.protected].max())
 
     @property
     def directions(self) -> Directions:
@@ -247,7 +261,10 @@ class Knowledge:
         share = atoms.sizes / self.sizes[parents]
         coarse = (self.sizes * (self.high - self.low)).astype(float) if room is None else room
         finer, implied = (
-            tuple(Extreme(e.top, np.flatnonzero(np.isin(parents, e.atoms)), e.value) for e in extremes)
+            tuple(
+                replace(e, atoms=np.flatnonzero(np.isin(parents, e.atoms)), lumps=_of(parents, e.lumps))
+                for e in extremes
+            )
             for extremes in (self.extremes, self.implied)
         )
         return Knowledge(
@@ -288,13 +305,14 @@ class Knowledge:
         boxes = [(low, high)]
         if self.outer is not None:
             boxes.append((self.outer[0].copy(), self.outer[1].copy()))
+        times = self.atoms.multiples[atoms]
         for least, most in boxes:
             if top:
-                most[atoms] = np.minimum(most[atoms], value)
+                most[atoms] = np.minimum(most[atoms], value * times)
             else:
-                least[atoms] = np.maximum(least[atoms], value)
+                least[atoms] = np.maximum(least[atoms], value * times)
         known = replace(self, low=low, high=high, outer=None if self.outer is None else boxes[1])
-        return known._with_attained(Extreme(top, atoms, value))
+        return known._with_attained(Extreme(top, atoms[times == 1], value, atoms[times > 1]))
 
     def with_held(self, queries: Sequence[Query]) -> Knowledge:
         """With some records kept in intervals, over a partition already refined by them."""
@@ -351,8 +369,8 @@ class Knowledge:
             return self.loosened.forced_extreme(query)
         atoms, counts = np.unique(self.atoms.labels[query.members], return_counts=True)
         top = query.kind == "max"
-        whole = counts == self.sizes[atoms]
-        edge = self.high[atoms] if top else -self.low[atoms]
+        whole = counts == self.atoms.numbers[atoms]
+        edge = (self.high[atoms] if top else -self.low[atoms]) // self.atoms.multiples[atoms]
         bound = int(edge.max())
         inside = atoms[whole]
         for extreme in self.extremes:
@@ -364,6 +382,11 @@ class Knowledge:
         if pinned.any() and int(edge[whole][pinned].max()) == bound:
             return bound if top else -bound
         return None
+
+
+def _of(parents: Ints, atoms: Ints) -> Ints:
+    """The parts of some atoms: `parents` says of each part where it was."""
+    return np.flatnonzero(np.isin(parents, atoms)) if len(atoms) else atoms
 
 
 def _wider(rows: NDArray[np.signedinteger]) -> NDArray[np.signedinteger]:

@@ -7,7 +7,8 @@ b" is Σ_G x − Σ y = b; "max(S) is at most b" is max(S and some more) = b, wh
 ends as it is, and nothing of the engine need know of them but that spare records are nobody's: they need keep
 no run, and none of them is an insider.
 
-Spare records have numbers from the system's size on, in the order of the answers that use them.
+Spare records have numbers from the system's size on, behind lumps if there are any, in the order of the
+answers that use them.
 
 Source: `mathematics.md`, 8.
 """
@@ -29,7 +30,7 @@ ATTAINING = 4
 
 
 def with_spares(size: int, answers: Sequence[Query]) -> int:
-    """Number of records, with the spare ones that answers are about."""
+    """Number of records (and lumps, where `size` counts them), with the spare ones that answers are about."""
     return max([size, *(int(answer.members[-1]) + 1 for answer in answers)])
 
 
@@ -43,7 +44,7 @@ def own(query: Query, size: int) -> Query:
     return replace(query, members=query.members[:kept], coefficients=None if plain else signs)
 
 
-def at_most(query: Query, units: int, top: int, first: int) -> Query | None:
+def at_most(query: Query, units: int, top: int, first: int, least: int) -> Query | None:
     """The query that has the exact answer `units` where the given one's is at most that.
 
     Args:
@@ -51,6 +52,7 @@ def at_most(query: Query, units: int, top: int, first: int) -> Query | None:
         units: The end.
         top: Greatest value of a record, in units.
         first: Number of the first spare record that no answer uses.
+        least: What the domain allows the sum to be at least.
 
     Returns:
         None where there is no such end: of a minimum, or of a sum that may be further below than spare
@@ -58,18 +60,14 @@ def at_most(query: Query, units: int, top: int, first: int) -> Query | None:
     """
     if query.kind != "sum":
         return _beside(query, "max", first)
-    least = 0 if query.coefficients is None else top * int(query.coefficients[query.coefficients < 0].sum())
     return _with(query, units - least, 1, top, first)
 
 
-def at_least(query: Query, units: int, top: int, first: int) -> Query | None:
-    """As `at_most`, of a sum or a minimum that is at least `units`."""
+def at_least(query: Query, units: int, top: int, first: int, most: int) -> Query | None:
+    """As `at_most`, of a sum or a minimum that is at least `units`; `most` is what the sum may be at most."""
     if query.kind != "sum":
         return _beside(query, "min", first)
-    up = len(query.members)
-    if query.coefficients is not None:
-        up = int(query.coefficients[query.coefficients > 0].sum())
-    return _with(query, top * up - units, -1, top, first)
+    return _with(query, most - units, -1, top, first)
 
 
 def within(query: Query, low: int, high: int, top: int, first: int) -> tuple[Query, int] | None:

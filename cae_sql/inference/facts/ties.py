@@ -36,21 +36,33 @@ def without_ties(known: Knowledge) -> list[Knowledge]:
     for top in (True, False):
         answered = [e for e in (*known.extremes, *known.implied) if e.top == top]
         for value in sorted({extreme.value for extreme in answered}):
-            sets = [known.able(e) for e in answered if e.value == value]
+            equal = [e for e in answered if e.value == value]
+            sets = [known.able(e) for e in equal]
             for group in _overlapping([s for s in sets if (known.low[s] < known.high[s]).all()]):
                 for atoms, alone in _needed(group):
                     added.append(Extreme(top, atoms, value))
                     others = np.setdiff1d(np.concatenate(group), atoms)
+                    if alone:
+                        others = np.append(others, _lumps_outside(known, equal, group))
+                    times = known.atoms.multiples[others]
                     if alone and top:
-                        high[others] = np.minimum(high[others], value - 1)
+                        high[others] = np.minimum(high[others], (value - 1) * times)
                     elif alone:
-                        low[others] = np.maximum(low[others], value + 1)
+                        low[others] = np.maximum(low[others], (value + 1) * times)
     if not added:
         return []
     loose = replace(known, extremes=(*known.extremes, *added))
     if (low > high).any():
         return [loose]
     return [replace(loose, low=low, high=high), loose]
+
+
+def _lumps_outside(known: Knowledge, equal: list[Extreme], group: list[Ints]) -> Ints:
+    """Atoms of lumps in some of the sets of a group, but not in all."""
+    names = {each.tobytes() for each in group}
+    mine = [e for e in equal if known.able(e).tobytes() in names]
+    found = np.unique(np.concatenate([e.lumps for e in mine]))
+    return found[[not all(np.isin(atom, e.lumps) for e in mine) for atom in found.tolist()]]
 
 
 def _kept_in(reading: Knowledge, known: Knowledge) -> Knowledge:

@@ -8,7 +8,8 @@ from math import lcm
 
 from cae_sql.inference.facts.atoms import Atoms
 from cae_sql.inference.facts.knowledge import Knowledge
-from cae_sql.inference.facts.query import Answer, Grid
+from cae_sql.inference.facts.lumps import NO_LUMPS
+from cae_sql.inference.facts.query import Answer, Grid, Ints
 from cae_sql.inference.intervals.bounds import Solved
 
 REAL_TOLERANCE = Fraction(1, 10**9)
@@ -34,6 +35,7 @@ def solved(
     numbers: Sequence[int],
     scale: int,
     atoms: Atoms | None = None,
+    lumps: Ints = NO_LUMPS,
 ) -> Solved:
     """The system of some answers alone.
 
@@ -44,6 +46,7 @@ def solved(
         numbers: Which of them count.
         scale: As `scale_of` says.
         atoms: The partition that these answers make, where it is known.
+        lumps: For how many records each lump stands.
 
     Raises:
         InconsistentAnswers: a sum contradicts others, or boxes are empty.
@@ -58,4 +61,4 @@ def solved(
         slack = int(largest * scale * REAL_TOLERANCE)
         if any((answer.value * scale).denominator != 1 for answer in answers):
             slack += 2 * len(numbers)
-    return Solved(*Knowledge.of(size, int(grid.top * scale), chosen, slack, atoms and atoms.copy()))
+    return Solved(*Knowledge.of(size, int(grid.top * scale), chosen, slack, atoms and atoms.copy(), lumps))

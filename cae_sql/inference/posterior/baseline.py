@@ -25,11 +25,12 @@ def about_everybody(system: AnsweredSystem) -> list[Answer]:
     Raises:
         InconsistentAnswers: a sum contradicts others, or boxes are empty.
     """
-    found = solved(system.size, system.grid, system.answers, range(len(system.answers)), 1)
+    answers = system.answers
+    found = solved(system.size, system.grid, answers, range(len(answers)), 1, lumps=system.lumps)
     weights, told = total_weights(found.known), extremes_of_everybody(found.known)
     if weights is not None:
         told = [("sum", int(weights @ found.sums)), *told]
-    everybody = np.arange(system.size)
+    everybody = np.arange(system.first_spare)
     return [Query(kind=kind, members=everybody).answered(Fraction(value)) for kind, value in told]
 
 

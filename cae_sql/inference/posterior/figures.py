@@ -63,7 +63,8 @@ def model_risks(
 
     Args:
         system: On a grid.
-        labels: (n,) class of each record, whole numbers.
+        labels: (n,) class of each record, whole numbers; behind them of each lump, which counts as often as
+            it has records.
         domain: At whose step the distributions are judged; see `marginals`.
         epsilon: Approximate compromise range at which H is wanted too.
 
@@ -79,13 +80,14 @@ def model_risks(
     if epsilon is not None and not is_number(epsilon):
         raise InvalidInput(f"epsilon must be a number of 0 or more, not {epsilon!r:.60}")
     codes = np.asarray(labels)
-    if codes.ndim != 1 or codes.dtype.kind not in "iu" or len(codes) != system.size:
-        raise InvalidInput(f"labels must be {system.size} whole numbers, one for each record")
+    if codes.ndim != 1 or codes.dtype.kind not in "iu" or len(codes) != system.first_spare:
+        count = system.first_spare
+        raise InvalidInput(f"labels must be {count} whole numbers, one for each record or lump")
     found = marginals(system, domain)
     baseline = marginals(system, domain, about_everybody(system))
     base = float(areas_of_rows(baseline.probabilities[:1], domain)[0])
     names, code = np.unique(codes, return_inverse=True)
-    mixed, records = _mixed(found, code, len(names))
+    mixed, records = _mixed(found, code, len(names), system.people)
     area = areas_of_rows(mixed, domain)
     single = risks(areas_of_rows(found.probabilities, domain), base, domain)[found.labels]
     worst = np.full(len(names), -np.inf)
@@ -106,12 +108,13 @@ def model_risks(
     )
 
 
-def _mixed(found: Marginals, code: Ints, count: int) -> tuple[Floats, Ints]:
+def _mixed(found: Marginals, code: Ints, count: int, people: Ints) -> tuple[Floats, Ints]:
     """The average over each class, and how many records it has."""
-    pairs, weights = np.unique(np.column_stack([code, found.labels]), axis=0, return_counts=True)
+    pairs, which = np.unique(np.column_stack([code, found.labels]), axis=0, return_inverse=True)
+    weights = np.bincount(which.reshape(-1), people)
     mixed = np.zeros((count, found.probabilities.shape[1]))
     np.add.at(mixed, pairs[:, 0], weights[:, None] * found.probabilities[pairs[:, 1]])
-    records = np.bincount(code, minlength=count)
+    records = np.bincount(code, people, count).astype(np.int64)
     return mixed / records[:, None], records
 
 

@@ -115,7 +115,8 @@ class ModelKnowledge(AsItStands["ModelQuestion"]):
     def known(self) -> tuple[Knowledge, Ints]:
         """Boxes, extremes and independent sums, with their right-hand sides."""
         answers = self.system.answers
-        found = solved(self.system.size, self.system.grid, answers, range(len(answers)), 1)
+        lumps = self.system.lumps
+        found = solved(self.system.size, self.system.grid, answers, range(len(answers)), 1, lumps=lumps)
         return found.known, found.sums
 
     @cached_property
@@ -192,7 +193,7 @@ class ModelQuestion:
             told = [("sum", int(self._refined.weights @ sums)), *told]
         name = tuple(told)
         if name not in self._areas:
-            everybody = np.arange(system.size)
+            everybody = np.arange(system.first_spare)
             answers = [Query(kind=kind, members=everybody).answered(Fraction(value)) for kind, value in told]
             area = self._area(answers)
             if not keep:

@@ -113,9 +113,9 @@ class LikelyKnowledge(AsItStands["LikelyQuestion"]):
     def _parted(self, answers: Sequence[Answer]) -> Atoms | None:
         """The partition that answers make, if it is the kept one refined; None where it is to be made."""
         before = self._before
-        if before is None or self.system.observed or len(before.atoms.labels) != self.system.size:
+        if before is None or self.system.observed or len(before.atoms.labels) != self.system.first_spare:
             return None
-        known, size = len(before.answers), self.system.size
+        known, size = len(before.answers), self.system.first_spare
         if [id(each) for each in answers[:known]] != [id(each) for each in before.answers]:
             return None
         new = answers[known:]
@@ -142,8 +142,9 @@ class LikelyKnowledge(AsItStands["LikelyQuestion"]):
         answers = list(self.system.answers)
         self._fitted = answers
         found = solved(
-            self.system.size, self.system.grid, answers, range(len(answers)), 1, self._parted(answers)
-        )
+            self.system.size, self.system.grid, answers, range(len(answers)), 1, self._parted(answers),
+            self.system.lumps,
+        )  # fmt: skip
         windows = Windows.of(self.system.grid, self.standard.domain)
         tilt = Tilt(windows, self.system.prior)
         known = found.known.refined(self.system.observed).observing(self.system.observed)
@@ -295,7 +296,7 @@ def risks_of_classes(past: LikelyKnowledge, codes: Ints, epsilon: Epsilon | None
 
     Args:
         past: What answers make likely.
-        codes: (n,) class of each record.
+        codes: (n,) class of each record, and of each lump, which counts as often as it has records.
         epsilon: Approximate compromise range at which H is wanted too.
 
     Raises:
@@ -304,10 +305,12 @@ def risks_of_classes(past: LikelyKnowledge, codes: Ints, epsilon: Epsilon | None
     likely, domain = past.likely, past.standard.domain
     likely.tilt.windows.check_rows(likely.known.count)
     found = posterior_risks(likely, domain, past.standard.baseline)
-    labels = likely.known.atoms.labels[: past.system.size]
+    labels = likely.known.atoms.labels[: past.system.first_spare]
     names, code = np.unique(codes, return_inverse=True)
-    count, records = len(names), np.bincount(code)
-    pairs, weights = np.unique(np.column_stack([code, labels]), axis=0, return_counts=True)
+    people = past.system.people
+    count, records = len(names), np.bincount(code, people).astype(np.int64)
+    pairs, which = np.unique(np.column_stack([code, labels]), axis=0, return_inverse=True)
+    weights = np.bincount(which.reshape(-1), people)
     mixed = np.zeros((count, likely.rows.shape[1]))
     np.add.at(mixed, pairs[:, 0], weights[:, None] * likely.rows[pairs[:, 1]])
     mixed /= records[:, None]

@@ -87,24 +87,27 @@ def marginals(
         raise InvalidInput(f"domain must be a Domain, not {type(domain).__name__}")
     windows = Windows.of(system.grid, domain)
     given = list(system.answers if answers is None else answers)
-    found = solved(system.size, system.grid, given, range(len(given)), 1)
+    found = solved(system.size, system.grid, given, range(len(given)), 1, lumps=system.lumps)
     known, sums = found.known, found.sums
     windows.check_rows(known.count)
     rows, estimated = counted_exactly(known, sums, windows)
     if estimated.any() and estimate:
         rows[estimated] = _estimate(system, given, known, windows)[estimated]
-    return Marginals(known.atoms.labels[: system.size], windows.values, rows, estimated)
+    return Marginals(known.atoms.labels[: system.first_spare], windows.values, rows, estimated)
 
 
 def _estimate(system: AnsweredSystem, answers: list[Answer], known: Knowledge, windows: Windows) -> Floats:
     """How often each value occurs among an atom's records in random tables that agree with the answers."""
     grid = system.grid
     # without the system's prior, which is no part of `exact`
-    plain = AnsweredSystem(system.size, grid.minimum, grid.to_value(grid.top), grid.unit, seed=system.seed)
+    plain = AnsweredSystem(
+        system.size, grid.minimum, grid.to_value(grid.top), grid.unit, seed=system.seed, lumps=system.lumps
+    )
     plain.accept(answers)
     rows = np.zeros((known.count, windows.count))
     for table in plain.worlds(ESTIMATE):
         units = np.rint((table - float(grid.minimum)) / float(grid.unit)).astype(np.int64)
-        np.add.at(rows, (known.atoms.labels, units // windows.width), 1.0)
-    found: Floats = rows / rows.sum(axis=1, keepdims=True)
+        np.add.at(rows, (known.atoms.labels[: system.size], units // windows.width), 1.0)
+    # of atoms of lumps alone no table shows a single value: nobody asks for them
+    found: Floats = rows / np.maximum(rows.sum(axis=1, keepdims=True), 1.0)
     return found

@@ -94,6 +94,6 @@ def _worlds(large_pool: LargePool, sharing: Sharing, tilted: Tilted) -> LargePoo
     there = np.flatnonzero(found)
     for place in np.flatnonzero(~found):
         values[place] = values[there[place % len(there)]]
-    worlds = LargePool(values, large_pool.seed, large_pool.moved + 1, large_pool.prior)
+    worlds = LargePool(values, large_pool.seed, large_pool.moved + 1, large_pool.prior, large_pool.lumps)
     worlds.mixed = False
     return worlds

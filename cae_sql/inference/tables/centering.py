@@ -161,9 +161,8 @@ def reserved(roomy_table: RoomyTable) -> list[Reserves]:
 def _ground(roomy_table: RoomyTable) -> Ground:
     span = roomy_table.boxes.high - roomy_table.boxes.low
     rows, room = np.zeros((0, roomy_table.count), dtype=np.int32), np.minimum(near(roomy_table), span)
-    return Ground(
-        roomy_table.marks[:, : roomy_table.rank], np.arange(roomy_table.count), rows, room, int(span.max())
-    )
+    marks, widest = roomy_table.marks[:, : roomy_table.rank], roomy_table.boxes.widest
+    return Ground(marks, np.arange(roomy_table.count), rows, room, widest)
 
 
 def centered(

@@ -140,7 +140,7 @@ class Central:
         basic, inverse = found
         able[basic] = False
         others = np.flatnonzero(able)
-        helpers = helpers_of(self.marks, others, room[others], ENOUGH * int((boxes.high - boxes.low).max()))
+        helpers = helpers_of(self.marks, others, room[others], ENOUGH * boxes.widest)
         theirs = columns_in(self.marks[helpers], inverse)
         if theirs is None:
             return None

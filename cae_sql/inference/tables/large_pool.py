@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from cae_sql.compiled import compiled
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.facts.knowledge import Knowledge
+from cae_sql.inference.facts.lumps import NO_LUMPS
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.facts.witnesses import Pins
 from cae_sql.inference.tables.columns import Columns
@@ -43,8 +44,9 @@ class LargePool:
     """Worlds over n records."""
 
     def __init__(
-        self, values: NDArray[np.signedinteger], seed: int, moved: int = 0, prior: Prior | None = None
-    ) -> None:
+        self, values: NDArray[np.signedinteger], seed: int, moved: int = 0, prior: Prior | None = None,
+        lumps: slice | None = None,
+    ) -> None:  # fmt: skip
         """Take worlds as they are.
 
         Args:
@@ -52,8 +54,11 @@ class LargePool:
             seed: Of the random moves.
             moved: How often there were some, so that no two are alike.
             prior: From where values come; None where all worlds are alike.
+            lumps: Who is a lump (`cae_sql.inference.facts.lumps`). It moves when an answer calls for it, not
+                at random: its values are not alike, since more tables of records add up to middling ones.
         """
         self.values, self.seed, self.moved, self.prior = values, seed, moved, prior
+        self.lumps = slice(0) if lumps is None else lumps
         self.unsettled = 0
         """How many units the last answer moved in each world: so many exchanges are owed."""
         self.mixed = True
@@ -61,32 +66,40 @@ class LargePool:
         """Worlds that were as another is after the last answer."""
 
     @classmethod
-    def draw(cls, size: int, top: int, count: int, seed: int, prior: Prior | None = None) -> LargePool:
-        """Before any answer: every record alone, uniformly or from a public prior."""
-        kind = np.min_scalar_type(-max(top, 1) - 1)
-        values = np.empty((count, size), dtype=kind)
+    def draw(
+        cls, size: int, top: int, count: int, seed: int, prior: Prior | None = None, lumps: Ints = NO_LUMPS
+    ) -> LargePool:
+        """Before any answer: every record alone, uniformly or from a public prior, lumps about as the sums of
+        as many draws.
+        """
+        kind = np.min_scalar_type(-max(top * int(lumps.max(initial=1)), 1) - 1)
+        values = np.empty((count, size + len(lumps)), dtype=kind)
         for place in range(count):
             chance = np.random.default_rng([seed, place])
-            values[place] = (
+            drawn = (
                 chance.integers(0, top + 1, size, dtype=np.int64)
                 if prior is None
                 else prior.draw(size, 1_000 * seed + place)
             )
-        return cls(values, seed, prior=prior)
+            values[place, :size] = drawn
+            if len(lumps):
+                values[place, size:] = drawn_sums(lumps, top, *_moments(drawn, top, prior), chance)
+        return cls(values, seed, prior=prior, lumps=slice(size, size + len(lumps)))
 
     def grown(self, spares: int, top: int) -> LargePool:
         """With so many spare records more, drawn from the domain."""
         count, size = self.values.shape
         drawn = np.random.default_rng([self.seed, size]).integers(0, top + 1, (count, spares))
         values = np.hstack([self.values, drawn.astype(self.values.dtype)])
-        twin = LargePool(values, self.seed, self.moved, self.prior)
+        twin = LargePool(values, self.seed, self.moved, self.prior, self.lumps)
         twin.unsettled, twin.mixed, twin.copied = self.unsettled, self.mixed, list(self.copied)
         return twin
 
     def widened(self, count: int) -> LargePool:
         """With so many worlds, not mixed yet: those that are new are copies, to be led apart."""
         before = len(self.values)
-        twin = LargePool(self.values[np.arange(count) % before], self.seed, self.moved, self.prior)
+        values = self.values[np.arange(count) % before]
+        twin = LargePool(values, self.seed, self.moved, self.prior, self.lumps)
         twin.unsettled, twin.mixed = self.unsettled + self.values.shape[1], False
         twin.copied = [*self.copied, *range(before, count)]
         return twin
@@ -124,10 +137,11 @@ class LargePool:
                 values[place], question_tables, boxes, answers, table, self._chance(int(place))
             ):
                 raise OutOfTime("no world was found in the time allowed")
-        grown = LargePool(values, self.seed, self.moved + 1, self.prior)
+        grown = LargePool(values, self.seed, self.moved + 1, self.prior, self.lumps)
         grown.mixed = False
         grown.copied = lost.tolist()
         some = np.abs(values[0].astype(np.int64) - self.values[0])
+        some[self.lumps] = 0  # they exchange nothing
         grown.unsettled = self.unsettled + int(some.sum())
         return grown
 
@@ -186,8 +200,9 @@ class LargePool:
         in_two(work, len(self.values), size)
 
     def _held(self, values: NDArray[np.signedinteger], boxes: Knowledge, seed: int) -> NDArray[np.bool_]:
-        """For each extreme one record that attains it, at random: it stays while others move."""
+        """For each extreme one record that attains it, at random: it stays while others move. So do lumps."""
         held = np.zeros(len(values), dtype=np.bool_)
+        held[self.lumps] = True
         chance = np.random.default_rng(seed)
         for extreme in boxes.extremes:
             inside = np.zeros(boxes.count, dtype=np.bool_)
@@ -203,6 +218,48 @@ class LargePool:
 
     def _chance(self, place: int) -> int:
         return (self.seed * 1_000_003 + self.moved * 7919 + place * 104_729) % 2**31
+
+
+def _moments(drawn: Ints, top: int, prior: Prior | None) -> tuple[float, float]:
+    """Mean and variance of a record's value; of a prior by what was drawn."""
+    if prior is None:
+        return top / 2, top * (top + 2) / 12
+    return float(drawn.mean()), float(drawn.var())
+
+
+def drawn_sums(
+    lumps: Ints, top: int, mean: float | NDArray[np.float64], variance: float | NDArray[np.float64],
+    chance: np.random.Generator,
+) -> Ints:  # fmt: skip
+    """(m,) about the sums of so many draws, by the normal distribution: worlds need no more than agree."""
+    drawn = chance.normal(lumps * mean, np.sqrt(lumps * variance))
+    return np.clip(np.rint(drawn), 0, lumps * top).astype(np.int64)
+
+
+def drawn_extremes(
+    count: int, low: int, high: int, odds: NDArray[np.float64], top: bool, draws: int,
+    chance: np.random.Generator,
+) -> Ints:  # fmt: skip
+    """(draws,) the greatest of so many values from low to high, or the least.
+
+    Args:
+        count: How many values.
+        low: Least possible value.
+        high: Greatest.
+        odds: (high - low + 1,) logarithms of how likely each is; empty where all are alike.
+        top: Whether the greatest is wanted.
+        draws: How many.
+        chance: Of the draws.
+    """
+    # of so many independent ones the part of the distribution beyond the furthest is this
+    beyond = 1.0 - chance.random(draws) ** (1.0 / count)
+    if len(odds):
+        weights = np.exp(odds - odds.max())
+        ends = np.cumsum((weights[::-1] if top else weights) / weights.sum())
+        steps = np.minimum(np.searchsorted(ends, beyond, side="right"), high - low)
+    else:
+        steps = np.floor(beyond * (high - low + 1)).astype(np.int64)
+    return (high - steps if top else low + steps).astype(np.int64)
 
 
 def settled(values: NDArray[np.signedinteger], boxes: Knowledge, goal: Ints, pins: Pins, seed: int) -> bool:

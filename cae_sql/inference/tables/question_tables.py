@@ -432,7 +432,7 @@ class QuestionTables:
         """Over which reserves are chosen."""
         boxes, marks = self.boxes, self.roomy_table.marks[:, : self.roomy_table.rank]
         room = np.minimum(self.totals - boxes.sizes * boxes.low, boxes.sizes * boxes.high - self.totals)
-        return Ground(marks, self.parents, self._rows, room, int((boxes.high - boxes.low).max()))
+        return Ground(marks, self.parents, self._rows, room, boxes.widest)
 
     def reserves(self, number: int) -> Reserves | None:
         """The first reserves, the second, …; they share no part with bases or each other. None: no more."""

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from cae_sql.inference.facts.basis import eliminate
 from cae_sql.inference.facts.knowledge import Knowledge
+from cae_sql.inference.facts.lumps import NO_LUMPS
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.tables.columns import LARGEST_ENTRY, Columns, apply_pending, by_sums, multiplied
 from cae_sql.inference.tables.kept_moves import NO_MOVES, Moves, joined
@@ -98,13 +99,12 @@ class RoomyTable:
     _unseen: NDArray[np.bool_] | None = field(default=None, repr=False)
 
     @classmethod
-    def nothing(cls, size: int, top: int) -> RoomyTable:
-        """Before any answer: everybody in the middle of the domain."""
-        none = np.zeros((16, 16), dtype=np.int8)
-        totals = np.array([size * (top // 2)], dtype=np.int64)
-        return cls(
-            Knowledge.nothing(size, top), totals, none, bases=[Basis(np.zeros(0, np.int64), none.copy())]
-        )
+    def nothing(cls, size: int, top: int, lumps: Ints = NO_LUMPS) -> RoomyTable:
+        """Before any answer: everybody in the middle of the domain, and lumps in the middle of theirs."""
+        boxes = Knowledge.nothing(size, top, lumps)
+        none = np.zeros((max(boxes.count, 16), 16), dtype=np.int8)
+        totals = boxes.sizes * (boxes.high // 2)
+        return cls(boxes, totals, none, bases=[Basis(np.zeros(0, np.int64), none.copy())])
 
     def grown(self, spares: int, top: int) -> RoomyTable:
         """With so many spare records more, in the middle of the domain, an atom that is in no sum.

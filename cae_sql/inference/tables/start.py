@@ -41,9 +41,9 @@ class Tilted:
     tilts: Floats
     """(p,) θ, by unit."""
     variances: Floats
-    """(p,) of one record."""
+    """(p,) of one record, or lump."""
     means: Floats
-    """(p,) of one record, in units."""
+    """(p,) of one record, or lump, in units."""
 
     @classmethod
     def to(cls, boxes: Knowledge, matrix: scipy.sparse.csc_array, sums: Ints, odds: Floats) -> Tilted:
@@ -56,18 +56,22 @@ class Tilted:
             odds: (top + 1,) logarithms of the odds of units; empty where all are alike.
         """
         sizes = boxes.sizes.astype(np.float64)
-        steepest = STEEPEST / np.maximum(boxes.high - boxes.low, 1)
+        steepest = STEEPEST / np.maximum((boxes.high - boxes.low) // boxes.atoms.multiples, 1)
         lines = matrix.T.tocsr()
         multipliers = np.zeros(len(sums))
+        # a lump is drawn as so many records are, each from the record's part of its box
+        each = boxes.atoms.multiples
+        low, high = boxes.low // each, boxes.high // each
 
         def at(point: Floats) -> tuple[Floats, float, Floats, Floats]:
             tilts = np.clip(lines @ point, -steepest, steepest)
             logs, means, variances = (np.zeros(boxes.count) for _ in range(3))
 
             def work(first: int, last: int) -> None:
-                moments(tilts, boxes.low, boxes.high, odds, first, last, logs, means, variances)
+                moments(tilts, low, high, odds, first, last, logs, means, variances)
 
             in_two(work, boxes.count, CELLS)
+            logs, means, variances = logs * each, means * each, variances * each
             return tilts, float(sizes @ logs - point @ sums), means, variances
 
         tilts, value, means, variances = at(multipliers)
@@ -93,14 +97,28 @@ class Tilted:
     def draw(self, values: NDArray[np.signedinteger], seed: int) -> None:
         """Fill tables (w, n) with draws."""
         order, firsts = self.boxes.members
+        apart = np.flatnonzero(self.boxes.atoms.multiples > 1)
+        # the kernel draws single values: of lumps none
+        low, high = self.boxes.low.copy(), self.boxes.high.copy()
+        low[apart] = high[apart] = 0
 
         def work(first: int, last: int) -> None:
             draw(
-                *(self.tilts, self.boxes.low, self.boxes.high, self.odds, order, firsts, first, last),
+                *(self.tilts, low, high, self.odds, order, firsts, first, last),
                 *(values, (seed + 104_729 * first) % 2**31),
             )
 
         in_two(work, self.boxes.count, CELLS)
+        if len(apart):
+            self._draw_lumps(values, np.random.default_rng([seed, 1]))
+
+    def _draw_lumps(self, values: NDArray[np.signedinteger], chance: np.random.Generator) -> None:
+        """By the normal distribution, rounded: worlds need no more than agree."""
+        lumps = np.flatnonzero((self.boxes.atoms.multiples > 1)[self.boxes.atoms.labels])
+        atoms = self.boxes.atoms.labels[lumps]
+        shape = len(values), len(lumps)
+        drawn = np.rint(chance.normal(self.means[atoms], np.sqrt(self.variances[atoms]), shape))
+        values[:, lumps] = np.clip(drawn, self.boxes.low[atoms], self.boxes.high[atoms]).astype(values.dtype)
 
 
 @compiled()
