@@ -177,6 +177,8 @@ def _vault(
     numbers, rows, counts, on_grid = (
         numbers_of(found.column(each)).astype(np.int64) for each in ("number", "n", "v0", "v1")
     )
+    if (counts != rows).any() or (on_grid > counts).any():
+        raise _unsound(name, column.name)
     off_grid = int((counts - on_grid).sum())
     told = [found.column(each) for each in ("v2", "v3", "v4")]
     if off_grid and any(each.null_count for each in told):
@@ -186,8 +188,8 @@ def _vault(
         raise vault.too_long(column.name)
     sums, least, greatest = (vault.exact(each, f"DECIMAL(38,{scale})", column.name)[0] for each in told)
     if not off_grid:
-        _require_sound(name, column.name, (rows, counts, on_grid, sums, least, greatest))
-    split = units.split(counts)
+        _require_sound(name, column.name, (counts, sums, least, greatest))
+    split = units.split(counts, units.MOST, units.ALONE)
     if split is None:
         raise _too_many(connection, name, shown, f"{len(counts):,} cells with {int(counts.sum()):,} values")
     of_unit = numbers[split.of_cell].astype(np.int32)
@@ -200,17 +202,24 @@ def _vault(
 
 
 def _require_sound(name: str, column: str, told: Sequence[NDArray[np.int64]]) -> None:
-    """Check that numbers of cells can be those of some rows: an engine may let sums overflow."""
-    rows, counts, on_grid, sums, least, greatest = (each.astype(object) for each in told)
-    sound = (counts == rows).all() and (on_grid == counts).all() and (least <= greatest).all()
+    """Check that sums of cells can be those of some values: an engine may let them overflow.
+
+    Raises:
+        DatabaseError: they cannot.
+    """
+    counts, sums, least, greatest = (each.astype(object) for each in told)
     lone = counts == 1
     among = np.where(lone, sums, sums - least - greatest)
     others = np.where(lone, 1, counts - 2)
-    if not sound or (among < others * least).any() or (among > others * greatest).any():
-        raise DatabaseError(
-            f"the cells of table {name} contradict themselves: the sum of {column} over some does not lie "
-            "between its least and greatest values; cast it to DECIMAL(38, s) at the source"
-        )
+    if (among < others * least).any() or (among > others * greatest).any() or (least > greatest).any():
+        raise _unsound(name, column)
+
+
+def _unsound(name: str, column: str) -> DatabaseError:
+    return DatabaseError(
+        f"the cells of table {name} contradict themselves: no values of {column} have these counts, sums, "
+        "least and greatest; cast it to DECIMAL(38, s) at the source"
+    )
 
 
 def _marked(connection: duckdb.DuckDBPyConnection, shown: Sequence[Column], rows: int) -> tuple[Column, ...]:

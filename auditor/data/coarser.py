@@ -319,7 +319,9 @@ def _require_plain(select: exp.Select, alias: str, carried: _Carried, shows: boo
         _Rows: one is not, or it is read otherwise.
     """
     for node in own_nodes(select):
-        if isinstance(node, exp.Window) or (isinstance(node, exp.Column) and not node.table):
+        if isinstance(node, exp.Window):
+            raise _Rows
+        if isinstance(node, exp.Column) and not node.table and not _orders_by_output(node, select):
             raise _Rows
     for column in _reads(select, alias):
         if column.name in carried.protected:
@@ -327,6 +329,17 @@ def _require_plain(select: exp.Select, alias: str, carried: _Carried, shows: boo
                 raise _Rows
         elif carried.readable is not None and column.name not in carried.readable:
             raise _Rows
+
+
+def _orders_by_output(column: exp.Column, select: exp.Select) -> bool:
+    """Whether a name without a table is what an ORDER BY has of the SELECT's own columns."""
+    ordered = column.parent
+    return (
+        isinstance(ordered, exp.Ordered)
+        and isinstance(ordered.parent, exp.Order)
+        and ordered.parent.parent is select
+        and column.name in select.named_selects
+    )
 
 
 def _reads(select: exp.Select, alias: str) -> Iterator[exp.Column]:
