@@ -153,7 +153,8 @@ def _exact(value: Any, type_: str, lattice: Lattice) -> tuple[Any, Any]:
         again = (units.cast("float64") / float(whole)).cast("float64" if type_ == "DOUBLE" else "float32")
         return units.cast("decimal(38, 0)"), (again == value) & ((units - offset) % step == 0)
     if type_ == "BOOLEAN":
-        value = value.cast("int8")
+        # not every engine casts these to numbers
+        value = value.isnull().ifelse(None, value.ifelse(1, 0))
     if type_.startswith("DECIMAL("):
         exact, units = value.cast(f"decimal(38, {value.type().scale})"), (value * whole).cast("int64")
     else:
