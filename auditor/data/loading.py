@@ -125,8 +125,12 @@ class _Loader:
         made = list[Made]()
         for each in held:
             if each.needed.lattices and not each.needed.by_value:
-                names = [other.name for other in held] + list(public_tables)
-                found = self._made(each, names)
+                taken = [
+                    *(other.name for other in held),
+                    *public_tables,
+                    *(other.table.name for other in made),
+                ]
+                found = self._made(each, taken)
                 made.append(found)
                 tables.append(Table(each.name, found.columns, each.order))
                 protected += [Protected(each.name, column.name, column.type) for column in each.protected]
@@ -171,13 +175,13 @@ class _Loader:
         )
         return Loaded(self._connection, schema, ordered, fingerprint, celled)
 
-    def _made(self, table: _Confidential, names: Sequence[str]) -> Made:
+    def _made(self, table: _Confidential, taken: Sequence[str]) -> Made:
         """A table that exists as cells alone: made by its source, or here of a DuckDB file's."""
         connection, needed = self._connection, table.needed
         if not celling.is_there(connection, needed.table):
             listed = ", ".join(quoted(each.name) for each in (*table.shown, *table.protected))
             celling.put(connection, None, needed, f"SELECT {listed} FROM {self._source(table.name)}")
-        return make(connection, needed, table.name, table.shown, table.protected, names)
+        return make(connection, needed, table.name, table.shown, table.protected, taken)
 
     def _confidential(self, protects: Sequence[Protection]) -> list[_Confidential]:
         """The tables that hold protected columns, each once."""

@@ -174,6 +174,12 @@ def put_made(
     full = staged(needed.table)
     try:
         connection.execute(f"CREATE TABLE {full} AS {query}")
+    except duckdb.OutOfMemoryException:
+        public = ", ".join(name for name, _ in columns if needed.by_value or not needed.protects(name))
+        raise DatabaseError(
+            f"the cells of table {needed.table} do not fit into memory; they are by {public}: leave out of "
+            "public what has many values"
+        ) from None
     except duckdb.OutOfRangeException as error:
         if "overflow" not in str(error).lower():
             raise

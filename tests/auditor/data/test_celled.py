@@ -364,6 +364,35 @@ def test_a_key_is_an_error() -> None:
         Database.open({"staff": table}, [Protection("staff", "salary", [], "id")], cells=Celling((ANY,)))
 
 
+def test_two_protected_tables_are_cells_each() -> None:
+    table = pa.table({"age": [1, 1, 2], "salary": [10, 20, 30]})
+    other = pa.table({"age": [1, 2, 2, 2], "debt": [5, 6, 7, 8]})
+    found = Database.open(
+        {"staff": table, "debtors": other},
+        [Protection("staff", "salary", ["age"]), Protection("debtors", "debt", ["age"])],
+        cells=Celling((ANY, ANY)),
+    )
+    plan = understood(
+        found,
+        "SELECT s.age, s.n, s.t, d.m, d.u "
+        "FROM (SELECT age, COUNT(*) AS n, SUM(salary) AS t FROM staff GROUP BY age) s "
+        "JOIN (SELECT age, COUNT(*) AS m, SUM(debt) AS u FROM debtors GROUP BY age) d ON s.age = d.age "
+        "ORDER BY s.age",
+    )
+    asked = found.ask(plan)
+    values = [Fraction(true_of(found, each.protected, each.kind, each.records, each.signs)) for each in asked]
+    assert [tuple(row.values()) for row in found.finish(plan, values).to_pylist()] == [
+        (1, 2, 30, 1, 5),
+        (2, 1, 30, 3, 21),
+    ]
+
+
+def test_cells_that_do_not_fit_into_memory_are_an_error_that_names_their_columns() -> None:
+    table = pa.table({"id": list(range(400_000)), "salary": [1] * 400_000})
+    with pytest.raises(DatabaseError, match=r"do not fit into memory; they are by id: leave out"):
+        cells_of(table, memory_limit="20MB")
+
+
 def test_a_table_without_public_columns_is_one_cell() -> None:
     found = cells_of(pa.table({"salary": [10, None, 30]}))
     plan = understood(found, "SELECT COUNT(*), SUM(salary) FROM staff")
