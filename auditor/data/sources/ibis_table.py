@@ -22,6 +22,9 @@ from auditor.sql.schema import quoted
 _HERE = frozenset({"duckdb", "polars", "datafusion", "sqlite"})
 """Backends that are in this process."""
 _FLOATS = ("DOUBLE", "FLOAT")
+_SUMMED_SCALE = 9
+_SUMMED = f"decimal(38, {_SUMMED_SCALE})"
+"""In which numbers are added up: the one decimal of 38 digits that BigQuery has. 29 are before the point."""
 
 
 class IbisTable(Single):
@@ -151,14 +154,16 @@ def _exact(value: Any, type_: str, lattice: Lattice) -> tuple[Any, Any]:
         inside = value.between(float(lattice.least), float(lattice.most)).ifelse(value, None)
         units = (inside.cast("float64") * whole).round().cast("int64")
         again = (units.cast("float64") / float(whole)).cast("float64" if type_ == "DOUBLE" else "float32")
-        return units.cast("decimal(38, 0)"), (again == value) & ((units - offset) % step == 0)
+        return units.cast(_SUMMED), (again == value) & ((units - offset) % step == 0)
     if type_ == "BOOLEAN":
         # not every engine casts these to numbers
         value = value.isnull().ifelse(None, value.ifelse(1, 0))
     if type_.startswith("DECIMAL("):
-        exact, units = value.cast(f"decimal(38, {value.type().scale})"), (value * whole).cast("int64")
+        scale = value.type().scale
+        exact = value.cast(_SUMMED if scale <= _SUMMED_SCALE else f"decimal(38, {scale})")
+        units = (value * whole).cast("int64")
     else:
-        exact, units = value.cast("decimal(38, 0)"), value.cast("int64") * whole
+        exact, units = value.cast(_SUMMED), value.cast("int64") * whole
     return exact, (units - offset) % step == 0
 
 
