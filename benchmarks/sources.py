@@ -5,8 +5,8 @@ for each unit of scale. l_quantity is protected, five columns are public, and 10
 cells, records and plain DuckDB over the file is a process of its own: seconds to open, seconds for the
 questions, and its peak memory. The rival of cells is `mode = "records"` in the same run; plain DuckDB answers
 the same questions with no gate between. Rows of what a gate answers are compared with those of DuckDB. At
-most 2,000,000 values are held as cells, so the scale is at most 0.33; `--quick` asks four questions of a table
-of 6,000 rows that is made here.
+most 2,000,000 values are held as cells, so the scale is at most 0.33; `--quick` asks four questions of a
+table of 6,000 rows that is made here.
 """
 
 from __future__ import annotations

@@ -288,7 +288,9 @@ class Database:
                 cursor.register(block.name + "_values", rows)
                 source = typed(block, block.name + "_values", rest is not None)
                 cursor.execute(f"CREATE TEMP VIEW {quoted(block.name)} AS {source}")
-            return fetch(cursor, self._readable(plan.final_sql if rest is None else rest.sql), self.limits)
+            sql = plan.final_sql if rest is None else rest.sql
+            sql = public_on_cells(sql, self._loaded.cells.tables) or sql if self.celled else sql
+            return fetch(cursor, self._readable(sql), self.limits)
 
         numbered = rest is not None and rest.numbered is not None
         return self._run(run).rename_columns([*plan.columns, *([GROUP] if numbered else [])])
@@ -374,16 +376,12 @@ class Database:
         return read_groups(block, number, result, sizes, asked, celled.of_protected)
 
     def _readable(self, sql: str) -> str:
-        """A lowered query, on cells where it may be; what reads rows of too large a table is turned away.
+        """A lowered query, unless it reads the rows of a large table that exists as cells.
 
         Raises:
-            RowsNeeded: it is such a query.
+            RowsNeeded: it does.
         """
-        celled = self._loaded.cells
-        if not celled.alone:
-            return sql
-        sql = public_on_cells(sql, celled.tables) or sql
-        for table, rows in celled.alone.items():
+        for table, rows in self._loaded.cells.alone.items():
             # names are written so by lowering; in a text it would be turned away for nothing
             if rows > MOST_ROWS and f'"{DATA}".{quoted(table)}' in folded(sql):
                 raise RowsNeeded

@@ -19,7 +19,7 @@ from auditor.data.relations import ToldApart, _Members, _of_rows
 from auditor.data.sources import Celling, Lattice
 from auditor.data.units import fill
 from auditor.errors import DatabaseError, PolicyError
-from auditor.sql import Plan, understand
+from auditor.sql import Plan, Unsupported, understand
 from tests.auditor.data.test_cells import AGGREGATES, CONDITIONS, ENDS, PEOPLE, SOURCES, said
 from tests.auditor.sql.gate_double import Protection, make, understood
 
@@ -121,6 +121,13 @@ def test_the_classes_of_units_are_those_of_records(both: Both) -> None:
             again, as_well = both.cells.classes(columns, place)  # type: ignore[arg-type]
             assert (codes == again).all()
             assert values.equals(as_well)
+
+
+@pytest.mark.parametrize(
+    "name", ["_cells", "_data._cells", '"_data"."_cells"', "main._cells", "_cells.staff"]
+)
+def test_no_statement_can_name_the_cells(both: Both, name: str) -> None:
+    assert isinstance(understand(f"SELECT COUNT(*) FROM {name}", None, both.cells.schema), Unsupported)
 
 
 def test_nothing_of_a_value_is_in_the_public_instance(both: Both) -> None:

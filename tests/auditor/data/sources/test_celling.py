@@ -9,7 +9,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 from auditor import Gate, Policy, PolicyError, QueryUnsupported
@@ -205,7 +207,6 @@ def test_rows_that_agree_in_public_are_one_cell(through: str, server: dict[str, 
     if through == "PostgreSQL":
         schema = f"own_{next(_NAMES)}"
         run(server, f"CREATE SCHEMA {schema}", f"CREATE TABLE {schema}.staff ({POSTGRES})")
-        import duckdb
         import psycopg
 
         with psycopg.connect(**server, autocommit=True) as connection:
@@ -223,6 +224,38 @@ def test_rows_that_agree_in_public_are_one_cell(through: str, server: dict[str, 
         ((found, rows_),) = cells.fetchall()
         assert rows_ == 300
         assert found <= 150
+
+
+@pytest.mark.parametrize("through", ["Arrow", "Parquet", "PostgreSQL", "Ibis"])
+def test_rows_without_a_value_are_cells_of_their_own(
+    through: str, server: dict[str, Any], tmp_path: Path
+) -> None:
+    rows = (
+        "SELECT 1 + i % 2 AS age, CASE WHEN i % 3 > 0 THEN i * 10 END AS salary, "
+        "CASE WHEN i % 4 > 0 THEN i % 3 * 10 END AS bonus FROM generate_series(0, 23) AS t(i)"
+    )
+    given: Any = written(tmp_path / "staff.parquet", query=rows)
+    policy = Policy.parse(
+        "\n".join(
+            f'[[protect]]\ntable = "staff"\ncolumn = "{column}"\nminimum = 0\nmaximum = 250\nstep = 10\n'
+            'public = ["age"]'
+            for column in ("salary", "bonus")
+        )
+        + '\n[limit]\nrisk = 0.9\n[source]\nmode = "cells"\n'
+    )
+    if through == "PostgreSQL":
+        schema = f"own_{next(_NAMES)}"
+        run(server, f"CREATE SCHEMA {schema}", f"CREATE TABLE {schema}.staff AS {rows}")
+        given = f"{url(server)}&options=-csearch_path%3D{schema}"
+    elif through == "Ibis":
+        given = pytest.importorskip("ibis").memtable(pa.parquet.read_table(given))
+    elif through == "Arrow":
+        given = pa.parquet.read_table(given)
+    with Gate.open(given, policy, tmp_path / "one.ledger") as gate:
+        counts = "SELECT age, count(*), count(salary), count(bonus) FROM staff GROUP BY age ORDER BY age"
+        assert gate.execute(counts).fetchall() == [(1, 12, 8, 6), (2, 12, 8, 12)]
+        cells = gate._database._loaded.connection.execute('SELECT count(*) FROM "_data"."_cells"').fetchall()
+        assert cells == [(6,)]
 
 
 # --- the engine is asked once
@@ -345,7 +378,7 @@ def test_numbers_beyond_the_domain_are_an_error_in_postgresql(
         Gate.open(url(server), one(table=table, public=["age"]), tmp_path / "a.ledger")
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), 10.5, 1e300, 1e18, -10.0])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 10.25, 10.5, 1e300, 1e18, -10.0])
 def test_what_is_no_number_of_the_grid_is_an_error_by_ibis(value: float, tmp_path: Path) -> None:
     ibis = pytest.importorskip("ibis")
     table = pa.table({"age": [1, 1, 2], "salary": [10.0, value, None]})
@@ -354,6 +387,34 @@ def test_what_is_no_number_of_the_grid_is_an_error_by_ibis(value: float, tmp_pat
             Gate.open(given, one(public=["age"]), tmp_path / "a.ledger")
         assert "protect.resolution" in str(raised.value) or "lie outside" in str(raised.value)
         assert not (tmp_path / "a.ledger").exists()
+
+
+@pytest.mark.parametrize("through", ["Arrow", "Ibis", "PostgreSQL"])
+@pytest.mark.parametrize("type_", ["bigint", "numeric(9,2)", "boolean"])
+def test_exact_numbers_off_the_grid_are_an_error(
+    type_: str, through: str, server: dict[str, Any], tmp_path: Path
+) -> None:
+    values = {"bigint": (10, 13, 20), "numeric(9,2)": (10, "10.25", 20), "boolean": (False, True, False)}[
+        type_
+    ]
+    step = {"bigint": 10, "numeric(9,2)": 0.5, "boolean": 1}[type_]
+    minimum = 0.5 if type_ == "boolean" else 0
+    shown = [str(value) for value in values]
+    listed = ", ".join(f"(1, '{value}')" for value in shown)
+    rows = f"SELECT age, salary::{type_} AS salary FROM (VALUES {listed}, (2, NULL)) AS t(age, salary)"
+    given: Any = duckdb.sql(rows).to_arrow_table()
+    if through == "Ibis":
+        given = pytest.importorskip("ibis").memtable(given)
+    name = f"off_{next(_NAMES)}"
+    if through == "PostgreSQL":
+        run(server, f"CREATE TABLE {name} AS {rows}")
+        given = url(server)
+    with pytest.raises(PolicyError, match=r"[13] values of .* are not minimum plus a multiple"):
+        Gate.open(
+            given,
+            one(table=name, public=["age"], step=step, minimum=minimum, maximum=250.5 if minimum else 250),
+            tmp_path / "a.ledger",
+        )
 
 
 # --- what is wrong
