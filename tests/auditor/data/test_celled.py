@@ -19,7 +19,10 @@ from auditor.data.relations import ToldApart, _Members, _of_rows
 from auditor.data.sources import Celling, Lattice
 from auditor.data.units import fill
 from auditor.errors import DatabaseError, PolicyError
+from auditor.parties.confidential import Confidential
+from auditor.policy.policy import Policy
 from auditor.sql import Plan, Unsupported, understand
+from cae_sql.inference.facts.query import Query
 from tests.auditor.data.test_cells import AGGREGATES, CONDITIONS, ENDS, PEOPLE, SOURCES, said
 from tests.auditor.sql.gate_double import Protection, make, understood
 
@@ -439,3 +442,39 @@ def test_lumps_stand_for_their_persons(monkeypatch: pytest.MonkeyPatch, tmp_path
             found.append(each.finish(plan, values).to_pylist())
         assert found[0] == found[1], sql
     assert lumped.vaults[0].size < rows.vaults[0].size
+
+
+RULES = """
+[protect]
+table = "staff"
+column = "salary"
+minimum = 10
+maximum = 100
+step = 10
+public = ["age"]
+[limit]
+risk = 0.9
+"""
+
+
+@pytest.mark.parametrize("alone", [(None,), (8,), (2,)])
+def test_sums_and_extremes_of_whole_cells_are_true_however_they_are_split(
+    alone: tuple[int | None, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(celled.units, "ALONE", alone)
+    salaries = [10 * (1 + i * 7 % 9) for i in range(40)]
+    table = pa.table({"age": [i % 3 for i in range(40)], "salary": salaries})
+    lattice = Lattice(Fraction(10), Fraction(100), Fraction(10))
+    found = Database.open(
+        {"staff": table}, [Protection("staff", "salary", ["age"])], cells=Celling((lattice,))
+    )
+    policy = Policy.parse(RULES)
+    column = Confidential(policy, policy.protects[0], found.vaults[0], 0)
+    for place, (function, of) in enumerate({"SUM": sum, "MIN": min, "MAX": max}.items()):
+        plan = understood(found, f"SELECT age, {function}(salary) FROM staff GROUP BY age ORDER BY age")
+        for each in found.ask(plan):
+            mine = [salary for i, salary in enumerate(salaries) if i % 3 == each.group]
+            (told,) = column.truth([Query(kind=each.kind, members=each.records)])  # type: ignore[arg-type]
+            assert 10 * told + 10 * (1 if place else len(mine)) == of(mine)
+            least, most = (10, 100) if place else (10 * len(mine), 100 * len(mine))
+            assert column.possible(each) == (least, most)
