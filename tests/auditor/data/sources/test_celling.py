@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import warnings
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -17,7 +18,7 @@ import pytest
 from auditor import Gate, Policy, PolicyError, QueryUnsupported
 from auditor.attacks.runner import run_attacks
 from auditor.data import units
-from auditor.errors import DatabaseError, DataChanged
+from auditor.errors import CoarserGridWarning, DatabaseError, DataChanged
 from auditor.history.audit import audit
 from tests.auditor.data.sources.made import (
     POSTGRES,
@@ -518,3 +519,17 @@ def test_what_the_administrator_sees_is_by_cells_too(tmp_path: Path) -> None:
             assert not gate.verify().problems
             found.append(gate.risk())
     assert found[0].equals(found[1])
+
+
+@pytest.mark.parametrize("mode", ['mode = "records"', 'mode = "cells"'])
+def test_a_grid_that_is_coarser_than_the_policys_is_said(mode: str, tmp_path: Path) -> None:
+    table = pa.table({"age": [i % 5 for i in range(60)], "salary": [10 + 20 * (i % 7) for i in range(60)]})
+    with (
+        pytest.warns(CoarserGridWarning, match="on a grid of 20"),
+        Gate.open(table, one(mode, public=["age"]), tmp_path / "a.ledger"),
+    ):
+        pass
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CoarserGridWarning)
+        rows = [*table.to_pylist(), {"age": 1, "salary": 20}]
+        Gate.open(pa.Table.from_pylist(rows), one(mode, public=["age"]), tmp_path / "b.ledger").close()
