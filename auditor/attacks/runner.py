@@ -25,6 +25,7 @@ from auditor.data.sources import Given, Source, source_of, wanted_of
 from auditor.errors import DatabaseError, PolicyError, QueryRefused, QueryUnsupported
 from auditor.gate.gate import Gate
 from auditor.ledger.copying import copy_ledger
+from auditor.parties.celling import with_values
 from auditor.policy.policy import Policy, Protect
 from auditor.sql.schema import Column, Table, folded, quoted
 from cae_sql.domain import exact
@@ -202,6 +203,7 @@ def run_attacks(
         AuditorError: as for `Gate.open`.
     """
     found, source = [], source_of(database)
+    with_values(policy, policy.protects, source, "an attack's judge")
     for protect in policy.protects:
         judge = Judge(source, policy, protect)
         try:

@@ -8,8 +8,8 @@ on which columns are chosen. Runs when the database is opened; reads public colu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import duckdb
 import numpy as np
@@ -48,14 +48,21 @@ class CellTable:
 
 
 class Cells:
-    """Which cell each record of a protected column belongs to."""
+    """Which cell each record, or unit, of a protected column belongs to."""
 
-    def __init__(self, of_record: NDArray[np.int32], count: int) -> None:
-        """Take the cell of each record, and how many cells there are."""
+    def __init__(
+        self, of_record: NDArray[np.int32], count: int, rows: NDArray[np.int64] | None = None
+    ) -> None:
+        """Take the cell of each record, how many cells there are, and how many values each has.
+
+        Where there are units in place of records (`auditor.data.units`), a cell may have more values.
+        """
         self.of_record = of_record
         """By record."""
         self.sizes: NDArray[np.int64] = np.bincount(of_record, minlength=count)
         """By cell: its records; 0 where the cell's rows have no value."""
+        self.values = self.sizes if rows is None else rows
+        """By cell: how many rows have a value."""
         self._starts = np.cumsum(self.sizes) - self.sizes
         # records are numbered in an order of public columns: where it is that of the cells, none is needed
         ascending = bool((of_record[1:] >= of_record[:-1]).all())
@@ -82,6 +89,8 @@ class Celled:
     """By name of the table that they stand for, as `folded`; tables without cells are absent."""
     of_protected: tuple[Cells | None, ...]
     """By protected column."""
+    alone: Mapping[str, int] = field(default_factory=dict)
+    """Tables that exist as cells alone, as `folded`, with how many rows all of them have."""
 
 
 def group(connection: duckdb.DuckDBPyConnection, schema: Schema) -> Celled:
@@ -94,7 +103,7 @@ def group(connection: duckdb.DuckDBPyConnection, schema: Schema) -> Celled:
         columns = _repeating(connection, table)
         if not columns:
             continue
-        name = _unused(f"_cells{number}", [each.name for each in schema.tables])
+        name = unused(f"_cells{number}", [each.name for each in schema.tables])
         made = _create(connection, schema, table, name, columns)
         cells = _cells_of(connection, schema, table, made)
         if cells is None:
@@ -178,7 +187,7 @@ def _create(
 ) -> CellTable:
     """One row for each cell, in the order of their first rows, so that ties fall as they do among rows."""
     protected = [each.column for _, each in schema.protected_of(table)]
-    weight = _unused(_WEIGHT, [each for each, _ in schema.columns_of(table)])
+    weight = unused(_WEIGHT, [each for each, _ in schema.columns_of(table)])
     keys = [f"{quoted(each.name)} AS k{i}" for i, each in enumerate(columns)]
     keys += [f"{quoted(each)} IS NOT NULL AS m{i}" for i, each in enumerate(protected)]
     shown = [f"k{i} AS {quoted(each.name)}" for i, each in enumerate(columns)]
@@ -194,7 +203,8 @@ def _create(
     )
 
 
-def _unused(name: str, used: Sequence[str]) -> str:
+def unused(name: str, used: Sequence[str]) -> str:
+    """A name, with more underscores before it where it is used."""
     while folded(name) in map(folded, used):
         name = "_" + name
     return name

@@ -18,7 +18,7 @@ from sqlglot import exp
 from auditor.data.cells import CellTable
 from auditor.sql import guard, pure
 from auditor.sql.limits import parse
-from auditor.sql.schema import folded
+from auditor.sql.schema import folded, quoted
 from auditor.sql.scopes import own_nodes
 from auditor.sql.shape import DATA
 from auditor.sql.understood import NotUnderstood
@@ -78,6 +78,34 @@ def on_cells(groups_sql: str, tables: Mapping[str, CellTable]) -> str | None:
     return rewritten if guard.refusal(rewritten, ()) is None else None
 
 
+def public_on_cells(sql: str, tables: Mapping[str, CellTable]) -> str | None:
+    """Rewrite a statement about public columns, or say by None that it reads rows.
+
+    One SELECT that aggregates, and reads one of the tables once outside of subqueries.
+
+    Args:
+        sql: As lowering wrote it.
+        tables: The cell tables, by the name of the table that each stands for.
+    """
+    if (
+        not tables
+        or len(sql) > _LONGEST
+        or not any(f'"{DATA}".{quoted(name)}' in folded(sql) for name in tables)
+    ):
+        return None
+    try:
+        tree = parse(sql)
+        if not isinstance(tree, exp.Select) or bracketed(tree) != sql:
+            return None
+        rewriting = _Rewriting(tables, sql)
+        rewriting.public(tree)
+        rewriting.subqueries(tree)
+        rewritten = bracketed(tree)
+    except (_Rows, NotUnderstood, RecursionError):
+        return None
+    return rewritten if guard.refusal(rewritten, ()) is None else None
+
+
 def _name_lists(tree: exp.Expr) -> None:
     for node in list(tree.find_all(exp.ArrayAgg)):
         node.replace(exp.Anonymous(this="LIST", expressions=[node.this]))
@@ -109,7 +137,27 @@ class _Rewriting:
         if not columns or not all(isinstance(column, exp.Column) for column in columns):
             raise _Rows
         alias = _only(column.table for column in columns)
-        carried = self._source(select, alias, {column.name for column in columns})
+        self._weighed(select, alias, {column.name for column in columns})
+
+    def public(self, select: exp.Select) -> None:
+        """A SELECT that aggregates public columns.
+
+        Raises:
+            _Rows: it is to be evaluated on rows.
+        """
+        _require_parts(select, _TOP_PARTS)
+        if not any(_aggregates(node) for node in own_nodes(select)):
+            raise _Rows
+        alias = _only(
+            each.alias_or_name
+            for each in _sources(select)
+            if isinstance(each, exp.Table) and each.db == DATA and each.name in self._tables
+        )
+        self._weighed(select, alias, ())
+
+    def _weighed(self, select: exp.Select, alias: str, names: Collection[str]) -> None:
+        """Read cells in place of the source, and have COUNT add up their weights."""
+        carried = self._source(select, alias, names)
         _require_plain(select, alias, carried, shows=False)
         for clause in ("expressions", "having", "order"):
             if any(isinstance(each, exp.Query) for each in _walk(select.args.get(clause))):
@@ -271,7 +319,9 @@ def _require_plain(select: exp.Select, alias: str, carried: _Carried, shows: boo
         _Rows: one is not, or it is read otherwise.
     """
     for node in own_nodes(select):
-        if isinstance(node, exp.Window) or (isinstance(node, exp.Column) and not node.table):
+        if isinstance(node, exp.Window):
+            raise _Rows
+        if isinstance(node, exp.Column) and not node.table and not _orders_by_output(node, select):
             raise _Rows
     for column in _reads(select, alias):
         if column.name in carried.protected:
@@ -279,6 +329,17 @@ def _require_plain(select: exp.Select, alias: str, carried: _Carried, shows: boo
                 raise _Rows
         elif carried.readable is not None and column.name not in carried.readable:
             raise _Rows
+
+
+def _orders_by_output(column: exp.Column, select: exp.Select) -> bool:
+    """Whether a name without a table is what an ORDER BY has of the SELECT's own columns."""
+    ordered = column.parent
+    return (
+        isinstance(ordered, exp.Ordered)
+        and isinstance(ordered.parent, exp.Order)
+        and ordered.parent.parent is select
+        and column.name in select.named_selects
+    )
 
 
 def _reads(select: exp.Select, alias: str) -> Iterator[exp.Column]:

@@ -21,12 +21,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from auditor.data.coarser import on_cells
-from auditor.data.loading import Loaded, Vault, load
+from auditor.data.coarser import on_cells, public_on_cells
+from auditor.data.loading import Loaded, load
 from auditor.data.relations import (
     Asked,
     Ends,
     Groups,
+    ToldApart,
     Unrepresentable,
     listed_rows,
     read_groups,
@@ -34,7 +35,8 @@ from auditor.data.relations import (
     typed,
 )
 from auditor.data.running import LargeResult, Limits, fetch, watched
-from auditor.data.sources import Given, Protection, source_of
+from auditor.data.sources import Celling, Given, Protection, source_of
+from auditor.data.vault import Vault
 from auditor.data.weighted import Uneven
 from auditor.errors import AuditorError, DatabaseError
 from auditor.sql import Block, Plan, Schema, Unsupported, understand
@@ -45,11 +47,23 @@ from auditor.sql.withheld import GROUP, Rest
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Asked", "Database", "Limits", "StatementFailed", "TooMuch", "TooSlow", "UnevenWeights"]
+__all__ = [
+    "Asked",
+    "Database",
+    "Limits",
+    "NeedsRows",
+    "NeedsValues",
+    "StatementFailed",
+    "TooMuch",
+    "TooSlow",
+    "UnevenWeights",
+]
 
 _REMEMBERED = 4
 _BYTES = 8
 """Of a record's number: a query set found on cells may be no larger than one found on rows."""
+MOST_ROWS = 5_000_000
+"""Rows up to which a table that exists as cells alone is read row by row, each cell repeated."""
 _Result = TypeVar("_Result")
 
 
@@ -75,10 +89,26 @@ class StatementFailed(AuditorError):
         super().__init__("the statement failed while it ran")
 
 
+class RowsNeeded(Exception):
+    """A query reads the rows of a table that exists as cells, and has too many to be made of them."""
+
+
 class UnevenWeights(StatementFailed):
     """A join repeats some records more often than others: public data say so, no value does."""
 
     code = "uneven"
+
+
+class NeedsRows(StatementFailed):
+    """The source gave cells, and the statement reads rows: more than are made of cells, or some of a cell."""
+
+    code = "cells"
+
+
+class NeedsValues(StatementFailed):
+    """The source gave the sums and extremes of cells, and the statement asks for more about their values."""
+
+    code = "cells-values"
 
 
 class TooSlow(StatementFailed):
@@ -126,6 +156,7 @@ class Database:
         public_tables: Sequence[str] = (),
         views: Sequence[str] = (),
         memory_limit: str = "2GB",
+        cells: Celling | None = None,
     ) -> Database:
         """Copy what is needed from a source; it is free again afterwards.
 
@@ -135,11 +166,13 @@ class Database:
             public_tables: Further tables that may be read whole.
             views: Stored queries that may be read like tables.
             memory_limit: DuckDB's limit for the public instance.
+            cells: How cells are made of the protected tables, in place of records; None: records are read.
 
         Raises:
+            PolicyError: cells are wanted, and a key.
             DatabaseError: with what is wrong and, for names, what is there.
         """
-        loaded = load(source_of(source), protects, public_tables, views, memory_limit)
+        loaded = load(source_of(source), protects, public_tables, views, memory_limit, cells)
         try:
             for view in loaded.schema.views:
                 _require_readable(view, loaded.schema)
@@ -159,6 +192,11 @@ class Database:
     def vaults(self) -> tuple[Vault, ...]:
         """The values of each protected column; nothing else holds them."""
         return self._loaded.vaults
+
+    @property
+    def celled(self) -> bool:
+        """Whether the protected tables exist as cells alone."""
+        return bool(self._loaded.cells.alone)
 
     @property
     def fingerprint(self) -> str:
@@ -193,14 +231,17 @@ class Database:
             return np.zeros(self.vaults[protected].size, dtype=np.int64), DataFrame(index=range(1))
         names = ", ".join(quoted(name) for name in chosen)
         number = quoted(record.column)
-        source = f"{DATA}.{quoted(table.name)} WHERE {number} IS NOT NULL"
+        cells = self._loaded.cells.of_protected[protected] if self.celled else None
+        holder = table.name if cells is None else self._loaded.cells.tables[folded(table.name)].name
+        source = f"{DATA}.{quoted(holder)} WHERE {number} IS NOT NULL"
         with self._cursor() as cursor:
             rank = f"dense_rank() OVER (ORDER BY {names}) - 1 AS c"
-            codes = (
-                cursor.execute(f"SELECT {number} AS r, {rank} FROM {source} ORDER BY r")
-                .fetchnumpy()["c"]
-                .astype(np.int64)
-            )
+            found = cursor.execute(f"SELECT {number} AS r, {rank} FROM {source} ORDER BY r").fetchnumpy()
+            codes = found["c"].astype(np.int64)
+            if cells is not None:
+                of_cell = np.zeros(len(cells.values), np.int64)
+                of_cell[found["r"]] = codes
+                codes = of_cell[cells.of_record]
             values = cursor.execute(f"SELECT DISTINCT {names} FROM {source} ORDER BY {names}").df()
         return codes, values
 
@@ -247,7 +288,9 @@ class Database:
                 cursor.register(block.name + "_values", rows)
                 source = typed(block, block.name + "_values", rest is not None)
                 cursor.execute(f"CREATE TEMP VIEW {quoted(block.name)} AS {source}")
-            return fetch(cursor, plan.final_sql if rest is None else rest.sql, self.limits)
+            sql = plan.final_sql if rest is None else rest.sql
+            sql = public_on_cells(sql, self._loaded.cells.tables) or sql if self.celled else sql
+            return fetch(cursor, self._readable(sql), self.limits)
 
         numbered = rest is not None and rest.numbered is not None
         return self._run(run).rename_columns([*plan.columns, *([GROUP] if numbered else [])])
@@ -294,6 +337,8 @@ class Database:
             if plan in self._groups:
                 self._groups.move_to_end(plan)
                 return self._groups[plan]
+        if self.celled and any(each.statistic for block in plan.blocks for each in block.aggregates):
+            raise NeedsValues
         asked: list[Asked] = []
         sizes = [each.size for each in self.vaults]
 
@@ -322,11 +367,25 @@ class Database:
         celled = self._loaded.cells
         coarse = on_cells(block.groups_sql, celled.tables)
         if coarse is None:
-            return read_groups(block, number, fetch(cursor, block.groups_sql, self.limits), sizes, asked)
-        result = fetch(cursor, coarse, self.limits)
+            result = fetch(cursor, self._readable(block.groups_sql), self.limits)
+            cells = celled.of_protected if self.celled else None
+            return read_groups(block, number, result, sizes, asked, cells, repeated=True)
+        result = fetch(cursor, self._readable(coarse), self.limits)
         if listed_rows(block, result, celled.of_protected) * _BYTES > self.limits.bytes:
             raise LargeResult
         return read_groups(block, number, result, sizes, asked, celled.of_protected)
+
+    def _readable(self, sql: str) -> str:
+        """A lowered query, unless it reads the rows of a large table that exists as cells.
+
+        Raises:
+            RowsNeeded: it does.
+        """
+        for table, rows in self._loaded.cells.alone.items():
+            # names are written so by lowering; in a text it would be turned away for nothing
+            if rows > MOST_ROWS and f'"{DATA}".{quoted(table)}' in folded(sql):
+                raise RowsNeeded
+        return sql
 
     def _run(self, work: Callable[[duckdb.DuckDBPyConnection], _Result]) -> _Result:
         failure: type[StatementFailed] = StatementFailed
@@ -335,6 +394,8 @@ class Database:
                 return work(cursor)
             except Uneven:
                 failure = UnevenWeights
+            except (RowsNeeded, ToldApart):
+                failure = NeedsRows
             except (LargeResult, duckdb.OutOfMemoryException):
                 failure = TooMuch
             except (duckdb.Error, pa.ArrowException, OSError, Unrepresentable):

@@ -13,18 +13,18 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Literal
 
 import duckdb
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from auditor.data import arrow, vault
+from auditor.data.celled import Made, make
 from auditor.data.cells import Celled, group
 from auditor.data.ordering import finer
-from auditor.data.sources import Protection, Source, wanted_of
+from auditor.data.sources import Celling, Needed, Protection, Source, Wanted, celling, wanted_of
+from auditor.data.vault import Vault
 from auditor.errors import DatabaseError
 from auditor.sql import macros
 from auditor.sql.names import nearest
@@ -34,23 +34,6 @@ from auditor.sql.views import Stored
 
 _SOURCE = "source"
 _SORTED = "sorted"
-
-
-@dataclass(frozen=True, eq=False)
-class Vault:
-    """The values of one protected column: rows where it is not NULL are records, numbered from 0."""
-
-    integers: NDArray[np.int64]
-    """By record, in units of `scale`."""
-    scale: Fraction
-    """What one unit is worth, exactly."""
-    keys: list[object] | None
-    """Key values by record, for the owner's findings; None without a key."""
-
-    @property
-    def size(self) -> int:
-        """Number of records."""
-        return len(self.integers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,14 +58,20 @@ def load(
     public_tables: Sequence[str],
     views: Sequence[str],
     memory_limit: str,
+    cells: Celling | None = None,
 ) -> Loaded:
     """Open a source. Arguments and errors as for `Database.open`."""
     # No folder for what memory cannot hold: by default it is in the working directory, for all to read.
     connection = duckdb.connect(":memory:", config={"memory_limit": memory_limit, "temp_directory": ""})
     try:
-        source.attach(connection, _SOURCE, wanted_of(protects, public_tables, views))
-        loaded = _Loader(connection, source.name).load(protects, public_tables, views)
+        wanted = wanted_of(protects, public_tables, views, cells)
+        if cells is not None:
+            celling.begin(connection)
+        source.attach(connection, _SOURCE, wanted)
+        loaded = _Loader(connection, source.name, wanted).load(protects, public_tables, views)
         connection.execute(f"DETACH {_SOURCE}")
+        if cells is not None:
+            connection.execute(f"DETACH {celling.CATALOG}")
         for macro in macros.STATEMENTS:
             connection.execute(macro)
         # What reckons in a time zone gives the same on every machine. In this order: without external access
@@ -113,13 +102,15 @@ class _Confidential:
     """What orders rows that are equal in all public columns and can be told apart."""
     finer_key: tuple[str, ...]
     """The same for the key."""
+    needed: Needed
+    """What is wanted of it."""
 
 
 class _Loader:
     """Reads tables of the attached source into the public instance."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
-        self._connection = connection
+    def __init__(self, connection: duckdb.DuckDBPyConnection, name: str, wanted: Wanted) -> None:
+        self._connection, self._wanted = connection, wanted
         self._stored = Stored(connection, _SOURCE, name)
         connection.execute(f"CREATE SCHEMA {DATA}")
 
@@ -131,7 +122,20 @@ class _Loader:
         self._stored.require_apart([each.name for each in held])
         tables, protected, vaults = [], list[Protected](), list[Vault]()
         keys: list[pa.ChunkedArray] = []
+        made = list[Made]()
         for each in held:
+            if each.needed.lattices and not each.needed.by_value:
+                taken = [
+                    *(other.name for other in held),
+                    *public_tables,
+                    *(other.table.name for other in made),
+                ]
+                found = self._made(each, taken)
+                made.append(found)
+                tables.append(Table(each.name, found.columns, each.order))
+                protected += [Protected(each.name, column.name, column.type) for column in each.protected]
+                vaults += found.vaults
+                continue
             tables.append(Table(each.name, self._marked(each), each.order))
             with self._sorted(each) as source:
                 for column in each.protected:
@@ -158,8 +162,26 @@ class _Loader:
         order = self._positions(protects, protected)
         schema = Schema(tuple(tables), tuple(protected[i] for i in order), self._stored.views(views))
         ordered = tuple(vaults[i] for i in order)
-        fingerprint = _fingerprint(self._connection, schema, ordered, keys)
-        return Loaded(self._connection, schema, ordered, fingerprint, group(self._connection, schema))
+        fingerprint = _fingerprint(self._connection, schema, ordered, keys, made)
+        of_protected = [cells for each in made for cells in each.cells]
+        celled = (
+            Celled(
+                {folded(each.name): each.table for each in made},
+                tuple(of_protected[i] for i in order),
+                {folded(each.name): each.rows for each in made},
+            )
+            if made
+            else group(self._connection, schema)
+        )
+        return Loaded(self._connection, schema, ordered, fingerprint, celled)
+
+    def _made(self, table: _Confidential, taken: Sequence[str]) -> Made:
+        """A table that exists as cells alone: made by its source, or here of a DuckDB file's."""
+        connection, needed = self._connection, table.needed
+        if not celling.is_there(connection, needed.table):
+            listed = ", ".join(quoted(each.name) for each in (*table.shown, *table.protected))
+            celling.put(connection, None, needed, f"SELECT {listed} FROM {self._source(table.name)}")
+        return make(connection, needed, table.name, table.shown, table.protected, taken)
 
     def _confidential(self, protects: Sequence[Protection]) -> list[_Confidential]:
         """The tables that hold protected columns, each once."""
@@ -199,7 +221,14 @@ class _Loader:
         source = self._source(name)
         told_apart = finer(self._connection, source, [each.name for each in readable])
         by_key = [] if key is None else finer(self._connection, source, [key.name])
-        return _Confidential(name, readable, tuple(protected), key, order, tuple(told_apart), tuple(by_key))
+        needed = next(
+            each for each in self._wanted.tables if self._stored.table(each.table) == name and each.protected
+        )
+        if needed.by_value:
+            celling.require_few(self._connection, needed.table, f"SELECT count(*) FROM {source}")
+        return _Confidential(
+            name, readable, tuple(protected), key, order, tuple(told_apart), tuple(by_key), needed
+        )
 
     def _shown(
         self,
@@ -341,26 +370,36 @@ def _fingerprint(
     schema: Schema,
     vaults: Sequence[Vault],
     keys: Sequence[pa.ChunkedArray],
+    made: Sequence[Made],
 ) -> str:
     digest = hashlib.blake2b(digest_size=32)
     digest.update(repr((schema, [each.scale for each in vaults])).encode())
     for each in vaults:
-        digest.update(each.integers.astype("<i8").tobytes())
-    for part in _texts(connection, schema, keys):
+        for values in (each.integers,) if each.cells is None else each.cells.columns:
+            digest.update(values.astype("<i8").tobytes())
+    for part in _texts(connection, schema, keys, made):
         digest.update(part)
     return digest.hexdigest()
 
 
 def _texts(
-    connection: duckdb.DuckDBPyConnection, schema: Schema, keys: Sequence[pa.ChunkedArray]
+    connection: duckdb.DuckDBPyConnection,
+    schema: Schema,
+    keys: Sequence[pa.ChunkedArray],
+    made: Sequence[Made],
 ) -> Iterable[bytes | memoryview]:
-    """Every public cell and key as text, by column, with lengths so that no two contents look alike."""
+    """Every public value and key as text, by column, with lengths so that no two contents look alike.
+
+    Of tables that exist as cells alone those of the cells, and how many rows these have.
+    """
     columns = []
+    cells = {each.name: each.table for each in made}
     for table in schema.tables:
-        for column in table.columns:
-            relation = connection.sql(
-                f"SELECT {quoted(column.name)}::VARCHAR AS c FROM {DATA}.{quoted(table.name)}"
-            )
+        names, holder = [each.name for each in table.columns], table.name
+        if table.name in cells:
+            names, holder = [*names, cells[table.name].weight], cells[table.name].name
+        for name in names:
+            relation = connection.sql(f"SELECT {quoted(name)}::VARCHAR AS c FROM {DATA}.{quoted(holder)}")
             columns.append(relation.to_arrow_table().column("c"))
     for named in keys:
         texts = [None if key is None else str(key) for key in named.to_pylist()]

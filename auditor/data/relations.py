@@ -46,6 +46,10 @@ class Unrepresentable(Exception):
     """A value that its SQL type cannot hold."""
 
 
+class ToldApart(Exception):
+    """Rows of one cell are told apart, where cells are all that is known of the rows."""
+
+
 @dataclass(frozen=True, eq=False)
 class Asked:
     """One aggregate of one group that the gate is to compute."""
@@ -100,6 +104,7 @@ def read_groups(
     sizes: Sequence[int],
     asked: list[Asked],
     cells: Sequence[Cells | None] | None = None,
+    repeated: bool = False,
 ) -> Groups:
     """Split a groups query's result; what is to be computed is appended to `asked`.
 
@@ -110,11 +115,13 @@ def read_groups(
         sizes: The number of records of each protected column.
         asked: Filled.
         cells: By protected column, where the result lists cells; None: it lists records.
+        repeated: Whether it lists a cell once for each of its rows, and not once.
 
     Raises:
         Uneven: a join repeats some records of an aggregate more often than others.
+        ToldApart: some rows of a cell are listed more often than others.
     """
-    listing = _Listing(result, sizes, cells)
+    listing = _Listing(result, sizes, cells, repeated)
     columns = [
         [listing.leaf(aggregate, place) for place in range(len(aggregate.leaves))]
         for aggregate in block.aggregates
@@ -168,8 +175,14 @@ class _Members:
 class _Listing:
     """The leaves' columns of a result, each read once."""
 
-    def __init__(self, result: pa.Table, sizes: Sequence[int], cells: Sequence[Cells | None] | None) -> None:
-        self._result, self._sizes, self._cells = result, sizes, cells
+    def __init__(
+        self,
+        result: pa.Table,
+        sizes: Sequence[int],
+        cells: Sequence[Cells | None] | None,
+        repeated: bool,
+    ) -> None:
+        self._result, self._sizes, self._cells, self._repeated = result, sizes, cells, repeated
         self._leaves: dict[int, Sequence[Any]] = {}
         self._records: dict[int, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
 
@@ -206,8 +219,11 @@ class _Listing:
                 if cells is None:
                     lists.append(_members(values[a:b], self._sizes[aggregate.protected]))
                 else:
-                    found = _members(values[a:b], len(cells.sizes))
-                    sizes = cells.sizes[found.numbers]
+                    found = _members(values[a:b], len(cells.values))
+                    sizes = cells.values[found.numbers]
+                    if self._repeated:
+                        lists.append(_of_rows(found, sizes))
+                        continue
                     rows = sizes.sum() if found.times is None else found.times @ sizes
                     lists.append(_Members(found.numbers, found.times, int(rows)))
         return lists
@@ -232,9 +248,21 @@ class _Listing:
         if self._cells is None or signs is None:
             return signs
         cells = _cells_of(self._cells, aggregate)
-        of_cell = np.zeros(len(cells.sizes), np.int8)
+        of_cell = np.zeros(len(cells.values), np.int8)
         of_cell[numbers] = signs
         return of_cell[cells.of_record[records]]
+
+
+def _of_rows(found: _Members, sizes: NDArray[np.int64]) -> _Members:
+    """Cells that are listed once for each of their rows, each once.
+
+    Raises:
+        ToldApart: one is not listed as often as a multiple of its rows.
+    """
+    times, rest = np.divmod(_times(found), sizes)
+    if rest.any():
+        raise ToldApart
+    return _Members(found.numbers, None if (times == 1).all() else times, found.rows)
 
 
 def _members(numbers: NDArray[np.integer], size: int) -> _Members:

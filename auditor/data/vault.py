@@ -1,4 +1,4 @@
-"""Exact protected values as integers of one scale.
+"""Exact protected values as integers of one scale, by record or by cell.
 
 Promises `value = integer * scale` for every record, exactly; for DOUBLE and FLOAT the value meant is the
 shortest decimal text that reads back as the same number. Knows no SQL.
@@ -6,6 +6,7 @@ shortest decimal text that reads back as the same number. Knows no SQL.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
@@ -14,11 +15,52 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from auditor.data.arrow import numbers_of
+from auditor.data.units import Units
 from auditor.errors import DatabaseError
 
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER",
              "UBIGINT", "UHUGEINT")  # fmt: skip
 _LARGEST = 2**63 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class CellValues:
+    """What is known of the values of a protected column in each cell that has some."""
+
+    counts: NDArray[np.int64]
+    """How many."""
+    sums: NDArray[np.int64]
+    """In units of the vault's scale, as are the next two."""
+    least: NDArray[np.int64]
+    greatest: NDArray[np.int64]
+    off_grid: int
+    """How many values of all cells are not on the policy's grid."""
+    units: Units
+    """What they are split into: places in these arrays are its cells."""
+
+    @property
+    def columns(self) -> tuple[NDArray[np.int64], ...]:
+        """All that is known of each."""
+        return self.counts, self.sums, self.least, self.greatest
+
+
+@dataclass(frozen=True, eq=False)
+class Vault:
+    """The values of one protected column: rows where it is not NULL are records, numbered from 0."""
+
+    integers: NDArray[np.int64]
+    """By record, in units of `scale`; empty where there are cells."""
+    scale: Fraction
+    """What one unit is worth, exactly."""
+    keys: list[object] | None
+    """Key values by record, for the owner's findings; None without a key."""
+    cells: CellValues | None = None
+    """Where the table exists as cells alone: these, in place of records."""
+
+    @property
+    def size(self) -> int:
+        """Number of records, or of units of cells."""
+        return len(self.integers) if self.cells is None else len(self.cells.units)
 
 
 def supported(type_: str) -> bool:
@@ -45,11 +87,12 @@ def exact(values: pa.ChunkedArray, type_: str, column: str) -> tuple[NDArray[np.
         return _decimals(values, column), Fraction(1, 10**values.type.scale)
     numbers = numbers_of(values)
     if numbers.dtype == np.uint64 and len(numbers) and int(numbers.max()) > _LARGEST:
-        raise _too_long(column)
+        raise too_long(column)
     return numbers.astype(np.int64), Fraction(1)
 
 
-def _too_long(column: str) -> DatabaseError:
+def too_long(column: str) -> DatabaseError:
+    """The error for a column with such numbers."""
     return DatabaseError(
         f"column {column} holds numbers of more digits than 64 bits hold; round or scale them"
     )
@@ -62,7 +105,7 @@ def _decimals(values: pa.ChunkedArray, column: str) -> NDArray[np.int64]:
     words = np.frombuffer(array.buffers()[1], dtype="<i8")[2 * array.offset : 2 * (array.offset + len(array))]
     low, high = words[::2], words[1::2]
     if not np.array_equal(high, low >> 63):
-        raise _too_long(column)
+        raise too_long(column)
     return low.astype(np.int64)
 
 
@@ -75,5 +118,5 @@ def _floats(values: NDArray[np.floating], column: str) -> tuple[NDArray[np.int64
     exponent = min([0, *(int(value.as_tuple().exponent) for value in decimals)])
     integers = [int(value.scaleb(-exponent)) if exponent > -40 else _LARGEST + 1 for value in decimals]
     if any(abs(integer) > _LARGEST for integer in integers):
-        raise _too_long(column)
+        raise too_long(column)
     return np.array(integers, dtype=np.int64)[places], Fraction(1, 10**-exponent)

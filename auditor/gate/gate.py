@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from auditor.data.database import Asked, Database, StatementFailed
+from auditor.data.database import Asked, Database, NeedsValues, StatementFailed
 from auditor.data.pivoting import with_list
 from auditor.data.running import Limits
 from auditor.data.sources import Given, source_of
@@ -42,6 +42,7 @@ from auditor.gate import ends, hints, two_questions, verdict
 from auditor.gate.answer import Answer
 from auditor.gate.suppress import Suppressed, Suppression, units_of, verdict_of
 from auditor.ledger import Binding, Entry, KnownAnswer, Ledger
+from auditor.parties.celling import celling_of
 from auditor.parties.party import Knowledge, Party, Reads
 from auditor.policy.policy import Dialect, Policy
 from auditor.sql import Plan, Schema, Unsupported
@@ -108,9 +109,9 @@ class Gate:
         protects = sorted(rules.protects, key=lambda each: each.name)  # their order in the text means nothing
         place = source_of(source)
         with ExitStack() as opened:
-            tables = rules.tables
+            tables, cells = rules.tables, celling_of(rules, protects, place)
             data = opened.enter_context(
-                Database.open(place, protects, public_tables=tables.public, views=tables.views)
+                Database.open(place, protects, public_tables=tables.public, views=tables.views, cells=cells)
             )
             knowledge = Knowledge(rules, data)
             binding = Binding(
@@ -318,6 +319,8 @@ class Gate:
     def _understood(self, ask: Ask) -> Ask:
         found = self._read(ask)
         if isinstance(found, Unsupported):
+            if found.code == "range" and self._database.celled:
+                raise self._stopped(ask, NeedsValues())
             if found.code == "range":
                 hint = self._range_alone(ask, found.hint)
                 decision = Decision("refused", found.code, found.message, hint)

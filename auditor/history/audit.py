@@ -39,6 +39,7 @@ from auditor.history.parties import EVERYONE, Party
 from auditor.history.replay import SECONDS, Replay
 from auditor.history.risks import curve
 from auditor.history.statement import Logged, Reading
+from auditor.parties.celling import with_values
 from auditor.parties.party import Knowledge
 from auditor.policy.policy import Policy
 
@@ -111,7 +112,9 @@ def audit(
     began = time.monotonic()
     protects = sorted(rules.protects, key=lambda each: each.name)
     source = source_of(database)
-    opened = Database.open(source, protects, public_tables=rules.tables.public, views=rules.tables.views)
+    cells = with_values(rules, protects, source, "an audit")
+    tables = rules.tables
+    opened = Database.open(source, protects, public_tables=tables.public, views=tables.views, cells=cells)
     beside = Beside(source, rules, dialect or rules.dialect, gate_seconds)
     # matrices are small and many: with other work on the machine threads would wait for each other
     with opened as data, threadpool_limits(1, "blas"), beside:

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from auditor.data.loading import Vault
 from auditor.data.relations import Asked
+from auditor.data.units import fill
+from auditor.data.vault import CellValues, Vault, too_long
 from auditor.errors import CoarserGridWarning, DatabaseError, PolicyError
 from auditor.policy.policy import Policy, Protect, written
 from cae_sql.cached import cached_property
@@ -64,7 +66,10 @@ class Confidential:
                 f"table {protect.table} has {vault.size} records with a {protect.column}: nothing can be "
                 "asked of fewer than two without naming a person"
             )
-        self._values = _on_grid(protect, vault)
+        self._lumps = None if vault.cells is None else vault.cells.units.lumps
+        self._values = (
+            _on_grid(protect, vault) if vault.cells is None else _filled(protect, vault, vault.cells)
+        )
         self.standard = _standard(protect, self.limits.limit, policy.intruder.insiders)
         self._policy = policy
         stated = policy.prior_of(protect)
@@ -91,7 +96,7 @@ class Confidential:
 
     @property
     def size(self) -> int:
-        """Number of records."""
+        """Number of records; where there are cells, of units (`auditor.data.units`)."""
         return len(self._values)
 
     @property
@@ -99,9 +104,29 @@ class Confidential:
         """(n,) all true values in units: for an audit, which looks back at what was told, nobody else."""
         return self._values
 
+    @property
+    def _alone(self) -> int:
+        """How many units are single records; lumps come after them."""
+        return self.size if self._lumps is None else self.size - len(self._lumps)
+
     def truth(self, queries: Sequence[Query]) -> list[int]:
         """The true answers in units."""
+        if self._lumps is not None:
+            # what is least and greatest in a cell are single records
+            queries = [
+                replace(query, members=query.members[query.members < self._alone])
+                if query.kind in ("max", "min")
+                else query
+                for query in queries
+            ]
         return [int(query.of(self._values)) for query in queries]
+
+    def _persons(self, records: NDArray[np.int64]) -> int:
+        """For how many persons some units stand."""
+        if self._lumps is None:
+            return len(records)
+        among = records[records >= self._alone] - self._alone
+        return len(records) - len(among) + int(self._lumps[among].sum())
 
     def possible(self, asked: Asked) -> tuple[Fraction, Fraction]:
         """Between which values the X of what is asked lies whatever the records have, in column units."""
@@ -120,15 +145,15 @@ class Confidential:
             return up * least + down * most, up * most + down * least
         if asked.kind != "sum":
             return least, most
-        negative = 0 if asked.signs is None else int((asked.signs < 0).sum())
-        positive = len(asked.records) - negative
+        negative = 0 if asked.signs is None else self._persons(asked.records[asked.signs < 0])
+        positive = self._persons(asked.records) - negative
         return positive * least - negative * most, positive * most - negative * least
 
     def new_system(self) -> AnsweredSystem:
         """A system without answers."""
         protect = self.protect
         return AnsweredSystem(
-            self.size,
+            self._alone,
             protect.minimum,
             protect.maximum,
             protect.grid,
@@ -170,10 +195,7 @@ def _on_grid(protect: Protect, vault: Vault) -> NDArray[np.int64]:
         shifted = vault.integers.astype(object) * whole - low
     top = (protect.maximum - protect.minimum) // resolution
     if (shifted < 0).any() or (shifted > top * common).any():
-        raise PolicyError(
-            f"protect.minimum = {written(protect.minimum)}, protect.maximum = {written(protect.maximum)}: "
-            f"some values of {place} lie outside; widen the domain so that it holds every value there may be"
-        )
+        raise _outside(protect)
     if (shifted % common != 0).any():
         raise PolicyError(
             f"protect.resolution = {written(resolution)}: some values of {place} are not minimum plus a "
@@ -183,6 +205,51 @@ def _on_grid(protect: Protect, vault: Vault) -> NDArray[np.int64]:
     units: NDArray[np.int64] = (shifted // common).astype(np.int64)
     _warn_of_coarser_grid(units, resolution, place)
     return units
+
+
+def _filled(protect: Protect, vault: Vault, cells: CellValues) -> NDArray[np.int64]:
+    """Values of units that agree with the cells, in units of the grid.
+
+    Raises:
+        PolicyError: see `Confidential`.
+    """
+    if cells.off_grid:
+        raise PolicyError(
+            f"protect.resolution = {written(protect.grid)}: {cells.off_grid:,} values of "
+            f"{protect.table}.{protect.column} are not minimum plus a multiple of it, or lie far outside of "
+            "the domain; take the grid that the values are stored on, such as 0.01 for cents, and a minimum "
+            "on that grid"
+        )
+    scale, offset = vault.scale / protect.grid, protect.minimum / protect.grid
+    common = scale.denominator * offset.denominator
+    whole, low = int(scale * common), int(offset * common)
+
+    def in_grid(values: NDArray[np.int64], times: NDArray[np.int64] | int) -> NDArray[np.int64]:
+        shifted = (values.astype(object) * whole - np.asarray(times).astype(object) * low) // common
+        if len(shifted) and int(abs(shifted).max()) >= 2**62:
+            raise too_long(protect.column)
+        found: NDArray[np.int64] = shifted.astype(np.int64)
+        return found
+
+    least, greatest = in_grid(cells.least, 1), in_grid(cells.greatest, 1)
+    top = int((protect.maximum - protect.minimum) // protect.grid)
+    if (least < 0).any() or (greatest > top).any():
+        raise _outside(protect)
+    sums = in_grid(cells.sums, cells.counts)
+    # what is known of the grid that the values have: sums of n values, as n times the first and what is more
+    told = np.concatenate([least, greatest, sums - (cells.counts - 1) * least[0]])
+    _warn_of_coarser_grid(told, protect.grid, f"{protect.table}.{protect.column}")
+    values = fill(cells.units, cells.counts, sums, least, greatest)
+    values.flags.writeable = False
+    return values
+
+
+def _outside(protect: Protect) -> PolicyError:
+    return PolicyError(
+        f"protect.minimum = {written(protect.minimum)}, protect.maximum = {written(protect.maximum)}: "
+        f"some values of {protect.table}.{protect.column} lie outside; widen the domain so that it holds "
+        "every value there may be"
+    )
 
 
 def _warn_of_coarser_grid(units: NDArray[np.int64], resolution: Fraction, place: str) -> None:

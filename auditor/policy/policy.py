@@ -224,6 +224,10 @@ class Policy(Section):
         given = self.intruder.prior if protect.prior is None else protect.prior
         return None if given is None else protect.spread(given)
 
+    def in_cells(self, far: bool) -> bool:
+        """Whether cells are read of a source; by default, if it is `far`: not on this machine."""
+        return far or self.source.values if self.source.mode is None else self.source.mode == "cells"
+
     def limits_of(self, protect: Protect) -> Limits:
         """The limit of a protected column: its own, or that of [limit]."""
         limits = self.limits if protect.limits is None else protect.limits

@@ -56,13 +56,6 @@ def _candidates(name: object) -> object:
     return name
 
 
-def _mode(name: object) -> object:
-    if name == "cells":
-        text = 'is not in this version, which copies records from every source; take mode = "records"'
-        wrong("source.mode", name, text)
-    return name
-
-
 Candidates = Annotated[Literal["interval", "posterior", "exact"], BeforeValidator(_candidates)]
 Stated = Annotated[InstanceOf[Listed] | InstanceOf[Shaped], BeforeValidator(_prior)]
 Name = Annotated[str, StringConstraints(strict=True, min_length=1)]
@@ -206,8 +199,16 @@ class Tables(Section):
 class SourceRules(Section):
     """`[source]`: how data are read."""
 
-    mode: Annotated[Literal["records"], BeforeValidator(_mode)] = "records"
-    """what is copied from the source, and no other is offered: mode = "records\""""
+    mode: Literal["records", "cells"] | None = None
+    """what is read: mode = "records", or "cells", one GROUP BY, as by default of engines elsewhere"""
+    values: bool = False
+    """whether cells are by protected value too, so that medians and counts can be asked: values = true"""
+
+    @model_validator(mode="after")
+    def _of_cells(self) -> SourceRules:
+        if self.values and self.mode == "records":
+            wrong("source.values", True, 'is about cells; take mode = "cells", or leave values out')
+        return self
 
 
 class Intruder(Section):

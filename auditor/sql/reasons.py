@@ -237,6 +237,16 @@ REASONS: dict[str, tuple[str, str]] = {
         "An expression is grouped in other words than it is selected, or not at all.",
         "Give it a name with AS and group by that, or use GROUP BY ALL.",
     ),
+    "cells": (
+        "Of this table sums by public columns are known, and this reads its rows one by one.",
+        "Ask for SUM, AVG, MIN, MAX or COUNT by public columns, without windows, lists and joins of the "
+        'table with itself. Owners have all rows read by [source] mode = "records".',
+    ),
+    "cells-values": (
+        "Of the protected values sums, least and greatest by public columns are known, and this needs more.",
+        "Ask for SUM, AVG, MIN, MAX or COUNT. Owners have medians, deviations and counts of values answered "
+        "as ranges by [source] values = true.",
+    ),
     "too-slow": (
         "The statement ran for too long and was stopped.",
         "Join fewer tables, or on columns that have fewer equal values; ask for fewer groups.",

@@ -457,7 +457,8 @@ CONSTRUCTS: tuple[Construct, ...] = (
     Construct("what DuckDB rejects", "SELECT SUM(dept) FROM staff", "engine"),
 )
 """The table. Codes without a row are hard to show in one line, or need other tables: "too-large",
-"ungrouped", "translation", "uneven", "two-columns", "too-slow", "too-much", "dialect"."""
+"ungrouped", "translation", "uneven", "cells", "cells-values", "two-columns", "too-slow", "too-much",
+"dialect"."""
 
 
 def table_markdown() -> str:

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auditor.data.database import Database
-from auditor.data.loading import Vault
+from auditor.data.vault import Vault
 from auditor.deciding.cases import Case, Outcome
 from auditor.deciding.decide import decide
 from auditor.errors import CoarserGridWarning

@@ -21,6 +21,7 @@ class DuckDBFile:
         self.name = path
         self.database = Path(path).stem
         self.beside: Path | None = Path(path)
+        self.far = False
         self.elsewhere: str | None = os.path.abspath(path)
 
     def attach(self, connection: duckdb.DuckDBPyConnection, catalog: str, wanted: Wanted) -> None:

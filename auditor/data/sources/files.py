@@ -240,14 +240,14 @@ def _of_duckdb(
     _not_twice(names, keys)
     chosen = needed.chosen([*names, *keys])
     if not partitions:
-        staging.put(connection, catalog, needed.table, f"SELECT {_listed(chosen)} FROM {reading(paths)}")
+        staging.put(connection, catalog, needed, f"SELECT {_listed(chosen)} FROM {reading(paths)}")
         return
     name = _unused("_file", names)
     with _told(connection, pa.array(paths), partitions):
         listed = ", ".join(_selected(connection, chosen, keys))
         source = reading(paths, f", filename = {_text(name)}")
         query = f"SELECT {listed} FROM {source} AS f LEFT JOIN {_FOLDERS} AS p ON f.{quoted(name)} = p.file"
-        staging.put(connection, catalog, needed.table, query)
+        staging.put(connection, catalog, needed, query)
 
 
 @contextmanager
@@ -317,7 +317,7 @@ def _of_arrow(
     with _told(connection, pa.array(range(len(paths)), pa.int32()), partitions):
         stream = pa.RecordBatchReader.from_batches(schema, batches())
         staging.put_stream(
-            connection, catalog, needed.table, stream, _selected(connection, chosen, keys),
+            connection, catalog, needed, stream, _selected(connection, chosen, keys),
             f"AS f LEFT JOIN {_FOLDERS} AS p ON f.{quoted(number)} = p.file",
         )  # fmt: skip
 

@@ -44,7 +44,7 @@ class Frame(Single):
         try:
             stream = _of_pandas(self._frame, needed) if self._kind == "pandas" else _stream(self._frame)
             chosen = needed.chosen(stream.schema.names)
-            staging.put_stream(connection, catalog, needed.table, stream, list(map(quoted, chosen)))
+            staging.put_stream(connection, catalog, needed, stream, list(map(quoted, chosen)))
         except (pa.ArrowException, duckdb.Error, NotImplementedError):
             # their texts may quote values
             raise DatabaseError(

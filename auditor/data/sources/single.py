@@ -25,6 +25,11 @@ class Single(ABC):
     beside: Path | None = None
     elsewhere: str | None = None
 
+    @property
+    def far(self) -> bool:
+        """See `Source`."""
+        return False
+
     def attach(self, connection: duckdb.DuckDBPyConnection, catalog: str, wanted: Wanted) -> None:
         """See `Source.attach`."""
         staging.begin(connection, catalog, self.name, wanted)
@@ -55,6 +60,11 @@ class Several:
         self.database = "data"
         self.beside: Path | None = None
         self.elsewhere: str | None = None
+
+    @property
+    def far(self) -> bool:
+        """See `Source`."""
+        return any(source.far for source in self._sources.values())
 
     def attach(self, connection: duckdb.DuckDBPyConnection, catalog: str, wanted: Wanted) -> None:
         """See `Source.attach`."""

@@ -34,8 +34,15 @@ class Source(Protocol):
     def elsewhere(self) -> str | None:
         """What names the source in another process and another working directory; None: nothing does."""
 
+    @property
+    def far(self) -> bool:
+        """Whether an engine holds the data that is not on this machine: by default its cells are read."""
+
     def attach(self, connection: duckdb.DuckDBPyConnection, catalog: str, wanted: Wanted) -> None:
         """Put what is wanted into a new catalogue of a connection.
+
+        Of a table whose cells are wanted, these are put into `celling.CATALOG`, which is there, and a table
+        without rows into the new one. A DuckDB file is attached as it is: who reads it makes them.
 
         Raises:
             DatabaseError: the source is not there, cannot be read, or lacks what is wanted.

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 import duckdb
 import pyarrow as pa
 
-from auditor.data.sources.wanted import Wanted
+from auditor.data.sources import celling
+from auditor.data.sources.wanted import Needed, Wanted
 from auditor.errors import DatabaseError
 from auditor.sql.schema import Table, quoted
 
 _STREAM = "_stream"
-_COARSER = ("TIMESTAMP_S", "TIMESTAMP_MS")
 
 
 def begin(connection: duckdb.DuckDBPyConnection, catalog: str, name: str, wanted: Wanted) -> None:
@@ -40,36 +40,32 @@ def begin(connection: duckdb.DuckDBPyConnection, catalog: str, name: str, wanted
     connection.execute(f"ATTACH ':memory:' AS {catalog}")
 
 
-def put(connection: duckdb.DuckDBPyConnection, catalog: str, table: str, query: str) -> None:
-    """Make a table of what a query gives.
+def put(connection: duckdb.DuckDBPyConnection, catalog: str, needed: Needed, query: str) -> None:
+    """Make a table of what a query gives, or the cells of it.
 
     Raises:
+        DatabaseError: see `celling.put`.
         duckdb.Error: as DuckDB raises it; its text may quote values.
     """
-    schema, bare = Table(table, ()).path
+    if needed.lattices:
+        celling.put(connection, catalog, needed, query)
+        return
+    schema, bare = Table(needed.table, ()).path
     full = f"{catalog}.{quoted(schema)}.{quoted(bare)}"
     connection.execute(f"CREATE SCHEMA IF NOT EXISTS {catalog}.{quoted(schema)}")
     connection.execute(f"CREATE TABLE {full} AS {query}")
     for name, type_, *_ in connection.execute(f"DESCRIBE {full}").fetchall():
-        if type_ in _COARSER or (type_ == "TIMESTAMP_NS" and _whole(connection, full, quoted(name))):
+        if celling.coarser(connection, full, quoted(name), str(type_)):
             connection.execute(f"ALTER TABLE {full} ALTER {quoted(name)} TYPE TIMESTAMP")
         elif type_ == '"NULL"':
             # nothing but NULLs: what DuckDB's own tables make of them
             connection.execute(f"ALTER TABLE {full} ALTER {quoted(name)} TYPE INTEGER")
 
 
-def _whole(connection: duckdb.DuckDBPyConnection, full: str, name: str) -> bool:
-    """Whether nanoseconds are whole microseconds."""
-    found = connection.execute(
-        f"SELECT count(*) FROM {full} WHERE {name}::TIMESTAMP::TIMESTAMP_NS <> {name}"
-    ).fetchall()
-    return found == [(0,)]
-
-
 def put_stream(
     connection: duckdb.DuckDBPyConnection,
     catalog: str,
-    table: str,
+    needed: Needed,
     stream: pa.RecordBatchReader,
     columns: Sequence[str],
     more: str = "",
@@ -79,16 +75,47 @@ def put_stream(
     Args:
         connection: Where.
         catalog: Its catalogue.
-        table: `name` or `schema.name`.
+        needed: The table.
         stream: Batches.
         columns: What is selected of them: SQL expressions with their names.
         more: What follows in FROM.
 
     Raises:
+        DatabaseError: see `celling.put`.
         duckdb.Error: as DuckDB raises it, also for what the stream raises.
     """
     connection.register(_STREAM, stream)
     try:
-        put(connection, catalog, table, f"SELECT {', '.join(columns)} FROM {_STREAM} {more}")
+        put(connection, catalog, needed, f"SELECT {', '.join(columns)} FROM {_STREAM} {more}")
+    finally:
+        connection.unregister(_STREAM)
+
+
+def put_cells(
+    connection: duckdb.DuckDBPyConnection,
+    catalog: str,
+    needed: Needed,
+    stream: pa.RecordBatchReader,
+    columns: celling.Columns,
+    selected: Sequence[str],
+) -> None:
+    """Take in cells that another engine made.
+
+    Args:
+        connection: Where.
+        catalog: Its catalogue, for what stands beside the cells.
+        needed: The table.
+        stream: Batches of cells.
+        columns: Those of its rows, with their types.
+        selected: What is selected of the batches, named as `celling.put` names it.
+
+    Raises:
+        DatabaseError: see `celling.put_made`.
+        duckdb.Error: as DuckDB raises it, also for what the stream raises.
+    """
+    connection.register(_STREAM, stream)
+    try:
+        query = f"SELECT {', '.join(selected)} FROM {_STREAM}"
+        celling.put_made(connection, catalog, needed, columns, query)
     finally:
         connection.unregister(_STREAM)

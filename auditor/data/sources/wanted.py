@@ -7,10 +7,11 @@ is read, with the names that are near it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Literal, Protocol
 
-from auditor.errors import DatabaseError
+from auditor.errors import DatabaseError, PolicyError
 from auditor.sql.names import nearest
 from auditor.sql.schema import DEFAULT_SCHEMA, folded
 
@@ -36,6 +37,27 @@ class Protection(Protocol):
 
 
 @dataclass(frozen=True)
+class Lattice:
+    """Where the values of a protected column lie: the least, and whole multiples of a step more."""
+
+    least: Fraction
+    most: Fraction
+    step: Fraction
+
+    @property
+    def digits(self) -> int:
+        """How many decimals its values have at most.
+
+        >>> Lattice(Fraction(0), Fraction(9), Fraction(1, 4)).digits
+        2
+        """
+        found = 0
+        while any((each * 10**found).denominator > 1 for each in (self.least, self.step)):
+            found += 1
+        return found
+
+
+@dataclass(frozen=True)
 class Needed:
     """One table."""
 
@@ -45,6 +67,10 @@ class Needed:
     """The columns that are read; None: all."""
     protected: tuple[str, ...] = ()
     """Those among them whose values decide nothing, not even a type."""
+    lattices: tuple[Lattice, ...] = ()
+    """Where the values of each of these lie, where cells are read; empty: records are."""
+    by_value: bool = False
+    """Whether cells are by protected values, too."""
 
     def chosen(self, columns: Sequence[str]) -> list[str]:
         """The columns that are read, as the source spells them and in its order.
@@ -84,16 +110,45 @@ class Wanted:
     """Stored queries, which a DuckDB file alone has."""
 
 
+@dataclass(frozen=True)
+class Celling:
+    """How cells are made of protected tables."""
+
+    lattices: tuple[Lattice, ...]
+    """By protected column, in the order of the policy's."""
+    by_value: bool = False
+    """Whether by its values, too."""
+
+
 def wanted_of(
-    protects: Sequence[Protection], public: Sequence[str] = (), views: Sequence[str] = ()
+    protects: Sequence[Protection],
+    public: Sequence[str] = (),
+    views: Sequence[str] = (),
+    cells: Celling | None = None,
 ) -> Wanted:
-    """What a policy names."""
+    """What a policy names.
+
+    Args:
+        protects: The protected columns.
+        public: Further tables.
+        views: Stored queries.
+        cells: How cells are made of the protected tables; None: records are read.
+
+    Raises:
+        PolicyError: cells are wanted, and a key.
+    """
     tables: dict[str, Needed] = {}
-    for protect in protects:
+    for place, protect in enumerate(protects):
+        if protect.key is not None and cells is not None:
+            raise PolicyError(
+                f'protect.key = "{protect.key}": a key names single records, and of this source cells are '
+                'read; leave it out, or write [source] mode = "records"'
+            )
         columns = None if protect.public == "all" else (*protect.public, *filter(None, [protect.key]))
-        tables[same(protect.table)] = _with(
-            tables.get(same(protect.table)), Needed(protect.table, columns, (protect.column,))
-        )
+        needed = Needed(protect.table, columns, (protect.column,))
+        if cells is not None:
+            needed = replace(needed, lattices=(cells.lattices[place],), by_value=cells.by_value)
+        tables[same(protect.table)] = _with(tables.get(same(protect.table)), needed)
     for name in public:
         tables.setdefault(same(name), Needed(name))
     return Wanted(tuple(tables.values()), tuple(views))
@@ -105,7 +160,13 @@ def _with(found: Needed | None, more: Needed) -> Needed:
     both = None
     if found.columns is not None and more.columns is not None:
         both = _once((*found.columns, *more.columns))
-    return Needed(found.table, both, _once((*found.protected, *more.protected)))
+    return Needed(
+        found.table,
+        both,
+        _once((*found.protected, *more.protected)),
+        (*found.lattices, *more.lattices),
+        found.by_value,
+    )
 
 
 def _once(names: Iterable[str]) -> tuple[str, ...]:

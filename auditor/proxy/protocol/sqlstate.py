@@ -142,7 +142,8 @@ OWN: Mapping[str, SqlState] = {
 """Codes of unsupported statements for which SQL has a better name than "not supported"."""
 
 NOT_SUPPORTED = frozenset(
-    ["aggregate", "aggregate-arguments", "alias-columns", "argument", "catalogue", "coefficients",
+    ["aggregate", "aggregate-arguments", "alias-columns", "argument", "catalogue", "cells", "cells-values",
+     "coefficients",
      "construct", "correlated", "count-distinct", "dialect", "distinct-aggregate", "each-once",
      "extreme-case", "function", "into", "join-kind", "lambda", "lateral", "limit-percent", "nested-type",
      "nonlinear", "offset", "pivot",

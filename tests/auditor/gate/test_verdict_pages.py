@@ -53,7 +53,7 @@ FAILING = [(code, words, sql) for code, words, sql in SQL if any(word.startswith
 INSTEAD = [(code, words, sql) for code, words, sql in SQL if "instead" in words]
 UNTIL_RUN = [(code, words, sql) for code, words, sql in SQL if f"runs:{code}" in words]
 
-AT_RUN_TIME = {"uneven", "too-slow", "too-much"}
+AT_RUN_TIME = {"uneven", "too-slow", "too-much", "cells", "cells-values"}
 """Codes of `REASONS` that no statement gets without data; their pages have examples that are run."""
 
 

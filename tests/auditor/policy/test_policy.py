@@ -146,7 +146,12 @@ BROKEN = [
     ("[limit]", "[decision]\ntimeout = inf\n[limit]", ["decision.timeout", "finite"]),
     ("[limit]", '[tables]\npublic = ["STAFF"]\n[limit]', ["tables.public", "STAFF", "leave it out"]),
     ("[limit]", '[intruder]\nknows = ["shoe"]\n[limit]', ["intruder.knows", "shoe", "protect.public"]),
-    ("[limit]", '[source]\nmode = "cells"\n[limit]', ["source.mode", '"cells"', 'take mode = "records"']),
+    ("[limit]", '[source]\nmode = "cell"\n[limit]', ["source.mode", '"cell"', '"records"']),
+    (
+        "[limit]",
+        '[source]\nmode = "records"\nvalues = true\n[limit]',
+        ["source.values", 'take mode = "cells"'],
+    ),
     ("[limit]", '[source]\nmode = "rows"\n[limit]', ["source.mode", '"rows"', "'records'"]),
     ("[limit]", "[intruder]\ninsiders = 2\n[limit]", ["intruder.insiders = 2", "0 or 1", "insiders = 1"]),
     ("[limit]", "[intruder]\ninsiders = -1\n[limit]", ["intruder.insiders = -1", "0 or 1"]),

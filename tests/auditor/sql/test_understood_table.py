@@ -26,6 +26,7 @@ SCHEMA = Schema(
 
 
 HARD = {"too-large", "ungrouped", "translation", "uneven", "two-columns", "dialect", "too-slow", "too-much"}
+HARD |= {"cells", "cells-values"}
 """Codes that no statement of one line on this schema gets."""
 
 

@@ -13,7 +13,7 @@ import duckdb
 import pyarrow as pa
 
 from auditor.data.sources import staging
-from auditor.data.sources.postgres import copying
+from auditor.data.sources.postgres import cells, copying
 from auditor.data.sources.postgres.relations import Relation, found, require_apart
 from auditor.data.sources.wanted import Wanted
 from auditor.errors import DatabaseError
@@ -65,6 +65,7 @@ class PostgreSQL:
         )
         self.name = f"postgresql://{user}{'@' if user else ''}{host}/{self.database}"
         self.beside: Path | None = None
+        self.far = False
         self.elsewhere: str | None = self._url
 
     def attach(self, connection: duckdb.DuckDBPyConnection, catalog: str, wanted: Wanted) -> None:
@@ -123,14 +124,26 @@ class PostgreSQL:
                     f"column {column.name} of table {table} is a numeric of no declared precision with more "
                     "than 15 digits; give its column, or a view's, a type such as numeric(18, 2)"
                 )
-        listed = ", ".join(f"{each.there} AS c{i}" for i, each in enumerate(relation.columns))
-        names = [each.name for each in relation.columns]
-        query = f"COPY (SELECT {listed} FROM {relation.full}) TO STDOUT (FORMAT csv)"
+        if relation.needed.lattices:
+            made = cells.made(connection, relation)
+        else:
+            made = cells.Made(
+                [f"{each.there} AS c{i}" for i, each in enumerate(relation.columns)],
+                [each.name for each in relation.columns],
+                [each.here for each in relation.columns],
+            )
+        query = (
+            f"COPY (SELECT {', '.join(made.there)} FROM {relation.full}{made.groups}) TO STDOUT (FORMAT csv)"
+        )
         with server.cursor() as cursor, cursor.copy(query.encode()) as copy:
             stream = copying.Stream(copy)
             try:
-                rows = copying.batches(stream, names)
-                staging.put_stream(connection, catalog, table, rows, [each.here for each in relation.columns])
+                rows = copying.batches(stream, made.names)
+                if relation.needed.lattices:
+                    needed = relation.needed
+                    staging.put_cells(connection, catalog, needed, rows, made.columns, made.here)
+                else:
+                    staging.put_stream(connection, catalog, relation.needed, rows, made.here)
             except duckdb.OutOfMemoryException:
                 raise DatabaseError(f"{self.name}, table {table}: does not fit into memory") from None
             except (duckdb.Error, pa.ArrowException, OSError) as error:

@@ -37,6 +37,9 @@ step = 10
 public = "all"
 key = "id"
 
+[source]
+mode = "records"
+
 [limit]
 risk = 0.5
 """

@@ -1,0 +1,186 @@
+"""What cells of a source save: TPC-H's lineitem in Parquet, opened as cells and as records, and asked.
+
+Run as `python -m benchmarks.sources --scale 0.1`; `tpchgen-cli` (from PyPI) makes the table, 6,000,000 rows
+for each unit of scale. l_quantity is protected, five columns are public, and 100 questions are asked. Each of
+cells, records and plain DuckDB over the file is a process of its own: seconds to open, seconds for the
+questions, and its peak memory. The rival of cells is `mode = "records"` in the same run; plain DuckDB answers
+the same questions with no gate between. Rows of what a gate answers are compared with those of DuckDB. At
+most 2,000,000 values are held as cells, so the scale is at most 0.33; `--quick` asks four questions of a
+table of 6,000 rows that is made here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from rich.console import Console
+from rich.table import Table
+
+from auditor import Gate, Policy, QueryRefused, QueryUnsupported
+from benchmarks import _tpch
+from benchmarks._data import peak_megabytes, shown, timed
+from benchmarks._results import Line, options, write
+
+QUESTIONS, FEW = 100, 4
+MODES = ("cells", "records", "DuckDB")
+POLICY = """
+[protect]
+table = "lineitem"
+column = "l_quantity"
+minimum = 1
+maximum = 50
+step = 1
+public = ["l_returnflag", "l_linestatus", "l_shipmode", "l_shipinstruct", "l_linenumber"]
+[limit]
+risk = 0.5
+[source]
+mode = "{mode}"
+"""
+GROUPS = (
+    "l_returnflag", "l_linestatus", "l_shipmode", "l_shipinstruct", "l_linenumber",
+    "l_returnflag, l_linestatus", "l_shipmode, l_shipinstruct", "l_shipmode, l_linenumber",
+)  # fmt: skip
+AGGREGATES = ("SUM(l_quantity) AS q", "AVG(l_quantity) AS q, COUNT(*) AS n", "MAX(l_quantity) AS q")
+CONDITIONS = (
+    "", "WHERE l_linenumber <= 3", "WHERE l_shipmode IN ('AIR', 'REG AIR')", "WHERE l_returnflag = 'N'",
+    "WHERE l_shipinstruct <> 'NONE' AND l_linenumber > 2",
+)  # fmt: skip
+
+
+def questions(count: int) -> list[str]:
+    """A day's: groups, aggregates, conditions."""
+    found = [
+        f"SELECT {group}, {aggregate} FROM lineitem {condition} GROUP BY ALL ORDER BY {group}"
+        for condition, aggregate, group in product(CONDITIONS, AGGREGATES, GROUPS)
+    ]
+    return found[:: len(found) // count][:count]
+
+
+def made(folder: Path, scale: float, quick: bool) -> Path:
+    """The table in a Parquet file.
+
+    Raises:
+        SystemExit: what makes it is not installed.
+    """
+    path = folder / "lineitem.parquet"
+    if quick:
+        with duckdb.connect(str(_tpch.build(folder / "tpch.duckdb")), read_only=True) as connection:
+            connection.execute(f"COPY lineitem TO '{path}'")
+        return path
+    program = shutil.which("tpchgen-cli") or shutil.which(
+        "tpchgen-cli", path=str(Path(sys.executable).parent)
+    )
+    if program is None:
+        sys.exit("tpchgen-cli is not installed; pip install tpchgen-cli")
+    arguments = ["parquet", "-s", f"{scale:g}", "--tables=lineitem", f"--output-dir={folder}"]
+    subprocess.run([program, *arguments], check=True, capture_output=True)
+    return path
+
+
+def asked(path: Path, mode: str, count: int) -> dict[str, Any]:
+    """Open the table and ask: what it takes, and what is answered, by question."""
+    if mode == "DuckDB":
+        with duckdb.connect() as connection, timed() as asking:
+            rows = [
+                connection.execute(sql.replace("FROM lineitem", f"FROM '{path}'")).fetchall()
+                for sql in questions(count)
+            ]
+        return told(0.0, asking.seconds, list(map(str, rows)))
+    answers: list[str | None] = []
+    with tempfile.TemporaryDirectory() as folder:
+        with timed() as opening:
+            gate = Gate.open(path, Policy.parse(POLICY.format(mode=mode)), Path(folder) / "one.ledger")
+        with gate, timed() as asking:
+            for sql in questions(count):
+                try:
+                    answer = gate.execute(sql)
+                    exact = answer.decision.code in ("answered", "known")
+                    answers.append(str(answer.fetchall()) if exact else None)
+                except (QueryRefused, QueryUnsupported):
+                    answers.append(None)
+    return told(opening.seconds, asking.seconds, answers)
+
+
+def told(opening: float, asking: float, answers: list[Any]) -> dict[str, Any]:
+    """As one process tells it to the other."""
+    return {"opening": opening, "asking": asking, "peak": peak_megabytes(), "answers": answers}
+
+
+def apart(path: Path, mode: str, count: int) -> dict[str, Any]:
+    """The same in a process of its own."""
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.sources",
+        "--inner",
+        mode,
+        "--table",
+        str(path),
+        "--questions",
+        f"{count}",
+    ]
+    found: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    return found
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = options("sources", __doc__)
+    parser.add_argument("--scale", type=float, default=0.1, help="TPC-H's scale factor")
+    parser.add_argument("--questions", type=int, default=QUESTIONS, help="how many")
+    parser.add_argument("--inner", choices=MODES, help=argparse.SUPPRESS)
+    parser.add_argument("--table", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args(arguments)
+    if given.inner:
+        print(json.dumps(asked(given.table, given.inner, given.questions)))
+        return
+    count = FEW if given.quick else given.questions
+    began = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        path = made(Path(folder), given.scale, given.quick)
+        rows = duckdb.sql(f"SELECT count(*) FROM '{path}'").fetchall()[0][0]
+        found = {mode: apart(path, mode, count) for mode in MODES}
+    console = Console(width=120)
+    table = Table(title=f"lineitem, {rows:,} rows, {count} questions")
+    for name in ("read as", "opening", "questions", "answered exactly", "peak memory"):
+        table.add_column(name, justify="left" if name == "read as" else "right")
+    lines, plain = [], found["DuckDB"]
+    for mode, each in found.items():
+        exact = [place for place, rows_ in enumerate(each["answers"]) if rows_ is not None]
+        wrong = [place for place in exact if each["answers"][place] != plain["answers"][place]]
+        if wrong:
+            sys.exit(f"{mode} answers otherwise than DuckDB: {questions(count)[wrong[0]]}")
+        table.add_row(
+            mode, shown(each["opening"]), shown(each["asking"]), str(len(exact)), f"{each['peak']:,.0f} MB"
+        )
+    size, cells, records = f"{rows:,} rows", found["cells"], found["records"]
+    for what, key in (
+        ("opening a source as cells", "opening"),
+        (f"{count} questions of cells", "asking"),
+    ):
+        lines.append(
+            Line(what, "TPC-H", size, cells[key], "as records", records[key], peak_megabytes=cells["peak"])
+        )
+    lines.append(Line(
+        f"{count} questions of cells", "TPC-H", size, cells["asking"], "plain DuckDB, no gate",
+        plain["asking"], peak_megabytes=cells["peak"],
+    ))  # fmt: skip
+    lines.append(
+        Line("memory of cells", "TPC-H", size, cells["peak"], "as records", records["peak"], unit="MB")
+    )
+    console.print(table)
+    console.print(f"All of it took {shown(time.perf_counter() - began)}.")
+    write(given.json, lines, found)
+
+
+if __name__ == "__main__":
+    main()
