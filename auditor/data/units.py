@@ -2,8 +2,8 @@
 
 A cell is what is known of the rows that agree in all public columns: how many have a value, the sum of the
 values, the least and the greatest. A *unit* is what the inference reckons with. Of a cell of n records
-min(n, K) are units of their own; the rest are lumps of powers of two. K is the same for all cells: the
-greatest of 32, 16, 8, 4 and 2 with which there are at most `MOST` units. Pure.
+K to 2 K - 1 are units of their own, or all where there are no more; the rest are lumps of powers of two. K is
+the same for all cells: the greatest of 32, 16, 8 and 4 with which there are at most `MOST` units. Pure.
 
 **The values of units are made up**, and nobody can tell. All records of a cell have one coefficient in
 whatever is asked (`auditor.data.relations` lets nothing else pass), so a sum is Σ coefficient · (sum of the
@@ -30,9 +30,9 @@ Ints = NDArray[np.int64]
 
 MOST = 2_000_000
 """Units of one protected column, at most: what the inference holds in memory."""
-ALONE: tuple[int | None, ...] = (None,)
-"""What K is chosen from, the greatest first; None: all records are units of their own. With lumps: 32, 16, 8,
-4, 2. Not below 2, so that the least and the greatest of a cell are records."""
+ALONE: tuple[int | None, ...] = (32, 16, 8, 4)
+"""What K is chosen from, the greatest first; None: all records are units of their own. Not below what lumps
+ask for (`cae_sql.inference.facts.lumps.FEWEST`): so the least and the greatest of a cell are records."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,12 +66,15 @@ def split(counts: Ints, most: int = MOST, alone: tuple[int | None, ...] = ALONE)
 
     >>> units = split(np.array([3, 13]), alone=(4,))
     >>> units.of_cell.tolist(), units.records, units.lumps.tolist()
-    ([0, 0, 0, 1, 1, 1, 1, 1, 1], 7, [1, 8])
+    ([0, 0, 0, 1, 1, 1, 1, 1, 1], 8, [8])
     """
     cells = np.arange(len(counts), dtype=np.int32)
     for few in alone:
-        singles = counts if few is None else np.minimum(counts, few)
-        rest = counts - singles
+        # what does not fill a lump that is as great as half of K stays
+        least = 1 if few is None else 1 << (few.bit_length() - 1)
+        many = np.zeros(len(counts), np.bool_) if few is None else counts >= 2 * few
+        rest = np.where(many, (counts - (few or 0)) // least * least, 0)
+        singles = counts - rest
         if int(singles.sum()) + sum(int((rest >> bit & 1).sum()) for bit in _bits(rest)) > most:
             continue
         of_cell, lumps = [np.repeat(cells, singles)], list[Ints]()

@@ -30,7 +30,7 @@ from auditor.deciding.hypothetical import simulate
 from auditor.deciding.ladder import Cells, is_on_a_ladder, known_range, narrowest, rungs
 from auditor.deciding.looks import LOOK, end_is_kept_by, is_kept_by
 from auditor.deciding.one_value import margin_of
-from auditor.deciding.partition import Partition, possible
+from auditor.deciding.partition import Partition
 from auditor.deciding.recorded import Recorded, recorded
 from auditor.deciding.rules import TRUE_ANSWER_FACTOR, Budget, Rules
 from auditor.told import Told, exactly
@@ -183,7 +183,7 @@ def _partition(case: Case, judged: Judged, rules: Rules) -> Partition | None:
     top = int(case.system.grid.top)
     found = Partition(
         kinds=[query.kind for query in case.queries],
-        possible=[possible(query, top) for query in case.queries],
+        possible=[case.system.possible(query) for query in case.queries],
         settled=settled,
         far=MOST * top,
         step=1 + case.standard.need // 4,

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from auditor.deciding.cases import Case, Judged, Values
-from auditor.deciding.partition import possible
 from auditor.told import Told, exactly
 
 
@@ -43,7 +42,7 @@ class Following:
         if told is None:
             return [None for _ in self.made]
         # of the others both ends are said: how far a sum of very many is beyond one of them cannot be told
-        least, most = possible(self.case.queries[0], int(self.case.system.grid.top))
+        least, most = self.case.system.possible(self.case.queries[0])
         whole = Told(least if told.least is None else told.least, most if told.most is None else told.most)
         return [told if place == self.place else _of(whole, a, b) for place, (a, b) in enumerate(self.made)]
 

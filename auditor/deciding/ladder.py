@@ -23,7 +23,6 @@ from dataclasses import dataclass, replace
 from auditor.deciding.cases import Case, Drawn, Judged, Values
 from auditor.deciding.hypothetical import by_what_is_likely
 from auditor.deciding.looks import is_kept_by, is_not_excluded_by
-from auditor.deciding.partition import possible
 from auditor.deciding.recorded import recorded
 from auditor.deciding.rules import Rules
 from auditor.told import Told, exactly
@@ -56,7 +55,7 @@ class Rung:
     @property
     def possible(self) -> tuple[int, int]:
         """The least and the greatest answer that the domain allows."""
-        return possible(self.case.queries[0], int(self.case.system.grid.top))
+        return self.case.system.possible(self.case.queries[0])
 
     @property
     def last(self) -> int:
@@ -174,7 +173,7 @@ def known_range(case: Case, allowance: Allowance) -> Told[int] | None:
 
     It tells nothing, and nobody needs to be shown to keep anything.
     """
-    least, most = possible(case.queries[0], int(case.system.grid.top))
+    least, most = case.system.possible(case.queries[0])
     found = reach(case.question().question_tables, case.queries[0], allowance)
     if found is None or 2 * (found[1] - found[0]) > most - least or next(rungs(case), None) is None:
         return None

@@ -24,7 +24,6 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from auditor.deciding.cases import NOTHING, Case, Drawn, Outcome, Values
-from auditor.deciding.partition import possible
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.search.judging import Judgement
 from cae_sql.inference.tables.large_pool import LargePool
@@ -107,7 +106,7 @@ def _keep_apart(drawn: Drawn, order: Sequence[Values], allowance: Allowance) -> 
     shown = [values[0] for values in order if _safe(judged.get(values))]
     if not shown:
         return
-    least, most = possible(case.queries[0], int(case.system.grid.top))
+    least, most = case.system.possible(case.queries[0])
     middle = shown[len(shown) // 2]
     for candidate in (max(least, middle - margin), min(most, middle + margin)):
         if not shown[0] <= candidate <= shown[-1]:

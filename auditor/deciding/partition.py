@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from auditor.told import Told, exactly
-from cae_sql.inference.facts.query import Kind, Query
+from cae_sql.inference.facts.query import Kind
 
 LOOKS, LONGER = 6, 3
 """Candidates on each side of each value, and how many times as far out each next one is."""
@@ -194,13 +194,3 @@ class Partition:
                 safe = self.judge_end(self._end_at(place, way, candidate))
             self._judged[way, *values] = safe
         return self._judged[way, *values]
-
-
-def possible(query: Query, top: int) -> tuple[int, int]:
-    """The least and the greatest answer that the domain allows, in units."""
-    if query.kind != "sum":
-        return 0, top
-    if query.coefficients is None:
-        return 0, top * len(query.members)
-    signs = query.coefficients
-    return top * int(signs[signs < 0].sum()), top * int(signs[signs > 0].sum())

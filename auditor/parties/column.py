@@ -33,7 +33,6 @@ from cae_sql.inference.facts.shares import kept_of
 from cae_sql.inference.search.judging import Judgement
 from cae_sql.inference.search.programs_for_one import search
 from cae_sql.inference.search.runs import Effort, Runs
-from cae_sql.inference.system import SMALL
 
 if TYPE_CHECKING:
     from cae_sql.inference.posterior.judging import ModelJudgement, ModelKnowledge
@@ -274,7 +273,7 @@ class ColumnKnowledge:
 
         None where there are too many records to search them one by one.
         """
-        if self.system.size > SMALL or self.system.keeps_some:
+        if not self.system.searched or self.system.keeps_some:
             return None
         runs = self.system.runs()
         runs.need = self.column.standard.need

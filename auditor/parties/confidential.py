@@ -160,6 +160,7 @@ class Confidential:
             seed=self._seed,
             pool=self._pool,
             prior=self._prior,
+            lumps=self._lumps,
         )
 
     def risk_of(self, judgement: Judgement | None) -> float | None:

@@ -56,23 +56,26 @@ def test_without_lumps_units_are_the_records(cells: list[list[int]]) -> None:
 def test_lumps_are_powers_of_two_behind_the_records(counts: list[int], few: int) -> None:
     units = split(np.array(counts), alone=(few,))
     assert units is not None
-    assert units.records == sum(min(count, few) for count in counts)
+    unit = 1 << (few.bit_length() - 1)
+    lumped = [0 if count < 2 * few else (count - few) // unit * unit for count in counts]
+    assert units.records == sum(counts) - sum(lumped)
     lumps = np.zeros(0, np.int64) if units.lumps is None else units.lumps
     assert (lumps & (lumps - 1) == 0).all()
     assert (lumps > 0).all()
     for place, count in enumerate(counts):
         mine = lumps[units.of_cell[units.records :] == place]
-        assert mine.sum() == max(count - few, 0)
+        assert mine.sum() == lumped[place]
+        assert count - lumped[place] >= min(count, few)
         assert len(set(mine.tolist())) == len(mine)
 
 
 def test_fewer_records_are_alone_where_there_are_many_cells() -> None:
     counts = np.full(1_000, 100)
-    kept = {most: split(counts, most, (32, 16, 8, 4, 2)) for most in (36_000, 20_000, 5_000)}
+    kept = {most: split(counts, most, (32, 16, 8, 4)) for most in (38_000, 24_000, 8_000)}
     found = {most: None if each is None else each.records // 1_000 for most, each in kept.items()}
-    # 100 is 32 and 64 + 4; 16 and 64 + 16 + 4; 2 and 64 + 32 + 2
-    assert found == {36_000: 32, 20_000: 16, 5_000: 2}
-    assert split(counts, 4_000, (32, 16, 8, 4, 2)) is None
+    # 100 is 36 and 64; 20 and 64 + 16; 4 and 64 + 32
+    assert found == {38_000: 36, 24_000: 20, 8_000: 4}
+    assert split(counts, 5_000, (32, 16, 8, 4)) is None
     assert split(counts, 99_999, (None,)) is None
 
 
