@@ -138,6 +138,21 @@ def test_a_cell_that_was_not_shown_is_not_told_because_it_is_the_last(
     assert Told(4, None) in looked
 
 
+def test_a_rung_of_which_both_ends_are_one_cell_keeps_no_narrower_one_from_being_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is told must leave one of 4 to 7: of cells of four one alone does, of cells of two two."""
+    query = Query(kind="quantile", members=EVERYBODY, ranks=(25, 25))
+    shown_where(monkeypatch, lambda told: (told.least or 0) <= 7 and (told.most or 20) >= 4, [])
+    statistic = Statistic(case(query, 1), RULES)
+    assert [rung.width for rung in statistic.rungs] == [2, 4, 8]
+    hypothetical = query.of(statistic.case.system.tables[: RULES.worlds])
+    assert set(hypothetical // 4) == {1}
+    found = statistic.narrowest(Allowance())
+    assert found is not None
+    assert (found.rung.width, found.low, found.high) == (2, 2, 3)
+
+
 def test_an_end_counts_for_no_wider_than_what_past_answers_leave() -> None:
     statistic = Statistic(case(FEW, 1), RULES)
     assert statistic.known == (9, 40)
