@@ -40,7 +40,7 @@ import scipy
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify.reach import BITS, CELLS, MOST
 from cae_sql.inference.facts.query import Ints, Query
-from cae_sql.inference.solver import Floats, Program
+from cae_sql.inference.solver import MOST_ITERATIONS, Floats, Program
 from cae_sql.inference.tables.roomy_table import RoomyTable
 
 TANGENTS = 2
@@ -239,8 +239,12 @@ class KnownAnyway:
         sums -= self._marks[:, terms.atoms] @ (terms.sizes * terms.low)
         most = (lengths.ravel()[used] * terms.sizes[groups]).astype(np.float64)
         program = Program(scipy.sparse.csr_matrix(marks), sums, sums, np.zeros(len(used)), most)
-        costs = slopes.ravel()[used]
-        outcome = program.minimise(dict(enumerate(costs.tolist())), self._allowance)
+        # by work, not by the clock: what is known must not hang on the machine
+        iterations = int(min(self._allowance.steps / (len(marks) + len(used)), MOST_ITERATIONS))
+        if iterations <= 0:
+            return None
+        costs = dict(enumerate(slopes.ravel()[used].tolist()))
+        outcome = program.minimise(costs, self._allowance, iterations=iterations)
         return outcome.duals if outcome.status == "optimal" else None
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from cae_sql import AnsweredSystem
-from cae_sql.inference.allowance import UNLIMITED
+from cae_sql.inference.allowance import UNLIMITED, Allowance
 from cae_sql.inference.certify import known_anyway as module
 from cae_sql.inference.certify.known_anyway import KnownAnyway, Terms
 from cae_sql.inference.certify.reach import BITS
@@ -79,7 +79,7 @@ def test_whatever_a_solver_says_nothing_wrong_follows(seed: int, kind: str) -> N
     system, tables = told(rng, size, top)
     query, rank = asked(rng, kind, size, top), system.roomy_table.rank
 
-    def minimise(*_: object) -> Outcome:
+    def minimise(*_: object, **__: object) -> Outcome:
         return Outcome("optimal", 0.0, np.zeros(0), rng.normal(0, 2, rank))
 
     with pytest.MonkeyPatch.context() as patch:
@@ -158,3 +158,10 @@ def test_what_whole_numbers_do_not_hold_is_not_said() -> None:
 def test_of_too_large_a_system_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CELLS", 3)
     assert known(crowd(), Query(kind="count", members=EVERYBODY, region=((10, 20),))) is None
+
+
+@pytest.mark.parametrize("steps", [0, 6])
+def test_how_much_work_there_is_decides_what_is_known(steps: int) -> None:
+    """Not the clock: of two rows and four columns one iteration is begun."""
+    query = Query(kind="count", members=EVERYBODY, region=((10, 20),))
+    assert KnownAnyway(crowd().roomy_table, Allowance(steps)).between(query) is None
