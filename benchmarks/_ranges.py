@@ -32,6 +32,16 @@ def pasted(decision: Decision) -> str | None:
     return decision.hint.partition(f"{RANGE}: ")[2] or None
 
 
+def says_nothing(answer: Answer) -> bool:
+    """Whether every end in it is NULL, as of a quotient of which one part is told and the other is not."""
+    ends = [
+        column.to_pylist()
+        for name, column in zip(answer.columns, answer.arrow().columns, strict=True)
+        if LOW in name.lower() or HIGH in name.lower()
+    ]
+    return bool(ends) and all(each is None for column in ends for each in column)
+
+
 def _nobody(row: tuple[object, ...], low: list[bool]) -> bool:
     """Whether a row that plain DuckDB has not may be about nobody: of a histogram by single values."""
     return all(each in (None, 0) for each, first in zip(row, low, strict=True) if first)

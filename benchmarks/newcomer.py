@@ -25,7 +25,7 @@ from rich.table import Table
 
 from auditor import Gate, Policy
 from benchmarks._data import ACS, ADULT, shown
-from benchmarks._ranges import holds, pasted, tried
+from benchmarks._ranges import holds, pasted, says_nothing, tried
 from benchmarks._results import Line, options, write
 
 STATEMENTS = Path(__file__).parent / "statements"
@@ -109,7 +109,7 @@ def hour(
             if again is not None:
                 answer, told, more = tried(gate, again, "newcomer")
                 seconds = max(seconds, more)
-                if answer is None:
+                if answer is None or says_nothing(answer):
                     again = None
                 else:
                     decision, differs = told, not holds(answer, again, path)

@@ -10,9 +10,13 @@ What is shown of a cell is shown by tables that keep it true, by whom they hold
 likely is an observation with noise (`cae_sql.inference.posterior.noisy`). Nothing exact is ever told of such
 a statistic.
 
+Past answers leave a statistic between two ends anyway (`cae_sql.inference.certify.known_anyway`). Cells that
+lie beyond need not be shown, a rung of which all that is left lies in one cell tells nothing, and where no
+rung can be told these ends are, if they are worth it.
+
 Promise: the rung, and what it tells of which answer, follow from past answers, the question and hypothetical
 answers; all of it is shown to keep the limit before the true answer is looked at, but for cells that lie
-between two that were.
+between two that were, and for what is known anyway, which tells nothing.
 
 Source: `mathematics.md`, 8 (any statistic can be a range).
 """
@@ -29,7 +33,9 @@ from auditor.deciding.cases import NOTHING, Case, KeptRange, Outcome, Part
 from auditor.deciding.recorded import Recorded
 from auditor.deciding.rules import TRUE_ANSWER_FACTOR, Budget, Rules
 from auditor.told import Told
+from cae_sql.cached import cached_property
 from cae_sql.inference.allowance import Allowance
+from cae_sql.inference.certify.known_anyway import KnownAnyway
 from cae_sql.inference.facts.query import Kind, Query
 from cae_sql.inference.facts.shares import kept_of
 from cae_sql.inference.search.judging import Judgement
@@ -48,6 +54,9 @@ LARGE, MOST_PAYERS = 64, 16
 says nearly as much, and leaves room for what others pay in later questions."""
 RISK = 0.5
 """Of who weighs more than others in a weighted sum, where the limit is none of risk."""
+WORTH = {"weighted": 4}
+"""A range that is known anyway is told where what the domain allows is so many times as wide, or more; else
+twice, as of sums. Weighted sums are mostly covariances: on ACS half said "−1.04 … 2.2" of a correlation."""
 LOOKS, LONGER = 9, 3
 """Cells that are looked at outwards, on each side, and how many times as far out each next one is."""
 
@@ -170,10 +179,28 @@ class Statistic:
         self.spare = case.standard.insiders + 1
         self._seen: dict[Told[int], Evidence] = {}
 
+    @cached_property
+    def known(self) -> tuple[int, int]:
+        """Between which ends past answers leave it anyway; those of the domain where that is not found."""
+        # of its own: it takes little, and hangs on past answers and the question alone
+        allowance = Allowance(LOOK * self.rules.steps)
+        allowance.end_in(self.rules.seconds)
+        found = KnownAnyway(self.case.system.roomy_table, allowance).between(self.query)
+        least, most = possible(self.query, self.top)
+        return (least, most) if found is None else (max(least, found[0]), min(most, found[1]))
+
+    @property
+    def anyway(self) -> Told[int] | None:
+        """What is known anyway, where it is worth telling."""
+        (low, high), (least, most) = self.known, possible(self.query, self.top)
+        return Told(low, high) if WORTH.get(self.query.kind, 2) * (high - low) <= most - least else None
+
     @property
     def rungs(self) -> Iterator[Rung]:
-        """Its ladder."""
-        return rungs(self.query, self.top, self.spare)
+        """Its ladder, as far as it says more than what is known anyway."""
+        for rung in rungs(self.query, self.top, self.spare):
+            if rung.cell(self.known[0]) < rung.cell(self.known[1]):
+                yield rung
 
     def shown(self, told: Told[int], allowance: Allowance, renew: bool, width: int) -> Evidence | None:
         """Evidence for what is told; None where none is found. What was found is not looked for again.
@@ -199,13 +226,20 @@ class Statistic:
         holding = inside[0] if inside else system.holding(shares, self.spare, standard, allowance, renew)
         if holding is None or holding.judgement is None or not holding.judgement.safe:
             return None
-        observed = about(self.query, told, self.top)
+        observed = about(self.query, self._left(told), self.top)
         if self.case.model is not None:
             likely = self.case.model.question([observed]).judge((0,), allowance, keep=False)
             if not likely.safe or self._leans(told):
                 return None
         kept = KeptRange(tuple(shares), observed, self.spare, standard, holding)
         return Evidence(kept, holding.judgement)
+
+    def _left(self, told: Told[int]) -> Told[int]:
+        """What an end leaves: no more than is known anyway, so that it does not pass for wide."""
+        low, high = self.known
+        if told.least is None:
+            return Told(min(low, told.most or 0), told.most)
+        return Told(told.least, max(high, told.least)) if told.most is None else told
 
     def _leans(self, told: Told[int]) -> bool:
         """Whether where a weighted sum lies would say too much of who weighs more than others."""
@@ -223,21 +257,30 @@ class Statistic:
         """The narrowest rung whose cells keep the limit; None where none is found.
 
         Cells of one rung are made of those of the rung before, so what fails on one fails on all before it:
-        rungs are looked at by halves.
+        rungs are looked at by halves. Where nothing but what can be told of all the rest is missing, narrower
+        ones are looked at first: their ends lie elsewhere.
         """
         rungs, found, first = list(self.rungs), None, 0
-        last = len(rungs)
-        while first < last and not allowance.over:
+        last, wider = len(rungs), list[tuple[int, int]]()
+        while (first < last or wider) and not allowance.over:
+            if first >= last:
+                first, last = wider.pop()
+                continue
             middle = (first + last) // 2
-            cells = self._cells(rungs[middle], allowance)
-            if cells is None:
+            good = self._good(rungs[middle], allowance)
+            cells = self._outwards(rungs[middle], good) if good else None
+            if not good:
                 first = middle + 1
+                continue
+            if cells is None:
+                wider.append((middle + 1, last))
             else:
-                found, last = cells, middle
+                found, wider = cells, []
+            last = middle
         return found
 
-    def _cells(self, rung: Rung, allowance: Allowance) -> Cells | None:
-        """What is told by one rung, if the cells of hypothetical answers keep the limit."""
+    def _good(self, rung: Rung, allowance: Allowance) -> list[int]:
+        """The cells of hypothetical answers that keep the limit, ascending; none where too many do not."""
         answers = self.query.of(self.case.system.tables[: self.rules.worlds]).tolist()
         allowed = int(self.rules.delta * len(answers) + 1e-9)
         broken, good = 0, list[int]()
@@ -249,16 +292,17 @@ class Statistic:
                 broken += sum(rung.cell(each) == cell for each in answers)
             allowance.spend(LOOK * self.rules.steps - part.steps)
             if broken > allowed or allowance.over:
-                return None
-        return self._outwards(rung, good) if good else None
+                return []
+        return good
 
     def _outwards(self, rung: Rung, good: Sequence[int]) -> Cells | None:
         """How far outwards cells keep the limit; None where one cell would be told as either end.
 
         What is told of those beyond is shown here, not once the true answer is known.
         """
-        low = self._tail(rung, -1, 0, good)
-        high = None if low is None else self._tail(rung, 1, rung.last, good[::-1])
+        first, last = (rung.cell(each) for each in self.known)
+        low = self._tail(rung, -1, first, good)
+        high = None if low is None else self._tail(rung, 1, last, good[::-1])
         return None if low is None or high is None or low >= high else Cells(rung, low, high)
 
     def _tail(self, rung: Rung, way: int, last: int, good: Sequence[int]) -> int | None:
@@ -267,17 +311,17 @@ class Statistic:
         Args:
             rung: The cells.
             way: 1 or -1.
-            last: The last cell that way.
+            last: The last cell that way that past answers leave something in.
             good: Those of hypothetical answers that keep the limit, the outermost first.
         """
         beyond = self._beyond(rung, way, last, good[0])
         # all of the next cells together may be told where the next one alone may not
         nearest = [] if beyond or good[0] == last else [good[0] + way]
         for cell in [*beyond, *nearest, *good][:TAILS]:
-            told = rung.told(min(cell, last), max(cell, last))
+            told = rung.told(0, cell) if way < 0 else rung.told(cell, rung.last)
             if told == Told(None, None):
                 continue  # with all of them it says nothing
-            if cell == last or self.shown(told, self._for_one(), False, rung.width) is not None:
+            if self.shown(told, self._for_one(), False, rung.width) is not None:
                 return cell
         return None
 
@@ -326,16 +370,15 @@ class Cells:
 
 def decide(cases: Sequence[Case], rules: Rules, budget: Budget) -> Outcome:
     """Decide on a single statistic; several, or one with something else, are refused."""
-    refused = Outcome("risk", tuple(NOTHING for _ in cases))
-    if len(cases) != 1 or len(cases[0].queries) != 1 or not _judgeable(cases[0]):
-        return refused
-    statistic = Statistic(cases[0], rules)
+    if len(cases) != 1 or len(cases[0].queries) != 1:
+        return Outcome("risk", tuple(NOTHING for _ in cases))
+    statistic, judgeable = Statistic(cases[0], rules), _judgeable(cases[0])
     cells = None
-    if rules.simulatable:
+    if rules.simulatable or not judgeable:
         with alone(), budget.ranges() as allowance:
-            cells = statistic.narrowest(allowance)
+            cells = statistic.narrowest(allowance) if judgeable else None
             if cells is None:
-                return Outcome("time" if allowance.late else "risk", (NOTHING,))
+                return Outcome("time", (NOTHING,)) if allowance.late else _anyway(statistic)
     allowance = Allowance(TRUE_ANSWER_FACTOR * rules.steps)
     allowance.end_in(TRUE_ANSWER_FACTOR * rules.seconds)
     with alone(), budget.true_answers():
@@ -344,16 +387,29 @@ def decide(cases: Sequence[Case], rules: Rules, budget: Budget) -> Outcome:
             part = _recorded(statistic, told, width, allowance)
             if part is not None:
                 return Outcome("safe", (part,))
-    return Outcome("risk", (Part(surprise=cells is not None, given=False),))
+        if cells is None:
+            return _anyway(statistic)
+    return Outcome("risk", (Part(surprise=True, given=False),))
 
 
 def foresee(cases: Sequence[Case], rules: Rules, budget: Budget) -> Outcome | None:
     """What `decide` would refuse before it looks at the true answer, or None."""
-    if len(cases) == 1 and len(cases[0].queries) == 1 and _judgeable(cases[0]):
+    if len(cases) == 1 and len(cases[0].queries) == 1:
+        statistic = Statistic(cases[0], rules)
         with alone(), budget.ranges() as allowance:
-            if Statistic(cases[0], rules).narrowest(allowance) is not None:
+            if _judgeable(cases[0]) and statistic.narrowest(allowance) is not None:
+                return None
+            if not allowance.late and statistic.anyway is not None:
                 return None
     return Outcome("risk", tuple(NOTHING for _ in cases))
+
+
+def _anyway(statistic: Statistic) -> Outcome:
+    """What is known anyway, which teaches nothing; else a refusal."""
+    known = statistic.anyway
+    if known is None:
+        return Outcome("risk", (NOTHING,))
+    return Outcome("safe", (Part((Recorded(statistic.query, 0, known),)),))
 
 
 def _judgeable(case: Case) -> bool:

@@ -21,6 +21,7 @@ from .ranging import (
     Ask,
     Ranged,
     Ranging,
+    Said,
     conversation,
     persons_at_random,
     ranging_at_random,
@@ -103,16 +104,30 @@ def test_of_two_in_every_set_ranges_make_no_more_likely_than_the_limit(insiders:
     assert facts > 10
 
 
-def test_a_low_range_does_not_make_it_likely_that_who_weighs_most_has_little() -> None:
+@pytest.mark.parametrize("weight", [4, 6])
+def test_a_low_range_does_not_make_it_likely_that_who_weighs_most_has_little(weight: int) -> None:
     """Six times as much as each of 150 others, most of whom have the least value: he is believed to have it,
     with an exact risk of 0.92 beside the others, where the range is told, whose width alone was weighed."""
     crowd = np.random.default_rng(1).choice(3, 150, p=[0.7, 0.2, 0.1])
     truth, asks = (2, *crowd.tolist()), (Ask("SUM(v * w)", (0, 1), True),)
-    play = Ranged(Ranging((1, 150), (6, 1), (0, 1, 2), truth, asks, 1, "posterior"), 0)
+    play = Ranged(Ranging((1, 150), (weight, 1), (0, 1, 2), truth, asks, 1, "posterior"), 0)
     assert not list(play.findings())
-    assert play.told
-    _, beside_the_members, _ = play.likely[-1]
-    assert beside_the_members <= play.ranging.risk, play.told
+    assert bool(play.told) == (weight == 4)
+    for _, beside_the_members, _ in play.likely:
+        assert beside_the_members <= play.ranging.risk, play.told
+
+
+def test_a_refusal_does_not_say_that_the_true_value_lies_in_the_last_cell() -> None:
+    """Of one who counts six times beside 150 others "at most 191" was told, or else nothing."""
+    said = list[Said]()
+    for p in ([0.7, 0.2, 0.1], [0.2, 0.3, 0.5]):
+        truth = (2, *np.random.default_rng(1).choice(3, 150, p=p).tolist())
+        asks = (Ask("SUM(v * w)", (0, 1), True),)
+        said += conversation(Ranging((1, 150), (6, 1), (0, 1, 2), truth, asks, 1, "posterior"))
+    low, high = said
+    assert not low.surprises
+    assert not high.surprises
+    assert low.code == high.code
 
 
 @pytest.mark.parametrize("insiders", [0, 1])
