@@ -45,7 +45,9 @@ class Vault:
     scale: Fraction
     """What one unit is worth, exactly."""
     keys: list[object] | None
-    """Key values by record, for the owner's findings; None without a key."""
+    """Key values by record, for the owner's findings and to know persons again; None without a key."""
+    key_type: str | None = None
+    """DuckDB's type of the key."""
 
     @property
     def size(self) -> int:
@@ -304,7 +306,8 @@ class _Loader:
         integers, scale = vault.exact(result.column("v"), column.type, column.name)
         integers.flags.writeable = False
         keys = result.column("k") if table.key else None
-        return Vault(integers, scale, None if keys is None else keys.to_pylist()), keys
+        named = None if keys is None else keys.to_pylist()
+        return Vault(integers, scale, named, table.key.type if table.key else None), keys
 
     def _require_unique(self, table: _Confidential, key: Column, source: str) -> None:
         rows, names = self._only(f"SELECT count(*), count(DISTINCT {quoted(key.name)}) FROM {source}")
