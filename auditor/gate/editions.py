@@ -174,8 +174,8 @@ def _followed(
     if found.carried.changed and steps + 1 < FEWEST_VALUES:
         raise PolicyError(
             f"{'.'.join(column.name)} has two values: whoever knows the old one, and that it changed, knows "
-            "the new one, so such a change is not supported; begin another ledger if none of the answers is still "
-            "known"
+            "the new one, so such a change is not supported; begin another ledger if none of the answers is "
+            "still known"
         )
     return found
 

@@ -33,6 +33,7 @@ from auditor.errors import (
     AuditorError,
     EarlierAnswersWarning,
     LedgerError,
+    NewerEdition,
     PolicyError,
     QueryRefused,
     QueryUnsupported,
@@ -41,7 +42,7 @@ from auditor.gate import ends, hints, two_questions, verdict
 from auditor.gate.answer import Answer
 from auditor.gate.editions import Renewal, opened, renew
 from auditor.gate.suppress import Suppressed, Suppression, units_of, verdict_of
-from auditor.ledger import Entry, KnownAnswer, Ledger, NewerEdition
+from auditor.ledger import Entry, KnownAnswer, Ledger
 from auditor.parties.party import Knowledge, Party, Reads
 from auditor.policy.policy import Dialect, Policy
 from auditor.sql import Plan, Schema, Unsupported

@@ -18,7 +18,7 @@ Promise: an entry that `Ledger.append` returned is on disk; an entry is never ch
 
 from __future__ import annotations
 
-from auditor.ledger.book import Ledger, LedgerMoved, LedgerReport, NewerEdition
+from auditor.ledger.book import Ledger, LedgerMoved, LedgerReport
 from auditor.ledger.entries import Binding, Entry, KnownAnswer
 from auditor.ledger.people import Base, Carried, Edition
 
@@ -32,5 +32,4 @@ __all__ = [
     "Ledger",
     "LedgerMoved",
     "LedgerReport",
-    "NewerEdition",
 ]

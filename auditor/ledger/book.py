@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 
-from auditor.errors import LedgerError
+from auditor.errors import LedgerError, NewerEdition
 from auditor.ledger import rows
 from auditor.ledger.anchor import Anchored, read_anchor, write_anchor
 from auditor.ledger.chain import BINDING_FIELDS, FORMAT, first_hash
@@ -38,10 +38,6 @@ _WHOLE = (
 
 class LedgerMoved(LedgerError):
     """Someone else's answer was recorded since the caller last looked: what it decided may not hold."""
-
-
-class NewerEdition(LedgerError):
-    """A newer edition of the data was opened: what the caller holds is the past."""
 
 
 @dataclass(frozen=True)

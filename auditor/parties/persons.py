@@ -1,9 +1,9 @@
 """Persons of several records: whether an answer is safe from somebody who knows all values that she had.
 
 Whose value changed between two editions is two records, and knows both. Such an insider takes her own change
-out of what differs between the answers of two editions: if the total of a department is asked before and after
-her raise, and two colleagues left in between, she knows what these earned together. The system of records
-reckons with one known value, and sees more unknown ones there than she has.
+out of what differs between the answers of two editions: if the total of a department is asked before and
+after her raise, and two colleagues left in between, she knows what these earned together. The system of
+records reckons with one known value, and sees more unknown ones there than she has.
 
 So what is asked is decided a second time, about persons: a system in which all records of somebody are one,
 and whose values are made up, one table that agrees with what was answered before. It says what the questions

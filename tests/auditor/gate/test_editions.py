@@ -8,8 +8,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from auditor import DatabaseError, DataChanged, Gate, LedgerError, Policy, PolicyError
-from auditor.ledger import Ledger, NewerEdition
+from auditor import DatabaseError, DataChanged, Gate, LedgerError, NewerEdition, Policy, PolicyError
+from auditor.ledger import Ledger
 from auditor.parties.party import Party
 from tests.auditor.staff import Person, build, entries, people, policy, rows_or_none, truth, verdict
 
