@@ -248,7 +248,7 @@ class Ledger:
         place = self._place
         with explained(place), place.writing(durable) as connection:
             number, head = self._catch_up(connection)
-            self._require_last_edition(connection)
+            self._require_last_edition(connection, number)
             if expected_length is not None and rows.answers_after(connection, expected_length):
                 raise LedgerMoved(
                     f"ledger {self._place}: another answer was recorded meanwhile; decide again"
@@ -269,7 +269,7 @@ class Ledger:
                       None, None, 0, (), "", edition)  # fmt: skip
         with explained(self._place), self._place.writing(True) as connection:
             number, head = self._catch_up(connection)
-            self._require_last_edition(connection)
+            self._require_last_edition(connection, number)
             entry = self._insert(connection, replace(entry, number=number + 1), head)
         self._commit(entry)
         self._opened, self._looked, self._editions = entry.number, entry.number, (*self._editions, edition)
@@ -287,15 +287,14 @@ class Ledger:
         if self._anchor is not None:
             write_anchor(self._anchor, Anchored(self.id, entry.number, entry.hash))
 
-    def _require_last_edition(self, connection: Connection) -> None:
-        """Turn away whoever holds the data of an edition that is the past by now."""
+    def _require_last_edition(self, connection: Connection, last: int) -> None:
+        """Turn away whoever holds the data of an edition that is the past; `last` is the last entry."""
         if rows.edition_after(connection, self._looked) is not None:
             raise NewerEdition(
                 f"ledger {self._place}: a newer edition of the data was opened; nothing was released: open "
                 "the gate again with those data"
             )
-        found = rows.last(connection)
-        self._looked = self._looked if found is None else found[0]
+        self._looked = max(self._looked, last)
 
     def _read_editions(self) -> None:
         with explained(self._place), self._place.reading() as connection:
