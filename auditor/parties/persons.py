@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,11 +26,9 @@ from auditor.deciding.decide import decide
 from auditor.deciding.rules import Budget, Rules
 from auditor.ledger import KnownAnswer
 from auditor.ledger.entries import AGGREGATES
+from auditor.parties.column import ColumnKnowledge
 from auditor.told import exactly
 from cae_sql.inference.facts.query import Ints, Query
-
-if TYPE_CHECKING:
-    from auditor.parties.column import ColumnKnowledge
 
 EXACT = frozenset(["sum", "max", "min"])
 """Kinds of answers that are carried over to persons."""
@@ -102,8 +99,6 @@ class Persons:
         return self._made
 
     def _from(self, values: Ints) -> ColumnKnowledge:
-        from auditor.parties.column import ColumnKnowledge
-
         column = self._records.column.made_up(values)
         found = ColumnKnowledge(column, column.truth)
         found.learn([self._answer(found, each) for each in self._told])
