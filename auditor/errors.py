@@ -4,7 +4,8 @@ AuditorError
 ├── PolicyError                 a policy that cannot be used; names key, value and what would do
 ├── DatabaseError               the database cannot be opened or read
 ├── LedgerError                 the ledger cannot be trusted, read or written
-│   └── DataChanged             the data are not those the ledger's first entry was bound to
+│   ├── DataChanged             the data are not those of the ledger's last edition
+│   └── NewerEdition            a newer edition of the data was opened while the gate held an earlier one
 ├── StatementError              the statement or the user is not text, or the dialect none that is offered
 ├── LogError                    a query log that is none, or lacks what is needed to read it
 ├── UsersError                  a users file that cannot be used; names line and what would do
@@ -47,6 +48,10 @@ class LedgerError(AuditorError):
 
 class DataChanged(LedgerError):
     """The protected table differs from the one that the ledger's answers were computed on."""
+
+
+class NewerEdition(LedgerError):
+    """A newer edition of the data was opened: what the gate holds is the past."""
 
 
 class StatementError(AuditorError):

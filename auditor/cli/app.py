@@ -225,6 +225,11 @@ def verify(database: Database, policy: PolicyFile, form: Form = Format.TABLE) ->
     good = not report.problems
     message = (
         f"{report.entries} entries and {report.answers} answers: the chain is whole and agrees with the data"
+        + (
+            f"; {report.past} answers are about values of earlier editions, which are gone"
+            if report.past
+            else ""
+        )
         if good
         else f"{len(report.problems)} problems in {report.entries} entries and {report.answers} answers"
     )
@@ -235,13 +240,39 @@ def verify(database: Database, policy: PolicyFile, form: Form = Format.TABLE) ->
     else:
         content = [[report.entries, report.answers, len(report.problems)]]
         about = {"code": "verified" if good else "problems", "message": message, "hint": "",
-                 "problems": list(report.problems)}  # fmt: skip
+                 "past": report.past, "problems": list(report.problems)}  # fmt: skip
         show.rows(["entries", "answers", "problems"], content, form, about)
     if not good:
         raise typer.Exit(2)
 
 
-_HERE = (demo, init, query, check, risk, history, verify)
+def renew(database: Database, policy: PolicyFile, form: Form = Format.TABLE) -> None:
+    """Open a new edition of the ledger: for a later state of the same tables. For administrators."""
+    with show.status("laying the data on those before"):
+        from auditor.gate.gate import Gate
+
+        found = Gate.renew(database, _policy(policy))
+    if not found.opened:
+        message = f"the data are those of edition {found.edition}; nothing was opened"
+    else:
+        message = f"edition {found.edition} is open"
+    columns = ["table", "column", "unchanged", "new", "changed", "left"]
+    content = [
+        [table, column, each.unchanged, each.new, each.changed, each.left]
+        for table, column, each in found.carried
+    ]
+    if form is Format.TABLE:
+        for table, column, *counts in content:
+            named = ", ".join(f"{count:,} {name}" for count, name in zip(counts, columns[2:], strict=True))
+            print(show.line(f"{table}.{column}: {named}"))
+        print(message)
+        return
+    about = {"code": "renewed" if found.opened else "same", "message": message, "hint": "",
+             "edition": found.edition}  # fmt: skip
+    show.rows(columns, content, form, about)
+
+
+_HERE = (demo, init, query, check, risk, history, verify, renew)
 _ELSEWHERE = {
     "attack": "attacking",
     "audit": "auditing",

@@ -92,7 +92,8 @@ def _run(database: str, policy: Path, serving: Serving, rows: int, debug: bool) 
 
     def reopened() -> Gate | None:
         now = Policy.load(policy)
-        return None if now == sources.gate.policy else opened(now)
+        same = now == sources.gate.policy and not sources.gate.outdated
+        return None if same else opened(now)
 
     with closing(Sources(opened(Policy.load(policy)), source.database, names)) as sources:
         run(sources, serving, Log(_to_stderr, debug=debug), reopen=reopened)

@@ -197,7 +197,7 @@ def _vault(
     by_cell = np.zeros(cells, np.int64)
     by_cell[numbers] = counts
     known = CellValues(counts, sums, least, greatest, off_grid, split)
-    held = Vault(np.zeros(0, np.int64), Fraction(1, 10**scale), None, known)
+    held = Vault(np.zeros(0, np.int64), Fraction(1, 10**scale), None, cells=known)
     return held, Cells(of_unit, cells, by_cell)
 
 

@@ -333,7 +333,8 @@ class _Loader:
         integers, scale = vault.exact(result.column("v"), column.type, column.name)
         integers.flags.writeable = False
         keys = result.column("k") if table.key else None
-        return Vault(integers, scale, None if keys is None else keys.to_pylist()), keys
+        named = None if keys is None else keys.to_pylist()
+        return Vault(integers, scale, named, table.key.type if table.key else None), keys
 
     def _require_unique(self, table: _Confidential, key: Column, source: str) -> None:
         rows, names = self._only(f"SELECT count(*), count(DISTINCT {quoted(key.name)}) FROM {source}")

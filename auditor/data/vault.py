@@ -53,7 +53,9 @@ class Vault:
     scale: Fraction
     """What one unit is worth, exactly."""
     keys: list[object] | None
-    """Key values by record, for the owner's findings; None without a key."""
+    """Key values by record, for the owner's findings and to know persons again; None without a key."""
+    key_type: str | None = None
+    """DuckDB's type of the key."""
     cells: CellValues | None = None
     """Where the table exists as cells alone: these, in place of records."""
 

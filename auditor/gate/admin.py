@@ -43,6 +43,9 @@ class Verification:
     """Entries of the ledger found good."""
     answers: int
     """Answers among them."""
+    past: int
+    """Of these, how many are about values of an earlier edition, which the data no longer have: the chain
+    holds them, and nothing else was held against them."""
     problems: tuple[str, ...]
     """What is wrong, in plain words; empty where nothing is."""
 
@@ -54,9 +57,7 @@ def risk_of_classes(
     if candidates not in get_args(Candidates):
         names = ", ".join(f'"{name}"' for name in get_args(Candidates))
         raise InvalidInput(f"candidates must be one of {names}, not {candidates!r:.60}")
-    classes = [
-        database.classes(columns, protected=place) for place, columns in enumerate(knowledge.known_columns)
-    ]
+    classes = [classes_of(knowledge, database, place) for place in range(len(knowledge.columns))]
     frames = []
     for name, party in knowledge.parties():
         for known, (codes, shared) in zip(party.columns, classes, strict=True):
@@ -74,6 +75,20 @@ def risk_of_classes(
                 _in_front(frame, "user", name.removeprefix("user "))
             frames.append(frame)
     return pd.concat(frames, ignore_index=True)
+
+
+def classes_of(
+    knowledge: Knowledge, database: Database, place: int
+) -> tuple[NDArray[np.int64], pd.DataFrame]:
+    """The class of each record of a protected column, and what the intruder knows of the classes.
+
+    Records of earlier editions alone, whose public columns are not there any more, are a class without any.
+    """
+    codes, shared = database.classes(knowledge.known_columns[place], protected=place)
+    codes = knowledge.columns[place].codes(codes, len(shared))
+    if (codes == len(shared)).any():
+        shared = shared.astype(object).reindex(range(len(shared) + 1))
+    return codes, shared
 
 
 def _in_front(frame: pd.DataFrame, name: str, value: str) -> None:
@@ -186,16 +201,19 @@ def verify(ledger: Ledger, knowledge: Knowledge) -> Verification:
     """Go through the chain, and compute every answer again."""
     report = ledger.verify()
     problems = list(report.problems)
-    systems = [column.new_system() for column in knowledge.columns]
+    systems, past = [column.new_system() for column in knowledge.columns], 0
     if not problems:
         for entry in ledger.entries():
             for place, answer in enumerate(entry.answers):
                 if answer.kind == "leak":
                     continue
                 position = knowledge.position(answer)
+                if not knowledge.columns[position].knows(answer.records):
+                    past += 1
+                    continue
                 system = systems[position]
                 query: Query = query_of(answer, system)
                 true = system.column_value(query, knowledge.truth(position, [query])[0])
                 if not answer.ends.holds(true):
                     problems.append(f"entry {entry.number}, answer {place}: the data give another value now")
-    return Verification(report.entries, report.answers, tuple(problems))
+    return Verification(report.entries, report.answers, past, tuple(problems))

@@ -16,14 +16,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from auditor.data.database import Asked, Database, NeedsValues, StatementFailed
 from auditor.data.pivoting import with_list
 from auditor.data.running import Limits
-from auditor.data.sources import Given, source_of
+from auditor.data.sources import Given
 from auditor.deciding.cache import Memory, Remembered, Settled
 from auditor.deciding.cases import Outcome
 from auditor.deciding.decide import at_once, foresee
@@ -34,15 +33,16 @@ from auditor.errors import (
     AuditorError,
     EarlierAnswersWarning,
     LedgerError,
+    NewerEdition,
     PolicyError,
     QueryRefused,
     QueryUnsupported,
 )
 from auditor.gate import ends, hints, two_questions, verdict
 from auditor.gate.answer import Answer
+from auditor.gate.editions import Renewal, opened, renew
 from auditor.gate.suppress import Suppressed, Suppression, units_of, verdict_of
-from auditor.ledger import Binding, Entry, KnownAnswer, Ledger
-from auditor.parties.celling import celling_of
+from auditor.ledger import Entry, KnownAnswer, Ledger
 from auditor.parties.party import Knowledge, Party, Reads
 from auditor.policy.policy import Dialect, Policy
 from auditor.sql import Plan, Schema, Unsupported
@@ -105,33 +105,47 @@ class Gate:
             DataChanged: the data are not those of the ledger's answers.
             LedgerError: the ledger cannot be trusted, read or written.
         """
-        rules = policy if isinstance(policy, Policy) else Policy.load(Path(policy))
-        protects = sorted(rules.protects, key=lambda each: each.name)  # their order in the text means nothing
-        place = source_of(source)
-        with ExitStack() as opened:
-            tables, cells = rules.tables, celling_of(rules, protects, place)
-            data = opened.enter_context(
-                Database.open(place, protects, public_tables=tables.public, views=tables.views, cells=cells)
+        with ExitStack() as stack:
+            found = opened(stack, source, policy, ledger)
+            rules = found.policy
+            book = stack.enter_context(
+                Ledger.open(found.location, found.binding, rules.anchor_path, found.people)
             )
-            knowledge = Knowledge(rules, data)
-            binding = Binding(
-                rules.protect_digest,
-                data.fingerprint,
-                tuple((*column.name, column.size) for column in knowledge.columns),
-                rules.ledger.scope,
-                rules.protect_canonical,
-                insiders=rules.intruder.insiders,
-            )
-            where = rules.ledger_location(place.beside) if ledger is None else os.fspath(ledger)
-            book = opened.enter_context(Ledger.open(where, binding, rules.anchor_path))
-            gate = cls(data, rules, book, knowledge)
+            found.knowledge.lay_on(book.editions)
+            gate = cls(found.data, rules, book, found.knowledge)
             gate._catch_up()
             if book.binding.insiders < rules.intruder.insiders:
                 gate._warn_of_earlier_answers(book.binding.insiders)
             gate._weighed = rules.intruder.candidates == "interval"
             gate._publish()
-            opened.pop_all()
+            stack.pop_all()
         return gate
+
+    @classmethod
+    def renew(
+        cls,
+        source: Given,
+        policy: Policy | str | os.PathLike[str],
+        ledger: str | os.PathLike[str] | None = None,
+    ) -> Renewal:
+        """Open a new edition of a ledger: for a later state of the same tables.
+
+        Persons are known again by the policy's key. Of who has the value that she had all knowledge stays;
+        who has another one, or is new, is a record of whom nothing is known. Gates that hold the edition
+        before turn away what they are asked from then on.
+
+        Args:
+            source: The data as they are now; as for `open`.
+            policy: The ledger's policy.
+            ledger: The ledger; by default as for `open`.
+
+        Raises:
+            PolicyError: the policy names no key, or cannot be used with these data.
+            DatabaseError: the data cannot be opened, or a key does not name each record once.
+            DataChanged: columns, types or tables are others.
+            LedgerError: there is no ledger, or it does not hold who is who, or cannot be trusted or written.
+        """
+        return renew(source, policy, ledger)
 
     def close(self) -> None:
         """Let go of the data and the ledger."""
@@ -274,6 +288,16 @@ class Gate:
         return self._schema
 
     @property
+    def edition(self) -> int:
+        """Which edition of the data it holds, from 1."""
+        return 1 if self._ledger.edition is None else self._ledger.edition.number
+
+    @property
+    def outdated(self) -> bool:
+        """Whether a newer edition was opened since: then nothing is answered any more."""
+        return self._ledger.renewed
+
+    @property
     def known_columns(self) -> tuple[tuple[str, ...], ...]:
         """By protected column, the public columns of its table that an intruder is said to know."""
         return self._knowledge.known_columns
@@ -304,7 +328,11 @@ class Gate:
             decision = self._verdict(ask, person, reads, refusal, person.risk_at_hand())
             return self._with_range(ask, asked, decision)
         before = person.risk()
-        outcome = foresee(cases, rules, Budget(rules), ranged) or Outcome("safe", ())
+        outcome = (
+            person.refusal_by_persons(reads, rules)
+            or foresee(cases, rules, Budget(rules), ranged)
+            or Outcome("safe", ())
+        )
         return self._with_range(ask, asked, self._verdict(ask, person, reads, outcome, before))
 
     def _checked_groups(self, ask: Ask, asked: list[Asked]) -> Decision:
@@ -404,7 +432,7 @@ class Gate:
     def _asked(self, ask: Ask) -> list[Asked]:
         assert ask.plan is not None
         try:
-            return self._database.ask(ask.plan)
+            return self._knowledge.laid(self._database.ask(ask.plan))
         except StatementFailed as error:
             raise self._stopped(ask, error) from None
 
@@ -669,7 +697,12 @@ class Gate:
         if not published:
             return
         whole = ("answered", "known", "public")
-        told = {entry.sql for entry in self._ledger.entries() if entry.code in whole and not entry.check}
+        told = set[str]()
+        for entry in self._ledger.entries():
+            if entry.edition is not None:
+                told.clear()  # what everybody knows of these data was not told of those before
+            elif entry.code in whole and not entry.check:
+                told.add(entry.sql)
         for sql in published:
             if sql in told:
                 continue
@@ -699,6 +732,11 @@ class Gate:
     def _catch_up(self) -> None:
         """Learn what the ledger holds and this object has not seen."""
         for entry in self._ledger.entries(after=self._knowledge.seen):
+            if entry.edition is not None and entry.edition.number > self.edition:
+                raise NewerEdition(
+                    f"edition {entry.edition.number} of the data was opened, and this gate holds edition "
+                    f"{self.edition}; nothing was released: open the gate again with those data"
+                )
             self._knowledge.learn(entry)
 
     # --- recording and releasing

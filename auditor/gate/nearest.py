@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auditor.data.database import Database
+from auditor.gate.admin import classes_of
 from auditor.ledger import Entry
 from auditor.parties.column import ColumnKnowledge
 from auditor.parties.party import Knowledge
@@ -69,7 +70,7 @@ def nearest(knowledge: Knowledge, database: Database, entries: Iterable[Entry], 
     found = list[Nearest]()
     for name, party in knowledge.parties():
         for place, known in enumerate(party.columns):
-            codes, shared = database.classes(knowledge.known_columns[place], protected=place)
+            codes, shared = classes_of(knowledge, database, place)
             about: dict[str, object] = {}
             if knowledge.policy.ledger.scope == "user":
                 about["user"] = name.removeprefix("user ")

@@ -205,7 +205,10 @@ class Suppression:
         if fate is not None:
             return fate
         with self._budget.part(SHARES[-1] if unit.grouped else 1) as budget:
-            refusal = foresee(self._party.cases(reads), self._rules(unit), budget, unit.ranged)
+            rules = self._rules(unit)
+            refusal = self._party.refusal_by_persons(reads, rules) or foresee(
+                self._party.cases(reads), rules, budget, unit.ranged
+            )
         return "safe" if refusal is None else refusal.verdict
 
     def _judge_grouped(self, unit: Unit, found: Suppressed, budget: Budget) -> Iterator[tuple[Unit, _Judged]]:
@@ -228,7 +231,10 @@ class Suppression:
             return _Judged(fate)
         if fate is None and name in self._lost:
             return _Judged("risk")
-        outcome = decide(self._party.cases(reads), self._rules(unit), budget, unit.ranged)
+        rules = self._rules(unit)
+        outcome = self._party.refusal_by_persons(reads, rules, budget) or decide(
+            self._party.cases(reads), rules, budget, unit.ranged
+        )
         found.answers += self._party.known_answers(reads, outcome)
         found.surprises += outcome.surprise
         if outcome.verdict in GIVEN:

@@ -2,6 +2,7 @@
 
     entries.py      Binding, Entry, KnownAnswer: what is remembered, as values
     packing.py      record numbers, signs and exact values as bytes and text
+    people.py       who is who over editions of the data: digests of keys and values, numbers of records
     chain.py        what the hash of an entry covers
     connection.py   the tables, and what is asked of a database: plain SQL
     store.py        SQLite files, by the standard library; database errors become `LedgerError`s
@@ -19,5 +20,16 @@ from __future__ import annotations
 
 from auditor.ledger.book import Ledger, LedgerMoved, LedgerReport
 from auditor.ledger.entries import Binding, Entry, KnownAnswer
+from auditor.ledger.people import Base, Carried, Edition
 
-__all__ = ["Binding", "Entry", "KnownAnswer", "Ledger", "LedgerMoved", "LedgerReport"]
+__all__ = [
+    "Base",
+    "Binding",
+    "Carried",
+    "Edition",
+    "Entry",
+    "KnownAnswer",
+    "Ledger",
+    "LedgerMoved",
+    "LedgerReport",
+]

@@ -9,21 +9,23 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 
-from auditor.errors import LedgerError
+from auditor.errors import LedgerError, NewerEdition
 from auditor.ledger import rows
 from auditor.ledger.anchor import Anchored, read_anchor, write_anchor
 from auditor.ledger.chain import BINDING_FIELDS, FORMAT, first_hash
 from auditor.ledger.connection import TABLES, Connection
 from auditor.ledger.entries import Binding, Entry, KnownAnswer
+from auditor.ledger.packing import Unreadable
+from auditor.ledger.people import Base, Edition
 from auditor.ledger.places import Place, place_of
-from auditor.ledger.rows import compare
+from auditor.ledger.rows import EDITION, compare, compare_data
 from auditor.ledger.schema import require_ours
 from auditor.ledger.store import explained
 
@@ -59,13 +61,32 @@ class Ledger:
         self._place, self._stored, self._anchor = place, stored, anchor
         self._seen = (0, first_hash(stored.row))  # the furthest entry verified by this object
         self._seen_guard = threading.Lock()
+        self._opened = 0
+        """The entry that opened the last edition; 0: there is none but what it was begun on."""
+        self._editions: tuple[Edition, ...] = ()
+        self._looked = 0
+        """The entry up to which nobody opened a newer one."""
 
     @classmethod
-    def open(cls, path_or_url: str | Path, binding: Binding, anchor: str | Path | None = None) -> Ledger:
+    def open(
+        cls,
+        path_or_url: str | Path,
+        binding: Binding,
+        anchor: str | Path | None = None,
+        people: Callable[[], Base | None] = lambda: None,
+        renewing: bool = False,
+    ) -> Ledger:
         """The ledger at a place, created where there was none, verified whole.
 
+        Args:
+            path_or_url: The place.
+            binding: What it is to be bound to.
+            anchor: The file that proves it whole.
+            people: Who is who in the data, asked for where a ledger is begun.
+            renewing: Whether a new edition is to be opened: of a ledger that is there, for whatever data.
+
         Raises:
-            DataChanged: it was begun on other data.
+            DataChanged: its last edition is of other data.
             LedgerError: missing while its anchor exists, shorter than its anchor, altered, of other columns,
                 another [[protect]], scope or insiders, unreadable, or in a folder that cannot be written.
         """
@@ -78,7 +99,12 @@ class Ledger:
                 if anchored is not None:
                     text = f"is missing, and its anchor {anchor} says there was one; restore it from a copy"
                     raise LedgerError(f"ledger {place}: {text}")
-                place.begin(rows.binding_row(binding, uuid.uuid4().hex, datetime.now(UTC)))
+                if renewing:
+                    text = "there is none, so there is nothing to renew; whoever asks first begins one"
+                    raise LedgerError(f"ledger {place}: {text}")
+                who = people()
+                packed = None if who is None else who.pack()
+                place.begin(rows.binding_row(binding, uuid.uuid4().hex, datetime.now(UTC), packed))
             place.check()
             with explained(place):
                 with place.reading() as connection:
@@ -88,6 +114,9 @@ class Ledger:
                 # what cannot be written is better known now than after the first decision
                 with place.writing(durable=True) as connection:
                     place.keep(connection, *ledger._catch_up(connection))
+                ledger._read_editions()
+                if not renewing:
+                    compare_data(place, stored.binding, ledger.edition, binding)
                 ledger._check_anchor(anchored)
         except LedgerError:
             place.close()
@@ -115,6 +144,42 @@ class Ledger:
     def binding(self) -> Binding:
         """What it was bound to when it was begun."""
         return self._stored.binding
+
+    @property
+    def edition(self) -> Edition | None:
+        """The last edition of the data when it was opened; None: what it was begun on."""
+        return self._editions[-1] if self._editions else None
+
+    @property
+    def editions(self) -> tuple[Edition, ...]:
+        """All of them after the first, in order."""
+        return self._editions
+
+    @property
+    def renewed(self) -> bool:
+        """Whether somebody has opened a newer edition since."""
+        with explained(self._place), self._place.reading() as connection:
+            return rows.edition_after(connection, self._opened) is not None
+
+    def people(self) -> Base:
+        """Who is who in what it was begun on.
+
+        Raises:
+            LedgerError: the ledger does not hold it.
+        """
+        with explained(self._place), self._place.reading() as connection:
+            kept = self._stored.row.get("people")
+            packed = None if kept is None else connection.value("SELECT people FROM ledger_binding")
+        if packed is None:
+            text = (
+                "it does not hold who is who: it was begun by an earlier version, or without protect.key, or "
+                "with editions = false under [ledger]; begin another if none of its answers is still known"
+            )
+            raise LedgerError(f"ledger {self._place}: {text}")
+        try:
+            return Base.unpack(bytes(packed))
+        except Unreadable as error:
+            raise LedgerError(f"ledger {self._place}: {error}; restore it from a copy") from error
 
     @property
     def length(self) -> int:
@@ -183,17 +248,59 @@ class Ledger:
         place = self._place
         with explained(place), place.writing(durable) as connection:
             number, head = self._catch_up(connection)
+            self._require_last_edition(connection, number)
             if expected_length is not None and rows.answers_after(connection, expected_length):
                 raise LedgerMoved(
                     f"ledger {self._place}: another answer was recorded meanwhile; decide again"
                 )
-            entry = rows.insert(connection, replace(entry, number=number + 1), head)
-            self._check_written(connection, entry, head)
-            place.keep(connection, entry.number, bytes.fromhex(entry.hash))
+            entry = self._insert(connection, replace(entry, number=number + 1), head)
+        self._commit(entry)
+        return entry
+
+    def renew(self, edition: Edition) -> Entry:
+        """Open an edition: all of it is on disk when this returns, or nothing is.
+
+        Raises:
+            NewerEdition: somebody else opened one meanwhile.
+            LedgerError: it could not be recorded or anchored.
+        """
+        said = f"edition {edition.number}"
+        entry = Entry(0, datetime.now(UTC), "owner", said, "", edition.text, EDITION, EDITION, False,
+                      None, None, 0, (), "", edition)  # fmt: skip
+        with explained(self._place), self._place.writing(True) as connection:
+            number, head = self._catch_up(connection)
+            self._require_last_edition(connection, number)
+            entry = self._insert(connection, replace(entry, number=number + 1), head)
+        self._commit(entry)
+        self._opened, self._looked, self._editions = entry.number, entry.number, (*self._editions, edition)
+        return entry
+
+    def _insert(self, connection: Connection, entry: Entry, before: bytes) -> Entry:
+        entry = rows.insert(connection, entry, before)
+        self._check_written(connection, entry, before)
+        self._place.keep(connection, entry.number, bytes.fromhex(entry.hash))
+        return entry
+
+    def _commit(self, entry: Entry) -> None:
+        """What is on disk is remembered, and anchored."""
         self._remember(entry.number, bytes.fromhex(entry.hash))
         if self._anchor is not None:
             write_anchor(self._anchor, Anchored(self.id, entry.number, entry.hash))
-        return entry
+
+    def _require_last_edition(self, connection: Connection, last: int) -> None:
+        """Turn away whoever holds the data of an edition that is the past; `last` is the last entry."""
+        if rows.edition_after(connection, self._looked) is not None:
+            raise NewerEdition(
+                f"ledger {self._place}: a newer edition of the data was opened; nothing was released: open "
+                "the gate again with those data"
+            )
+        self._looked = max(self._looked, last)
+
+    def _read_editions(self) -> None:
+        with explained(self._place), self._place.reading() as connection:
+            found = rows.editions(self._place, connection)
+        self._opened = self._looked = max((number for number, _ in found), default=0)
+        self._editions = tuple(edition for _, edition in found)
 
     @contextmanager
     def deciding(self, timeout: float = 60.0) -> Iterator[None]:
@@ -308,13 +415,18 @@ class Ledger:
         write_anchor(self._anchor, Anchored(self.id, number, head.hex()))
 
 
+def _listed(formats: Iterable[int]) -> str:
+    *others, last = map(str, formats)
+    return f"{', '.join(others)} and {last}"
+
+
 def _read_binding(place: Place, connection: Connection) -> rows.StoredBinding:
     if not connection.tables() >= TABLES.keys():
         raise LedgerError(f"ledger {place}: not a ledger, or an emptied one; restore it from a copy")
     formats = [row["format"] for row in connection.rows("SELECT format FROM ledger_binding")]
     if any(each not in BINDING_FIELDS for each in formats):
         text = (
-            f"of format {formats[0]}; this version reads {' and '.join(map(str, BINDING_FIELDS))}: "
+            f"of format {formats[0]}; this version reads {_listed(BINDING_FIELDS)}: "
             "go on with the version that began it"
         )
         raise LedgerError(f"ledger {place}: {text}, or begin another if none of its answers is still known")

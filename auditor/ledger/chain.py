@@ -14,14 +14,29 @@ from typing import Any
 Row = Mapping[Any, object]
 """A row by its column names."""
 
-FORMAT = 3
+FORMAT = 4
 """Version of tables and canonical form of a new ledger."""
 
 BINDING_FIELDS: Mapping[int, tuple[str, ...]] = {
     2: ("id", "format", "protect_digest", "fingerprint", "sizes", "scope", "protect", "created"),
     3: ("id", "format", "protect_digest", "fingerprint", "sizes", "scope", "protect", "created", "insiders"),
+    4: (
+        *(
+            "id",
+            "format",
+            "protect_digest",
+            "fingerprint",
+            "sizes",
+            "scope",
+            "protect",
+            "created",
+            "insiders",
+        ),
+        "people",
+    ),
 }
-"""What the first hash covers, by format; others are not opened. Format 2 knew no insiders."""
+"""What the first hash covers, by format; others are not opened. Format 2 knew no insiders, format 3 not
+who is who (`people`)."""
 ENTRY_FIELDS = (
     "number",
     "time",
@@ -44,7 +59,7 @@ def first_hash(binding: Row) -> bytes:
     """The hash that the first entry follows: that of what the ledger is bound to."""
     version = binding["format"]
     assert isinstance(version, int)
-    return _digest([binding[name] for name in BINDING_FIELDS[version]])
+    return _digest([digested(binding[name]) for name in BINDING_FIELDS[version]])
 
 
 def next_hash(before: bytes, row: Row, answers: Iterable[Row]) -> bytes:
@@ -54,6 +69,11 @@ def next_hash(before: bytes, row: Row, answers: Iterable[Row]) -> bytes:
         for answer in answers
     ]
     return _digest([before.hex(), [row[name] for name in ENTRY_FIELDS], told])
+
+
+def digested(value: object) -> object:
+    """A value of a row as the chain has it: packed bytes by their digest, all else as it is."""
+    return _part(value) if isinstance(value, bytes) else value
 
 
 def _part(packed: object) -> str | None:

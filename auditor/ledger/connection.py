@@ -40,6 +40,8 @@ class Column(NamedTuple):
     type: str
     """TEXT, INTEGER, FLOAT or BLOB."""
     nullable: bool = False
+    since: int = 0
+    """The first format of ledgers that has it."""
 
 
 class Table(NamedTuple):
@@ -48,6 +50,10 @@ class Table(NamedTuple):
     name: str
     columns: tuple[Column, ...]
     key: tuple[str, ...]
+
+    def of(self, version: int) -> Table:
+        """As ledgers of a format have it."""
+        return self._replace(columns=tuple(each for each in self.columns if each.since <= version))
 
     @property
     def names(self) -> str:
@@ -80,7 +86,8 @@ BINDING = Table(
         Column("scope", "TEXT"),
         Column("protect", "TEXT"),
         Column("created", "TEXT"),
-        Column("insiders", "INTEGER"),
+        Column("insiders", "INTEGER", since=3),
+        Column("people", "BLOB", nullable=True, since=4),
     ),
     ("id",),
 )

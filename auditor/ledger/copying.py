@@ -53,7 +53,8 @@ def _copy_file(file: Path, to: Path) -> None:
 
 def _copy_rows(place: Place, to: Path) -> None:
     with place.reading() as original:
-        [binding] = original.rows(f"SELECT {BINDING.names} FROM {BINDING.name}")
+        version = int(original.value(f"SELECT format FROM {BINDING.name}"))
+        [binding] = original.rows(f"SELECT {BINDING.of(version).names} FROM {BINDING.name}")
         create(to, binding)
         connections = Connections(to)
         try:

@@ -11,6 +11,7 @@ from typing import Literal, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from auditor.ledger.people import Edition
 from auditor.told import Told
 
 Aggregate = Literal["sum", "max", "min", "count", "quantile", "weighted", "spread"]
@@ -142,7 +143,7 @@ class Entry:
     normalised: str
     """The statement as understood; empty where it was not."""
     verdict: str
-    """"answered", "refused" or "unsupported"."""
+    """"answered", "refused" or "unsupported"; "edition" where new data were opened."""
     code: str
     """Stable short name of the reason."""
     check: bool
@@ -158,3 +159,5 @@ class Entry:
     """New knowledge, in the order it was released."""
     hash: str
     """Hex hash of this entry and, through the one before it, of all earlier ones."""
+    edition: Edition | None = None
+    """What it opens, where it is no statement: the verdict is "edition" then."""

@@ -10,10 +10,11 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from fractions import Fraction
 from typing import Any
 
 from auditor.errors import DataChanged, LedgerError
-from auditor.ledger.chain import BINDING_FIELDS, FORMAT, next_hash
+from auditor.ledger.chain import BINDING_FIELDS, FORMAT, digested, next_hash
 from auditor.ledger.connection import ANSWER, STATEMENT, Connection, Row
 from auditor.ledger.entries import KINDS, Binding, Entry, KnownAnswer
 from auditor.ledger.packing import (
@@ -25,13 +26,18 @@ from auditor.ledger.packing import (
     unpack_signs,
     unpack_value,
 )
+from auditor.ledger.people import Edition, pack_numbers
 
 OF = " of "
 """Between the kind of an answer and what else it takes to say which, in the same column."""
+EDITION = "edition"
+"""Verdict and code of an entry that opens an edition of the data, and the kind of its parts."""
 BATCH = 256
 """Entries read in one snapshot."""
 
 _LAST = "SELECT number, hash FROM ledger_statement ORDER BY number DESC LIMIT 1"
+_EDITIONS = f"SELECT max(number) FROM ledger_statement WHERE verdict = '{EDITION}' AND number > :after"
+_OPENINGS = f"SELECT number, normalised FROM ledger_statement WHERE verdict = '{EDITION}' ORDER BY number"
 _ANSWERED = "SELECT count(*) FROM ledger_statement WHERE number > :number AND answers > 0"
 _NEXT = f"SELECT {STATEMENT.names} FROM ledger_statement WHERE number > :after ORDER BY number LIMIT {BATCH}"
 _TOLD = (
@@ -52,8 +58,10 @@ class StoredBinding:
     """The row itself, which the first entry's hash follows."""
 
 
-def binding_row(binding: Binding, identity: str, created: datetime) -> dict[str, object]:
-    """The row of a new ledger."""
+def binding_row(
+    binding: Binding, identity: str, created: datetime, people: bytes | None = None
+) -> dict[str, object]:
+    """The row of a new ledger, with who is who in its data."""
     return {
         "id": identity,
         "format": FORMAT,
@@ -64,6 +72,7 @@ def binding_row(binding: Binding, identity: str, created: datetime) -> dict[str,
         "protect": binding.protect,
         "created": created.isoformat(),
         "insiders": binding.insiders,
+        "people": people,
     }
 
 
@@ -80,16 +89,20 @@ def stored_binding(row: Row) -> StoredBinding:
         created,
         row.get("insiders", 0),
     )
-    return StoredBinding(row["id"], binding, {name: row[name] for name in BINDING_FIELDS[row["format"]]})
+    fields = {name: digested(_plain(row[name])) for name in BINDING_FIELDS[row["format"]]}
+    return StoredBinding(row["id"], binding, fields)
+
+
+def _plain(value: object) -> object:
+    return bytes(value) if isinstance(value, bytearray | memoryview) else value
 
 
 def compare(place: object, stored: Binding, given: Binding) -> None:
-    """Hold a ledger to the data, the [[protect]], the scope and the insiders it was begun on.
+    """Hold a ledger to the [[protect]], the scope and the insiders it was begun with.
 
     More insiders than it was begun with are allowed: what is new is then judged more strictly.
 
     Raises:
-        DataChanged: other data.
         LedgerError: other columns, another [[protect]], another scope or fewer insiders.
     """
     was, now = ([f"{table}.{column}" for table, column, _ in each.sizes] for each in (stored, given))
@@ -115,11 +128,27 @@ def compare(place: object, stored: Binding, given: Binding) -> None:
             "put it back, or begin another ledger if none of its answers is still known"
         )
         raise LedgerError(f"ledger {place}: {text}")
-    if (stored.fingerprint, stored.sizes) != (given.fingerprint, given.sizes):
-        raise DataChanged(f"ledger {place}: {_grown(stored, given)}; its answers are about the old data")
 
 
-def _grown(stored: Binding, given: Binding) -> str:
+def compare_data(place: object, stored: Binding, edition: Edition | None, given: Binding) -> None:
+    """Hold a ledger to the data it was begun on, or to those of its last edition.
+
+    Raises:
+        DataChanged: other data.
+    """
+    last = stored if edition is None else edition
+    if (last.fingerprint, last.sizes) == (given.fingerprint, given.sizes):
+        return
+    if edition is not None and stored.fingerprint == given.fingerprint:
+        text = f"these are the data that it was begun on, and it is at edition {edition.number} by now"
+        raise DataChanged(f"ledger {place}: {text}; open it with those")
+    raise DataChanged(
+        f"ledger {place}: {_grown(last, given)}; its answers are about the old data. If this is a new state "
+        "of the same table, cae-sql renew DATABASE -p POLICY opens a new edition"
+    )
+
+
+def _grown(stored: Binding | Edition, given: Binding) -> str:
     changed = [
         (table, column, was, now)
         for (table, column, was), (_, _, now) in zip(stored.sizes, given.sizes, strict=True)
@@ -128,7 +157,8 @@ def _grown(stored: Binding, given: Binding) -> str:
     tables = sorted({table for table, *_ in changed or given.sizes})
     sizes = ", ".join(f"{column}: {was} records then, {now} now" for _, column, was, now in changed)
     text = f"table {tables[0]!r} has" if len(tables) == 1 else f"tables {', '.join(tables)} have"
-    return f"{text} changed since it was begun{f' ({sizes})' if sizes else ''}"
+    when = "since it was begun" if isinstance(stored, Binding) else f"since edition {stored.number}"
+    return f"{text} changed {when}{f' ({sizes})' if sizes else ''}"
 
 
 def _difference(was: str, now: str) -> str:
@@ -153,10 +183,36 @@ def answers_after(connection: Connection, number: int) -> bool:
     return bool(connection.value(_ANSWERED, number=number))
 
 
+def edition_after(connection: Connection, number: int) -> int | None:
+    """The last entry above `number` that opens an edition, or None where there is none."""
+    found = connection.value(_EDITIONS, after=number)
+    return None if found is None else int(found)
+
+
+def editions(place: object, connection: Connection) -> list[tuple[int, Edition]]:
+    """Entries that open an edition, with it, in order; their rows are verified with all others.
+
+    Raises:
+        LedgerError: one cannot be read.
+    """
+    found = []
+    for row in connection.rows(_OPENINGS):
+        number = int(row["number"])
+        parts = _answers(connection, number - 1, number).get(number, [])
+        try:
+            found.append((number, _edition(row, parts)))
+        except Unreadable as error:
+            raise LedgerError(f"ledger {place}: entry {number} cannot be read: {error}") from error
+    return found
+
+
 def insert(connection: Connection, entry: Entry, before: bytes) -> Entry:
     """Write an entry that follows the one whose hash is `before`; the entry with its own hash."""
     row = _entry_row(entry)
-    answers = [_answer_row(entry.number, place, answer) for place, answer in enumerate(entry.answers)]
+    if entry.edition is None:
+        answers = [_answer_row(entry.number, place, answer) for place, answer in enumerate(entry.answers)]
+    else:
+        answers = _edition_rows(entry.number, entry.edition)
     digest = next_hash(before, row, answers)
     connection.run(STATEMENT.insert, {**row, "hash": digest})
     if answers:
@@ -222,7 +278,7 @@ def _entry_row(entry: Entry) -> dict[str, object]:
         "risk_before": None if entry.risk_before is None else float(entry.risk_before),
         "risk_after": None if entry.risk_after is None else float(entry.risk_after),
         "leak": entry.surprises,
-        "answers": len(entry.answers),
+        "answers": len(entry.answers) if entry.edition is None else len(entry.edition.columns),
     }
 
 
@@ -241,8 +297,36 @@ def _answer_row(statement: int, position: int, answer: KnownAnswer) -> dict[str,
     }
 
 
+def _edition_rows(statement: int, edition: Edition) -> list[dict[str, Any]]:
+    """By protected column, which records its rows are, and who the new ones are."""
+    return [
+        {
+            "statement": statement,
+            "position": position,
+            "table_name": each.table,
+            "column_name": each.column,
+            "kind": EDITION,
+            "records": pack_numbers(each.numbers),
+            "signs": each.names.pack(),
+            "value": pack_value(Fraction(each.total)),
+        }
+        for position, each in enumerate(edition.columns)
+    ]
+
+
+def _edition(row: Row, parts: Sequence[Row]) -> Edition:
+    return Edition.read(
+        row["normalised"],
+        [
+            (each["table_name"], each["column_name"], bytes(each["records"]), bytes(each["signs"] or b""))
+            for each in parts
+        ],
+    )
+
+
 def _entry(row: Row, answers: Sequence[Row]) -> Entry:
-    known = tuple(map(_known, answers))
+    opens = row["verdict"] == EDITION
+    known = () if opens else tuple(map(_known, answers))
     return Entry(
         number=row["number"],
         time=datetime.fromisoformat(row["time"]).astimezone(UTC),
@@ -258,6 +342,7 @@ def _entry(row: Row, answers: Sequence[Row]) -> Entry:
         surprises=max(int(row["leak"]), sum(answer.kind == "leak" for answer in known)),
         answers=known,
         hash=bytes(row["hash"]).hex(),
+        edition=_edition(row, answers) if opens else None,
     )
 
 

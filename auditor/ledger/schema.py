@@ -10,11 +10,9 @@ import re
 from typing import NoReturn
 
 from auditor.errors import LedgerError
-from auditor.ledger.connection import TABLES, Column, Connection
+from auditor.ledger.connection import TABLES, Connection
 from auditor.ledger.store import TRIGGERS
 
-_INSIDERS = ("ledger_binding", "insiders")
-"""A column that tables of format 2 lack."""
 _ACTING = {"AS", "CHECK", "COLLATE", "CONFLICT", "DEFAULT", "FOREIGN", "GENERATED", "REFERENCES", "UNIQUE"}
 """Words of CREATE TABLE by which SQLite would do more than keep rows."""
 _BEFORE_ANY_CHANGE = 2 | 8 | 16 | 32
@@ -91,7 +89,7 @@ def _of_file(version: int) -> dict[str, object]:
     wanted: dict[str, object] = {f"trigger {name}": _plain(sql) for name, sql in TRIGGERS.items()}
     for name, table in TABLES.items():
         wanted[f"table {name}"] = name
-        for column in _columns(name, version):
+        for column in TABLES[name].of(version).columns:
             key = table.key.index(column.name) + 1 if column.name in table.key else 0
             wanted[f"column {name}.{column.name}"] = (column.type, int(not column.nullable), None, key, 0)
     return wanted
@@ -102,14 +100,10 @@ def _of_server(version: int) -> dict[str, object]:
     for name in TABLES:
         wanted[f"table {name}"] = "r p f f f"
         wanted[f"trigger {name}_append_only on {name}"] = f"{_BEFORE_ANY_CHANGE} t t {RAISES}"
-        for column in _columns(name, version):
+        for column in TABLES[name].of(version).columns:
             required = "f" if column.nullable else "t"
             wanted[f"column {name}.{column.name}"] = f"{TYPES[column.type]} {required} f  "
     return wanted
-
-
-def _columns(table: str, version: int) -> list[Column]:
-    return [each for each in TABLES[table].columns if version > 2 or (table, each.name) != _INSIDERS]
 
 
 def _plain(sql: object) -> str:

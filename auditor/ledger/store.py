@@ -253,8 +253,9 @@ def create(file: Path, binding: Row) -> None:
         _remove(new)  # what somebody left who was killed here must not become a part of it
         private.create(new)
         with writing(connections, durable=True) as connection:
-            create_tables(connection)
-            connection.run(BINDING.insert, binding)
+            version = int(binding["format"])
+            create_tables(connection, version)
+            connection.run(BINDING.of(version).insert, binding)
         with connections.connection() as connection:
             # Last: a log (-wal) is not renamed, and on a full disk what it holds would stay there.
             if connection.value("PRAGMA journal_mode = WAL") != "wal":
@@ -272,10 +273,10 @@ def create(file: Path, binding: Row) -> None:
             _remove(new)
 
 
-def create_tables(connection: FileConnection) -> None:
-    """The tables of a new ledger, and their triggers."""
+def create_tables(connection: FileConnection, version: int) -> None:
+    """The tables of a new ledger of a format, and their triggers."""
     for table in TABLES.values():
-        connection.run(table.create({}))
+        connection.run(table.of(version).create({}))
     for trigger in TRIGGERS.values():
         connection.run(trigger)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -19,7 +20,8 @@ from numpy.typing import NDArray
 from auditor.data.relations import Asked
 from auditor.data.units import fill
 from auditor.data.vault import CellValues, Vault, too_long
-from auditor.errors import CoarserGridWarning, DatabaseError, PolicyError
+from auditor.errors import CoarserGridWarning, DatabaseError, LedgerError, PolicyError
+from auditor.ledger.people import Numbered
 from auditor.policy.policy import Policy, Protect, written
 from cae_sql.cached import cached_property
 from cae_sql.candidates import grid_candidates
@@ -70,14 +72,64 @@ class Confidential:
         self._values = (
             _on_grid(protect, vault) if vault.cells is None else _filled(protect, vault, vault.cells)
         )
+        self._numbers: NDArray[np.int64] | None = None
+        self._gone: NDArray[np.bool_] | None = None
+        self.persons: Ints | None = None
+        """(n,) the person of each record, where somebody has several; else None."""
         self.standard = _standard(protect, self.limits.limit, policy.intruder.insiders)
         self._policy = policy
         stated = policy.prior_of(protect)
         self._prior = None if stated is None else Prior.of(stated.draw, stated.probabilities)
-        worlds, groups = policy.decision.worlds, policy.decision.partial == "suppress"
+        self._seed = SEED + position
+
+    @property
+    def _pool(self) -> int:
+        decision = self._policy.decision
         # of many records those that groups are judged in cost every answer; they are thought up when one asks
-        early = GROUP_WORLDS if groups and self.size <= EARLY else 0
-        self._pool, self._seed = max(POOL, worlds, early), SEED + position
+        early = GROUP_WORLDS if decision.partial == "suppress" and self.size <= EARLY else 0
+        return max(POOL, decision.worlds, early)
+
+    def lay(self, numbered: Numbered, persons: Ints) -> None:
+        """Take its records for those of a system that has the records of earlier editions too.
+
+        Args:
+            numbered: Which they are.
+            persons: (n,) the person of each record of that system.
+        """
+        self.persons = persons if len(np.unique(persons)) < len(persons) else None
+        values = np.zeros(numbered.total, dtype=np.int64)
+        values[numbered.numbers] = self._values
+        gone = np.ones(numbered.total, dtype=np.bool_)
+        gone[numbered.numbers] = False
+        self._values, self._numbers, self._gone = values, numbered.numbers, gone
+
+    def made_up(self, values: Ints) -> Confidential:
+        """The same column, of as many records as there are values, which are nobody's: in units."""
+        found = copy(self)
+        found._values, found._numbers, found._gone, found.persons = values.astype(np.int64), None, None, None
+        return found
+
+    def laid(self, asked: Asked) -> Asked:
+        """What is asked of rows of this edition, with the numbers that their records have in the system."""
+        if self._numbers is None:
+            return asked
+        records = self._numbers[asked.records]
+        order = np.argsort(records)
+        signs = None if asked.signs is None else asked.signs[order]
+        weights = None if asked.weights is None else asked.weights[order]
+        return replace(asked, records=records[order], signs=signs, weights=weights)
+
+    def knows(self, records: Ints) -> bool:
+        """Whether the values of all of these are there: those of earlier editions alone are not."""
+        return self._gone is None or not self._gone[records].any()
+
+    def codes(self, codes: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+        """The class of each record of the system, from those of this edition's; `count` for all others."""
+        if self._numbers is None:
+            return codes
+        found = np.full(self.size, count, dtype=np.int64)
+        found[self._numbers] = codes
+        return found
 
     @property
     def weighs(self) -> bool:
@@ -96,7 +148,7 @@ class Confidential:
 
     @property
     def size(self) -> int:
-        """Number of records; where there are cells, of units (`auditor.data.units`)."""
+        """Records of the system, of all editions; where there are cells, units (`auditor.data.units`)."""
         return len(self._values)
 
     @property
@@ -110,7 +162,13 @@ class Confidential:
         return self.size if self._lumps is None else self.size - len(self._lumps)
 
     def truth(self, queries: Sequence[Query]) -> list[int]:
-        """The true answers in units."""
+        """The true answers in units.
+
+        Raises:
+            LedgerError: somebody is among them whose value is that of an earlier edition.
+        """
+        if not all(self.knows(query.members) for query in queries):
+            raise LedgerError("nothing was released: an earlier edition's values are not in these data")
         if self._lumps is not None:
             # what is least and greatest in a cell are single records
             queries = [

@@ -15,13 +15,15 @@ from operator import neg
 
 from auditor.data.database import Asked, Database
 from auditor.deciding.cache import Refusals, digest
-from auditor.deciding.cases import Case, Outcome
+from auditor.deciding.cases import NOTHING, Case, Outcome
 from auditor.deciding.decide import at_once, decide
-from auditor.deciding.rules import Rules
-from auditor.ledger import Entry, KnownAnswer
+from auditor.deciding.rules import Budget, Rules
+from auditor.ledger import Edition, Entry, KnownAnswer
+from auditor.ledger.people import persons_of
 from auditor.parties.column import ColumnKnowledge, Name
 from auditor.parties.confidential import Confidential
 from auditor.parties.intruder import known_columns
+from auditor.parties.persons import Persons
 from auditor.policy.policy import Policy
 from auditor.sql.schema import folded
 from auditor.told import Told
@@ -66,6 +68,20 @@ class Knowledge:
         self._positions = {column.name: position for position, column in enumerate(self.columns)}
         self._entries: Callable[[], Iterable[Entry]] = tuple
         self.forget()
+
+    def lay_on(self, editions: Sequence[Edition]) -> None:
+        """Take the data for the last of a ledger's editions: its records are some of the system's."""
+        if not editions:
+            return
+        for place, column in enumerate(self.columns):
+            laid = [each.columns[place] for each in editions]
+            column.lay(laid[-1], persons_of(laid))
+        self.rules = replace(self.rules, steps=for_decision(sum(column.size for column in self.columns)))
+        self.forget()
+
+    def laid(self, asked: Sequence[Asked]) -> list[Asked]:
+        """What is asked of the data, with the record numbers of the system."""
+        return [self.columns[each.protected].laid(each) for each in asked]
 
     def forget(self) -> None:
         """Know nothing: the ledger says it all again."""
@@ -145,6 +161,12 @@ class Party:
             ColumnKnowledge(column, _truth_of(knowledge, place))
             for place, column in enumerate(knowledge.columns)
         )
+        self._persons = {
+            place: Persons(each, each.column.persons)
+            for place, each in enumerate(self.columns)
+            if each.column.persons is not None and each.column.standard.insiders
+        }
+        """By protected column of which somebody has several records."""
         self._refusals = Refusals()
         self._on_record: float | None = None
 
@@ -157,6 +179,8 @@ class Party:
         """Keep at least so many hypothetical tables from now on."""
         for each in self.columns:
             each.system.think_up(worlds)
+        for persons in self._persons.values():
+            persons.think_up(worlds)
 
     def reads(self, asked: Sequence[Asked]) -> Reads:
         """What is asked, each query once, in the order of first mention, by protected column."""
@@ -184,10 +208,21 @@ class Party:
         name += b"ranges" if ranges else b""
         outcome = self._refusals.recall(name, learned)
         if outcome is None:
-            outcome = decide(self.cases(reads), rules, ranges=ranges)
+            outcome = self.refusal_by_persons(reads, rules) or decide(self.cases(reads), rules, ranges=ranges)
             if outcome.verdict in ("risk", "uncounted") and rules.simulatable and not outcome.surprise:
                 self._refusals.keep(name, learned, outcome)
         return outcome
+
+    def refusal_by_persons(self, reads: Reads, rules: Rules, budget: Budget | None = None) -> Outcome | None:
+        """A refusal of what somebody could reckon with who has several records, or None."""
+        if not self._persons or all(case.derivable for case in self.cases(reads)):
+            return None
+        for place, queries in reads.items():
+            persons = self._persons.get(place)
+            refusal = None if persons is None else persons.refusal(queries, rules, budget)
+            if refusal is not None:
+                return replace(refusal, parts=tuple(NOTHING for _ in reads))
+        return None
 
     def refused_at_once(self, reads: Reads) -> bool:
         """Whether a refusal is seen without any table, solver or kernel."""
@@ -237,6 +272,8 @@ class Party:
         """The answers are on record: from now on they are known."""
         for (place, queries), part in zip(reads.items(), outcome.parts, strict=True):
             if part.learned is not None or part.kept is not None:
+                if place in self._persons:
+                    self._persons[place].learn(self.columns[place].known_answers(queries, part))
                 self.columns[place].accept(queries, part)
 
     def learn_entry(self, entry: Entry) -> None:
@@ -252,6 +289,8 @@ class Party:
             about.setdefault(self._knowledge.position(answer), []).append(answer)
         for place, told in about.items():
             self.columns[place].learn(told)
+            if place in self._persons:
+                self._persons[place].learn(told)
 
     def risk(self) -> float | None:
         """Worst certified risk over all columns as things stand; None where a figure is not known."""

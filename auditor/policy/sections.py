@@ -256,6 +256,9 @@ class LedgerPlace(Section):
     """a file kept elsewhere that proves the ledger whole, or leave it out: anchor = "staff.anchor\""""
     scope: Literal["everyone", "user"] = "everyone"
     """whose answers count together: scope = "everyone" or "user" (users then must not pool what they know)"""
+    editions: bool | None = None
+    """whether the ledger holds who is who, so that `cae-sql renew` can open later states of the data:
+    editions = true or false (default: in a file true, on a server false, where a key is named)"""
 
 
 def wrong(key: str, value: object, text: str) -> NoReturn:

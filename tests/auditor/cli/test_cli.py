@@ -77,6 +77,7 @@ class Report:
     entries: int = 5
     answers: int = 3
     problems: list[str] = field(default_factory=list)
+    past: int = 0
 
 
 class FakeGate:
@@ -480,6 +481,40 @@ def owned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         return int(left.value.code or 0), output.out, output.err
 
     return command
+
+
+def test_a_later_state_is_opened_as_an_edition(owned: Run) -> None:
+    Path("p.toml").write_text(POLICY.replace('public = ["age"]', 'public = ["age"]\nkey = "id"'))
+    ids = {"id": range(60)}
+    frame = pd.DataFrame(
+        {**ids, "age": [20 + i % 40 for i in range(60)], "salary": [10 + i * 7 % 25 * 10 for i in range(60)]}
+    )
+    total = "SELECT sum(salary) FROM staff"
+    Path("d.duckdb").unlink()
+    database(Path("d.duckdb"), frame)
+    assert asked(owned, total)[0] == 0
+    status, out, _ = owned("renew", "d.duckdb", "-p", "p.toml")
+    assert (status, out) == (0, "the data are those of edition 1; nothing was opened\n")
+    with duckdb.connect("d.duckdb") as connection:
+        connection.execute("DELETE FROM staff WHERE id = 3; UPDATE staff SET salary = 130 WHERE id = 4")
+    status, _, err = asked(owned, total)
+    assert status == 2
+    assert "cae-sql renew DATABASE -p POLICY" in err
+    status, out, _ = owned("renew", "d.duckdb", "-p", "p.toml")
+    assert (status, out) == (
+        0, "staff.salary: 58 unchanged, 0 new, 1 changed, 1 left\nedition 2 is open\n"
+    )  # fmt: skip
+    assert asked(owned, total)[0] == 3
+    status, out, _ = owned("verify", "d.duckdb", "-p", "p.toml")
+    assert (status, "1 answers are about values of earlier editions" in out) == (0, True)
+    with duckdb.connect("d.duckdb") as connection:
+        connection.execute("INSERT INTO staff VALUES (60, 33, 100)")
+    shown = json.loads(owned("renew", "d.duckdb", "-p", "p.toml", "--format", "json")[1])
+    assert (shown["code"], shown["edition"], shown["rows"]) == (
+        "renewed",
+        3,
+        [["staff", "salary", 59, 1, 0, 0]],
+    )
 
 
 def test_the_commands_work_together(owned: Run) -> None:

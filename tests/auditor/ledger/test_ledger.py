@@ -352,8 +352,8 @@ def test_a_damaged_file_is_said_to_be_damaged(place: Path) -> None:
 
 def test_a_ledger_of_a_later_format_is_not_opened(place: Path) -> None:
     filled(place)
-    altered(place, "UPDATE ledger_binding SET format = 4")
-    with pytest.raises(LedgerError, match="format 4; this version reads 2 and 3"):
+    altered(place, "UPDATE ledger_binding SET format = 5")
+    with pytest.raises(LedgerError, match="format 5; this version reads 2, 3 and 4"):
         Ledger.open(place, BINDING)
 
 
@@ -382,7 +382,7 @@ def test_a_ledger_of_the_first_format_is_one_clear_error(place: Path) -> None:
     drops = [f"ALTER TABLE ledger_binding DROP COLUMN {name}" for name in ("scope", "sizes")]
     drops += [f"ALTER TABLE ledger_answer DROP COLUMN {name}" for name in ("table_name", "column_name")]
     altered(place, *drops, "UPDATE ledger_binding SET format = 1")
-    with pytest.raises(LedgerError, match="format 1; this version reads 2 and 3: go on with the version"):
+    with pytest.raises(LedgerError, match="format 1; this version reads 2, 3 and 4: go on with the version"):
         Ledger.open(place, BINDING)
 
 
