@@ -228,8 +228,9 @@ class ClassRisks:
 
 
 def class_risks(
-    labels: ArrayLike, lower: ArrayLike, upper: ArrayLike, domain: Domain, epsilon: Epsilon | None = None
-) -> ClassRisks:
+    labels: ArrayLike, lower: ArrayLike, upper: ArrayLike, domain: Domain, epsilon: Epsilon | None = None,
+    times: ArrayLike | None = None,
+) -> ClassRisks:  # fmt: skip
     """The figures of every class: records that share a label are averaged by Algorithm 2 and measured.
 
     The figures depend on the shape of a distribution, not on its place; each shape is measured once, and a
@@ -241,20 +242,23 @@ def class_risks(
         upper: (n,) as `lower`.
         domain: What was possible before any answer.
         epsilon: Approximate compromise range at which H is wanted too.
+        times: (n,) how many records with these bounds each stands for; None: one.
 
     Raises:
         InvalidInput: bad bounds (see `candidates`) or labels; `.position` is the record.
     """
     found = spans(lower, upper, domain)
     code = _labels(labels, found.first.size)
+    each = np.ones(code.size, dtype=np.int64) if times is None else _labels(times, code.size)
     order = np.lexsort((found.count, found.first, code))
+    each = each[order]
     code, first, count = code[order], found.first[order], found.count[order]
     # Equal intervals within a class become one run with a weight; `begins` are the classes among the runs.
     new_class = np.concatenate([[True], code[1:] != code[:-1]])
     new_run = new_class.copy()
     new_run[1:] |= (first[1:] != first[:-1]) | (count[1:] != count[:-1])
     run = np.flatnonzero(new_run)
-    weight = np.diff(np.append(run, code.size))
+    weight = np.add.reduceat(each, run)
     begins = np.flatnonzero(new_class[run])
     measure = _measured_once(domain, epsilon)
     ends = np.append(begins[1:], run.size)
@@ -266,7 +270,7 @@ def class_risks(
     at = [f.entropy_at_epsilon for f in figures]
     return ClassRisks(
         label=code[starts],
-        records=np.diff(np.append(starts, code.size)),
+        records=np.add.reduceat(each, starts),
         lower=np.minimum.reduceat(np.asarray(lower, dtype=np.float64)[order], starts),
         upper=np.maximum.reduceat(np.asarray(upper, dtype=np.float64)[order], starts),
         initial_entropy=np.array([f.initial_entropy for f in figures]),

@@ -102,7 +102,11 @@ def _figures(party: ColumnKnowledge, codes: NDArray[np.int64]) -> pd.DataFrame:
     runs = party.certified_runs()
     certified = party.system.certified() if runs is None else _as_bounds(party, runs)
     low, high = certified.lower, certified.upper
-    found = class_risks(codes, low, high, party.column.protect.domain, party.column.limits.epsilon)
+    like = party.column.like
+    found = class_risks(
+        codes, low[like], high[like], party.column.protect.domain, party.column.limits.epsilon,
+        party.system.people,
+    )  # fmt: skip
     frame = _frame(party, codes, found)
     for code, figures in [] if runs is None else _by_sets(party, runs, codes):
         at = np.nan if figures.entropy_at_epsilon is None else figures.entropy_at_epsilon
@@ -133,6 +137,7 @@ def _frame(
 ) -> pd.DataFrame:
     """Figures of classes, with the feasibility intervals of their records together."""
     bounds, count = party.system.bounds(), len(found.label)
+    codes = codes[: party.system.size]
     lower, upper = np.full(count, np.inf), np.full(count, -np.inf)
     np.minimum.at(lower, codes, bounds.lower)
     np.maximum.at(upper, codes, bounds.upper)

@@ -69,6 +69,7 @@ class Confidential:
                 "asked of fewer than two without naming a person"
             )
         self._lumps = None if vault.cells is None else vault.cells.units.lumps
+        self._cells = None if vault.cells is None else vault.cells.units.of_cell
         self._values = (
             _on_grid(protect, vault) if vault.cells is None else _filled(protect, vault, vault.cells)
         )
@@ -178,6 +179,16 @@ class Confidential:
                 for query in queries
             ]
         return [int(query.of(self._values)) for query in queries]
+
+    @property
+    def like(self) -> NDArray[np.int64]:
+        """(n,) for each record itself, for each lump a record of its cell: of both the same is known."""
+        alone = np.arange(self._alone)
+        if self._lumps is None:
+            return alone
+        assert self._cells is not None
+        # units are in the order of cells, records first
+        return np.append(alone, np.searchsorted(self._cells[: self._alone], self._cells[self._alone :]))
 
     def _persons(self, records: NDArray[np.int64]) -> int:
         """For how many persons some units stand."""

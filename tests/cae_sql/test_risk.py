@@ -194,3 +194,14 @@ def test_nothing_within_fewer_values_than_the_least_span_keeps_a_limit(
         assert not limit.keeps(np.arange(least - 1), weights, domain)
     whole = limit.least_run(domain)
     assert whole is None or least <= whole
+
+
+def test_a_record_that_stands_for_several_counts_as_often() -> None:
+    labels, lower, upper, times = [4, 4, 9], [20, 40, 30], [40, 60, 70], [3, 1, 5]
+    found = class_risks(labels, lower, upper, SALARY, 20, times)
+    repeated = class_risks(*(np.repeat(each, times) for each in (labels, lower, upper)), SALARY, 20)
+    assert found.records.tolist() == repeated.records.tolist() == [4, 5]
+    for name in ("initial_entropy", "entropy_at_epsilon", "area", "risk"):
+        assert getattr(found, name).tolist() == getattr(repeated, name).tolist()
+    with pytest.raises(InvalidInput, match="same length"):
+        class_risks(labels, lower, upper, SALARY, None, [1, 1])
