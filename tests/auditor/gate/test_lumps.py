@@ -84,6 +84,21 @@ def test_figures_count_everybody_in_lumps_too(staff: pa.Table, tmp_path: Path, c
         assert (found["risk"] <= 0.5).all()
 
 
+def test_those_nearest_the_limit_are_counted_as_persons(staff: pa.Table, tmp_path: Path) -> None:
+    with (
+        opened(staff, tmp_path / "a.ledger") as cells,
+        opened(staff, tmp_path / "b.ledger", "records") as rows,
+    ):
+        for gate in (cells, rows):
+            for sql in STATEMENTS[:3]:
+                gate.execute(sql)
+        found, expected = cells.nearest(20), rows.nearest(20)
+        assert sum(each.records for each in found) > ROWS * 0.9
+        assert {(*each.about.values(), each.records) for each in found} == {
+            (*each.about.values(), each.records) for each in expected
+        }
+
+
 def test_a_gate_over_lumps_is_reopened_and_verified(staff: pa.Table, tmp_path: Path) -> None:
     with opened(staff, tmp_path / "a.ledger") as gate:
         given = [gate.execute(sql).fetchall() for sql in STATEMENTS]
