@@ -125,6 +125,7 @@ def opened(
         rules.ledger.scope,
         rules.protect_canonical,
         insiders=rules.intruder.insiders,
+        cells=any(vault.cells is not None for vault in data.vaults),
     )
     where = rules.ledger_location(place.beside) if ledger is None else os.fspath(ledger)
     return Opened(rules, data, knowledge, binding, where)

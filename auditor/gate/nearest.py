@@ -101,7 +101,7 @@ def _of_column(
     order = np.lexsort((np.arange(len(risks)), -risks.round(12)))
     first = order[np.unique(codes[order], return_index=True)[1]]
     worst = first[np.argsort(-risks[first], kind="stable")][:count]
-    certified, sizes = system.certified(), np.bincount(codes)
+    certified, sizes = system.certified(), np.bincount(codes, weights=system.people)
     found = []
     for record in worst.tolist():
         lower, upper = float(certified.lower[record]), float(certified.upper[record])

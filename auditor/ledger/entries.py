@@ -115,7 +115,8 @@ class Binding:
     fingerprint: str
     """Digest of the contents of all tables, in record order."""
     sizes: tuple[tuple[str, str, int], ...]
-    """Table, column and number of records of each protected column, in the order of their names."""
+    """Table, column and number of records of each protected column, in the order of their names; of cells
+    how many units they are."""
     scope: str = "everyone"
     """Whose answers count together: with another, what others were told would be forgotten."""
     protect: str = ""
@@ -124,6 +125,8 @@ class Binding:
     """When the ledger was begun; set by the ledger."""
     insiders: int = 0
     """`intruder.insiders`: against whom its answers were judged to be safe."""
+    cells: bool = False
+    """Whether cells are held to the ledger, to say what differs; not kept there."""
 
 
 @dataclass(frozen=True)

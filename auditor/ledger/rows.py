@@ -142,6 +142,11 @@ def compare_data(place: object, stored: Binding, edition: Edition | None, given:
     if edition is not None and stored.fingerprint == given.fingerprint:
         text = f"these are the data that it was begun on, and it is at edition {edition.number} by now"
         raise DataChanged(f"ledger {place}: {text}; open it with those")
+    if given.cells:  # sizes are those of units, which nobody has heard of, and cells have no editions
+        raise DataChanged(
+            f"ledger {place}: it was begun on other cells, or on records; its answers are about those. Of "
+            "cells there are no editions: a new state of them needs a ledger of its own"
+        )
     raise DataChanged(
         f"ledger {place}: {_grown(last, given)}; its answers are about the old data. If this is a new state "
         "of the same table, cae-sql renew DATABASE -p POLICY opens a new edition"

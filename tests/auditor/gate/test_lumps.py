@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from auditor import Gate, QueryRefused
+from auditor import DataChanged, Gate, QueryRefused
 from auditor.policy.policy import Policy
 
 RULES = """
@@ -84,6 +84,21 @@ def test_figures_count_everybody_in_lumps_too(staff: pa.Table, tmp_path: Path, c
         assert (found["risk"] <= 0.5).all()
 
 
+def test_those_nearest_the_limit_are_counted_as_persons(staff: pa.Table, tmp_path: Path) -> None:
+    with (
+        opened(staff, tmp_path / "a.ledger") as cells,
+        opened(staff, tmp_path / "b.ledger", "records") as rows,
+    ):
+        for gate in (cells, rows):
+            for sql in STATEMENTS[:3]:
+                gate.execute(sql)
+        found, expected = cells.nearest(20), rows.nearest(20)
+        assert sum(each.records for each in found) > ROWS * 0.9
+        assert {(*each.about.values(), each.records) for each in found} == {
+            (*each.about.values(), each.records) for each in expected
+        }
+
+
 def test_a_gate_over_lumps_is_reopened_and_verified(staff: pa.Table, tmp_path: Path) -> None:
     with opened(staff, tmp_path / "a.ledger") as gate:
         given = [gate.execute(sql).fetchall() for sql in STATEMENTS]
@@ -94,6 +109,16 @@ def test_a_gate_over_lumps_is_reopened_and_verified(staff: pa.Table, tmp_path: P
         other = gate.execute("SELECT SUM(salary) FROM staff WHERE age BETWEEN 22 AND 27").fetchall()
     ages = np.array(staff["age"])
     assert other == [(int(np.array(staff["salary"])[(ages >= 22) & (ages <= 27)].sum()),)]
+
+
+@pytest.mark.parametrize("begun", ["cells", "records"])
+def test_another_state_is_told_without_counts_of_units(staff: pa.Table, tmp_path: Path, begun: str) -> None:
+    with opened(staff, tmp_path / "a.ledger", begun) as gate:
+        gate.execute(STATEMENTS[0])
+    with pytest.raises(DataChanged, match="other cells, or on records") as caught:
+        opened(staff.slice(0, ROWS - 10), tmp_path / "a.ledger")
+    assert "records then" not in str(caught.value)
+    assert "renew" not in str(caught.value)
 
 
 def test_the_mean_of_millions_is_told_however_far_it_is_from_the_middle_of_the_domain(tmp_path: Path) -> None:
