@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -41,6 +42,8 @@ risk = 0.5
 """
 MODES = {"records": 'mode = "records"', "cells": 'mode = "cells"', "values": "values = true"}
 """What is read of a source."""
+SOME = int(os.environ.get("CAE_EVERY", "3"))
+"""Every source is read by records; by cells and by values every third, or with CAE_EVERY=1 all."""
 DAY = """
 SELECT AVG({column}) FROM {table}
 SELECT COUNT(*), SUM({column}), AVG({column}) FROM {table}
@@ -207,8 +210,10 @@ def _same_day(
     assert verdicts == {"answered", "refused", "unsupported"}
     assert {"range", "row-level"} & {str(code) for _, code, *_ in expected}
     sources = {name: EVERY[name](path, table, rows, held) for name in through}
-    for mode, policy_ in rules.items():
-        for name, source in {"DuckDB": path, **sources}.items():
+    for turn, (mode, policy_) in enumerate(rules.items()):
+        for place, (name, source) in enumerate({"DuckDB": path, **sources}.items()):
+            if turn and (place + turn) % SOME:
+                continue
             found = day(source, policy_, statements, folder)
             for sql, mine, theirs in zip(statements, found, expected, strict=True):
                 if mode == "cells" and theirs[1] == "range":
