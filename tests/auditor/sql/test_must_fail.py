@@ -35,6 +35,9 @@ def test_every_code_has_a_statement() -> None:
         "dialect",
         "too-slow",
         "too-much",
+        # what a table is read as decides, not the statement
+        "cells",
+        "cells-values",
     }
 
 
