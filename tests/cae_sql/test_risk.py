@@ -131,6 +131,7 @@ def test_the_least_run_is_the_least_from_which_all_runs_keep_the_limit(limit: Li
     assert limit.least_run(domain) == least
 
 
+@pytest.mark.slow
 def test_the_least_run_of_a_domain_of_millions_is_found() -> None:
     domain = Domain(0, 3_000_000, 1)
     least = Limit(risk=0.5, epsilon=100, min_entropy=1).least_run(domain)

@@ -483,6 +483,7 @@ def owned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     return command
 
 
+@pytest.mark.slow
 def test_a_later_state_is_opened_as_an_edition(owned: Run) -> None:
     Path("p.toml").write_text(POLICY.replace('public = ["age"]', 'public = ["age"]\nkey = "id"'))
     ids = {"id": range(60)}

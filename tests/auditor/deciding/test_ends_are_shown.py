@@ -60,6 +60,7 @@ class Table:
 
 
 @pytest.mark.parametrize("seed", some([8, 5, 2, 1, 7, 10], 2))
+@pytest.mark.slow
 def test_whatever_the_answer_is_no_end_is_refused(seed: int) -> None:
     """`check` says whether there is an end: one that is refused later is known, and nowhere recorded."""
     table, ends = Table(seed), 0

@@ -102,6 +102,7 @@ def test_a_sum_that_can_be_told_exactly_is(table: Ints) -> None:
     assert told_in(decide([half], RULES, ranges=True)) == exactly(int(table[: SIZE // 2].sum()))
 
 
+@pytest.mark.slow
 def test_the_cell_is_the_same_for_every_table_in_it(table: Ints) -> None:
     told = told_in(decide([but_one(table)], RULES, ranges=True))
     for value in range(TOP + 1):

@@ -160,6 +160,7 @@ def test_everybody_keeps_their_run_in_all_tables_that_agree_with_ranges(seed: in
 
 @pytest.mark.parametrize("insiders", [0, 1])
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.slow
 def test_tables_that_agree_with_what_was_told_are_told_the_same(seed: int, insiders: int) -> None:
     """Up to a surprise, which the true answer has a part in."""
     size, top = SIZES[insiders]

@@ -124,6 +124,7 @@ def test_many_weighted_sums_do_not_tell_who_weighs_most(insiders: int) -> None:
 
 @pytest.mark.parametrize("insiders", [0, 1])
 @pytest.mark.parametrize("own", [0, 2])
+@pytest.mark.slow
 def test_many_deviations_do_not_tell_who_is_far_from_the_mean(own: int, insiders: int) -> None:
     ranges, others = 6, 150
     table = np.random.default_rng(own).integers(0, 5, 1 + ranges * others)

@@ -84,6 +84,7 @@ def test_figures_count_everybody_in_lumps_too(staff: pa.Table, tmp_path: Path, c
         assert (found["risk"] <= 0.5).all()
 
 
+@pytest.mark.slow
 def test_those_nearest_the_limit_are_counted_as_persons(staff: pa.Table, tmp_path: Path) -> None:
     with (
         opened(staff, tmp_path / "a.ledger") as cells,

@@ -150,6 +150,7 @@ HINTED = [
 
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres"])
 @pytest.mark.parametrize("sql", HINTED)
+@pytest.mark.slow
 def test_the_hint_of_an_end_is_a_statement_that_shows_it(sql: str, dialect: str, odd: Path) -> None:
     if dialect == "postgres" and 'HAVING "' in sql:
         sql = sql.replace('HAVING "the most"', "HAVING max(salary)")
@@ -205,6 +206,7 @@ def asked(rng: random.Random) -> tuple[str, str, int]:
 
 
 @pytest.mark.parametrize("seed", some(range(12), 1))  # each takes up to two minutes
+@pytest.mark.slow
 def test_ends_hold_the_truth_and_are_decided_and_recorded_like_values(seed: int, tmp_path: Path) -> None:
     rng = random.Random(seed)
     database = build(tmp_path / "staff.duckdb", skewed(rng))
@@ -299,6 +301,7 @@ def said(gate: Gate, sql: str) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("seed", some(range(15), 1))
+@pytest.mark.slow
 def test_tables_of_which_the_same_is_on_record_are_told_the_same(seed: int, tmp_path: Path) -> None:
     """Where it lies beyond an end nobody hears, in whatever words: not in rows, their order or number."""
     rng = random.Random(seed)

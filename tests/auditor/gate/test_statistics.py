@@ -241,6 +241,7 @@ def test_mixed_with_exact_sums_each_is_judged_by_itself(database: Path) -> None:
         assert low is None or low <= true[dept][1] <= high
 
 
+@pytest.mark.slow
 def test_a_condition_on_values_in_where_is_one_under_filter(database: Path) -> None:
     count = "AT_LEAST(COUNT(*){0}) AS low, AT_MOST(COUNT(*){0}) AS high FROM staff{1}"
     with Gate.open(database, policy()) as gate:
@@ -259,6 +260,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres"])
 @pytest.mark.parametrize("aggregate", FROM_ALL)
+@pytest.mark.slow
 def test_what_hangs_on_every_member_lies_inside_in_both_dialects(
     aggregate: str, dialect: Dialect, many: Path, tmp_path: Path
 ) -> None:
@@ -274,6 +276,7 @@ def test_what_hangs_on_every_member_lies_inside_in_both_dialects(
         assert not gate.verify().problems
 
 
+@pytest.mark.slow
 def test_deviations_of_one_kind_are_one_question_and_later_sums_keep_them(many: Path, tmp_path: Path) -> None:
     asked = [f"SELECT {ENDS.format(each)} FROM staff" for each in ("VAR_POP(salary)", "SUM(salary * age)")]
     with Gate.open(many, policy(), tmp_path / "ledger") as gate:

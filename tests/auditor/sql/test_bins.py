@@ -102,6 +102,7 @@ def condition(chance: random.Random) -> str:
     return f"salary {sign} {number}{more}"
 
 
+@pytest.mark.slow
 def test_random_bins_have_duckdbs_counts(database: Database, schema: Schema, path: Path) -> None:
     chance = random.Random(4)
     for _ in range(25):

@@ -151,6 +151,7 @@ def test_what_would_compare_values_is_refused(sql: str, database: Database) -> N
     assert isinstance(understand(sql, None, database.schema), Unsupported)
 
 
+@pytest.mark.slow
 def test_postgresql_gives_the_same_sums(tmp_path: Path) -> None:
     if missing():
         pytest.skip(missing())

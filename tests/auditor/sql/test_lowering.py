@@ -273,6 +273,7 @@ def test_normalised_text_tells_parameters_apart(database: Database) -> None:
     )
 
 
+@pytest.mark.slow
 def test_foreign_corpora_are_classified_without_a_crash(database: Database, shared_data: Path) -> None:
     texts = []
     for file in sorted((shared_data / "sql").glob("**/*.sql")):

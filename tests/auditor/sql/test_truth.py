@@ -314,6 +314,7 @@ def test_at_least_and_at_most_stand_around_them(database: Database, sql: str) ->
     assert plan.types == ("DOUBLE",)
 
 
+@pytest.mark.slow
 def test_ends_of_a_count_are_named_with_the_column_that_lacks_them(tmp_path: Path) -> None:
     path = make(
         tmp_path / "rare.duckdb",

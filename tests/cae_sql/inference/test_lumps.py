@@ -334,6 +334,7 @@ def test_what_sums_do_not_say_of_lumps_is_not_asked(kind: str) -> None:
         system.runs()
 
 
+@pytest.mark.slow
 def test_a_lump_gives_all_the_room_that_its_records_have() -> None:
     system = AnsweredSystem(12, 0, 100, 1, lumps=[64])
     system.add_sum(np.arange(13), 76 * 50)
@@ -366,6 +367,7 @@ def test_what_sums_leave_of_one_person_modulo_two_is_seen_beside_lumps() -> None
         assert set(system.worlds(20)[:, 0].tolist()) == {1}
 
 
+@pytest.mark.slow
 def test_answers_taken_in_at_once_are_kept_by_worlds_with_lumps() -> None:
     chance = np.random.default_rng(5)
     count, top = 40, 100

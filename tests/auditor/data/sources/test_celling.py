@@ -487,6 +487,7 @@ def test_a_source_that_is_not_there_is_an_error(tmp_path: Path) -> None:
 # --- what needs more than cells
 
 
+@pytest.mark.slow
 def test_audits_and_attacks_need_values(tmp_path: Path) -> None:
     path = duckdb_file(tmp_path / "staff.duckdb")
     log = tmp_path / "log.sql"
@@ -498,6 +499,7 @@ def test_audits_and_attacks_need_values(tmp_path: Path) -> None:
     assert audit(path, one("values = true", public=["id", "age"]), log).findings
 
 
+@pytest.mark.slow
 def test_a_median_is_answered_by_value_alone(tmp_path: Path) -> None:
     asked = "SELECT AT_LEAST(MEDIAN(salary)) AS low, AT_MOST(MEDIAN(salary)) AS high FROM staff"
     with Gate.open(staff(), one(), tmp_path / "a.ledger") as gate:

@@ -82,6 +82,7 @@ def cells(seed: int, top: int, count: int, sums: int, biggest: int) -> AnsweredS
 
 
 @pytest.mark.parametrize(("count", "sums", "before"), [(6, 4, 0.7), (8, 5, 0.9)])
+@pytest.mark.slow
 def test_what_is_counted_is_hardly_ever_riskier_where_it_used_to_be(
     monkeypatch: pytest.MonkeyPatch, count: int, sums: int, before: float
 ) -> None:

@@ -77,6 +77,7 @@ def test_every_world_and_the_center_agree_with_every_answer(always_at_once: list
 
 
 @pytest.mark.parametrize("extremes", [False, True])
+@pytest.mark.slow
 def test_many_records_and_many_sums_are_agreed_with(always_at_once: list[bool], extremes: bool) -> None:
     told = ranges(12_000, 120, 50, seed=3)
     if extremes:

@@ -133,6 +133,7 @@ def plainly(leave_out: int, with_insider: int) -> Scarce:
 
 
 @pytest.mark.parametrize("insiders", some([1, 0], 1))
+@pytest.mark.slow
 def test_rooms_are_those_without_the_greatest_swap_and_the_two_greatest(insiders: int) -> None:
     rng = np.random.default_rng(3)
     for question_tables, those in chosen(3, rounds(60)):
