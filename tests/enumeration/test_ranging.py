@@ -57,8 +57,8 @@ def test_ranges_leave_everybody_the_limit_and_hang_on_no_table() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("payers", [0, 6])
 def test_many_ranges_leave_everybody_the_limit_and_hang_on_no_table(payers: int) -> None:
-    kinds = told((ranging_at_random(SEED, number, payers=payers) for number in range(18)), others=1)
-    assert sum(of_all(kinds).values()) >= 2, kinds
+    kinds = told((ranging_at_random(SEED, number, payers=payers) for number in range(23)), others=1)
+    assert min(of_all(kinds).values()) >= 1, kinds
 
 
 @pytest.mark.slow

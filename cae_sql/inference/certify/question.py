@@ -93,7 +93,7 @@ class Question:
             self.settled = (
                 self.question_tables.settled if self.question_tables.usable else self._searched.settled
             )
-        if held is None or (keeps and not QuestionTables(roomy_table, queries).usable):
+        if held is None or (keeps and queries and not QuestionTables(roomy_table, queries).usable):
             # what could not be learned afterwards is not asked: nothing would be shown from then on
             self.question_tables.usable = False
         self.left_open: Ints = np.zeros(0, dtype=np.int64)
