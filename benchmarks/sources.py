@@ -8,6 +8,10 @@ the same questions with no gate between. Rows of what a gate answers are compare
 more than 3,000,000 rows records are left out: they would fill the memory. `--quick` asks four questions of a
 table of 6,000 rows that is made here.
 
+`--beside PostgreSQL Spark` has the same questions answered by these too, without a gate, and the cells made
+by them: a server of the benchmark's own over a table that was loaded, and a cluster of a master and two
+workers of one core each over the file. The peak is that of the process that asks, not of the engine.
+
 `--streamed 1000000000` asks a table that is never there as a whole: made-up batches of so many rows in
 100,000 cells, which the gate reads once, as cells.
 """
@@ -16,12 +20,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -33,7 +39,7 @@ from rich.console import Console
 from rich.table import Table
 
 from auditor import Gate, Policy, QueryRefused, QueryUnsupported
-from benchmarks import _tpch
+from benchmarks import _postgres, _spark, _tpch
 from benchmarks._data import peak_megabytes, shown, timed
 from benchmarks._results import Line, options, write
 
@@ -41,7 +47,8 @@ QUESTIONS, FEW = 100, 4
 MOST_RECORDS = 3_000_000
 """Of more rows no gate is opened by records."""
 BATCH = 5_000_000
-MODES = ("cells", "records", "DuckDB")
+HERE, ENGINES = ("cells", "records", "DuckDB"), ("PostgreSQL", "Spark")
+MODES = (*HERE, *ENGINES, *(f"cells by {engine}" for engine in ENGINES))
 POLICY = """
 [protect]
 table = "lineitem"
@@ -55,6 +62,11 @@ risk = 0.5
 [source]
 mode = "{mode}"
 """
+COLUMNS = {
+    "l_quantity": "NUMERIC(15, 2)", "l_returnflag": "TEXT", "l_linestatus": "TEXT", "l_shipmode": "TEXT",
+    "l_shipinstruct": "TEXT", "l_linenumber": "INTEGER",
+}  # fmt: skip
+"""With PostgreSQL's types."""
 GROUPS = (
     "l_returnflag", "l_linestatus", "l_shipmode", "l_shipinstruct", "l_linenumber",
     "l_returnflag, l_linestatus", "l_shipmode, l_shipinstruct", "l_shipmode, l_linenumber",
@@ -69,7 +81,7 @@ CONDITIONS = (
 def questions(count: int) -> list[str]:
     """A day's: groups, aggregates, conditions."""
     found = [
-        f"SELECT {group}, {aggregate} FROM lineitem {condition} GROUP BY ALL ORDER BY {group}"
+        f"SELECT {group}, {aggregate} FROM lineitem {condition} GROUP BY {group} ORDER BY {group}"
         for condition, aggregate, group in product(CONDITIONS, AGGREGATES, GROUPS)
     ]
     return found[:: len(found) // count][:count]
@@ -96,28 +108,78 @@ def made(folder: Path, scale: float, quick: bool) -> Path:
     return path
 
 
-def asked(path: Path, mode: str, count: int) -> dict[str, Any]:
-    """Open the table and ask: what it takes, and what is answered, by question."""
-    if mode == "DuckDB":
-        with duckdb.connect() as connection, timed() as asking:
-            rows = [
-                connection.execute(sql.replace("FROM lineitem", f"FROM '{path}'")).fetchall()
-                for sql in questions(count)
-            ]
-        return told(0.0, asking.seconds, list(map(str, rows)))
-    answers: list[str | None] = []
+def asked(path: str, mode: str, count: int) -> dict[str, Any]:
+    """Open the table and ask: what it takes, and what is answered, by question.
+
+    Args:
+        path: Of the Parquet file; of PostgreSQL the server's address.
+        mode: One of `MODES`.
+        count: How many questions.
+    """
+    with ExitStack() as running:
+        source: Any = path
+        if mode.endswith("Spark"):
+            session = running.enter_context(_spark.cluster(Path(running.enter_context(_folder()))))
+            session.read.parquet(path).createOrReplaceTempView("lineitem")
+            session.sql("SELECT count(*) FROM lineitem").collect()  # both workers are up
+        if mode == "DuckDB":
+            connection = running.enter_context(duckdb.connect())
+            return plainly(
+                count,
+                lambda sql: connection.execute(sql.replace("FROM lineitem", f"FROM '{path}'")).fetchall(),
+            )
+        if mode == "PostgreSQL":
+            server = running.enter_context(_postgres.connected(path))
+            return plainly(count, lambda sql: server.execute(sql).fetchall())
+        if mode == "Spark":
+            return plainly(count, lambda sql: list(map(tuple, session.sql(sql).collect())))
+        if mode == "cells by Spark":
+            import ibis
+
+            source = ibis.pyspark.connect(session).table("lineitem")
+        return gated(source, "records" if mode == "records" else "cells", count)
+
+
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory()
+
+
+def plainly(count: int, ask: Callable[[str], Sequence[Sequence[Any]]]) -> dict[str, Any]:
+    """The same without a gate."""
+    with timed() as asking:
+        rows = [ask(sql) for sql in questions(count)]
+    return told(0.0, asking.seconds, list(map(_written, rows)))
+
+
+def gated(source: Any, mode: str, count: int) -> dict[str, Any]:
+    """Through a gate."""
+    answers: list[Any] = []
     with tempfile.TemporaryDirectory() as folder:
         with timed() as opening:
-            gate = Gate.open(path, Policy.parse(POLICY.format(mode=mode)), Path(folder) / "one.ledger")
+            gate = Gate.open(source, Policy.parse(POLICY.format(mode=mode)), Path(folder) / "one.ledger")
         with gate, timed() as asking:
             for sql in questions(count):
                 try:
                     answer = gate.execute(sql)
                     exact = answer.decision.code in ("answered", "known")
-                    answers.append(str(answer.fetchall()) if exact else None)
+                    answers.append(_written(answer.fetchall()) if exact else None)
                 except (QueryRefused, QueryUnsupported):
                     answers.append(None)
     return told(opening.seconds, asking.seconds, answers)
+
+
+def _written(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    """Rows as JSON has them."""
+    return [[each if isinstance(each, str) else float(each) for each in row] for row in rows]
+
+
+def differs(ours: Sequence[Sequence[Any]], theirs: Sequence[Sequence[Any]]) -> bool:
+    """Whether rows are others; means may be rounded to six decimals, as Spark does."""
+    return len(ours) != len(theirs) or any(
+        a != b if isinstance(a, str) else not math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-6)
+        for one, other in zip(ours, theirs, strict=True)
+        for a, b in zip(one, other, strict=True)
+    )
 
 
 class Streamed:
@@ -169,7 +231,7 @@ def told(opening: float, asking: float, answers: list[Any]) -> dict[str, Any]:
     return {"opening": opening, "asking": asking, "peak": peak_megabytes(), "answers": answers}
 
 
-def apart(path: Path, mode: str, count: int) -> dict[str, Any]:
+def apart(path: Path | str, mode: str, count: int) -> dict[str, Any]:
     """The same in a process of its own."""
     command = [
         sys.executable,
@@ -190,9 +252,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser = options("sources", __doc__)
     parser.add_argument("--scale", type=float, default=0.1, help="TPC-H's scale factor")
     parser.add_argument("--questions", type=int, default=QUESTIONS, help="how many")
+    parser.add_argument("--beside", nargs="*", choices=ENGINES, default=(), help="engines that answer too")
     parser.add_argument("--streamed", type=int, metavar="ROWS", help="rows that are never there as a whole")
     parser.add_argument("--inner", choices=MODES, help=argparse.SUPPRESS)
-    parser.add_argument("--table", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--table", help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
     if given.inner:
         print(json.dumps(asked(given.table, given.inner, given.questions)))
@@ -210,9 +273,15 @@ def main(arguments: list[str] | None = None) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = made(Path(folder), given.scale, given.quick)
         rows = duckdb.sql(f"SELECT count(*) FROM '{path}'").fetchall()[0][0]
-        found = {
-            mode: apart(path, mode, count) for mode in MODES if mode != "records" or rows <= MOST_RECORDS
-        }
+        found = {mode: apart(path, mode, count) for mode in HERE if mode != "records" or rows <= MOST_RECORDS}
+        if "Spark" in given.beside:
+            found |= {mode: apart(path, mode, count) for mode in MODES if mode.endswith("Spark")}
+        if "PostgreSQL" in given.beside:
+            with _postgres.running() as url:
+                with timed() as loading:
+                    _postgres.load(url, path, "lineitem", COLUMNS)
+                print(f"PostgreSQL has the table after {shown(loading.seconds)}.")
+                found |= {mode: apart(url, mode, count) for mode in MODES if mode.endswith("PostgreSQL")}
     console = Console(width=120)
     table = Table(title=f"lineitem, {rows:,} rows, {count} questions")
     for name in ("read as", "opening", "questions", "answered exactly", "peak memory"):
@@ -220,7 +289,7 @@ def main(arguments: list[str] | None = None) -> None:
     lines, plain = [], found["DuckDB"]
     for mode, each in found.items():
         exact = [place for place, rows_ in enumerate(each["answers"]) if rows_ is not None]
-        wrong = [place for place in exact if each["answers"][place] != plain["answers"][place]]
+        wrong = [place for place in exact if differs(each["answers"][place], plain["answers"][place])]
         if wrong:
             sys.exit(f"{mode} answers otherwise than DuckDB: {questions(count)[wrong[0]]}")
         table.add_row(
@@ -243,6 +312,11 @@ def main(arguments: list[str] | None = None) -> None:
         f"{count} questions of cells", "TPC-H", size, cells["asking"], "plain DuckDB, no gate",
         plain["asking"], peak_megabytes=cells["peak"],
     ))  # fmt: skip
+    for engine in given.beside:
+        lines.append(
+            Line(f"{count} questions of cells", "TPC-H", size, cells["asking"], f"plain {engine}, no gate",
+                 found[engine]["asking"])
+        )  # fmt: skip
     if records:
         lines.append(
             Line("memory of cells", "TPC-H", size, cells["peak"], "as records", records["peak"], unit="MB")

@@ -92,6 +92,8 @@ class Named:
         self._answers: list[Query] = []
         self._names = np.zeros(self._size + len(self._lumps), dtype=np.uint64)
         self._extreme = np.zeros(len(self._lumps), dtype=np.bool_)
+        self._said: dict[tuple[tuple[str, bytes, bytes], ...], bool] = {}
+        """By what is asked besides; a gate asks several times on the way to one verdict."""
 
     def fit(self, answers: Sequence[Query], queries: Sequence[Query]) -> bool:
         """Whether beside each lump in an extreme there are `FEWEST` records that all of these treat as it.
@@ -106,6 +108,13 @@ class Named:
             self._forget()
         for answer in answers[len(self._answers) :]:
             self._take(answer)
+            self._said.clear()
+        asked = tuple(query.name for query in queries)
+        if asked not in self._said:
+            self._said[asked] = self._fit_with(queries)
+        return self._said[asked]
+
+    def _fit_with(self, queries: Sequence[Query]) -> bool:
         if not queries:
             return self._all_beside()
         with_queries = copy(self)

@@ -204,11 +204,19 @@ class LargePool:
         held = np.zeros(len(values), dtype=np.bool_)
         held[self.lumps] = True
         chance = np.random.default_rng(seed)
+        order, firsts = boxes.members
+        # how many up to each place have the value: looked up once, whatever the number of extremes
+        before = {
+            value: np.append(0, np.cumsum(values[order] == value))
+            for value in {each.value for each in boxes.extremes}
+        }
         for extreme in boxes.extremes:
-            inside = np.zeros(boxes.count, dtype=np.bool_)
-            inside[extreme.atoms] = True
-            able = np.flatnonzero(inside[boxes.atoms.labels] & (values == extreme.value))
-            held[able[chance.integers(0, len(able))]] = True
+            so_far, atoms = before[extreme.value], np.unique(extreme.atoms)
+            able = np.cumsum(so_far[firsts[atoms + 1]] - so_far[firsts[atoms]])
+            drawn = int(chance.integers(0, able[-1]))
+            atom = int(np.searchsorted(able, drawn, side="right"))
+            last = so_far[firsts[atoms[atom] + 1]] - (able[atom] - 1 - drawn)
+            held[order[np.searchsorted(so_far, last) - 1]] = True
         return held
 
     def middle(self, boxes: Knowledge) -> NDArray[np.float64]:

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import re
-import shutil
-import subprocess
-import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
+import duckdb
 import pytest
 
 from auditor import Gate, QueryRefused
+from benchmarks import _spark
 from tests.auditor.data.sources.made import duckdb_file, policy, written
+from tests.auditor.data.sources.test_same_answers import ACS, acs_rules, asked, day, require_same
 
 ibis = pytest.importorskip("ibis")
 
-PATIENCE = 120
-"""Seconds for a process to say that it is there: on a busy machine Java takes its time."""
-WORKERS = 2
 QUESTIONS = (
     "SELECT dept, avg(salary) AS mean FROM staff GROUP BY dept ORDER BY dept",
     "SELECT sex, count(*) AS n, sum(salary) AS total FROM staff GROUP BY sex ORDER BY sex",
@@ -31,80 +24,37 @@ QUESTIONS = (
 )
 
 
-@contextmanager
-def process(home: Path, folder: Path, name: str, says: str, *arguments: str) -> Iterator[str]:
-    """One of Spark's processes, with what it says of itself once it is there."""
-    environment = {
-        **os.environ,
-        "SPARK_HOME": str(home),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_NO_DAEMONIZE": "1",
-    }
-    command = [str(home / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}", *arguments]
-    running = subprocess.Popen(
-        command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    )
-    assert running.stderr is not None
-    heard, lines = threading.Event(), list[str]()
-
-    def listen(stream: IO[str]) -> None:
-        for line in stream:  # to the end, for a full pipe would stop it
-            lines.append(line)
-            if re.search(says, line):
-                heard.set()
-
-    threading.Thread(target=listen, args=(running.stderr,), daemon=True).start()
-    try:
-        if not heard.wait(PATIENCE):
-            pytest.skip(f"Spark's {name} did not come up: {''.join(lines[-3:])}")
-        yield next(line for line in lines if re.search(says, line))
-    finally:
-        running.terminate()
-        running.wait(PATIENCE)
-
-
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A session of a cluster of two workers, with one core each."""
-    found = importlib.util.find_spec("pyspark")
-    if found is None or found.origin is None:
-        pytest.skip("pyspark is not installed")
-    if shutil.which("java") is None:
-        pytest.skip("Spark needs Java")
-    from pyspark.sql import SparkSession
-
-    home, folder = Path(found.origin).parent, tmp_path_factory.mktemp("spark")
-    with ExitStack() as running:
-        here = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
-        said = running.enter_context(
-            process(home, folder, "master.Master", "Starting Spark master at", *here)
-        )
-        [url] = re.findall(r"spark://\S+", said)
-        for number in range(WORKERS):
-            work = folder / f"worker{number}"
-            work.mkdir()
-            alone = ("--cores", "1", "--memory", "1g", "--work-dir", str(work), *here, url)
-            running.enter_context(
-                process(home, work, "worker.Worker", "Successfully registered with", *alone)
-            )
-        session = (
-            SparkSession.builder.master(url).config("spark.ui.enabled", "false")
-            .config("spark.sql.session.timeZone", "UTC").config("spark.executor.memory", "512m")
-            .config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
-            .getOrCreate()
-        )  # fmt: skip
-        try:
+    try:
+        with _spark.cluster(tmp_path_factory.mktemp("spark"), "512m") as session:
             yield session
-        finally:
-            session.stop()
+    except _spark.NoCluster as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["cells", "records"])
+def test_a_day_on_acs_is_the_same_through_a_cluster(
+    mode: str, cluster: Any, shared_data: Path, tmp_path: Path
+) -> None:
+    query = ACS.format(file=shared_data / "microdata" / "acs2011_us_paperlike.csv")
+    statements, rules = asked("person", "salary", "education"), acs_rules()
+    duckdb.execute(f"COPY ({query}) TO '{tmp_path / 'person.parquet'}'")
+    table = ibis.pyspark.connect(cluster).read_parquet(str(tmp_path / "person.parquet"), table_name="person")
+    folder = tmp_path / "ledgers"
+    folder.mkdir()
+    expected = day(tmp_path / "person.parquet", rules["records"], statements, folder)
+    assert {str(verdict) for verdict, *_ in expected} == {"answered", "refused", "unsupported"}
+    require_same(mode, "Spark", statements, day(table, rules[mode], statements, folder), expected)
 
 
 @pytest.mark.slow
 def test_a_cluster_answers_as_a_file_does_and_is_not_needed_afterwards(cluster: Any, tmp_path: Path) -> None:
     path = written(tmp_path / "staff.parquet")
-    cluster.range(0, 1_000_000, numPartitions=8).selectExpr("sum(id)").collect()  # both have to work
     executors = cluster.sparkContext._jsc.sc().statusTracker().getExecutorInfos()
-    assert len(executors) == 1 + WORKERS  # and the driver
+    assert len(executors) == 1 + _spark.WORKERS  # and the driver
     table = ibis.pyspark.connect(cluster).read_parquet(str(path), table_name="staff")
     rules = policy()
     with (
@@ -112,7 +62,7 @@ def test_a_cluster_answers_as_a_file_does_and_is_not_needed_afterwards(cluster: 
         Gate.open(table, rules, tmp_path / "two") as gate,
     ):
         assert gate._database.fingerprint == plain._database.fingerprint
-        cluster.stop()
+        cluster.stop()  # so this is the last test of the module
         for sql in QUESTIONS:
             assert told(gate, sql) == told(plain, sql)
 

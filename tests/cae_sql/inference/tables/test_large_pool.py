@@ -293,3 +293,26 @@ def test_before_any_answer_worlds_are_drawn_as_if_so_many_had_been_wanted_at_onc
     late.pool()
     late.think_up(12)
     assert (worlds_of(late) == worlds_of(early)).all()
+
+
+def test_of_each_extreme_one_record_stays_and_any_who_attains_it_may_be_the_one() -> None:
+    chance = np.random.default_rng(3)
+    for _ in range(40):
+        size = int(chance.integers(4, 12))
+        values = chance.integers(0, 3, size)
+        system = AnsweredSystem(size, 0, 2, 1)
+        groups = [chance.permutation(size)[: int(chance.integers(1, size + 1))] for _ in range(2)]
+        for group in groups:
+            system.add_max(group, int(values[group].max()))
+        boxes = system.roomy_table.boxes
+        pool = LargePool(values[None, :].copy(), 0)
+        seen = set[frozenset[int]]()
+        for seed in range(150):
+            held = pool._held(values, boxes, seed)
+            seen.add(frozenset(np.flatnonzero(held).tolist()))
+        able = [
+            np.flatnonzero(np.isin(boxes.atoms.labels, each.atoms) & (values == each.value)).tolist()
+            for each in boxes.extremes
+        ]
+        assert seen <= {frozenset(each) for each in product(*able)}
+        assert {record for each in seen for record in each} == {record for each in able for record in each}
