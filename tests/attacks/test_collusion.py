@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from .arena import attacked, locates_nobody, people, policy
 
 
+@pytest.mark.slow
 def test_users_together_learn_no_more_than_one(tmp_path: Path) -> None:
     locates_nobody(attacked(tmp_path, "collusion", people(24, 17)))
 

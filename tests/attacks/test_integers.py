@@ -30,6 +30,7 @@ def test_three_sums_do_not_tell_a_bit_by_their_parity(tmp_path: Path) -> None:
     assert outcome.report.gate.tally.answered == 2
 
 
+@pytest.mark.slow
 def test_the_parity_of_sums_over_hundreds_locates_nobody(tmp_path: Path) -> None:
     bits = [(*row[:-1], int(str(row[-1])) // 10 % 2) for row in people(601, 8)]
     rules = policy(minimum=0, maximum=1, step=1)

@@ -13,6 +13,7 @@ import pytest
 from .arena import attacked, locates_nobody, people
 
 
+@pytest.mark.slow
 def test_a_vector_with_a_single_one_locates_nobody(tmp_path: Path) -> None:
     locates_nobody(attacked(tmp_path, "zero-one-mask", people(24, 5)), answered=False)
 

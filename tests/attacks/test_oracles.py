@@ -17,6 +17,7 @@ from tests.quick import some
 from .arena import attacked, build, locates_nobody, named, people, policy
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", some(["condition-oracle", "order-oracle"], 1))
 def test_whether_rows_come_locates_nobody(name: str, tmp_path: Path) -> None:
     outcome = attacked(tmp_path, name, people(20, 6))

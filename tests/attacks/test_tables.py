@@ -25,6 +25,7 @@ def table(count: int) -> list[tuple[object, ...]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", some(["margins", "rollup"], 1))
 def test_margins_do_not_tell_the_cell_that_was_left_out(name: str, tmp_path: Path) -> None:
     locates_nobody(attacked(tmp_path, name, table(20)), answered=None)

@@ -44,6 +44,7 @@ def test_ranges_that_a_star_is_told_without_end_would_give_it_away() -> None:
     assert brake.star_risk(bounds[:2]) < brake.LIMIT / 2
 
 
+@pytest.mark.slow
 def test_a_walk_finds_what_counting_all_tables_finds() -> None:
     members, weights = np.array([0, 1, 2]), (0.0, 0.0, 1.0)
     values = (0.0, 1.0, 2.0)

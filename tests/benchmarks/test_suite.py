@@ -38,6 +38,7 @@ def test_only_what_is_asked_for_runs_and_its_result_is_kept_as_json(results: Pat
     assert line["theirs"] > 0 < line["ours"]
 
 
+@pytest.mark.slow
 def test_the_table_has_a_row_for_each_line_with_rival_ratio_and_peak_memory(results: Path) -> None:
     ended = suite("--table", "--out", str(results))
     assert ended.returncode == 0, ended.stderr

@@ -130,6 +130,7 @@ def test_a_refusal_does_not_say_that_the_true_value_lies_in_the_last_cell() -> N
     assert low.code == high.code
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("insiders", [0, 1])
 @pytest.mark.parametrize("reopened", [-1, 3])
 def test_a_weighted_range_is_kept_where_extremes_leave_everybody_near_already(
@@ -173,6 +174,7 @@ def test_a_gate_that_forgets_ranges_is_noticed(monkeypatch: pytest.MonkeyPatch) 
     assert kinds(vernier_at_random(1, 34, 0)) == {"limit"}
 
 
+@pytest.mark.slow
 def test_a_refusal_that_looked_at_the_true_answer_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = Statistic.narrowest
 

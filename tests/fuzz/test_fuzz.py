@@ -168,6 +168,7 @@ def test_a_choice_by_record_number_is_noticed(monkeypatch: pytest.MonkeyPatch) -
     assert found(SUMS).startswith("influence: asks")
 
 
+@pytest.mark.slow
 def test_a_gate_that_looks_at_values_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     statement = Statement("small", "SELECT SUM(salary) FROM staff WHERE dept = 'IT'")
     database = checker("small")._a

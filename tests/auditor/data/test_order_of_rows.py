@@ -182,6 +182,7 @@ STATEMENTS = (
 )
 
 
+@pytest.mark.slow
 def test_verdicts_and_public_answers_are_the_same_with_values_changed_about(tmp_path: Path) -> None:
     found = []
     for turn in range(2):

@@ -93,6 +93,7 @@ def test_memory_is_bounded(database: Database, sql: str) -> None:
     assert peak() - before < 1500
 
 
+@pytest.mark.slow
 def test_a_result_with_too_many_rows_is_given_up_early(database: Database) -> None:
     before = peak()
     assert run(database, "SELECT a.n, b.s FROM numbers a, numbers b") is TooMuch

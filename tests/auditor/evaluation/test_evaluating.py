@@ -380,6 +380,7 @@ def test_a_sweep_has_each_setting_in_the_order_asked_for(folder):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_risks_of_a_sweep_are_those_of_its_releases(folder):
     found = frame(told("staff.csv", *SWEEP, "--repetitions", "2", "--seed", "6"))
     each = [told("staff.csv", "--technique", "noise", "--noise", "80", "--seed", str(seed))["summary"]
@@ -391,6 +392,7 @@ def test_the_risks_of_a_sweep_are_those_of_its_releases(folder):
     assert row.beyond_share == pytest.approx(np.mean([one["beyond_records"] / 60 for one in each]))
 
 
+@pytest.mark.slow
 def test_the_best_setting_keeps_the_limit_and_is_nearest_to_the_original(folder):
     found = told("staff.csv", *SWEEP, "--known", "all")
     rows = frame(found)

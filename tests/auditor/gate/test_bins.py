@@ -41,6 +41,7 @@ def test_a_refused_histogram_shows_the_statement_that_gives_a_range_for_each_bin
     assert all(low <= value <= high for value, low, high in told)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres"])
 def test_a_share_has_its_ends_and_asks_what_its_count_asks(dialect: Dialect, database: Path) -> None:
     with Gate.open(database, policy()) as gate:

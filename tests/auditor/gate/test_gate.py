@@ -365,6 +365,7 @@ def test_a_true_answer_beyond_those_that_were_shown_is_told_as_an_end(tmp_path: 
         assert again.decision.message.endswith(answer.decision.message)
 
 
+@pytest.mark.slow
 def test_an_end_tells_nothing_of_where_beyond_it_the_true_answer_lies(tmp_path: Path) -> None:
     """Tables on the same side of every end get the same words, verdicts and ends, checks included."""
     asked = [HIGHEST, "SELECT sum(salary) FROM staff WHERE age < 40", "SELECT min(salary) FROM staff"]

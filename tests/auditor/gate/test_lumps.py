@@ -71,6 +71,7 @@ def test_few_units_stand_for_many_persons_and_give_the_rows_of_records(
                 gate.execute("SELECT SUM(salary) FROM staff WHERE age <> 64")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("candidates", ["interval", "posterior", "exact"])
 def test_figures_count_everybody_in_lumps_too(staff: pa.Table, tmp_path: Path, candidates: str) -> None:
     with opened(staff, tmp_path / "a.ledger") as gate:

@@ -174,6 +174,7 @@ def test_killed_anywhere_between_question_and_answer(
     assert not list(tmp_path.glob("*.new*"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "name", "when", "times"),
     some(

@@ -209,6 +209,7 @@ OTHER = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", OTHER)
 def test_a_ledger_is_bound_to_all_columns_and_to_the_scope(what: str, database: Path) -> None:
     with Gate.open(database, Policy.parse(ALL)) as gate:

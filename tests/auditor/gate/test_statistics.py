@@ -88,6 +88,7 @@ def test_groups_have_their_ranges_and_later_sums_keep_them(database: Path) -> No
         assert gate.execute(by_dept).fetchall() == first
 
 
+@pytest.mark.slow
 def test_the_same_is_told_again_also_by_a_gate_that_is_opened_later(database: Path, tmp_path: Path) -> None:
     ledger = tmp_path / "staff.ledger"
     asked = [f"SELECT {ends_of(each)} FROM staff" for each in ASKED]
@@ -297,6 +298,7 @@ def test_deviations_of_one_kind_are_one_question_and_later_sums_keep_them(many: 
         assert not gate.verify().problems
 
 
+@pytest.mark.slow
 def test_groups_have_ranges_of_weighted_sums_and_deviations(many: Path, tmp_path: Path) -> None:
     for aggregate in ("STDDEV(salary)", "AVG(salary * age)"):
         sql = f"SELECT sex, {ENDS.format(aggregate)} FROM staff GROUP BY sex ORDER BY sex"

@@ -327,6 +327,7 @@ def test_asked_again_after_something_was_learned_the_withheld_groups_are_tried_a
     assert gate._knowledge.learned("analyst") == learned
 
 
+@pytest.mark.slow
 def test_when_time_is_over_the_remaining_groups_are_withheld_and_not_for_good(database: Path) -> None:
     with Gate.open(database, suppressing("timeout = 1e-9")) as gate:
         assert verdict(gate, BY_DEPT).code == "time"
@@ -356,6 +357,7 @@ def odd(count: int = 60) -> list[Person]:
 HIGHEST = "SELECT dept, max(salary) FROM staff GROUP BY dept ORDER BY dept"
 
 
+@pytest.mark.slow
 def test_a_group_may_be_told_as_an_end_beside_exact_ones(tmp_path: Path) -> None:
     database = build(tmp_path / "odd.duckdb", odd())
     with Gate.open(database, suppressing()) as gate:
@@ -388,6 +390,7 @@ def test_nothing_is_worked_out_from_a_group_that_is_withheld(gate: Gate) -> None
 # Check
 
 
+@pytest.mark.slow
 def test_check_judges_each_group_alone_and_releases_nothing(
     gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -68,6 +68,7 @@ def of(found: Findings, party: str) -> list[MadeLikely]:
     return [one for one in found.likely if one.party == party]
 
 
+@pytest.mark.slow
 def test_one_person_in_many_sums_is_named_though_nothing_is_excluded(
     asked: tuple[Findings, list[int]],
 ) -> None:

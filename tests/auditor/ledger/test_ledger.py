@@ -592,6 +592,7 @@ def _append_many(place: str, name: str, count: int) -> None:
             ask(ledger, *([TOTAL] if number % 2 else []), user=name)
 
 
+@pytest.mark.slow
 def test_four_processes_begin_and_append_at_once(place: Path) -> None:
     context = multiprocessing.get_context("spawn")
     processes = [context.Process(target=_append_many, args=(str(place), f"p{i}", 25)) for i in range(4)]

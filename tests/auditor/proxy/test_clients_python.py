@@ -237,6 +237,7 @@ def engine(server: Running, driver: str = "psycopg") -> Any:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("driver", some(["psycopg", "psycopg2"], 1))
 def test_sqlalchemy_reflects_and_asks(server: Running, driver: str) -> None:
     sqlalchemy = importlib.import_module("sqlalchemy")

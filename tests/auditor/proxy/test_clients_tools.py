@@ -309,6 +309,7 @@ def test_r_lists_by_rodbc_and_summarises_by_dbplyr(server: Running) -> None:
     assert found["joined"].split() == [*sorted(by_title), *[by_title[title] for title in sorted(by_title)]]
 
 
+@pytest.mark.slow
 def test_postgres_fdw_imports_reads_and_analyzes(server: Running) -> None:
     psycopg = pytest.importorskip("psycopg", reason="asks PostgreSQL")
     with postgres_running() as given, psycopg.connect(**given, autocommit=True) as local:

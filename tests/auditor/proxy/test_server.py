@@ -149,6 +149,7 @@ def test_who_does_not_come_in_is_let_go_and_others_are_served_meanwhile(tmp_path
             assert connection.execute("SELECT 2").fetchone() == (2,)
 
 
+@pytest.mark.slow
 def test_a_statement_has_a_time_and_the_session_lives_on(tmp_path: Path) -> None:
     times = Times(startup=60, statement=0.5, reader=60)
     with running(tmp_path, tls=False, times=times) as server, connect(server) as connection:
@@ -244,6 +245,7 @@ def test_metrics_and_health_are_told_on_a_port_of_their_own(tmp_path: Path) -> N
             urllib.request.urlopen(f"http://127.0.0.1:{port}/etc/passwd", timeout=60)
 
 
+@pytest.mark.slow
 def test_users_and_certificate_are_read_again(tmp_path: Path) -> None:
     from auditor.proxy.users import remove_user
 

@@ -55,6 +55,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 NAMES = ("one", "many", "one without limit", "many without limit")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_no_request_leaves_the_page_and_nothing_in_it_runs(
     browser: Browser, pages: dict[str, Path], name: str

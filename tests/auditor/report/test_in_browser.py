@@ -101,6 +101,7 @@ def try_to_get_out(browser: Browser, address: str) -> str:
     return str(browser.run(f"fetch('{address}/fetch').then(() => 'went', () => 'blocked')"))
 
 
+@pytest.mark.slow
 def test_the_pages_policy_keeps_in_whatever_would_want_out(
     browser: Browser, few: Path, folder: Path, listening: tuple[str, list[str]]
 ) -> None:
@@ -256,6 +257,7 @@ def test_a_script_in_the_log_does_nothing(browser: Browser, folder: Path) -> Non
     assert browser.complaints() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [320, 360, 768])
 def test_a_narrow_screen_does_not_scroll_sideways(browser: Browser, folder: Path, width: int) -> None:
     page = folder / "narrow.html"
@@ -323,6 +325,7 @@ def test_it_prints_and_says_how_much_is_folded(browser: Browser, few: Path) -> N
     assert 3 < pages(pdf) < 20
 
 
+@pytest.mark.slow
 def test_everything_can_be_printed_with_its_proof(browser: Browser, few: Path) -> None:
     browser.open(few)
     before = pages(browser.pdf())

@@ -342,6 +342,7 @@ def logged(folder: Path) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_each_select_of_a_servers_log_is_translated_or_refused_with_a_reason(shared_data: Path) -> None:
     verdicts: Counter[str] = Counter()
     for sql in logged(shared_data):

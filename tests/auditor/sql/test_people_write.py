@@ -89,6 +89,7 @@ def test_what_they_ask_does_not_hang_on_values(database: Database, tmp_path: Pat
                 same_tables(database.finish(plan, numbers), other.finish(plan, numbers), ordered=False)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not SHARED.exists(), reason="the statements are not here: ../shared/data/sql")
 def test_what_people_wrote_is_answered_as_duckdb_answers_it(tmp_path: Path) -> None:
     found = [each for each in analysts.told(tmp_path) if each.verdict not in ("catalogue", "no query")]

@@ -421,6 +421,7 @@ def test_exact_numbers_off_the_grid_are_an_error(
 # --- what is wrong
 
 
+@pytest.mark.slow
 def test_other_data_under_the_same_ledger_are_turned_away(tmp_path: Path) -> None:
     ledger, path = tmp_path / "staff.ledger", tmp_path / "staff.parquet"
     with Gate.open(written(path), one(), ledger) as gate:

@@ -62,6 +62,7 @@ def test_hive_partitions_of_arrow_files_are_as_those_of_parquet(tmp_path: Path) 
     assert (2, 2, "b c") in rows(tmp_path / "arrow")
 
 
+@pytest.mark.slow
 def test_a_partition_has_a_type_only_where_no_text_is_changed_by_it(tmp_path: Path) -> None:
     for place, texts in enumerate(
         [["01", "02"], ["1.5", "2.5"], ["1", "-2"], [" 5", "6"], ["1e3", "5"], ["+5", "-3"], ["1_000", "2"],

@@ -278,6 +278,7 @@ PLAIN = POLICY.replace('key = "id"\n', "").replace('[source]\nmode = "records"\n
 WITH_CELLS = {mode: Policy.parse(f"{PLAIN}\n[source]\n{source}\n") for mode, source in MODES.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", some(MODES, 1))
 def test_statements_about_a_small_table_are_the_same(mode: str, tmp_path: Path) -> None:
     statements = [

@@ -82,6 +82,7 @@ def breaches(seeds: range, insiders: int) -> tuple[int, list[str]]:
     return safe, found
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("pooled_alone")
 @pytest.mark.parametrize("insiders", some([1, 0], 1))
 def test_whom_shared_rooms_show_to_keep_a_run_keeps_it_in_all_tables(insiders: int) -> None:

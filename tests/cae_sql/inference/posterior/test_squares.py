@@ -155,6 +155,7 @@ MORE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STARS)
 def test_whom_ranges_leave_within_a_limit_the_exact_posterior_does_too(name: str) -> None:
     assert beyond(STARS[name], 0.5) <= 0.02

@@ -295,6 +295,7 @@ def test_before_any_answer_worlds_are_drawn_as_if_so_many_had_been_wanted_at_onc
     assert (worlds_of(late) == worlds_of(early)).all()
 
 
+@pytest.mark.slow
 def test_of_each_extreme_one_record_stays_and_any_who_attains_it_may_be_the_one() -> None:
     chance = np.random.default_rng(3)
     for _ in range(40):

@@ -32,6 +32,7 @@ def told(size: int, sums: int, seed: int) -> Knowledge:
     return known
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "sums"), [(20, 3), (64, 8), (73, 12), (100, 10)])
 def test_moves_keep_every_sum_and_are_shorter_than_those_of_the_basis(size: int, sums: int) -> None:
     known = told(size, sums, seed=1)
