@@ -376,7 +376,9 @@ def _fingerprint(
     digest = hashlib.blake2b(digest_size=32)
     digest.update(repr((schema, [each.scale for each in vaults])).encode())
     for each in vaults:
-        for values in (each.integers,) if each.cells is None else each.cells.columns:
+        # of cells, into which units they are split too: a ledger names units by their numbers
+        held = (each.integers,) if each.cells is None else (*each.cells.columns, *each.cells.units.told)
+        for values in held:
             digest.update(values.astype("<i8").tobytes())
     for part in _texts(connection, schema, keys, made):
         digest.update(part)

@@ -272,6 +272,13 @@ def test_the_order_of_rows_counts_nowhere_and_what_is_in_them_does() -> None:
     assert opened({"staff": table}, protects, False, public_tables=[], views=[]).fingerprint != first
 
 
+def test_other_units_of_the_same_cells_are_other_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pa.table({"age": [1] * 40, "salary": [10, 20] * 20})
+    first = cells_of(table).fingerprint  # all stand alone
+    monkeypatch.setattr(units, "ALONE", (4,))
+    assert cells_of(table).fingerprint != first
+
+
 @pytest.mark.parametrize(
     "values",
     [
