@@ -18,6 +18,7 @@ the answers and one value; the rival's day is over, the gate's goes on as long a
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -128,15 +129,16 @@ def day(
     with duckdb.connect(str(path), read_only=True) as plain:
         known = plain.execute(f"SELECT {place.column}, {BESIDE} FROM {place.name} ORDER BY id").fetchnumpy()
         column, beside = known[place.column], known[BESIDE]
+    drawn = [chance.choice(len(column), size, replace=False) for _ in range(groups)]
+    path = _marked(place, path, drawn)
     asked = statistics(place)
     rival = rivals(place, 1 / (groups * len(asked)))
     found: dict[str, tuple[list[float], list[int], list[float]]] = {name: ([], [], []) for name in asked}
     span = place.domain[1] - place.domain[0]
     with Gate.open(path, policy, path.with_suffix(f".{size}.ledger")) as gate:
-        for _ in track(range(groups), f"{place.name}, {size}", console=console):
-            members = chance.choice(len(column), size, replace=False)
+        for group, members in enumerate(track(drawn, f"{place.name}, {size}", console=console)):
             data, ages = (np.asarray(each[members]).astype(float) for each in (column, beside))
-            where = f"id IN ({', '.join(map(str, members.tolist()))})"
+            where = f"in_{group}"
             for name, (sql, detail) in asked.items():
                 scale = {"count": size, "share": 1, "correlation": 1}.get(name, span)
                 try:
@@ -158,6 +160,20 @@ def day(
     }
 
 
+def _marked(place: Place, path: Path, drawn: Sequence[np.ndarray]) -> Path:
+    """A copy of the table with a public column for each group that says who is in it."""
+    copy = path.with_suffix(f".{len(drawn[0])}.duckdb")
+    shutil.copy(path, copy)
+    with duckdb.connect(str(copy)) as made:
+        for group, members in enumerate(drawn):
+            made.execute(f"ALTER TABLE {place.name} ADD COLUMN in_{group} BOOLEAN DEFAULT FALSE")
+            made.execute(
+                f"UPDATE {place.name} SET in_{group} = TRUE WHERE id IN (SELECT unnest(?))",
+                [members.tolist()],
+            )
+    return copy
+
+
 def _true(name: str, data: np.ndarray, ages: np.ndarray, detail: float) -> float:
     """By numpy, not by what is measured."""
     if name == "deviation":
@@ -177,9 +193,10 @@ def main(arguments: list[str] | None = None) -> None:
     """Ask, measure, compare."""
     parser = options("widths", __doc__)
     parser.add_argument("--table", choices=[place.name for place in PLACES])
+    parser.add_argument("--people", type=int, nargs="*", choices=SIZES, help="sizes of groups")
     parser.add_argument("--groups", type=int, default=5, help="of each size, in one day")
     given = parser.parse_args(arguments)
-    sizes = SIZES[:1] if given.quick else SIZES
+    sizes = SIZES[:1] if given.quick else given.people or SIZES
     groups = 1 if given.quick else given.groups
     console, lines = Console(width=140), list[Line]()
     heads = (

@@ -3,7 +3,8 @@
 A cell is what is known of the rows that agree in all public columns: how many have a value, the sum of the
 values, the least and the greatest. A *unit* is what the inference reckons with. Of a cell of n records
 K to 2 K - 1 are units of their own, or all where there are no more; the rest are lumps of powers of two. K is
-the same for all cells: the greatest of 32, 16, 8 and 4 with which there are at most `MOST` units. Pure.
+the same for all cells: the greatest of 32, 16, 8 and 4 with which there are at most `QUICK` units, or where
+even 4 leaves more than these, with which there are at most `MOST`. Pure.
 
 **The values of units are made up**, and nobody can tell. All records of a cell have one coefficient in
 whatever is asked (`auditor.data.relations` lets nothing else pass), so a sum is Σ coefficient · (sum of the
@@ -30,6 +31,8 @@ Ints = NDArray[np.int64]
 
 MOST = 2_000_000
 """Units of one protected column, at most: what the inference holds in memory."""
+QUICK = 20_000
+"""Units up to which a decision takes some tenths of a second."""
 ALONE: tuple[int | None, ...] = (32, 16, 8, 4)
 """What K is chosen from, the greatest first; None: all records are units of their own. Not below what lumps
 ask for (`cae_sql.inference.facts.lumps.FEWEST`): so the least and the greatest of a cell are records."""
@@ -61,39 +64,50 @@ class Units:
         return ones if self.lumps is None else np.concatenate([ones, self.lumps])
 
 
-def split(counts: Ints, most: int = MOST, alone: tuple[int | None, ...] = ALONE) -> Units | None:
+def split(
+    counts: Ints, most: int = MOST, alone: tuple[int | None, ...] = ALONE, quick: int = QUICK
+) -> Units | None:
     """The units of cells; None: there would be more than `most`, however few records are alone.
 
     Args:
         counts: (cells,) how many values each has, 0 among them.
         most: How many units there may be.
         alone: What K is chosen from.
+        quick: With how many it is chosen if it can be.
 
     >>> units = split(np.array([3, 13]), alone=(4,))
     >>> units.of_cell.tolist(), units.records, units.lumps.tolist()
     ([0, 0, 0, 1, 1, 1, 1, 1, 1], 8, [8])
     """
-    cells = np.arange(len(counts), dtype=np.int32)
-    for few in alone:
-        # what does not fill a lump that is as great as half of K stays
-        least = 1 if few is None else 1 << (few.bit_length() - 1)
-        many = np.zeros(len(counts), np.bool_) if few is None else counts >= 2 * few
-        rest = np.where(many, (counts - (few or 0)) // least * least, 0)
-        singles = counts - rest
-        if int(singles.sum()) + sum(int((rest >> bit & 1).sum()) for bit in _bits(rest)) > most:
-            continue
-        of_cell, lumps = [np.repeat(cells, singles)], list[Ints]()
-        if rest.any():
-            pairs = [(np.flatnonzero(rest >> bit & 1), bit) for bit in _bits(rest)]
-            places = np.concatenate([found for found, _ in pairs])
-            sizes = np.concatenate([np.full(len(found), 1 << bit, np.int64) for found, bit in pairs])
-            order = np.argsort(places, kind="stable")
-            of_cell.append(places[order].astype(np.int32))
-            lumps.append(sizes[order])
-        whole = np.concatenate(of_cell)
-        whole.flags.writeable = False
-        return Units(whole, int(singles.sum()), lumps[0] if lumps else None)
+    for limit in (min(quick, most), most):
+        for few in alone:
+            found = _with_alone(counts, few, limit)
+            if found is not None:
+                return found
     return None
+
+
+def _with_alone(counts: Ints, few: int | None, most: int) -> Units | None:
+    """The units with so many records alone, at least; None where there would be too many."""
+    cells = np.arange(len(counts), dtype=np.int32)
+    # what does not fill a lump that is as great as half of K stays
+    least = 1 if few is None else 1 << (few.bit_length() - 1)
+    many = np.zeros(len(counts), np.bool_) if few is None else counts >= 2 * few
+    rest = np.where(many, (counts - (few or 0)) // least * least, 0)
+    singles = counts - rest
+    if int(singles.sum()) + sum(int((rest >> bit & 1).sum()) for bit in _bits(rest)) > most:
+        return None
+    of_cell, lumps = [np.repeat(cells, singles)], list[Ints]()
+    if rest.any():
+        pairs = [(np.flatnonzero(rest >> bit & 1), bit) for bit in _bits(rest)]
+        places = np.concatenate([found for found, _ in pairs])
+        sizes = np.concatenate([np.full(len(found), 1 << bit, np.int64) for found, bit in pairs])
+        order = np.argsort(places, kind="stable")
+        of_cell.append(places[order].astype(np.int32))
+        lumps.append(sizes[order])
+    whole = np.concatenate(of_cell)
+    whole.flags.writeable = False
+    return Units(whole, int(singles.sum()), lumps[0] if lumps else None)
 
 
 def _bits(rest: Ints) -> range:

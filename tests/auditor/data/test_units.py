@@ -71,12 +71,20 @@ def test_lumps_are_powers_of_two_behind_the_records(counts: list[int], few: int)
 
 def test_fewer_records_are_alone_where_there_are_many_cells() -> None:
     counts = np.full(1_000, 100)
-    kept = {most: split(counts, most, (32, 16, 8, 4)) for most in (38_000, 24_000, 8_000)}
+    kept = {most: split(counts, most, (32, 16, 8, 4), 0) for most in (38_000, 24_000, 8_000)}
     found = {most: None if each is None else each.records // 1_000 for most, each in kept.items()}
     # 100 is 36 and 64; 20 and 64 + 16; 4 and 64 + 32
     assert found == {38_000: 36, 24_000: 20, 8_000: 4}
     assert split(counts, 5_000, (32, 16, 8, 4)) is None
     assert split(counts, 99_999, (None,)) is None
+
+
+def test_fewer_are_alone_where_that_makes_decisions_quick_and_else_as_many_as_memory_holds() -> None:
+    counts = np.full(1_000, 100)
+    quick = {wished: split(counts, quick=wished) for wished in (38_000, 20_000, 5_000)}
+    found = {wished: None if each is None else each.records // 1_000 for wished, each in quick.items()}
+    # 100 is 12 and 64 + 16 + 8; no choice has as few as 5,000
+    assert found == {38_000: 36, 20_000: 12, 5_000: 36}
 
 
 @pytest.mark.parametrize("size", [10**9, 10**12])
