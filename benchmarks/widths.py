@@ -1,16 +1,17 @@
 """How wide ranges of counts, shares, quantiles, deviations and correlations are, by the size of the group.
 
-    python -m benchmarks.widths [--table acs] [--groups 5]      (for the rival: pip install opendp)
+    python -m benchmarks.widths [--table acs] [--people 30 100] [--groups 5]
+
+The rival needs `pip install opendp`, two of the four tables packages that bring them (`_packaged`).
 
 Groups of one size are drawn at random, and of each the six statistics are asked in one day, one gate for
 each size. The rival is differential privacy with ε = 1 in all for the day, spent evenly on its questions, by
 OpenDP: integer Laplace noise for counts, the exponential mechanism among the domain's values for quantiles,
-and for deviations and correlations (with age, which is public) noisy sums of values, squares and products
-around the middle of the domain, a question's ε spent evenly on them.
-Half the width of a range, the most that its middle is off, is held against the rival's error, which is less
-in half of the cases. Both in terms of the group (counts), of the domain (quantiles, deviations) or as they
-are (shares, correlations). True values must lie
-inside.
+and for deviations and correlations (with a public column, such as age) noisy sums of values, squares and
+products around the middle of the domain, a question's ε spent evenly on them. Half the width of a range, the
+most that its middle is off, is held against the rival's error, which is less in half of the cases. Both in
+terms of the group (counts), of the domain (quantiles, deviations) or as they are (shares, correlations). True
+values must lie inside.
 
 The two promise different things: the rival protects whatever is known besides, a gate against whoever knows
 the answers and one value; the rival's day is over, the gate's goes on as long as there is room.
@@ -30,6 +31,7 @@ from rich.progress import track
 from rich.table import Table
 
 from auditor import Gate, Policy, QueryRefused
+from benchmarks._packaged import MEPS, NLS, Packaged
 from benchmarks._results import Line, options, write
 from benchmarks.newcomer import PLACES, Place
 
@@ -38,8 +40,37 @@ RUNS = 200
 """Of the rival, for its median error."""
 Noisy = Callable[[np.ndarray, np.ndarray, float], float]
 """From values, ages and a limit or fraction."""
-BESIDE = "age"
-"""A public column of both tables."""
+
+
+class OfPackage(Place):
+    """A table that comes inside of a package, in whole numbers."""
+
+    @property
+    def packaged(self) -> Packaged:
+        """Where it is."""
+        return NLS if self.name == "nls" else MEPS
+
+    @property
+    def there(self) -> bool:
+        """Whether the package is installed."""
+        return not self.packaged.absent
+
+    def build(self, path: Path) -> None:
+        """A DuckDB file with the table; wages are in half dollars."""
+        with duckdb.connect(str(path)) as connection:
+            self.packaged.create(connection, "raw_table", None)
+            doubled = "* REPLACE ((2 * wage)::INTEGER AS wage)" if self.name == "nls" else "*"
+            connection.execute(f"CREATE TABLE {self.name} AS SELECT {doubled} FROM raw_table")
+            connection.execute(f"DROP TABLE raw_table; CREATE TABLE {self.lookup} (a INTEGER)")
+
+
+TABLES = (
+    *PLACES,
+    OfPackage("nls", Path(), "", "wage", (4, 60, 1), "nothing"),
+    OfPackage("meps", Path(), "", "spending", (0, 7000, 100), "nothing"),
+)
+BESIDE = {"acs": "age", "adult": "age", "nls": "school_rank", "meps": "age"}
+"""A public column of each."""
 
 
 def statistics(place: Place) -> dict[str, tuple[str, float]]:
@@ -51,7 +82,7 @@ def statistics(place: Place) -> dict[str, tuple[str, float]]:
         "median": (f"MEDIAN({place.column})", 0.5),
         "decile": (f"QUANTILE_DISC({place.column}, 0.9)", 0.9),
         "deviation": (f"STDDEV_POP({place.column})", 0.0),
-        "correlation": (f"CORR({place.column}, {BESIDE})", 0.0),
+        "correlation": (f"CORR({place.column}, {BESIDE[place.name]})", 0.0),
     }
 
 
@@ -125,10 +156,10 @@ def day(
     place: Place, path: Path, policy: Policy, size: int, groups: int, console: Console
 ) -> dict[str, tuple[list[float], int, float]]:
     """Half widths of what is told of each statistic, how many are not, and the rival's median error."""
-    chance = np.random.default_rng(size)
+    chance, other = np.random.default_rng(size), BESIDE[place.name]
     with duckdb.connect(str(path), read_only=True) as plain:
-        known = plain.execute(f"SELECT {place.column}, {BESIDE} FROM {place.name} ORDER BY id").fetchnumpy()
-        column, beside = known[place.column], known[BESIDE]
+        known = plain.execute(f"SELECT {place.column}, {other} FROM {place.name} ORDER BY id").fetchnumpy()
+        column, beside = known[place.column], known[other]
     drawn = [chance.choice(len(column), size, replace=False) for _ in range(groups)]
     path = _marked(place, path, drawn)
     asked = statistics(place)
@@ -192,7 +223,7 @@ def _true(name: str, data: np.ndarray, ages: np.ndarray, detail: float) -> float
 def main(arguments: list[str] | None = None) -> None:
     """Ask, measure, compare."""
     parser = options("widths", __doc__)
-    parser.add_argument("--table", choices=[place.name for place in PLACES])
+    parser.add_argument("--table", choices=[place.name for place in TABLES])
     parser.add_argument("--people", type=int, nargs="*", choices=SIZES, help="sizes of groups")
     parser.add_argument("--groups", type=int, default=5, help="of each size, in one day")
     given = parser.parse_args(arguments)
@@ -210,8 +241,9 @@ def main(arguments: list[str] | None = None) -> None:
     )
     table = Table(*heads, title=f"{groups} groups of each size, six statistics of each; ε = 1 for a day")
     with tempfile.TemporaryDirectory() as folder:
-        for place in PLACES:
-            if given.table not in (None, place.name) or not place.source.exists():
+        for place in TABLES:
+            there = place.there if isinstance(place, OfPackage) else place.source.exists()
+            if given.table not in (None, place.name) or not there:
                 continue
             path = Path(folder) / f"{place.name}.duckdb"
             place.build(path)

@@ -377,9 +377,12 @@ def _fingerprint(
     digest.update(repr((schema, [each.scale for each in vaults])).encode())
     for each in vaults:
         # of cells, into which units they are split too: a ledger names units by their numbers
-        held = (each.integers,) if each.cells is None else (*each.cells.columns, *each.cells.units.told)
+        cells = each.cells
+        held = (each.integers,) if cells is None else (*cells.columns, cells.units.times)
         for values in held:
             digest.update(values.astype("<i8").tobytes())
+        if cells is not None:
+            digest.update(cells.units.of_cell.astype("<i8").tobytes())
     for part in _texts(connection, schema, keys, made):
         digest.update(part)
     return digest.hexdigest()

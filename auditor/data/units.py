@@ -53,11 +53,6 @@ class Units:
         return len(self.of_cell)
 
     @property
-    def told(self) -> tuple[NDArray[np.int32], Ints]:
-        """All of it: the cell of each unit, and how many persons it stands for."""
-        return self.of_cell, self.times
-
-    @property
     def times(self) -> Ints:
         """By unit: how many persons it stands for."""
         ones = np.ones(self.records, np.int64)
