@@ -81,7 +81,7 @@ def on_cells(groups_sql: str, tables: Mapping[str, CellTable]) -> str | None:
 def public_on_cells(sql: str, tables: Mapping[str, CellTable]) -> str | None:
     """Rewrite a statement about public columns, or say by None that it reads rows.
 
-    One SELECT that aggregates, and reads one of the tables once outside of subqueries.
+    One SELECT that aggregates, groups or has DISTINCT, and reads one of the tables once outside of subqueries.
 
     Args:
         sql: As lowering wrote it.
@@ -140,13 +140,21 @@ class _Rewriting:
         self._weighed(select, alias, {column.name for column in columns})
 
     def public(self, select: exp.Select) -> None:
-        """A SELECT that aggregates public columns.
+        """A SELECT that aggregates public columns, or of which only the set of rows matters.
 
         Raises:
             _Rows: it is to be evaluated on rows.
         """
-        _require_parts(select, _TOP_PARTS)
-        if not any(_aggregates(node) for node in own_nodes(select)):
+        distinct = select.args.get("distinct")
+        if distinct is None:
+            _require_parts(select, _TOP_PARTS)
+        else:
+            _require_parts(select, _SELECT_PARTS | {"distinct", "order", "limit", "offset"})
+        grouped = select.args.get("group") is not None
+        aggregates = any(_aggregates(node) for node in own_nodes(select))
+        if distinct is None and not grouped and not aggregates:
+            raise _Rows
+        if distinct is not None and (aggregates or distinct.args.get("on")):
             raise _Rows
         alias = _only(
             each.alias_or_name

@@ -156,10 +156,28 @@ def test_of_a_table_of_many_rows_what_cells_say_is_answered(
 @pytest.mark.parametrize(
     "sql",
     [
+        "SELECT DISTINCT dept FROM staff ORDER BY dept",
+        "SELECT DISTINCT age % 2 AS odd, sex FROM staff WHERE age > 21 ORDER BY odd, sex LIMIT 3 OFFSET 1",
+        "SELECT dept FROM staff GROUP BY dept ORDER BY dept LIMIT 1000",
+        "SELECT dept, sex FROM staff GROUP BY ALL HAVING MIN(age) > 20 ORDER BY dept, sex",
+    ],
+)
+def test_of_a_table_of_many_rows_the_values_of_public_columns_are_listed(
+    sql: str, both: Both, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "MOST_ROWS", 10)
+    both.told(sql)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
         "SELECT SUM(salary), AVG(age) FROM staff",
         "SELECT SUM(salary) FROM (FROM staff QUALIFY RANK() OVER (ORDER BY age) < 99)",
         "SELECT AVG(age) FROM staff",
         "SELECT age FROM staff LIMIT 9",
+        "SELECT DISTINCT ON (dept) dept, age FROM staff",
+        "SELECT DISTINCT COUNT(*) FROM staff GROUP BY dept",
         "SELECT SUM(salary) FROM staff WHERE age > (SELECT AVG(age) FROM staff)",
         "SELECT SUM(salary) / (SELECT COUNT(*) FROM staff) FROM staff",
         "SELECT COUNT(*) FROM staff a, staff b",
