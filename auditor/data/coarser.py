@@ -81,7 +81,7 @@ def on_cells(groups_sql: str, tables: Mapping[str, CellTable]) -> str | None:
 def public_on_cells(sql: str, tables: Mapping[str, CellTable]) -> str | None:
     """Rewrite a statement about public columns, or say by None that it reads rows.
 
-    One SELECT that aggregates, groups or has DISTINCT, and reads one of the tables once outside of subqueries.
+    One SELECT that aggregates, groups or has DISTINCT, and reads one of the tables once, subqueries aside.
 
     Args:
         sql: As lowering wrote it.
