@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -92,8 +93,8 @@ class Named:
         self._answers: list[Query] = []
         self._names = np.zeros(self._size + len(self._lumps), dtype=np.uint64)
         self._extreme = np.zeros(len(self._lumps), dtype=np.bool_)
-        self._said: dict[tuple[tuple[str, bytes, bytes], ...], bool] = {}
-        """By what is asked besides; a gate asks several times on the way to one verdict."""
+        self._said: dict[bytes, bool] = {}
+        """By a digest of what is asked besides; a gate asks several times on the way to one verdict."""
 
     def fit(self, answers: Sequence[Query], queries: Sequence[Query]) -> bool:
         """Whether beside each lump in an extreme there are `FEWEST` records that all of these treat as it.
@@ -109,7 +110,12 @@ class Named:
         for answer in answers[len(self._answers) :]:
             self._take(answer)
             self._said.clear()
-        asked = tuple(query.name for query in queries)
+        digest = blake2b(digest_size=16)
+        for query in queries:
+            kind, members, further = query.name
+            for part in (kind.encode(), members, further):
+                digest.update(len(part).to_bytes(8, "little") + part)
+        asked = digest.digest()
         if asked not in self._said:
             self._said[asked] = self._fit_with(queries)
         return self._said[asked]
