@@ -101,7 +101,7 @@ def rivals(place: Place, epsilon: float) -> dict[str, Noisy] | None:
     def noisy(value: float, most: float, parts: int) -> float:
         """A sum to which nobody adds more than `most`, by so much of ε."""
         scale = max(most, 1) * parts / epsilon
-        made = dp.m.make_laplace(dp.atom_domain(T=int), dp.absolute_distance(T=int), scale=scale)
+        made = dp.m.make_laplace(dp.atom_domain(T="i64"), dp.absolute_distance(T="i64"), scale=scale)
         return float(made(round(value)))
 
     half = (high - low) / 2
@@ -176,6 +176,8 @@ def day(
                     shown = f"SELECT AT_LEAST({sql}), AT_MOST({sql}) FROM {place.name} WHERE {where}"
                     ((low, high),) = gate.execute(shown).fetchall()
                     true = _true(name, data, ages, detail)
+                    if name == "correlation" and low is not None:
+                        low, high = max(low, -1.0), min(high, 1.0)
                     assert low is None or low - 1e-9 <= true <= high + 1e-9, (name, low, true, high)
                     found[name][1].extend([1] * (low is None))
                     found[name][0].extend([] if low is None else [(high - low) / 2 / scale])
