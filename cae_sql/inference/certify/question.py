@@ -271,8 +271,8 @@ class Question:
                 if not first:
                     break
             elif found or (first and self.question_tables.softs):
-                # beside ranges nothing was ever told for what was shown further out alone, and each look that
-                # fails takes ten times as long as one that does not
+                # beside ranges each look that fails takes ten times as long as one that does not, and of 80 sums
+                # on ACS none was told in the end where further out something was shown and not in the middle
                 break
         return found
 
@@ -499,7 +499,7 @@ class Question:
     ) -> Judgement | None:  # fmt: skip
         """One after the other: between two tables less is known of where ranges are than in a single one.
 
-        The one in the middle first, then those at the ends: if any of them fails, these do.
+        The one in the middle first, then those at the ends: where one fails it is seldom another.
         """
         widths, half = list[int](), len(group) // 2
         for values in dict.fromkeys([group[half], group[0], group[-1], *group]):
