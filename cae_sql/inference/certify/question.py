@@ -271,8 +271,8 @@ class Question:
                 if not first:
                     break
             elif found or (first and self.question_tables.softs):
-                # beside ranges each look that fails takes ten times as long as one that does not, and of 80 sums
-                # on ACS none was told in the end where further out something was shown and not in the middle
+                # beside ranges a look that fails takes ten times as long as one that does not, and of 80 sums on
+                # ACS none was told for what was shown further out alone
                 break
         return found
 
