@@ -271,8 +271,8 @@ class Question:
                 if not first:
                     break
             elif found or (first and self.question_tables.softs):
-                # beside ranges a look that fails takes ten times as long as one that does not, and of 80 sums on
-                # ACS none was told for what was shown further out alone
+                # beside ranges a look that fails takes ten times as long as others, and of 80 sums none
+                # on ACS was told for what was shown further out alone
                 break
         return found
 
