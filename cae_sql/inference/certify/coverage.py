@@ -189,6 +189,10 @@ class Coverage:
     def _kept(self, need: int) -> tuple[Far, int]:
         """What the roomy table's bases show, and how many reserves were asked with them."""
         everyone, far = np.arange(self.boxes.count), Far(self.rooms)
+        if not self.soft:  # moves inside of a part change what ranges of statistics say
+            far.show(np.flatnonzero(self.rooms.rich(need)), need)
+        if not len(far.left(need)):
+            return far, 0
         first, reserved = self._by_use(need)
         for payers in first:
             left = far.left(need)
