@@ -110,7 +110,7 @@ def _keep_apart(drawn: Drawn, order: Sequence[Values], allowance: Allowance) -> 
     middle = shown[len(shown) // 2]
     for candidate in (max(least, middle - margin), min(most, middle + margin)):
         if not shown[0] <= candidate <= shown[-1]:
-            judgement = question.judge_by_center((candidate,), case.standard, allowance)
+            judgement = question.judge_around_table((candidate,), case.standard, allowance)
             if not _safe(judgement):
                 for value in shown:
                     judged[(value,)] = Judgement(False, -1)

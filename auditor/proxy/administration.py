@@ -1,4 +1,4 @@
-"""`cae_sql.risk` and `cae_sql.history`: what administrators read of the gate, as tables.
+"""`risk` and `history` of the schema `cae_sql`: what administrators read of the gate, as tables.
 
 Promises that a statement of anybody else that names the schema is refused before anything is looked at, and
 that an administrator's statement runs over copies of these two tables in an instance that reaches nothing

@@ -674,7 +674,7 @@ class AnsweredSystem:
         question = Question(self.roomy_table, pool, [], held, table, bounds_in(self.ranges.shares))
         judgement = question.exactly((), standard, allowance)
         if judgement is None:
-            judgement = question.judge_by_center((), standard, allowance, renew=False)
+            judgement = question.judge_around_table((), standard, allowance, renew=False)
         searchable = isinstance(pool, Pool) and not self.keeps_some and not standard.insiders
         if (judgement is not None and judgement.safe) or not searchable:
             return judgement or Judgement(False, -1)

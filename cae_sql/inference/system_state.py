@@ -37,19 +37,20 @@ class _Beside:
     """Roomy table and worlds over more records, made from others."""
 
     of_pool: Pool | LargePool
-    of_center: RoomyTable
+    of_roomy_table: RoomyTable
     version: int
     """Of the other roomy table then."""
     roomy_table: RoomyTable
     pool: Pool | LargePool
 
-    def current(self, pool: Pool | LargePool, center: RoomyTable) -> bool:
+    def current(self, pool: Pool | LargePool, roomy_table: RoomyTable) -> bool:
         """Whether these were made from those."""
-        return self.of_pool is pool and self.of_center is center and self.version == center.version
+        same = self.of_pool is pool and self.of_roomy_table is roomy_table
+        return same and self.version == roomy_table.version
 
-    def fits(self, pool: Pool | LargePool, center: RoomyTable, size: int) -> bool:
+    def fits(self, pool: Pool | LargePool, roomy_table: RoomyTable, size: int) -> bool:
         """Whether these are over so many records, made from those."""
-        return self.current(pool, center) and self.pool.values.shape[1] == size
+        return self.current(pool, roomy_table) and self.pool.values.shape[1] == size
 
 
 AT_ONCE = 12
@@ -71,7 +72,7 @@ class SystemState:
             count: How many worlds.
             seed: Of the draws.
             prior: How values are spread; None where all are alike.
-            large pool: Whether there are too many records for worlds with a tableau of their own.
+            large_pool: Whether there are too many records for worlds with a tableau of their own.
             lumps: For how many records each lump stands; with any, in a large pool alone.
         """
         self._pool: Pool | LargePool
@@ -79,9 +80,9 @@ class SystemState:
             self._pool = LargePool.draw(size, top, count, seed, prior, lumps)
         else:
             self._pool = Pool.draw(Knowledge.nothing(size, top), count, seed, prior)
-        self._center = RoomyTable.nothing(size, top, lumps)
+        self._roomy_table = RoomyTable.nothing(size, top, lumps)
         self._size, self._top, self._lumps = size, top, lumps
-        self._learned = self._centered = 0
+        self._learned = self._in_roomy_table = 0
         self._beside: _Beside | None = None
 
     def beside(
@@ -91,12 +92,12 @@ class SystemState:
 
         They are kept in place of the others from the answer on that is about them.
         """
-        pool, center = self.pool(answers, system), self.roomy_table(answers, system)
+        pool, roomy_table = self.pool(answers, system), self.roomy_table(answers, system)
         last = self._beside
-        if last is None or not last.fits(pool, center, size):
+        if last is None or not last.fits(pool, roomy_table, size):
             more = size - pool.values.shape[1]
-            grown = center.grown(more, self._top), pool.grown(more, self._top)
-            last = self._beside = _Beside(pool, center, center.version, *grown)
+            grown = roomy_table.grown(more, self._top), pool.grown(more, self._top)
+            last = self._beside = _Beside(pool, roomy_table, roomy_table.version, *grown)
         return last.roomy_table, last.pool
 
     def pool(self, answers: Sequence[Answer], system: Callable[[], Solved]) -> Pool | LargePool:
@@ -118,14 +119,14 @@ class SystemState:
         elif new >= AT_ONCE:
             found = all_at_once(*self._apart(answers, system), self._pool)
             if found is not None:
-                self._center, self._pool = found
+                self._roomy_table, self._pool = found
                 self._learned = len(answers)
         while self._learned < len(answers):
             if isinstance(self._pool, LargePool):
                 self._take_in(answers[self._learned])
             self._learned += 1
-        if isinstance(self._pool, LargePool) and not self._pool.mixed and self._center.usable:
-            self._pool.mix(self._center)
+        if isinstance(self._pool, LargePool) and not self._pool.mixed and self._roomy_table.usable:
+            self._pool.mix(self._roomy_table)
         return self._pool
 
     def _apart(self, answers: Sequence[Answer], system: Callable[[], Solved]) -> tuple[Knowledge, Ints]:
@@ -141,12 +142,12 @@ class SystemState:
     def roomy_table(self, answers: Sequence[Answer], system: Callable[[], Solved]) -> RoomyTable:
         """The table kept roomy, brought to all answers; of no use where it could not be. As `pool`."""
         if isinstance(self.pool(answers, system), Pool):
-            while self._centered < len(answers):
-                answer = answers[self._centered]
-                if self._center.usable:
-                    advance(self._center, answer, int(answer.value))
-                self._centered += 1
-        return self._center
+            while self._in_roomy_table < len(answers):
+                answer = answers[self._in_roomy_table]
+                if self._roomy_table.usable:
+                    advance(self._roomy_table, answer, int(answer.value))
+                self._in_roomy_table += 1
+        return self._roomy_table
 
     def think_up(self, worlds: int) -> None:
         """Keep so many worlds of a large pool from now on."""
@@ -163,13 +164,13 @@ class SystemState:
         """
         if self._learned != before or not learned.current:
             return
-        beside = self._beside
-        if beside is not None and learned.before is beside.pool and beside.current(self._pool, self._center):
-            self._center, self._pool = beside.roomy_table, beside.pool
+        beside, now = self._beside, (self._pool, self._roomy_table)
+        if beside is not None and learned.before is beside.pool and beside.current(*now):
+            self._roomy_table, self._pool = beside.roomy_table, beside.pool
         if learned.before is self._pool:
             learned.take_in()
             self._pool = learned.pool
-            self._learned = self._centered = count
+            self._learned = self._in_roomy_table = count
         self._beside = None
 
     def _grow(self, size: int) -> None:
@@ -178,27 +179,27 @@ class SystemState:
         if more > 0:
             self._pool = self._pool.grown(more, self._top)
             # the roomy table of a small system is brought there when somebody asks for it
-            self._center = self._center.grown(more, self._top)
+            self._roomy_table = self._roomy_table.grown(more, self._top)
 
     def _take_in(self, answer: Answer) -> None:
         """Bring roomy table and large pool to one more answer, as it would have come through a gate."""
         assert isinstance(self._pool, LargePool)
-        if not self._center.usable:
+        if not self._roomy_table.usable:
             return
         try:
-            question = Question(self._center, self._pool, [answer])
+            question = Question(self._roomy_table, self._pool, [answer])
             if question.derivable:
                 if question.settled != [int(answer.value)]:
                     raise InconsistentAnswers("an answer contradicts the ones before it")
                 return
             if not self._pool.mixed:
-                self._pool.mix(self._center)
+                self._pool.mix(self._roomy_table)
             learned = question.learn([int(answer.value)], UNLIMITED)
             learned.take_in()
             self._pool = learned.pool
         except OutOfTime:
             # nothing is shown from here on, so everything new is refused
-            self._center.give_up()
+            self._roomy_table.give_up()
 
 
 def _learned(pool: Pool, answers: Sequence[Answer]) -> Pool:

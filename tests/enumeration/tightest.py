@@ -205,7 +205,7 @@ def played(seed: int, number: int, seen: Counter[str]) -> str | None:
             for value in (true, *(true + rng.integers(-12, 13, 4)).tolist()):
                 if query.kind != "sum" and not 0 <= value < count:
                     continue
-                judgement = question.judge_by_center((value,), standard, Allowance(WORK))
+                judgement = question.judge_around_table((value,), standard, Allowance(WORK))
                 if judgement is None or not judgement.safe:
                     continue
                 seen[f"exact {query.kind}"] += 1
@@ -237,7 +237,7 @@ def together(
     if len(safe) < 2:
         return None
     for value in range(safe[0], safe[-1] + 1):
-        judgement = question.judge_by_center((value,), tight.standard, Allowance(WORK))
+        judgement = question.judge_around_table((value,), tight.standard, Allowance(WORK))
         if judgement is None or not judgement.safe:
             continue
         seen["together"] += 1

@@ -143,7 +143,7 @@ class Answering:
         self._answer(Backend.DATA_ROW, backend.data_rows(rows))
 
     def data_row_messages(self, messages: bytes) -> None:
-        """Rows as whole DataRow messages, as `auditor.proxy.values.RowWriter` makes them in a thread."""
+        """Rows as whole DataRow messages: `auditor.proxy.values.writing.RowWriter` makes them in a thread."""
         self._answer(Backend.DATA_ROW, messages)
 
     def copy_out_response(self, code: int, columns: int) -> None:
@@ -151,7 +151,7 @@ class Answering:
         self._answer(Backend.COPY_OUT_RESPONSE, backend.copy_out_response(code, columns))
 
     def copy_data_messages(self, messages: bytes) -> None:
-        """Rows of a COPY as whole CopyData messages, as `auditor.proxy.values.CopyWriter` makes them."""
+        """Rows of a COPY as whole CopyData messages, which `auditor.proxy.values.copying.CopyWriter` makes."""
         self._answer(Backend.COPY_DATA, messages)
 
     def copy_done(self) -> None:

@@ -118,7 +118,7 @@ class Coverage:
         """Measure the rooms.
 
         Args:
-            question: The queries.
+            question_tables: The queries.
             boxes: Its parts with the boxes of this judgement.
             pins: The held records.
             tables: What is shown is shown for all of them.
@@ -300,7 +300,7 @@ def show(
     """Who keeps a run of width `need` in every one of some tables' neighbourhood.
 
     Args:
-        question: The queries.
+        question_tables: The queries.
         boxes: Its parts with the boxes of this judgement.
         pins: The held records.
         tables: Agree with past answers and the new ones.

@@ -51,7 +51,7 @@ class Learned:
         """Let the roomy table know: from now on the question is of no use."""
         question_tables, roomy_table = self.question_tables, self.question_tables.roomy_table
         if not self.current:
-            raise RuntimeError("the center has changed since this was worked out")
+            raise RuntimeError("the roomy table has changed since this was worked out")
         if self.totals is None or not question_tables.usable:
             roomy_table.give_up()
             return

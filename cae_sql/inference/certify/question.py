@@ -73,7 +73,7 @@ class Question:
         """Refine what is known by the queries' sets.
 
         Args:
-            roomy table: The system's; its bases and table may be renewed here, not what it knows.
+            roomy_table: The system's; its bases and table may be renewed here, not what it knows.
             pool: The system's worlds; not changed.
             queries: In the order in which they would be answered.
             held: Who is held where, so that tables keep what ranges of statistics say: searches record by
@@ -321,7 +321,7 @@ class Question:
         exact = self.exactly(values, standard, allowance)
         if exact is not None:
             return exact
-        shown = self.judge_by_center(values, standard, allowance)
+        shown = self.judge_around_table(values, standard, allowance)
         if shown is not None and shown.safe:
             return shown
         if not self.is_searched(standard):
@@ -343,7 +343,7 @@ class Question:
         exact = self.exactly(values, standard, allowance)
         if exact is not None:
             return exact
-        judgement = self.judge_by_center(values, standard, allowance, renew)
+        judgement = self.judge_around_table(values, standard, allowance, renew)
         if judgement is not None and judgement.safe:
             return judgement
         searched = self.searchable if renew else self.is_searched(standard)
@@ -359,7 +359,7 @@ class Question:
             self._exact[key] = found
         return self._exact[key]
 
-    def judge_by_center(
+    def judge_around_table(
         self, values: Sequence[int], standard: Standard, allowance: Allowance, renew: bool = True
     ) -> Judgement | None:
         """What the roomy table shows for given answers; None where it can show nothing."""
@@ -374,7 +374,7 @@ class Question:
     def look(
         self, values: Sequence[int], standard: Standard, allowance: Allowance, keep: bool
     ) -> Judgement | None:
-        """As `judge_by_center`, around the roomy table alone; `left_open` says whom that leaves open."""
+        """As `judge_around_table`, around the roomy table alone; `left_open` says whom that leaves open."""
         self.left_open = np.zeros(0, dtype=np.int64)
         if not self.question_tables.usable:
             return None

@@ -108,10 +108,10 @@ class Rooms:
         """(p',) parts whose records all keep a run of width `need` inside of their own part, without a move.
 
         Of m records with values in [l, u] and total s, one takes every value of [max(l, s − (m−1) u),
-        min(u, s − (m−1) l)]: of width min(T, s − ml) + min(T, mu − s) − T, with T = u − l. Where a second one
-        has the value v, it is so of m − 1 records with the total s − v. Both rooms, s − ml and mu − s, shrink by
-        at most T then. So with m ≥ 3 and both rooms at least T + need, the second one may have any value, and
-        whatever it has the first one keeps `need`.
+        min(u, s − (m−1) l)]: of width min(T, s − ml) + min(T, mu − s) − T, with T = u − l. Where a second
+        one has the value v, it is so of m − 1 records with the total s − v. Both rooms, s − ml and mu − s,
+        shrink by at most T then. So with m ≥ 3 and both rooms at least T + need, the second one may have
+        any value, and whatever it has the first one keeps `need`.
 
         Those who pay for others take no more than the other's share of a room (`share`): `need` of T + need
         is left to a record, and T to an insider of the part. So it holds beside whatever else is shown of the

@@ -180,11 +180,11 @@ def inner(
     A = sparse_columns(matrix)
     lower, upper = np.asarray(low, np.float64), np.asarray(high, np.float64)
     m = np.ones(A.shape[1]) if sizes is None else np.asarray(sizes, np.float64)
-    roomy_table = analytic_center(A, np.asarray(sums, np.float64), lower, upper, m)
-    if roomy_table is None:
+    center = analytic_center(A, np.asarray(sums, np.float64), lower, upper, m)
+    if center is None:
         raise InconsistentAnswers("no table inside the domain was found to agree with the sums")
-    rho = roomy_table.half_widths()
-    return Bounds(np.maximum(lower, roomy_table.values - rho), np.minimum(upper, roomy_table.values + rho))
+    rho = center.half_widths()
+    return Bounds(np.maximum(lower, center.values - rho), np.minimum(upper, center.values + rho))
 
 
 def analytic_center(

@@ -38,7 +38,7 @@ def assess(so_far: LocatedSoFar, seconds: float = SECONDS, whole: bool = False) 
     Large systems are looked at now and then, unless all are asked for.
 
     Args:
-        standing: What is known; what is found out goes there.
+        so_far: What is known; what is found out goes there.
         seconds: For integer programs.
         whole: Whether everybody is looked at.
     """

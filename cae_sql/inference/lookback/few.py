@@ -63,7 +63,7 @@ class Locating:
         """Take a standing as it is.
 
         Args:
-            standing: What is known, of few atoms; what is found out goes there.
+            so_far: What is known, of few atoms; what is found out goes there.
             allowance: What may be spent; nothing more is tried beyond it.
         """
         self.so_far, self.known = so_far, so_far.known

@@ -53,7 +53,7 @@ class Survey:
         """Take a standing as it is.
 
         Args:
-            standing: What is known; what is found out goes there.
+            so_far: What is known; what is found out goes there.
             deadline: `time.monotonic()` at which it ends.
             whole: Whether those are looked at closely who are not shown to keep the standard.
         """

@@ -33,7 +33,7 @@ def all_at_once(known: Knowledge, sums: Ints, large_pool: LargePool) -> tuple[Ro
     Args:
         known: What the answers amount to; its sums are independent.
         sums: (k,) their right-hand sides.
-        large pool: How many worlds there shall be, of which type, and from where values come.
+        large_pool: How many worlds there shall be, of which type, and from where values come.
     """
     if known.matrix.dtype != np.int8 or np.abs(known.matrix).max(initial=0) > 1:
         return None

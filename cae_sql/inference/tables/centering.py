@@ -60,7 +60,7 @@ def rebuild(
     """Choose bases and swaps anew, as many as seem to be needed, and give those who pay room.
 
     Args:
-        roomy table: Changed: its bases, and its table to another that agrees with every answer.
+        roomy_table: Changed: its bases, and its table to another that agrees with every answer.
         bounds: Between what totals must lie.
         need: Width that everybody should keep.
         insiders: 0 or 1.
@@ -171,7 +171,7 @@ def centered(
     """Totals at which basic atoms and reserves have room; None where none inside all boxes were found.
 
     Args:
-        roomy table: Not changed.
+        roomy_table: Not changed.
         bounds: Between what totals must lie.
         taken: (p,) the atoms of reserves.
         near_to: (p,) where the others shall be; by default where they are.

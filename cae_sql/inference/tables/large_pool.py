@@ -110,7 +110,7 @@ class LargePool:
         """Worlds that agree with new answers too; these are left as they are.
 
         Args:
-            question: The queries.
+            question_tables: The queries.
             boxes: Its parts with the boxes and extremes that the answers leave.
             answers: To its fresh sums.
             table: (p',) the roomy table's totals for them: what serves where a world cannot be moved.

@@ -288,7 +288,7 @@ class Pool:
 
 
 def in_time(allowance: Allowance) -> None:
-    """Go on only before a allowance.
+    """Go on only while an allowance lasts.
 
     Raises:
         OutOfTime: it has passed.

@@ -51,7 +51,7 @@ class QuestionTables:
         """Cut the atoms and extend the bases.
 
         Args:
-            roomy table: Not changed. The question is of no use once it has changed.
+            roomy_table: Not changed. The question is of no use once it has changed.
             queries: In the order in which they would be answered.
             held: Who is held in which interval in all tables that are looked at.
             table: (n,) one that agrees with all answers, to look around in place of the roomy table.

@@ -103,7 +103,7 @@ class RoomyTable:
         """Before any answer: everybody in the middle of the domain, and lumps in the middle of theirs."""
         boxes = Knowledge.nothing(size, top, lumps)
         none = np.zeros((max(boxes.count, 16), 16), dtype=np.int8)
-        totals = boxes.sizes * (boxes.high // 2)
+        totals = boxes.sizes * boxes.high // 2
         return cls(boxes, totals, none, bases=[Basis(np.zeros(0, np.int64), none.copy())])
 
     def grown(self, spares: int, top: int) -> RoomyTable:
@@ -121,7 +121,7 @@ class RoomyTable:
         return replace(
             self,
             boxes=self.boxes.grown(spares, top),
-            totals=np.append(self.totals, spares * (top // 2)),
+            totals=np.append(self.totals, spares * top // 2),
             sums=list(self.sums),
             bases=[Basis(basis.basic, basis.columns) for basis in self.bases],
             renewed_at=self.rank,

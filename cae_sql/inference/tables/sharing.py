@@ -31,7 +31,7 @@ class Sharing:
         """Factorise.
 
         Args:
-            roomy table: Its sums, and its first basis.
+            roomy_table: Its sums, and its first basis.
             weights: (p,) how much of what is missing each atom takes.
             matrix: (k, p) the sums over the atoms; by default the roomy table's.
         """

@@ -57,7 +57,7 @@ def test_answers_that_break_the_limit_are_told_as_one_end_and_the_others_exactly
     lost = [
         worlds
         for values, worlds in question.hypothetical(RULES.worlds).items()
-        if not (shown := question.judge_by_center(values, STANDARD, Allowance())) or not shown.safe
+        if not (shown := question.judge_around_table(values, STANDARD, Allowance())) or not shown.safe
     ]
     assert sum(map(len, lost)) > RULES.delta * RULES.worlds
     low = {ends for ends in told.values() if ends[0] is None}

@@ -189,7 +189,7 @@ def test_nobody_is_said_to_keep_what_tables_of_all_records_exclude(
     question = system.question([query])
     units = system.units(query, given.value(last))  # type: ignore[arg-type]
     standard = Standard(min(need, given.top), insiders=insiders)
-    judgement = question.judge_by_center((units,), standard, Allowance())
+    judgement = question.judge_around_table((units,), standard, Allowance())
     if judgement is None or not judgement.safe:
         return
     tables = given.tables()
@@ -342,14 +342,14 @@ def test_a_lump_gives_all_the_room_that_its_records_have() -> None:
     assert (found.lower.tolist(), found.upper.tolist()) == ([0] * 12, [100] * 12)
     for members, count in (([0, 1, 2, 3, 12], 68), ([*range(6)], 6)):
         question = system.question([system.query("sum", np.array(members))])
-        judgement = question.judge_by_center((count * 50,), Standard(50, insiders=1), Allowance())
+        judgement = question.judge_around_table((count * 50,), Standard(50, insiders=1), Allowance())
         assert judgement is not None
         assert judgement.safe
     # of three with 150 together one with 100 leaves 50 to two: a lump whose total is known gives them nothing
     known = AnsweredSystem(3, 0, 100, 1, lumps=[64])
     known.add_sum(np.arange(4), 64 * 50 + 150)
     known.add_sum([3], 64 * 50)
-    judgement = known.question([]).judge_by_center((), Standard(60, insiders=1), Allowance())
+    judgement = known.question([]).judge_around_table((), Standard(60, insiders=1), Allowance())
     assert judgement is None or not judgement.safe
 
 

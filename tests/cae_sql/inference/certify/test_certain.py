@@ -145,7 +145,7 @@ def test_who_would_be_told_for_certain_is_refused_without_any_search(
     def searched(*_: object, **__: object) -> Judgement:
         raise AssertionError("something was searched for")
 
-    for name in ("judge", "judge_together", "judge_by_center"):
+    for name in ("judge", "judge_together", "judge_around_table"):
         monkeypatch.setattr(trial_module.Question, name, searched)
     kind, members = asked
     case = Case(
@@ -177,7 +177,7 @@ def test_what_is_out_of_reach_of_a_look_no_look_shows(
         }
         patch.setattr(Question, "out_of_reach", lambda *_: False)
         for values in answers:
-            judgement = question.judge_by_center(values, standard, Allowance())
+            judgement = question.judge_around_table(values, standard, Allowance())
             assert not (judgement is not None and judgement.safe and values in beyond)
 
 
@@ -189,7 +189,7 @@ def test_a_sum_that_an_insider_may_have_alone_is_out_of_reach() -> None:
     assert not question.out_of_reach((37,), (), standard)
     assert question.out_of_reach((20 * 24 - 36,), (), standard)
     assert not question.out_of_reach((36,), (), Standard(13, insiders=0))
-    judgement = question.judge_by_center((60,), standard, Allowance())
+    judgement = question.judge_around_table((60,), standard, Allowance())
     assert judgement is not None
     assert judgement.safe
 

@@ -29,7 +29,7 @@ TOPS = (1, 2, 3, 5, 10, 20, 40, 100)
 def is_safe(told: Told, roomy_table: RoomyTable, asked: int, need: int, insiders: int) -> bool:
     """What is shown of true answers to the last queries, if they were given as well."""
     values = told.values[len(told.queries) - asked :]
-    judgement = told.question(roomy_table, asked).judge_by_center(
+    judgement = told.question(roomy_table, asked).judge_around_table(
         tuple(values), Standard(need, None, insiders), Allowance()
     )
     return judgement is not None and judgement.safe
@@ -252,13 +252,13 @@ def test_judging_the_same_answers_again_and_again_says_the_same_and_keeps_no_mor
     answers, later = [(v,) for v in (20, 28, 33)], Allowance()
     first = (
         question.judge_together(answers, standard, later),
-        question.judge_by_center((20,), standard, later),
+        question.judge_around_table((20,), standard, later),
     )
     size = len(pickle.dumps(question._shown))
     for _ in range(3):
         again = (
             question.judge_together(answers, standard, later),
-            question.judge_by_center((20,), standard, later),
+            question.judge_around_table((20,), standard, later),
         )
         assert again == first
         assert len(pickle.dumps(question._shown)) == size

@@ -35,7 +35,7 @@ def answered(seed: int) -> tuple[AnsweredSystem, NDArray[np.int64], list[NDArray
             members = np.flatnonzero(labels == group)
             query, value = Query(kind="sum", members=members), int(values[members].sum())
             question = system.question([query])
-            judgement = question.judge_by_center((value,), STANDARD, Allowance(10**10))
+            judgement = question.judge_around_table((value,), STANDARD, Allowance(10**10))
             if judgement is not None and judgement.safe:
                 system.accept([query.answered(value)], question.learn((value,), Allowance(10**10)))
                 told.append(members)
@@ -159,7 +159,7 @@ def test_later_questions_are_looked_at_with_those_held_who_were_when_the_range_w
     question = system.question([Query(kind="sum", members=members)])
     assert question.held == found.held
     assert isinstance(question, Question)
-    judgement = question.judge_by_center((int(values[members].sum()),), STANDARD, Allowance(10**10))
+    judgement = question.judge_around_table((int(values[members].sum()),), STANDARD, Allowance(10**10))
     assert isinstance(judgement, Judgement)
     assert judgement.safe
 

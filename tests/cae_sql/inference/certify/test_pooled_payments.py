@@ -64,7 +64,7 @@ def small(seed: int) -> Told:
 def judged(told: Told, need: int, insiders: int) -> bool:
     """Whether the last answer is shown to be safe."""
     roomy_table = told.roomy_table(len(told.queries) - 1)
-    judgement = told.question(roomy_table, 1).judge_by_center(
+    judgement = told.question(roomy_table, 1).judge_around_table(
         tuple(told.values[-1:]), Standard(need, None, insiders), Allowance()
     )
     return judgement is not None and judgement.safe
@@ -276,7 +276,7 @@ def kept_along(told: Told, rng: np.random.Generator, need: int) -> RoomyTable:
             question = Question(roomy_table, pool, [asked])
             if question.question_tables.usable:
                 question.judge_together([(answer,), (answer + 1,)], standard, Allowance())
-                question.judge_by_center((answer,), standard, Allowance())
+                question.judge_around_table((answer,), standard, Allowance())
         if roomy_table.usable and not question.derivable:
             question.learn([value], Allowance()).take_in()
     return roomy_table
@@ -297,7 +297,7 @@ def test_by_kept_moves_too_nobody_is_shown_a_run_that_an_integer_program_exclude
             continue
         kept += roomy_table.kept_moves().count
         found = told.question(roomy_table, 1)
-        judgement = found.judge_by_center(tuple(told.values[-1:]), Standard(need, None, 1), Allowance())
+        judgement = found.judge_around_table(tuple(told.values[-1:]), Standard(need, None, 1), Allowance())
         if judgement is None or not judgement.safe:
             continue
         possible = told.program()
@@ -322,7 +322,7 @@ def test_whom_kept_moves_show_to_keep_a_run_keeps_it_in_all_tables(insiders: int
         for need in [*range(1, told.top + 1), *range(1, told.top + 1)]:
             # one table for all: what was found for one need is kept for the next, and for the second time
             question = told.question(roomy_table, 1)
-            judgement = question.judge_by_center(
+            judgement = question.judge_around_table(
                 tuple(told.values[-1:]), Standard(need, None, insiders), Allowance()
             )
             needs += [need] if judgement is not None and judgement.safe else []
@@ -343,7 +343,7 @@ def test_nothing_that_true_answers_led_to_is_kept() -> None:
     assert judgement.safe
     assert not roomy_table.kept_moves().count
     assert not question.question_tables.moves.count
-    assert question.judge_by_center(values, standard, Allowance())
+    assert question.judge_around_table(values, standard, Allowance())
     assert roomy_table.kept_moves().count
 
 
@@ -362,7 +362,7 @@ def test_what_was_kept_spares_most_of_the_search_in_a_question_about_others() ->
         asked = Told(truth, 24)
         asked.ask("sum", members)
         allowance = Allowance(1e9)
-        judgement = asked.question(roomy_table, 1).judge_by_center(tuple(asked.values), standard, allowance)
+        judgement = asked.question(roomy_table, 1).judge_around_table(tuple(asked.values), standard, allowance)
         assert judgement is not None
         assert judgement.safe
         spent.append(1e9 - allowance.steps)

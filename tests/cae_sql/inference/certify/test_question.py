@@ -44,7 +44,7 @@ def test_only_few_records_are_searched_one_by_one_and_pairs_for_narrow_runs_alon
 
     monkeypatch.setattr(Search, "judge", judge)
     monkeypatch.setattr(Search, "exactly", lambda *_: None)  # it would say who is lost
-    monkeypatch.setattr(Question, "judge_by_center", lambda *_: Judgement(False, -1))  # somebody is open
+    monkeypatch.setattr(Question, "judge_around_table", lambda *_: Judgement(False, -1))  # somebody is open
     system = told_apart(records)
     question = system.question([system.query("sum", np.arange(2))])
     ((values, worlds),) = list(question.hypothetical(1).items())

@@ -237,7 +237,7 @@ def test_a_large_system_keeps_ends_as_a_small_one_does(size):
     whole = system.query("sum", np.arange(size))
     again = system.question([whole])
     value = int(whole.of(system.pool().values[:1])[0])
-    judgement = again.judge_by_center([value], Standard(5, insiders=1), Allowance(10**9))
+    judgement = again.judge_around_table([value], Standard(5, insiders=1), Allowance(10**9))
     assert judgement.safe
     # the members' own sum is not settled by an end
     assert not system.question([query]).derivable

@@ -161,5 +161,5 @@ def test_as_things_stand_is_known_exactly_too() -> None:
     standard = Standard(13, insiders=1)
     assert system.judged(standard, Allowance()).safe
     assert not system.judged(Standard(15, insiders=1), Allowance()).safe
-    by_center = Question(system.roomy_table, system.pool(), []).judge_by_center((), standard, Allowance())
+    by_center = Question(system.roomy_table, system.pool(), []).judge_around_table((), standard, Allowance())
     assert by_center is None or not by_center.safe

@@ -115,7 +115,7 @@ def test_nothing_changes_in_a_center_by_looking_and_judging(insiders: int) -> No
         values, standard = tuple(values_asked(told, question_tables)), Standard(1, None, insiders)
         later = Allowance()
         question.judge_together([values], standard, later)
-        question.judge_by_center(values, standard, later, renew=False)
+        question.judge_around_table(values, standard, later, renew=False)
         question.judge_true(values, standard, later)
         assert state(roomy_table) == before
 
@@ -126,7 +126,7 @@ def test_only_choosing_bases_anew_changes_them_and_it_keeps_every_answer() -> No
         roomy_table, asked = question_tables.roomy_table, len(question_tables.queries)
         before = list(roomy_table.sums)
         question = told.question(roomy_table, asked)
-        question.judge_by_center(
+        question.judge_around_table(
             tuple(values_asked(told, question_tables)), Standard(told.top, None, 1), Allowance()
         )
         renewed += roomy_table.renewed_at > 0
