@@ -151,7 +151,7 @@ class Answering:
         self._answer(Backend.COPY_OUT_RESPONSE, backend.copy_out_response(code, columns))
 
     def copy_data_messages(self, messages: bytes) -> None:
-        """Rows of a COPY as whole CopyData messages, which `auditor.proxy.values.copying.CopyWriter` makes."""
+        """Rows of a COPY as whole CopyData messages: `auditor.proxy.values.copying.CopyWriter` makes them."""
         self._answer(Backend.COPY_DATA, messages)
 
     def copy_done(self) -> None:

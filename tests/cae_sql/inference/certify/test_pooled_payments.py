@@ -362,7 +362,9 @@ def test_what_was_kept_spares_most_of_the_search_in_a_question_about_others() ->
         asked = Told(truth, 24)
         asked.ask("sum", members)
         allowance = Allowance(1e9)
-        judgement = asked.question(roomy_table, 1).judge_around_table(tuple(asked.values), standard, allowance)
+        judgement = asked.question(roomy_table, 1).judge_around_table(
+            tuple(asked.values), standard, allowance
+        )
         assert judgement is not None
         assert judgement.safe
         spent.append(1e9 - allowance.steps)
