@@ -1,10 +1,10 @@
 """`partial = "suppress"`: of a GROUP BY, the groups that may be answered are, and the others are withheld.
 
 What is not grouped is judged first and must be safe, or the statement is refused. Then come the groups in
-their public order, the aggregates of each together, judged on all that has been released so far, the earlier
-groups of the same statement included. What is not safe is withheld: NULL takes its place, and nothing else of
-it goes on. Each has its part of the statement's work; those for whom that does not suffice come last and have
-more, so that a doubtful group does not cost the others theirs.
+their public order, totals before what they are made of, the aggregates of each together, judged on all that
+has been released so far, the earlier groups of the same statement included. What is not safe is withheld:
+NULL takes its place, and nothing else of it goes on. Each has its part of the statement's work; those for
+whom that does not suffice come last and have more, so that a doubtful group does not cost the others theirs.
 
 The aggregates of a group are judged together. Where that fails, each is judged by itself, sums first, with
 those before it known. So it is with values that AT_LEAST and AT_MOST alone are asked of, grouped or not; each
@@ -22,6 +22,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal
+
+import numpy as np
 
 from auditor.data.database import Asked
 from auditor.deciding.cases import Outcome
@@ -90,7 +92,7 @@ def units_of(plan: Plan, asked: Sequence[Asked]) -> list[Unit]:
         alone = each.column if each.statistic is not None else -1
         found.setdefault((each.block, each.group, alone) if grouped else None, []).append(place)
     ordered = sorted(found.items(), key=lambda item: item[0] is not None)
-    return [
+    units = [
         Unit(
             tuple(places),
             tuple(asked[place] for place in places),
@@ -102,6 +104,23 @@ def units_of(plan: Plan, asked: Sequence[Asked]) -> list[Unit]:
         )
         for name, places in ordered
     ]
+    grouped = [unit for unit in units if unit.grouped]
+    return [unit for unit in units if not unit.grouped] + totals_first(grouped)
+
+
+def totals_first(units: Sequence[Unit]) -> list[Unit]:
+    """Units in their public order, but each after larger ones that have its records: totals before cells.
+
+    A total that comes after its cells is what one cell of one person takes with it: the others are known by
+    then, and the total would tell that person. Asked before them it is told, and that cell is withheld.
+    """
+    members = [unit.asked[0].records for unit in units]
+    inside = np.zeros(1 + max((int(each.max(initial=-1)) for each in members), default=-1), dtype=np.int64)
+    depth = np.zeros(len(units), dtype=np.int64)
+    for place in np.argsort([-len(each) for each in members], kind="stable").tolist():
+        depth[place] = inside[members[place]].min(initial=len(units))
+        inside[members[place]] = depth[place] + 1
+    return [units[place] for place in np.argsort(depth, kind="stable").tolist()]
 
 
 @dataclass

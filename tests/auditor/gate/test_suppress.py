@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pytest
 
@@ -51,6 +52,29 @@ def test_safe_groups_are_given_exactly_and_unsafe_ones_are_null(gate: Gate, data
     expected = truth(database, BY_DEPT)
     assert answer.fetchall() == [(d, None if d in "yz" else s, n) for d, s, n in expected]
     assert answer._types == ("VARCHAR", "HUGEINT", "BIGINT")
+
+
+def test_no_total_is_lost_for_a_cell_that_could_be_withheld(tmp_path: Path) -> None:
+    """One cell has one person: it is withheld with one more, and every margin and the total are told."""
+    cells = {0: ("usual", "recommend")}
+    rows = [(i, cells.get(i, ("abc"[i // 3 % 3], "xyz"[i % 3])), 10 * (i * 37 % 26)) for i in range(181)]
+    with duckdb.connect(str(tmp_path / "margins.duckdb")) as connection:
+        connection.execute("CREATE TABLE t (id INTEGER, p VARCHAR, r VARCHAR, x INTEGER)")
+        connection.executemany(
+            "INSERT INTO t VALUES (?, ?, ?, ?)",
+            [(i, p if p != "c" else "usual", r, x) for i, (p, r), x in rows],
+        )
+    protect = Policy.parse(
+        '[protect]\ntable = "t"\ncolumn = "x"\nminimum = 0\nmaximum = 250\nstep = 10\nkey = "id"\n'
+        'public = ["p", "r"]\n[limit]\nrisk = 0.5\n[intruder]\ninsiders = 0\n'
+    )
+    with Gate.open(tmp_path / "margins.duckdb", protect) as gate:
+        told = gate.execute("SELECT p, r, sum(x) FROM t GROUP BY ROLLUP (p, r)").fetchall()
+    withheld = [(p, r) for p, r, total in told if total is None]
+    assert len(told) == 14
+    assert len(withheld) == 2
+    assert ("usual", "recommend") in withheld
+    assert all(r is not None for _, r in withheld)
 
 
 def test_refuse_gives_nothing_of_the_same_statement(database: Path) -> None:
