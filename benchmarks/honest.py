@@ -96,9 +96,13 @@ class Study:
 
     def policy(self, risk: float, mode: str, how: How) -> Policy:
         """The policy of a run."""
+        return Policy.parse(self.text(risk, mode, how))
+
+    def text(self, risk: float, mode: str, how: How) -> str:
+        """The same as TOML."""
         low, high, step = self.domain
         prior = f"prior = {how.prior}\n" if how.prior else ""
-        return Policy.parse(
+        return (
             f'{self.told}[protect]\ntable = "{self.table}"\ncolumn = "{self.column}"\nminimum = {low}\n'
             f"maximum = {high}\nstep = {step}\npublic = {json.dumps(self.public)}\n"
             f'[intruder]\ninsiders = {how.insiders}\ncandidates = "{how.candidates}"\n{prior}'
