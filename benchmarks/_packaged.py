@@ -5,9 +5,9 @@ imported nor needed otherwise, so that what it depends on may be left out.
 
 `NLS`: wages of 1986 of those who finished high school in 1972 (Kane and Rouse, American Economic Review 85,
 1995). `MEPS`: what people of 65 and older spent on prescribed drugs in a year (Medical Expenditure Panel
-Survey). `CPS`: weekly wages of men in March 1988 (Current Population Survey). Indicators are put together into
-one column for each thing that they are about. The protected column is rounded to the grid; of the first two
-it is clipped to the domain, whose maximum is the 99th percentile or a little more.
+Survey). `CPS`: weekly wages of men in March 1988 (Current Population Survey). Indicators are put together
+into one column for each thing that they are about. The protected column is rounded to the grid; of the first
+two it is clipped to the domain, whose maximum is the 99th percentile or a little more.
 """
 
 from __future__ import annotations

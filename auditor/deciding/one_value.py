@@ -57,7 +57,7 @@ def margin_of(case: Case) -> int:
     later questions have cut it. In small systems searches find what there is.
     """
     standard = case.standard
-    if not is_one_sum(case):
+    if not is_one_sum(case) or not case.system.ways.margin:
         return 0
     return ceil(MARGIN * (standard.need + (int(case.system.grid.top) if standard.insiders else 0)))
 

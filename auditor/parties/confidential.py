@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.search.judging import Judgement, Standard
 from cae_sql.inference.system import POOL, AnsweredSystem
 from cae_sql.inference.tables.priors import Prior
+from cae_sql.inference.ways import ALL, Ways
 from cae_sql.risk import Limit, risk_of, risk_of_run
 
 if TYPE_CHECKING:
@@ -47,6 +48,10 @@ too much alike: of the Adult day (45,222) 32 statements were then answered in fu
 
 class Confidential:
     """A protected column, its standard and its values."""
+
+    ways: ClassVar[Ways] = ALL
+    """Which ways of showing somebody its systems use. No policy can say it: benchmarks alone set others, to
+    measure what each is worth."""
 
     def __init__(self, policy: Policy, protect: Protect, vault: Vault, position: int) -> None:
         """Check that the data fit the policy.
@@ -230,6 +235,7 @@ class Confidential:
             pool=self._pool,
             prior=self._prior,
             lumps=self._lumps,
+            ways=self.ways,
         )
 
     def risk_of(self, judgement: Judgement | None) -> float | None:

@@ -1,4 +1,4 @@
-"""An oracle of usefulness: what the gate tells, counted, so that whoever changes the engine sees what is lost.
+"""An oracle of usefulness: what the gate tells, counted, so that a change of the engine shows what is lost.
 
 Run as `python -m benchmarks.usefulness`; docs/usefulness.md says how to read it. Parts: `lines` (what is
 asked), `asking` (through a gate, statement by statement), `log` (what became of each group, and two logs side

@@ -5,7 +5,7 @@
     python -m benchmarks.usefulness --only "day: ACS"    lines whose names begin so; several may be given
     python -m benchmarks.usefulness --log FOLDER         a log of decisions for each line and seed
     python -m benchmarks.usefulness --write-bands        what was measured becomes the bands
-    python -m benchmarks.usefulness compare A B          two logs, or folders of them: what was lost and gained
+    python -m benchmarks.usefulness compare A B          two logs or folders: what was lost and gained
 
 Exit status 3 where a count left its band downwards. docs/usefulness.md says how to read the table.
 """

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
 
 from auditor import Gate
 from benchmarks._ranges import tried
@@ -29,7 +28,7 @@ def budget(seconds: float) -> Iterator[None]:
         _Spent: that is so.
     """
 
-    def spent(number: int, frame: FrameType | None) -> None:
+    def spent(*_: object) -> None:
         raise _Spent
 
     before = signal.signal(signal.SIGPROF, spent)

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
-from benchmarks.usefulness.counting import LESS_IS_BETTER, MORE_IS_BETTER, counts
 from benchmarks.usefulness.counted import Counted
+from benchmarks.usefulness.counting import LESS_IS_BETTER, MORE_IS_BETTER, counts
 
 BANDS = Path(__file__).parent / "bands.csv"
 KEPT = ("optimum", "exact", "told", "withheld", "refused", "surprises", "late")

@@ -27,8 +27,8 @@ class Column:
         """A policy that protects it, as TOML; `more`: lines of [intruder]."""
         return (
             f'[protect]\ntable = "{table}"\ncolumn = "value"\nminimum = {self.minimum}\n'
-            f"maximum = {self.maximum}\nstep = {self.step}\npublic = {public}\n[intruder]\ninsiders = 1\n{more}"
-            "[limit]\nrisk = 0.5\n[decision]\n"
+            f"maximum = {self.maximum}\nstep = {self.step}\npublic = {public}\n"
+            f"[intruder]\ninsiders = 1\n{more}[limit]\nrisk = 0.5\n[decision]\n"
         )
 
 

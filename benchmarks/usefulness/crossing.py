@@ -43,7 +43,7 @@ def _line(column: Column, persons: int, drawn: int, quick: bool = False) -> Line
 
 LINES = tuple(
     _line(column, persons, drawn)
-    for persons, drawn in ((300, 5), (2_000, 5), (20_000, 5))
+    for persons, drawn in ((300, 5), (2_000, 2), (20_000, 1))
     for column in (SALARIES, yes_or_no(0.3))
 )
 QUICK = (_line(SALARIES, 150, 1, quick=True), _line(yes_or_no(0.3), 600, 1, quick=True))

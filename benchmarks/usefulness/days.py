@@ -1,13 +1,12 @@
-"""Days of analysis: ACS, Adult, wages, health, each under its own policy and under the one that `init` writes;
-and wages of 1988 under `init`'s.
+"""Days of analysis: ACS, Adult, wages, health, each under its own policy and under the one that init writes.
+
+And wages of 1988, under that of init.
 """
 
 from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-
-import duckdb
 
 from auditor.policy.suggest import suggest
 from benchmarks._packaged import CPS

@@ -1,9 +1,9 @@
-"""What a group whose sum alone is told leaves to everybody: the closed form, which the engine is held against.
+"""What a group whose sum alone is told leaves to everybody, in closed form: the engine is held against it.
 
-Of m records with values from 0 to T and the sum s: given that one of them has v, another one takes every value
-from max(0, s − v − (m − 2) T) to min(T, s − v), and v itself may be anything from max(0, s − (m − 1) T) to
-min(T, s). The sum may be told where each of these is at least R wide, R being what everybody must keep. Where
-both rooms, s and m T − s, are at least T + R, that is so of every v.
+Of m records with values from 0 to T and the sum s: given that one of them has v, another one takes every
+value from max(0, s − v − (m − 2) T) to min(T, s − v), and v itself may be anything from max(0, s − (m − 1) T)
+to min(T, s). The sum may be told where each of these is at least R wide, R being what everybody must keep.
+Where both rooms, s and m T − s, are at least T + R, that is so of every v.
 
 Nothing of the engine is used here; `tests/benchmarks/test_usefulness.py` lists all tables of small groups.
 """

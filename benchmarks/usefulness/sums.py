@@ -36,7 +36,7 @@ def _line(column: Column, records: int, asked: int, drawn: int, budget: float, q
 
 
 LINES = (
-    *(_line(column, 10_000, ASKED, 2, 120.0) for column in KINDS),
-    *(_line(column, 100_000, ASKED, 1, 240.0) for column in KINDS),
+    *(_line(column, 10_000, ASKED, 1, 120.0) for column in KINDS),
+    *(_line(column, 100_000, ASKED, 1, 180.0) for column in KINDS),
 )
 QUICK = (_line(SALARIES, 300, 8, 1, 60.0, True), _line(yes_or_no(0.3), 2_000, 8, 1, 60.0, True))

@@ -41,6 +41,7 @@ from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.priors import Prior
 from cae_sql.inference.tables.programs import any_world
 from cae_sql.inference.tables.roomy_table import RoomyTable
+from cae_sql.inference.ways import ALL, Ways
 
 if TYPE_CHECKING:
     from cae_sql.inference.posterior.carrying import Carriers
@@ -84,6 +85,7 @@ class AnsweredSystem:
         pool: int = POOL,
         prior: Prior | None = None,
         lumps: ArrayLike | None = None,
+        ways: Ways = ALL,
     ) -> None:
         """Start with no answers.
 
@@ -98,6 +100,7 @@ class AnsweredSystem:
             lumps: (m,) for how many records, a power of two, each lump stands; of records that nobody tells
                 apart (`cae_sql.inference.facts.lumps`). Lumps have the numbers from `size` on and are members
                 as records are; the value of one is the sum of its records' values.
+            ways: Which ways of showing somebody are used; others than all are for measurements.
 
         Raises:
             InvalidInput: no record, an empty or infinite domain, a resolution <= 0, lumps without a grid.
@@ -131,7 +134,7 @@ class AnsweredSystem:
         self.observed: list[Query] = []
         """What these make likely, as "about"."""
         self.seed = seed
-        self.prior = prior
+        self.prior, self.ways = prior, ways
         self._pool_size = pool
         self._atoms: Atoms | None = None
         self._solved: Solved | None = None
@@ -483,7 +486,9 @@ class AnsweredSystem:
         if self._kept is None:
             top, count = int(self.grid.top), self._pool_size
             large = not self.searched
-            self._kept = SystemState(self.size, top, count, self.seed, self.prior, large, self.lumps)
+            self._kept = SystemState(
+                self.size, top, count, self.seed, self.prior, large, self.lumps, self.ways
+            )
         return self._kept
 
     @property

@@ -30,6 +30,7 @@ from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.priors import Prior
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import RoomyTable
+from cae_sql.inference.ways import ALL, Ways
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +63,7 @@ class SystemState:
 
     def __init__(
         self, size: int, top: int, count: int, seed: int, prior: Prior | None, large_pool: bool,
-        lumps: Ints = NO_LUMPS,
+        lumps: Ints = NO_LUMPS, ways: Ways = ALL,
     ) -> None:  # fmt: skip
         """Before any answer.
 
@@ -74,13 +75,14 @@ class SystemState:
             prior: How values are spread; None where all are alike.
             large_pool: Whether there are too many records for worlds with a tableau of their own.
             lumps: For how many records each lump stands; with any, in a large pool alone.
+            ways: Which ways of showing somebody are used.
         """
         self._pool: Pool | LargePool
         if large_pool:
             self._pool = LargePool.draw(size, top, count, seed, prior, lumps)
         else:
             self._pool = Pool.draw(Knowledge.nothing(size, top), count, seed, prior)
-        self._roomy_table = RoomyTable.nothing(size, top, lumps)
+        self._roomy_table = RoomyTable.nothing(size, top, lumps, ways)
         self._size, self._top, self._lumps = size, top, lumps
         self._learned = self._in_roomy_table = 0
         self._beside: _Beside | None = None
@@ -119,6 +121,7 @@ class SystemState:
         elif new >= AT_ONCE:
             found = all_at_once(*self._apart(answers, system), self._pool)
             if found is not None:
+                found[0].ways = self._roomy_table.ways
                 self._roomy_table, self._pool = found
                 self._learned = len(answers)
         while self._learned < len(answers):

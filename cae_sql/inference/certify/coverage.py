@@ -32,6 +32,7 @@ from cae_sql.inference.tables.margins import nothing, toll
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.reserves import Reserves
 from cae_sql.inference.tables.roomy_table import Basis, Pending, RoomyTable
+from cae_sql.inference.ways import Ways
 from cae_sql.threads import in_two
 
 RESERVES = 8
@@ -158,7 +159,7 @@ class Coverage:
         allowance.spend(looked / ENTRIES)
         far, asked = self._kept(need)
         # where shared rooms can serve everybody nothing is set apart for reserves, at their cost
-        while not self._all_pooled and not self.soft and asked < RESERVES and len(left := far.left(need)):
+        while not self._all_pooled and asked < self._most_reserves and len(left := far.left(need)):
             if not allowance.spend(len(left) * (1 + self.question_tables.roomy_table.rank) / ENTRIES):
                 break
             reserves = self.question_tables.reserves(asked)
@@ -176,7 +177,7 @@ class Coverage:
     def _share(self, far: Far, asked: int, need: int, allowance: Allowance, keep: bool) -> None:
         """Show what payments out of shared rooms can, of so many at a time as are looked at together."""
         left = far.left(need)
-        if len(left) > MOST_OPEN and self.rooms.count > MOST_SHARED:
+        if (len(left) > MOST_OPEN and self.rooms.count > MOST_SHARED) or not self._ways.payments:
             return
         reserved = [self.question_tables.reserves(number) for number in range(asked)]
         parts = [each.parts for each in reserved if each is not None]
@@ -185,6 +186,14 @@ class Coverage:
                 return
             pooled = Pooled(self.question_tables, self.rooms, self.toll, need, allowance)
             pooled.show(far.among(left[first : first + MOST_OPEN]), parts, keep)
+
+    @property
+    def _ways(self) -> Ways:
+        return self.question_tables.roomy_table.ways
+
+    @property
+    def _most_reserves(self) -> int:
+        return RESERVES if self._ways.reserves and not self.soft else 0
 
     def _kept(self, need: int) -> tuple[Far, int]:
         """What the roomy table's bases show, and how many reserves were asked with them."""
@@ -209,6 +218,8 @@ class Coverage:
 
     def _bases(self) -> list[_Payers]:
         """The roomy table's."""
+        if not self._ways.bases:
+            return []
         return [
             _Payers(partial(self._reach, basis, pending), pending.basic)
             for basis, pending in zip(
@@ -223,7 +234,7 @@ class Coverage:
         Also how many reserves are among them.
         """
         found = self._bases()
-        if self.question_tables.roomy_table.swaps is None or not RESERVES or self._all_pooled or self.soft:
+        if self.question_tables.roomy_table.swaps is None or not self._most_reserves or self._all_pooled:
             return found, 0
         some = np.arange(0, self.boxes.count, max(1, self.boxes.count // SAMPLED))
         lacking = [self._lacking(payers, some, need) for payers in found]
@@ -249,7 +260,7 @@ class Coverage:
             ends[:, payers.own] = 0
             more = np.minimum(ends[:2] + rooms.slack, 1e9).astype(np.int64)
             rise, fall = rise + more[0], fall + more[1]
-        for number in range(0 if self.soft else RESERVES):
+        for number in range(self._most_reserves):
             reserves = self.question_tables.reserves(number)
             if reserves is None:
                 break

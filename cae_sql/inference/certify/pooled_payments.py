@@ -159,6 +159,8 @@ class Pooled:
         """Show of those who are left what can be looked for over bases; these are added to."""
         looked = self.rooms.count
         turns = TURNS[:LED_TURNS] if len(self.toll.budget) else TURNS
+        if not self.question_tables.roomy_table.ways.further_bases:
+            turns = turns[: len(ALONE)]
         for turn, (part, few) in enumerate(turns):
             # who is in a basis needs another
             for number in (turn, turn + 1):

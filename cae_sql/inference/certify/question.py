@@ -117,7 +117,8 @@ class Question:
     @property
     def searchable(self) -> bool:
         """Whether searches record by record follow where the roomy table leaves somebody open."""
-        return self._search is not None and len(self.question_tables.boxes.atoms.labels) <= MOST_SEARCHED
+        few = len(self.question_tables.boxes.atoms.labels) <= MOST_SEARCHED
+        return self._search is not None and few and self.roomy_table.ways.search
 
     def is_searched(self, standard: Standard) -> bool:
         """Whether what the roomy table leaves open is searched for, to hold it to this standard."""
@@ -174,6 +175,8 @@ class Question:
             worlds: Worlds of the pool that give them.
             standard: What everybody must keep.
         """
+        if not self.roomy_table.ways.certain_refusals:
+            return None
         tables = self.pool.values[list(worlds)]
         plain = self.held is not None and not self.held and not self._bounds
         width = narrowest(self.boxes_with(values), self._rows, values, tables, standard.insiders, plain)
@@ -181,7 +184,7 @@ class Question:
 
     def out_of_reach(self, values: Sequence[int], worlds: Sequence[int], standard: Standard) -> bool:
         """Whether a look at everybody at once can only fail, and no search follows. As `certainly_lost`."""
-        if self.searchable or not standard.insiders:
+        if self.searchable or not (standard.insiders and self.roomy_table.ways.out_of_reach):
             return False
         tables = self.pool.values[list(worlds)]
         return too_little_for_two(self.boxes_with(values), self._rows, values, tables, standard.need)
@@ -255,7 +258,7 @@ class Question:
         if not answers or not self.question_tables.usable:
             return {}
         found: dict[tuple[int, ...], Judgement] = {}
-        for first, last in MIDDLES:
+        for first, last in MIDDLES if self.roomy_table.ways.middles else MIDDLES[:1]:
             top = len(answers) - 1
             group = list(answers[int(first * top) : 1 + int(last * top)])
             if allowance.over or not self.question_tables.usable:
@@ -296,7 +299,9 @@ class Question:
     def _renewable(self, standard: Standard, allowance: Allowance) -> bool:
         """Choose bases anew where that may help."""
         width = self.roomy_table.rank + 1
-        if not self.roomy_table.stale or not allowance.spend(self.roomy_table.count * width**2 / ENTRIES):
+        if not self.roomy_table.ways.new_bases or not self.roomy_table.stale:
+            return False
+        if not allowance.spend(self.roomy_table.count * width**2 / ENTRIES):
             return False
         self._renew(standard)
         return self.question_tables.usable
@@ -536,7 +541,7 @@ class Question:
         found = None if around is None else central.between(around, ranges)
         if around is not None and found is not None:
             yield found, True
-        for turn in range(starts):
+        for turn in range(starts if self.roomy_table.ways.balanced else 0):
             around = question_tables.balanced(bounds, middle, SEEDS_APART * turn)
             found = None if around is None else question_tables.between(bounds, ranges, around)
             if around is None or found is None:
@@ -579,6 +584,8 @@ class Question:
         keep: bool,
         allowance: Allowance,
     ) -> Tables | None:
+        if not self.roomy_table.ways.single_answers:
+            return None
         each_one: list[Ints | None] = [self._found.get((name, each)) for each in sums]
         spared = self._spared if len(sums) > 1 else 0
         lost: list[int] = []

@@ -79,7 +79,9 @@ class Asked:
             seen, tilt = observations(known, sums), self._past.tilt
             fit = Fit.of(seen, tilt, None, allowance, Attaining.of(known, seen, tilt))
         fit = with_observed(fit, known, self._past.tilt, self._layout(fit.observed, known))
-        return Likely(known, sums, self._past.tilt, self._past.top, fit, allowance, self._kept)
+        return Likely(
+            known, sums, self._past.tilt, self._past.top, fit, allowance, self._kept, ways=self._past.ways
+        )
 
     def _layout(self, seen: Observations, known: Knowledge) -> Layout | None:
         """Of what is observed: the same for all answers, where they leave the rows of sums as they are."""

@@ -229,7 +229,9 @@ def most_risks(likely: Likely, columns: Ints, outer: Given, measure: Measure) ->
     """
     fit, seen = likely.fit, likely.fit.observed
     variance, left = fit.variances[columns], np.maximum(1.0 - outer.leverage, SAME)
-    said = (variance > STILL) & (seen.low[columns] == 0) & (seen.high[columns] == likely.top)
+    said = (
+        likely.ways.cells & (variance > STILL) & (seen.low[columns] == 0) & (seen.high[columns] == likely.top)
+    )
     some = np.flatnonzero(said)
     found = np.full(len(columns), np.inf)
     shift = outer.shift[some] / (left[some] * variance[some])
@@ -244,7 +246,7 @@ def quick_risks(likely: Likely, measure: Measure) -> Floats:
     ∞ of whom no quick bound is known, as in small systems, where all pairs are looked at.
     """
     count = likely.fit.observed.people
-    if count <= FOR_ALL:
+    if count <= FOR_ALL or not likely.ways.quick_bounds:
         return np.full(count, np.inf)
     return most_risks(likely, np.arange(count), bounds_at_once(likely.fit), measure)
 
@@ -275,16 +277,18 @@ def risks_with_insider(
     worst = quick_risks(likely, measure) if bounds is None else bounds.copy()
     some = np.flatnonzero(~(worst <= enough))  # what is no number keeps nothing
     outer = None if kept is None else kept.bounds(fit, some, values)
-    if outer is None and len(some) > FOR_ALL:
+    if outer is None and len(some) > FOR_ALL and likely.ways.insider_bounds:
         wide = bounds_of(fit, values)
         outer = Given(wide.leverage[some], wide.shift[some])
     if outer is not None:
-        for bound in (most_risks, _bounded_nearby):
+        for bound in (most_risks, _bounded_nearby) if likely.ways.nearby else (most_risks,):
             worst[some] = bound(likely, some, outer, measure)
             still = ~(worst[some] <= enough)
             some, outer = some[still], Given(outer.leverage[still], outer.shift[still])
     outer = greatest_given(fit, some, values) if len(some) else Given(worst[some], worst[some])
     for pieces, exactly in ((1, False), (1, True), (PIECES, False), (PIECES, True)):
+        if not (exactly or likely.ways.nearby):
+            continue
         worst[some] = _bounded(likely, some, outer, measure, pieces, exactly)
         still = ~(worst[some] <= enough)
         some, outer = some[still], Given(outer.leverage[still], outer.shift[still])

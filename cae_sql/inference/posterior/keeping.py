@@ -149,7 +149,7 @@ class LikelyKnowledge(AsItStands["LikelyQuestion"]):
         tilt = Tilt(windows, self.system.prior)
         known = found.known.refined(self.system.observed).observing(self.system.observed)
         start = None if self._before is None else self._before.start
-        return likely_of(known, found.sums, tilt, int(self.system.grid.top), start)
+        return likely_of(known, found.sums, tilt, int(self.system.grid.top), start, self.system.ways)
 
     @cached_property
     def pairs(self) -> KeptPairs:
@@ -202,6 +202,10 @@ class LikelyQuestion:
     def _asked(self) -> Asked:
         return Asked(self._past.likely, self.queries)
 
+    @property
+    def _insiders(self) -> int:
+        return self._standard.insiders * self._past.system.ways.likely_insiders_benchmark_only
+
     def _judge(self, likely: Likely) -> ModelJudgement:
         domain, limit = self._standard.domain, self._standard.limit
         likely.tilt.windows.check_rows(likely.known.count)
@@ -211,7 +215,7 @@ class LikelyQuestion:
         if not likely.reliable[mine].all():
             return UNKNOWN
         measure = Measure(domain, self._past.baselines)
-        quick = quick_risks(likely, measure) if self._standard.insiders else None
+        quick = quick_risks(likely, measure) if self._insiders else None
         worst = self._alone(likely, mine)
         entropy = None
         if limit.epsilon is not None:
@@ -228,7 +232,7 @@ class LikelyQuestion:
 
         With insiders, of whom the formula is all that is said: they see more, and are looked at in any case.
         """
-        if not self._standard.insiders:
+        if not self._insiders:
             risk = posterior_risks(likely, self._standard.domain, self._standard.baseline).risk
             return float(risk[mine].max())
         open_ = mine[~likely.plain[mine]]
@@ -270,7 +274,7 @@ class LikelyQuestion:
 
         def worst(measure: Measure, enough: float, quick: Floats | None = None) -> float:
             by_count = counted if measure.epsilon is None else counted_with_insider(likely, measure)
-            kept = self._past.pairs
+            kept = self._past.pairs if likely.ways.kept_pairs else None
             by_formula = risks_with_insider(likely, ends, measure, enough, quick, kept).risk
             found = float(np.where(by_count.atoms, by_count.risk, by_formula).max())
             if not found <= enough:

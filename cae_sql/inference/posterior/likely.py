@@ -38,6 +38,7 @@ from cae_sql.inference.posterior.telling import Telling, weighed
 from cae_sql.inference.posterior.tilt import CLOSE, Moments, fitted, of_boxes, thirds_of_boxes
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt
+from cae_sql.inference.ways import ALL, Ways
 from cae_sql.threads import alone
 
 Flags = NDArray[np.bool_]
@@ -330,6 +331,7 @@ class Likely:
         allowance: Allowance = UNLIMITED,
         kept: dict[bytes, list[Floats] | None] | None = None,
         start: Start | None = None,
+        ways: Ways = ALL,
     ) -> None:
         """Fit nothing yet.
 
@@ -342,7 +344,9 @@ class Likely:
             allowance: What the fit may spend.
             kept: What was counted of components before, None where it could not be; what is now is added.
             start: Where λ is looked for first.
+            ways: What is reckoned with.
         """
+        self.ways = ways
         self.known, self.sums, self.tilt, self.top = known, sums, tilt, top
         self._fit, self._allowance, self._kept, self._start = fit, allowance, kept, start
 
@@ -367,13 +371,17 @@ class Likely:
         Nearer to what is exact is the one with it. Which of the two is too low hangs on the system.
         """
         fit = replace(self.fit, skewed=False, worked_out=self.fit.leverage)
-        found = Likely(self.known, self.sums, self.tilt, self.top, fit, self._allowance, self._kept)
+        found = Likely(
+            self.known, self.sums, self.tilt, self.top, fit, self._allowance, self._kept, ways=self.ways
+        )
         found.exact, found.telling, found._doubtful = self.exact, self.telling, self._doubtful
         return found
 
     @property
     def both(self) -> tuple[Likely, ...]:
         """This and `straight`, where they are not the same: a limit is held against each."""
+        if not self.ways.skewness_benchmark_only:
+            return (self.straight,)
         return (self,) if self.exact[1].all() else (self, self.straight)
 
     @cached_property
@@ -554,6 +562,8 @@ class Likely:
             return self.formula_of(seen.atoms[columns])
 
         own = leverage[: len(fit.theta)]
+        if not self.ways.residues_benchmark_only:
+            return Telling(self.tilt.windows, seen, [], np.zeros(0, dtype=np.int64))
         return Telling.of(seen, fit.theta, fit.variances, own, rows, self.tilt.windows, fit.before)
 
     @cached_property
@@ -589,7 +599,7 @@ class Likely:
         if alone.any():
             rows[alone], counted[alone] = self._rows(np.flatnonzero(alone), narrowed=False), True
         left = self.allowed(ALL_STEPS)
-        for atoms in self._small:
+        for atoms in self._small if self.ways.counting_benchmark_only else ():
             found = self._counted(atoms, odds, left)
             for atom, p in zip(atoms.tolist(), found or (), strict=False):
                 rows[atom] = windows.gathered(np.arange(known.low[atom], known.high[atom] + 1), p)

@@ -42,6 +42,7 @@ from cae_sql.inference.posterior.observations import Observations, observations
 from cae_sql.inference.posterior.squares import told_by_spreads
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt
+from cae_sql.inference.ways import ALL, Ways
 
 LUCK = 20.0
 """How often what observations tell alone is counted. A bell in the middle of the domain has to be 18 times as
@@ -53,14 +54,16 @@ SURE = 1e-9
 """1 − h below which nothing is left."""
 
 
-def likely_of(known: Knowledge, sums: Ints, tilt: Tilt, top: int, start: Start | None = None) -> Likely:
+def likely_of(
+    known: Knowledge, sums: Ints, tilt: Tilt, top: int, start: Start | None = None, ways: Ways = ALL
+) -> Likely:
     """What answers make likely, with what is observed besides. As `Likely`."""
     if not known.observed:
-        return Likely(known, sums, tilt, top, start=start)
+        return Likely(known, sums, tilt, top, start=start, ways=ways)
     seen = observations(known, sums)
     begun = None if start is None else start.of(seen)
     fit = Fit.of(seen, tilt, begun, ends=Attaining.of(known, seen, tilt))
-    return Likely(known, sums, tilt, top, with_observed(fit, known, tilt))
+    return Likely(known, sums, tilt, top, with_observed(fit, known, tilt), ways=ways)
 
 
 def with_observed(fit: Fit, known: Knowledge, tilt: Tilt, layout: Layout | None = None) -> Fit:

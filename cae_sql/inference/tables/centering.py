@@ -144,7 +144,7 @@ def _chosen(
 def reserved(roomy_table: RoomyTable) -> list[Reserves]:
     """Reserves that there can be if their atoms get room; they share no atom."""
     used, found = roomy_table.boxes.high == roomy_table.boxes.low, list[Reserves]()
-    if roomy_table.swaps is None:
+    if roomy_table.swaps is None or not roomy_table.ways.reserves:
         return found
     ground, before = _ground(roomy_table), int(np.count_nonzero(used))
     for number in range(RESERVED):

@@ -114,7 +114,7 @@ class QuestionTables:
         """Those by which somebody was shown before, over the parts: each keeps all sums, past and new."""
         if self._moves is None:
             past = self.roomy_table.kept_moves()
-            if not past.count:
+            if not past.count or not self.roomy_table.ways.kept_moves:
                 return NO_MOVES  # pairs of many parts take their time
             pairs = [self.exchange.pairs(number) for number in range(len(self._rows))]
             found = past.over_parts(self.parents, self._room, self._rows, pairs)

@@ -25,6 +25,7 @@ from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.tables.columns import LARGEST_ENTRY, Columns, apply_pending, by_sums, multiplied
 from cae_sql.inference.tables.kept_moves import NO_MOVES, Moves, joined
 from cae_sql.inference.tables.swaps import Swaps, find, fours, kept_by
+from cae_sql.inference.ways import ALL, Ways
 from cae_sql.threads import in_two
 
 CANDIDATES = 3_000
@@ -96,15 +97,17 @@ class RoomyTable:
     """Moves of single records that keep every sum, by which somebody was shown ..."""
     _later: list[Moves] = field(default_factory=list, repr=False)
     """... and those that were found since: they are many, and put to the others when somebody asks."""
+    ways: Ways = ALL
+    """Which ways of showing somebody are used."""
     _unseen: NDArray[np.bool_] | None = field(default=None, repr=False)
 
     @classmethod
-    def nothing(cls, size: int, top: int, lumps: Ints = NO_LUMPS) -> RoomyTable:
+    def nothing(cls, size: int, top: int, lumps: Ints = NO_LUMPS, ways: Ways = ALL) -> RoomyTable:
         """Before any answer: everybody in the middle of the domain, and lumps in the middle of theirs."""
         boxes = Knowledge.nothing(size, top, lumps)
         none = np.zeros((max(boxes.count, 16), 16), dtype=np.int8)
         totals = boxes.sizes * boxes.high // 2
-        return cls(boxes, totals, none, bases=[Basis(np.zeros(0, np.int64), none.copy())])
+        return cls(boxes, totals, none, bases=[Basis(np.zeros(0, np.int64), none.copy())], ways=ways)
 
     def grown(self, spares: int, top: int) -> RoomyTable:
         """With so many spare records more, in the middle of the domain, an atom that is in no sum.

@@ -39,7 +39,7 @@ def test_lines_that_were_not_measured_keep_their_bands(tmp_path: Path) -> None:
     ("now", "words"),
     [
         (run("exact", "exact", "exact"), ""),
-        (run("exact", "end", "withheld"), "exact 1, band 2 to 2"),
+        (run("exact", "end", "end"), "exact 1, band 2 to 2"),
         (run("exact", "exact", "withheld"), "told 2, band 3 to 3"),
         (run("exact", "exact", "end", surprises=1), "surprises 1, band 0 to 0"),
         (run("exact", "exact", "end", ended=0), "cut after 0 of 1 statements, where it came to its end"),

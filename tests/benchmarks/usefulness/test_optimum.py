@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import product
+from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
-from benchmarks.usefulness.columns import AMOUNTS, FIVE_POINT, SALARIES, yes_or_no
+from auditor.data.database import Database
+from auditor.data.sources import source_of
+from auditor.parties.party import Knowledge
+from benchmarks.usefulness.columns import KINDS, Column
 from benchmarks.usefulness.day import patient
 from benchmarks.usefulness.optimum import is_roomy, may_be_told, needed
 
@@ -48,8 +54,11 @@ def test_of_zeros_and_ones_two_rooms_of_two_are_enough_and_less_is_not() -> None
     assert [total for total in range(14) if may_be_told(13, total, 1, 1)] == list(range(2, 12))
 
 
-@pytest.mark.parametrize(
-    ("column", "need"), [(yes_or_no(0.5), 1), (FIVE_POINT, 2), (SALARIES, 13), (AMOUNTS, 102)]
-)
-def test_the_width_that_everybody_must_keep_is_the_gates(column: object, need: int) -> None:
-    assert needed(patient(column.policy("t", '["part"]'))) == need  # type: ignore[attr-defined]
+@pytest.mark.parametrize("column", [*KINDS], ids=lambda column: column.name)
+def test_the_width_that_everybody_must_keep_is_the_gates(column: Column, tmp_path: Path) -> None:
+    policy = patient(column.policy("t", '["part"]'))
+    values = np.arange(column.minimum, column.maximum + 1, column.step)
+    table = pa.table({"part": np.zeros(len(values), dtype=np.int64), "value": values})
+    with Database.open(source_of({"t": table}), policy.protects) as database:
+        (found,) = Knowledge(policy, database).columns
+        assert needed(policy) == found.standard.need

@@ -1,0 +1,96 @@
+"""Which ways of showing somebody, and of judging what is likely, are used: all of them, but in an ablation.
+
+A `Ways` is handed to an `AnsweredSystem` and reaches each mechanism from there, so that what a mechanism is
+worth can be measured without knowing how it is written. Without one of the plain ones less is shown, or the
+same in more time: everything that is answered is as safe as before.
+
+The last ones, `…_benchmark_only`, are parts of what is judged. Without one of them answers break the promise,
+so they are for measuring alone. No policy can name any of this: a gate has `ALL`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+
+PROMISED = "_benchmark_only"
+"""How the names of those end without which the promise is broken."""
+
+
+@dataclass(frozen=True)
+class Ways:
+    """What is used. Each is True where it is."""
+
+    # who is shown at once (`certify`, `tables`)
+    bases: bool = True
+    """The roomy table's bases pay for what moves."""
+    new_bases: bool = True
+    """Bases are chosen anew where a question leaves somebody open."""
+    further_bases: bool = True
+    """Of payments out of shared rooms: over more bases than the first turns have."""
+    payments: bool = True
+    """Many short payments out of shared rooms, for whom bases leave open."""
+    kept_moves: bool = True
+    """Moves that showed somebody serve later questions."""
+    reserves: bool = True
+    """Swaps of near atoms pay, in large systems."""
+    central: bool = True
+    """Tables around the analytic centre."""
+    balanced: bool = True
+    """Tables by balanced steps around which everybody is looked at again."""
+    single_answers: bool = True
+    """Tables between those of the single hypothetical answers."""
+    middles: bool = True
+    """Of hypothetical answers to one sum those around the middle suffice."""
+    margin: bool = True
+    """An end stays inside of what breaks the limit."""
+    # the few who are left
+    search: bool = True
+    """Records are searched one by one, in small systems."""
+    # refusals before any search
+    certain_refusals: bool = True
+    """Bounds alone refuse."""
+    out_of_reach: bool = True
+    """So little is left that looking at everybody at once can only fail."""
+    # what is likely: bounds in place of all pairs
+    quick_bounds: bool = True
+    """Of everybody, by the greatest leverage alone."""
+    cells: bool = True
+    """For whole cells of like records."""
+    nearby: bool = True
+    """By bells that were measured before."""
+    kept_pairs: bool = True
+    """What insiders make of others is kept from answer to answer."""
+    insider_bounds: bool = True
+    """Of what any insider tells, where there are many."""
+    # without these what is answered is not safe
+    likely_insiders_benchmark_only: bool = True
+    """What is likely is judged for insiders too."""
+    residues_benchmark_only: bool = True
+    """What sums leave modulo small numbers."""
+    counting_benchmark_only: bool = True
+    """Small components are counted exactly."""
+    skewness_benchmark_only: bool = True
+    """The formula counts skewness."""
+
+    @property
+    def keep_the_promise(self) -> bool:
+        """Whether what is answered is as safe as with all of them."""
+        return all(getattr(self, name) for name in names() if name.endswith(PROMISED))
+
+    def without(self, *names: str) -> Ways:
+        """All of these but some.
+
+        Raises:
+            TypeError: there is no such way.
+        """
+        return replace(self, **dict.fromkeys(names, False))
+
+
+def names() -> Iterator[str]:
+    """Of all ways."""
+    return (field.name for field in fields(Ways))
+
+
+ALL = Ways()
+"""What every gate uses."""
