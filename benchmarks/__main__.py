@@ -84,10 +84,9 @@ LISTED: tuple[Run, ...] = (
     *_each("scale-hardest", "scale", "--records", "100000", "--public", "uniform"),
     *_each("growth", "growth"),
     *(Run(f"honest-{study}", "honest", ("--studies", study, "--risks", "0.5")) for study in HONEST),
-    *(
-        Run(f"ablation-{name}", "ablation", ("--workloads", name))
-        for name in ("attack", "crowd", "acs", "adult", "large", "hardest", "vast")
-    ),
+    Run("usefulness", "usefulness"),
+    Run("ablation", "ablation"),
+    Run("ablation-pairs", "ablation", ("--pairs",)),
     *(Run(f"coverage-{study}", "coverage", ("--studies", study)) for study in ("acs", "adult")),
     Run("reconstruction", "reconstruction"),
     Run("start", "start"),

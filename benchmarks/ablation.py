@@ -1,233 +1,173 @@
 """What does each way of showing somebody win, and what does it cost? Every one switched off in turn.
 
-Run as `python -m benchmarks.ablation`. The same statements are asked of a gate with an empty ledger, first
-with all that the engine has (the rival), then once without each strategy: the real attack's 73 records, 300
-persons and random ranges, the honest days of ACS and Adult, 100,000 and 1,000,000 persons and random ranges.
-Counted are values given exactly (aggregates of single statements and of groups) and CPU seconds, both threads
-together, so that other work on the machine weighs little. What wins nothing at any size should go.
+Run as `python -m benchmarks.ablation`. Lines of `benchmarks.usefulness` are asked of a gate with an empty
+ledger, first with all that the engine has (the rival), then without each of the ways of
+`cae_sql.inference.ways`, five seeds each: other data where something is drawn, elsewhere other worlds. Groups
+told exactly, surprises, and CPU seconds of both threads are counted. What wins nothing on any line should go.
 
-`--workloads acs crowd` and `--without reserves searches` ask for some of it.
+A difference says something only where it has the same sign with every seed; the table says which do not. One
+seed says nothing. With `--pairs` weak ways are switched off two at a time: each may stand in for the other.
+
+`--lines "crossing: 25 values, 300"` and `--without payments bases` ask for some of it. Ways whose names end
+in `_benchmark_only` are parts of the promise: what is told without them is not safe, and the table marks it.
 """
 
 from __future__ import annotations
 
-import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import combinations
 from pathlib import Path
-from unittest.mock import patch
 
-import duckdb
 from rich.console import Console
+from rich.progress import track
 from rich.table import Table
 
-from auditor import Gate, Policy, QueryRefused, QueryUnsupported
-from auditor.deciding import one_value
-from benchmarks._data import timed
-from benchmarks._people import People, RangeQueries
-from benchmarks._results import Line, options, write
-from benchmarks.honest import STUDIES, How, counted_groups, is_grouped
-from benchmarks.reconstruction import LOANS, QUERIES
-from benchmarks.reconstruction import POLICY as ATTACKED
-from benchmarks.scale import POLICY as CROWD
-from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.certify import coverage, pooled_payments
-from cae_sql.inference.certify.coverage import Coverage
-from cae_sql.inference.certify.pooled_payments import Pooled
-from cae_sql.inference.certify.question import Question
-from cae_sql.inference.search.judging import Judgement, Standard
-from cae_sql.inference.tables import centering
-from cae_sql.inference.tables.central import Central
-from cae_sql.inference.tables.kept_moves import NO_MOVES
-from cae_sql.inference.tables.question_tables import QuestionTables
+from benchmarks import _results
+from benchmarks.usefulness.asking import asked
+from benchmarks.usefulness.counting import counts
+from benchmarks.usefulness.day import Line
+from benchmarks.usefulness.lines import FULL, QUICK
+from benchmarks.usefulness.switched import switched
+from cae_sql.inference.ways import ALL, PROMISED, names
+from cae_sql.warming import warm
 
-Switch = Callable[[], object]
-
-
-def _nothing(*_: object, **__: object) -> None:
-    return None
-
-
-def _off(owner: object, name: str, instead: object = _nothing) -> Switch:
-    """A strategy is switched off where this stands in its place."""
-    return lambda: patch.object(owner, name, instead)
-
-
-def _whole(
-    question: Question, answers: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance
-) -> dict[tuple[int, ...], Judgement]:
-    """All hypothetical answers or none, as where several values are asked at once."""
-    found = question.judge_together(answers, standard, allowance)
-    safe = len(found) == len(answers) and all(each.safe for each in found.values())
-    return found if safe else {}
-
-
-WITHOUT: dict[str, tuple[Switch, ...]] = {
-    "nothing": (),
-    "kept moves": (_off(QuestionTables, "moves", property(lambda _: NO_MOVES)),),
-    "central tables": (_off(Central, "table"),),
-    "balanced tables": (_off(QuestionTables, "balanced"),),
-    "tables of single answers": (_off(Question, "_between_single"),),
-    "bases": (_off(Coverage, "_bases", lambda _: []),),
-    "new bases": (_off(Question, "_renewable", lambda *_: False),),
-    "reserves": (_off(coverage, "RESERVES", 0), _off(centering, "reserved", lambda _: [])),
-    "shared rooms": (_off(Pooled, "show"),),
-    "further bases": (_off(pooled_payments, "TURNS", pooled_payments.TURNS[: len(pooled_payments.ALONE)]),),
-    "margin": (_off(one_value, "MARGIN", 0.0),),
-    "middles": (_off(Question, "judge_middle", _whole),),
-    "searches": (_off(Question, "searchable", property(lambda _: False)),),
-    "bounds that refuse": (_off(Question, "certainly_lost"),),
-    "what is out of reach": (_off(Question, "out_of_reach", lambda *_: False),),
-}
-
-
-@dataclass(frozen=True)
-class Workload:
-    """Statements, and the database and policy that they are asked of."""
-
-    name: str
-    records: int
-    database: Path
-    policy: Policy
-    statements: Sequence[str]
+SEEDS = 5
+LINES = (
+    "groups: 25 values, 60 of 12",
+    "groups: 0/1, 60 of 20, rate 0.3",
+    "crossing: 25 values, 300",
+    "crossing: 25 values, 2,000",
+    "attack: first 100, insiders = 1",
+    "sums: 100 of 25 values, 10,000",
+    "day: wages, its own policy",
+    "day: ACS, its own policy",
+)
+"""What is asked where nobody says otherwise: hours."""
+WEAK = (
+    ("reserves", "balanced", "single_answers", "further_bases", "search"),
+    ("quick_bounds", "cells", "nearby", "kept_pairs", "insider_bounds"),
+)
+"""Ways that won little alone, and any two of which may stand in for each other."""
+COLUMNS = ("without", "exact", "with all", "told", "surprises", "cut", "CPU", "CPU / with all", "")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of them without one strategy."""
+    """A line without some ways. By seed."""
 
-    workload: str
-    records: int
-    without: str
-    given: int
-    """Values told exactly, groups one by one."""
-    asked: int
-    """Statements."""
-    whole: int
-    """Statements answered in full."""
-    surprises: int
-    seconds: float
-    """CPU."""
+    line: str
+    without: tuple[str, ...]
+    exact: tuple[int, ...]
+    told: tuple[int, ...]
+    surprises: tuple[int, ...]
+    cpu: tuple[float, ...]
+    cut: int
+    """How many runs came to no end."""
 
+    @property
+    def name(self) -> str:
+        """Of the row."""
+        return " and ".join(self.without) or "nothing"
 
-def attacked(folder: Path, count: int, insiders: int) -> Workload:
-    """The first queries of the real attack."""
-    database = folder / f"loans{insiders}.duckdb"
-    with duckdb.connect(str(database)) as connection:
-        connection.execute(f"CREATE TABLE loans AS SELECT client_id, good FROM read_csv('{LOANS}')")
-        found = connection.execute("SELECT sum_sql FROM read_csv(?) ORDER BY number", [str(QUERIES)])
-        members = [sql for (sql,) in found.fetchmany(count)]
-    policy = Policy.parse(ATTACKED.format(mode="simulatable", insiders=insiders, timeout=60))
-    return Workload(f"attack, insiders = {insiders}", 73, database, policy, members)
-
-
-def crowd(folder: Path, records: int, count: int, public: str = "census") -> Workload:
-    """Random ranges over people."""
-    people, database = People.draw(records, public), folder / f"{records}-{public}.duckdb"
-    people.build(database)
-    policy = Policy.parse(
-        CROWD.format(mode="simulatable", insiders=1, risk=0.5, timeout=60, candidates="interval")
-    )
-    draws = RangeQueries(people.columns)
-    statements = [draws.draw().sql("SUM(income)", "people") for _ in range(count)]
-    name = f"ranges over {records:,}" + ("" if public == "census" else f", {public} columns")
-    return Workload(name, records, database, policy, statements)
+    def beside(self, whole: Outcome) -> str:
+        """What the difference to all ways says, in words."""
+        unsafe = "; not safe" if any(each.endswith(PROMISED) for each in self.without) else ""
+        if len(self.exact) == 1:
+            return "one seed: says nothing" + unsafe
+        found = [
+            word
+            for word, mine, theirs in (
+                ("fewer", whole.exact, self.exact),
+                ("more", self.exact, whole.exact),
+                ("more surprises", self.surprises, whole.surprises),
+                ("fewer surprises", whole.surprises, self.surprises),
+            )
+            if all(a > b for a, b in zip(mine, theirs, strict=True))
+        ]
+        return (", ".join(found) or "says nothing") + unsafe
 
 
-def honest(folder: Path, name: str, count: int | None) -> Workload:
-    """The beginning of a day."""
-    study = next(study for study in STUDIES if study.name == name)
-    database = folder / f"{name}.duckdb"
-    study.build(database, None)
-    with duckdb.connect(str(database), read_only=True) as connection:
-        (records,) = connection.execute(f"SELECT COUNT(*) FROM {study.table}").fetchone() or (0,)
-    policy = study.policy(0.5, "simulatable", How("suppress", 1, 0))
-    return Workload(f"{name}, a day", records, database, policy, study.statements()[:count])
+def without(line: Line, ways: Sequence[str], seeds: int, seconds: float | None) -> Outcome:
+    """Ask a line, some ways switched off."""
+    runs = []
+    for seed in range(seeds):
+        of_gate, of_data = (0, seed) if line.drawn else (seed, 0)
+        with tempfile.TemporaryDirectory() as place, switched(ALL.without(*ways), of_gate):
+            day = line.day(of_data, Path(place))
+            runs.append(asked(day, Path(place) / "day.ledger", line.budget if seconds is None else seconds))
+    each = [counts(run) for run in runs]
+    exact, told, surprises = (tuple(one[name] for one in each) for name in ("exact", "told", "surprises"))
+    cpu = tuple(round(run.cpu, 2) for run in runs)
+    return Outcome(line.name, tuple(ways), exact, told, surprises, cpu, sum(run.cut for run in runs))
 
 
-def asked(workload: Workload, without: str) -> Outcome:
-    """A gate with an empty ledger, one strategy switched off."""
-    ledger = workload.database.with_suffix(f".{time.monotonic_ns()}.ledger")
-    given = whole = 0
-    with ExitStack() as switched, timed(time.process_time) as watch:
-        for switch in WITHOUT[without]:
-            switched.enter_context(switch())  # type: ignore[arg-type]
-        with Gate.open(workload.database, workload.policy, ledger) as gate:
-            for sql in workload.statements:
-                try:
-                    answer = gate.execute(sql)
-                except (QueryRefused, QueryUnsupported):
-                    continue
-                exactly = answer.decision.code in ("answered", "known", "public")
-                whole += exactly
-                given += counted_groups(answer)[0] if is_grouped(sql) else int(exactly)
-            surprises = int(gate.history()["surprise"].sum())
-    told = workload.name, workload.records, without, given, len(workload.statements), whole, surprises
-    return Outcome(*told, watch.seconds)
+def row(one: Outcome, whole: Outcome) -> list[str]:
+    """As the table shows it."""
+    sums = (sum(one.exact), sum(whole.exact), sum(one.told), sum(one.surprises), one.cut or "")
+    return [
+        *(
+            one.name,
+            *map(str, sums),
+            f"{sum(one.cpu):.1f} s",
+            f"{sum(one.cpu) / max(sum(whole.cpu), 1e-9):.2f}",
+        ),
+        *([""] if one is whole else [one.beside(whole)]),
+    ]
 
 
-WORKLOADS = ("attack", "crowd", "acs", "adult", "large", "hardest", "vast")
-
-
-def workloads(names: Sequence[str], folder: Path, quick: bool) -> Iterator[Workload]:
-    """Those of these names whose data are there."""
-    there = {study.name for study in STUDIES if not study.absent}
-    if "attack" in names and LOANS.is_file():
-        for insiders in (0, 1):
-            yield attacked(folder, 4 if quick else 100, insiders)
-    if "crowd" in names:
-        yield crowd(folder, 300, 3 if quick else 60)
-    for name, count in (("acs", None), ("adult", 12)):
-        if name in names and name in there and not quick:
-            yield honest(folder, name, count)
-    for name, records, count, public in (
-        ("large", 100_000, 100, "census"),
-        ("hardest", 100_000, 120, "uniform"),
-        ("vast", 1_000_000, 40, "census"),
-    ):
-        if name in names and not quick:
-            yield crowd(folder, records, count, public)
+def asked_for(given: Sequence[str], pairs: bool) -> list[tuple[str, ...]]:
+    """What is switched off, nothing first."""
+    if given:
+        return [(), *(tuple(each.split("+")) for each in given)]
+    if pairs:
+        return [(), *(pair for weak in WEAK for pair in combinations(weak, 2))]
+    return [(), *((name,) for name in names())]
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = options("ablation", __doc__)
-    parser.add_argument("--workloads", nargs="+", choices=WORKLOADS, default=list(WORKLOADS))
-    parser.add_argument("--without", nargs="+", choices=list(WITHOUT), default=list(WITHOUT))
+    parser = _results.options("ablation", __doc__)
+    parser.add_argument("--lines", nargs="+", default=list(LINES), metavar="NAME", help="of usefulness")
+    parser.add_argument(
+        "--without", nargs="+", default=[], metavar="WAY", help="names, or two with a + between"
+    )
+    parser.add_argument("--pairs", action="store_true", help="weak ways, two at a time")
+    parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--seconds", type=float, help="CPU seconds for one seed, in place of the line's own")
     given = parser.parse_args(arguments)
-    console, found = Console(width=130), list[Outcome]()
-    switched = dict.fromkeys(["nothing", *given.without[: 3 if given.quick else None]])
-    with tempfile.TemporaryDirectory() as folder:
-        for workload in workloads(given.workloads, Path(folder), given.quick):
-            size = f"{workload.records:,} records, {len(workload.statements)} statements"
-            table = Table(title=f"{workload.name}: {size}")
-            for name in (
-                "without",
-                "values given",
-                "statements in full",
-                "surprises",
-                "CPU",
-                "CPU / with all",
-            ):
-                table.add_column(name, justify="left" if name == "without" else "right")
-            asked(workload, "nothing")  # what is compiled is not counted
-            for without in switched:
-                one = asked(workload, without)
-                print(f"{one.workload}, without {without}: {one.given}, {one.seconds:.0f} s", file=sys.stderr)
-                found.append(one)
-                whole = next(each for each in found if each.workload == one.workload)
-                figures = str(one.given), str(one.whole), str(one.surprises), f"{one.seconds:.1f} s"
-                table.add_row(without, *figures, f"{one.seconds / whole.seconds:.2f}")
-            console.print(table)
-    lines = [
-        Line(
-            f"ablation: without {each.without}", each.workload, f"{each.records:,}", each.given, unit="values"
-        )
-        for each in found
-    ]
-    write(given.json, lines, [asdict(each) for each in found])
+    if given.quick:
+        given.lines, given.seeds = ["groups: 25 values, 12 of 12"], 1
+        given.without = given.without or ["payments", "bases"]
+    known, console, found = {line.name: line for line in (*FULL, *QUICK)}, Console(width=150), list[Outcome]()
+    for name in given.lines:
+        if name not in known:
+            parser.error(f"no line is called {name!r}; python -m benchmarks.usefulness --list shows them")
+    for ways in asked_for(given.without, given.pairs):
+        for way in ways:
+            if way not in set(names()):
+                parser.error(f"no way is called {way!r}; there are {', '.join(names())}")
+    warm()
+    for line in (known[name] for name in given.lines):
+        if line.absent:
+            console.print(f"{line.name}: {line.absent}", markup=False)
+            continue
+        table = Table(title=f"{line.name}: {given.seeds} seeds, sums over them")
+        for column in COLUMNS:
+            table.add_column(column, justify="left" if column in ("without", "") else "right")
+        mine = list[Outcome]()
+        for ways in track(asked_for(given.without, given.pairs), line.name, console=Console(stderr=True)):
+            mine.append(without(line, ways, given.seeds, given.seconds))
+            table.add_row(*row(mine[-1], mine[0]))
+            found.append(mine[-1])
+            # after each: a long run may be cut short
+            _results.write(given.json, [_line(each) for each in found], [asdict(each) for each in found])
+        console.print(table)
+
+
+def _line(one: Outcome) -> _results.Line:
+    size = f"{len(one.exact)} seeds"
+    return _results.Line(f"ablation: without {one.name}", one.line, size, sum(one.exact), unit="groups")
 
 
 if __name__ == "__main__":

@@ -52,6 +52,8 @@ class Confidential:
     ways: ClassVar[Ways] = ALL
     """Which ways of showing somebody its systems use. No policy can say it: benchmarks alone set others, to
     measure what each is worth."""
+    seed: ClassVar[int] = SEED
+    """Of their worlds; the same."""
 
     def __init__(self, policy: Policy, protect: Protect, vault: Vault, position: int) -> None:
         """Check that the data fit the policy.
@@ -86,7 +88,7 @@ class Confidential:
         self._policy = policy
         stated = policy.prior_of(protect)
         self._prior = None if stated is None else Prior.of(stated.draw, stated.probabilities)
-        self._seed = SEED + position
+        self._seed = self.seed + position
 
     @property
     def _pool(self) -> int:

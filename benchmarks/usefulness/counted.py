@@ -45,7 +45,7 @@ def count(
         began: Told what begins.
     """
     found = Counted(line.name)
-    wanted = line.drawn if seeds is None or line.drawn == 1 else seeds
+    wanted = max(line.drawn, 1) if seeds is None or not line.drawn else seeds
     for seed in range(wanted):
         began(f"{line.name}, seed {seed}")
         with tempfile.TemporaryDirectory() as place:

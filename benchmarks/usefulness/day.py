@@ -33,8 +33,8 @@ class Line:
     name: str
     day: Callable[[int, Path], Day]
     """From a seed, and a folder for the database."""
-    drawn: int = 1
-    """How many seeds it is asked with where nobody says otherwise; 1 where nothing is drawn."""
+    drawn: int = 0
+    """How many seeds it is asked with where nobody says otherwise; 0 where nothing is drawn: then one."""
     budget: float = 120.0
     """CPU seconds for one seed; what takes longer is cut."""
     quick: bool = False
