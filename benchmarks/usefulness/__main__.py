@@ -52,7 +52,10 @@ def compare(before: Path, after: Path) -> int:
     console = Console(width=160, highlight=False)
     names = [Path()]
     if before.is_dir():
-        names = sorted(Path(each.name) for each in before.glob("*.csv") if (after / each.name).is_file())
+        one, other = ({each.name for each in folder.glob("*.csv")} for folder in (before, after))
+        names = [Path(name) for name in sorted(one & other)]
+        for name in sorted(one ^ other):
+            console.print(f"[bold]{name}[/bold]: in {before if name in one else after} alone")
     for name in names:
         changes = log.compared(log.read(before / name), log.read(after / name))
         if before.is_dir():

@@ -37,8 +37,6 @@ class Line:
     """How many seeds it is asked with where nobody says otherwise; 0 where nothing is drawn: then one."""
     budget: float = 120.0
     """CPU seconds for one seed; what takes longer is cut."""
-    quick: bool = False
-    """Whether it is of the quick part."""
     absent: str = ""
     """Why its data are not there; empty where they are."""
 

@@ -35,11 +35,9 @@ def day(column: Column, groups: int, size: int, seed: int, folder: Path) -> Day:
     return Day(database, policy, [sql], "value", told)
 
 
-def _line(
-    column: Column, groups: int, size: int, what: str = "", drawn: int = DRAWN, quick: bool = False
-) -> Line:
+def _line(column: Column, groups: int, size: int, what: str = "", drawn: int = DRAWN) -> Line:
     name = f"groups: {column.name}, {groups} of {size}{what}"
-    return Line(name, partial(day, column, groups, size), drawn, quick=quick)
+    return Line(name, partial(day, column, groups, size), drawn)
 
 
 LINES = (
@@ -55,8 +53,8 @@ LINES = (
     _line(SALARIES, 300, 20, drawn=1),
 )
 QUICK = (
-    _line(yes_or_no(0.3), 8, 20, ", rate 0.3", drawn=2, quick=True),
-    _line(yes_or_no(0.3), 6, 13, ", rate 0.3", drawn=1, quick=True),
-    _line(FIVE_POINT, 6, 15, drawn=2, quick=True),
-    _line(SALARIES, 12, 12, drawn=2, quick=True),
+    _line(yes_or_no(0.3), 8, 20, ", rate 0.3", drawn=2),
+    _line(yes_or_no(0.3), 6, 13, ", rate 0.3", drawn=1),
+    _line(FIVE_POINT, 6, 15, drawn=2),
+    _line(SALARIES, 12, 12, drawn=2),
 )

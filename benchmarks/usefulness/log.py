@@ -102,6 +102,8 @@ def compared(before: Sequence[Decided], after: Sequence[Decided]) -> list[Change
 
 def summary(changes: Sequence[Change]) -> str:
     """How much was lost and gained."""
+    if not changes:
+        return "the same"
     lost, gained = (sum(sign * each.gain > 0 for each in changes) for sign in (-1, 1))
     exact_lost = sum(
         each.before is not None and each.before.told == "exact" and each.gain < 0 for each in changes

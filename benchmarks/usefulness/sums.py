@@ -30,13 +30,13 @@ def day(column: Column, records: int, asked: int, seed: int, folder: Path) -> Da
     return Day(database, patient(column.policy("people", '"all"')), statements, "value")
 
 
-def _line(column: Column, records: int, asked: int, drawn: int, budget: float, quick: bool = False) -> Line:
+def _line(column: Column, records: int, asked: int, drawn: int, budget: float) -> Line:
     name = f"sums: {asked} of {column.name}, {records:,}"
-    return Line(name, partial(day, column, records, asked), drawn, budget, quick)
+    return Line(name, partial(day, column, records, asked), drawn, budget)
 
 
 LINES = (
     *(_line(column, 10_000, ASKED, 1, 120.0) for column in KINDS),
     *(_line(column, 100_000, ASKED, 1, 180.0) for column in KINDS),
 )
-QUICK = (_line(SALARIES, 300, 8, 1, 60.0, True), _line(yes_or_no(0.3), 2_000, 8, 1, 60.0, True))
+QUICK = (_line(SALARIES, 300, 8, 1, 60.0), _line(yes_or_no(0.3), 2_000, 8, 1, 60.0))

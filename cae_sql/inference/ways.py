@@ -47,6 +47,10 @@ class Ways:
     # the few who are left
     search: bool = True
     """Records are searched one by one, in small systems."""
+    paired_search: bool = True
+    """And with an insider every pair of them, of narrow runs."""
+    exact_sets: bool = True
+    """What small systems leave is known exactly where their sums allow it."""
     # refusals before any search
     certain_refusals: bool = True
     """Bounds alone refuse."""

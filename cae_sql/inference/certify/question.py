@@ -122,7 +122,8 @@ class Question:
 
     def is_searched(self, standard: Standard) -> bool:
         """Whether what the roomy table leaves open is searched for, to hold it to this standard."""
-        return self.searchable and not (standard.insiders and standard.need > MOST_PAIRED)
+        most = MOST_PAIRED if self.roomy_table.ways.paired_search else 0
+        return self.searchable and not (standard.insiders and standard.need > most)
 
     @property
     def _searched(self) -> Search:
@@ -358,7 +359,8 @@ class Question:
         """What is known without a search, in small systems; None where it is not. Found out once."""
         key = tuple(values), standard
         if key not in self._exact:
-            found = self._searched.exactly(values, standard, allowance) if self.searchable else None
+            known = self.searchable and self.roomy_table.ways.exact_sets
+            found = self._searched.exactly(values, standard, allowance) if known else None
             if allowance.over:
                 return found
             self._exact[key] = found
@@ -562,7 +564,9 @@ class Question:
         """
         tables, central = self.question_tables, Central(self.question_tables, bounds, allowance)
         middle = _middle(sums, ranges)
-        for turn in range(1 if starts == 1 else 2 if len(sums) > 1 else 2 + starts):
+        for turn in range(
+            1 if starts == 1 else 2 if len(sums) > 1 else 2 + starts * self.roomy_table.ways.balanced
+        ):
             if turn == 0:
                 found = tables.table(bounds, middle)
             elif turn == 1:

@@ -5,7 +5,8 @@ The quick lines take up to a minute of CPU; the slow ones, and mutants, two.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 import pytest
 
@@ -48,17 +49,43 @@ def test_what_is_told_of_some_lines_stays_in_its_bands(name: str) -> None:
     assert lost(line, 1) == []
 
 
-def without_payments(patch: pytest.MonkeyPatch) -> None:
+@contextmanager
+def without_payments() -> Iterator[None]:
     """Nobody is shown out of shared rooms."""
+    with switched(ALL.without("payments")):
+        yield
 
 
-def another_size(patch: pytest.MonkeyPatch) -> None:
+@contextmanager
+def another_size() -> Iterator[None]:
     """A hundred records are as many as five thousand were."""
-    patch.setattr(system, "SMALL", 100)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(system, "SMALL", 100)
+        yield
 
 
-def early_ends(patch: pytest.MonkeyPatch) -> None:
+@contextmanager
+def early_ends() -> Iterator[None]:
     """Ends stay ten times as far inside of what breaks the limit."""
-    patch.setattr(one_value, "MARGIN", 2.5)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(one_value, "MARGIN", 10 * one_value.MARGIN)
+        yield
 
 
+MUTANTS = (
+    (without_payments, "quick crossing: 0/1, 300"),
+    (early_ends, "quick sums: 8 of 25 values, 300"),
+    (another_size, "quick groups: 0/1, 8 of 20, rate 0.3"),
+)
+"""Each with the line that notices it soonest."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("mutant", "name"), MUTANTS)
+def test_a_mutant_leaves_a_band_of_the_quick_part(
+    mutant: Callable[[], AbstractContextManager[None]], name: str
+) -> None:
+    (line,) = (line for line in QUICK if line.name == name)
+    with mutant():
+        found = lost(line, 1)
+    assert any("exact" in words or "told" in words for words in found), found
