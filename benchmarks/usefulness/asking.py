@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,7 +57,8 @@ class Asked:
     cpu: float = 0.0
     worst: float = 0.0
     """Of one statement, by the wall clock."""
-    optimum: int | None = None
+    optimum: Mapping[str, str] | None = None
+    """As of the day."""
 
     @property
     def cut(self) -> bool:

@@ -74,13 +74,16 @@ def write(counted: Iterable[Counted], order: Sequence[str], path: Path = BANDS) 
 def fallen(counted: Counted, bands: Mapping[str, Mapping[str, Band]]) -> list[str]:
     """What left its band the wrong way, in words; empty where nothing did, and where there is no band."""
     kept = bands.get(counted.name, {})
-    if not kept or next(iter(kept.values())).cut:
-        return []
-    if counted.cut:
-        return [f"{counted.name}: {counted.cut}, where it came to its end before"]
-    found = []
+    if kept and next(iter(kept.values())).cut:
+        kept = {}
+    found = list[str]()
+    if kept and counted.cut:
+        found, kept = [f"{counted.name}: {counted.cut}, where it came to its end before"], {}
     for seed, asked in enumerate(counted.runs):
-        for measure, count in counts(asked).items():
+        each = counts(asked)
+        if each.get("beyond"):
+            found.append(f"{counted.name}, seed {seed}: {each['beyond']} told that the closed form forbids")
+        for measure, count in each.items():
             band = kept.get(measure)
             if band is None:
                 continue

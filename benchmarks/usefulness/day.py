@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,8 +22,8 @@ class Day:
     statements: Sequence[str]
     column: str
     """The protected one."""
-    optimum: int | None = None
-    """How many groups could be told exactly, where that is known in closed form."""
+    optimum: Mapping[str, str] | None = None
+    """The groups that may be told exactly, and the value of each, where that is known in closed form."""
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,13 @@ def day(column: Column, groups: int, size: int, seed: int, folder: Path) -> Day:
         connection.register("drawn", table)
         connection.execute("CREATE TABLE answers AS SELECT * FROM drawn")
     policy = patient(column.policy("answers", '["part"]'))
-    totals = ((values - column.minimum) // column.step).reshape(groups, size).sum(axis=1)
+    totals = values.reshape(groups, size).sum(axis=1).tolist()
     top, need = (column.maximum - column.minimum) // column.step, needed(policy)
-    told = sum(may_be_told(size, total, top, need) for total in totals.tolist())
+    told = {
+        str(group): str(total)
+        for group, total in enumerate(totals)
+        if may_be_told(size, (total - size * column.minimum) // column.step, top, need)
+    }
     sql = "SELECT part, SUM(value) AS total FROM answers GROUP BY part ORDER BY part"
     return Day(database, policy, [sql], "value", told)
 

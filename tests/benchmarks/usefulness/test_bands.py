@@ -55,3 +55,13 @@ def test_what_falls_out_of_a_band_is_said(now: Asked, words: str, tmp_path: Path
 def test_a_band_of_a_line_that_was_cut_holds_nobody_to_anything(tmp_path: Path) -> None:
     write([Counted("line", [run("exact", ended=0)])], ["line"], tmp_path / "bands.csv")
     assert fallen(Counted("line", [run("withheld")]), read(tmp_path / "bands.csv")) == []
+
+
+@pytest.mark.parametrize(
+    "optimum", [{"1": ""}, {"0": "35", "1": ""}], ids=["may not be told", "another value"]
+)
+def test_what_is_told_beyond_the_closed_form_is_said_whatever_the_bands(optimum: dict[str, str]) -> None:
+    asked = run("exact", "exact")
+    asked.optimum = optimum
+    (found,) = fallen(Counted("line", [asked]), {})
+    assert "1 told that the closed form forbids" in found

@@ -47,3 +47,23 @@ def test_a_command_compares_two_folders(tmp_path: Path, capsys: pytest.CaptureFi
         write(tmp_path / name / "day.0.csv", [each])
     assert main(["compare", str(tmp_path / "before"), str(tmp_path / "after")]) == 0
     assert "1: a: exact 34 (partial) -> range 3 … 9 (partial)" in capsys.readouterr().out
+
+
+def test_a_line_that_there_is_not_is_said_with_those_that_there_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["--quick", "--only", "nothing"])
+    assert "no line begins with 'nothing'; there are: quick groups" in capsys.readouterr().err
+
+
+def test_one_line_is_counted_logged_and_held_against_its_band(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name, bands = "quick groups: five-point, 6 of 15", tmp_path / "bands.csv"
+    words = ["--quick", "--only", name, "--seeds", "1", "--bands", str(bands)]
+    assert main([*words, "--write-bands", "--log", str(tmp_path / "log")]) == 0
+    assert len(read(tmp_path / "log" / "quick-groups-five-point-6-of-15.0.csv")) == 6
+    bands.write_text(bands.read_text().replace("exact,6,6", "exact,7,7"))
+    assert main(words) == 3
+    assert f"left its band: {name}, seed 0: exact 6, band 7 to 7" in capsys.readouterr().out
