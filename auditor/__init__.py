@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from auditor.history.audit import audit
     from auditor.policy.policy import Policy
 
+__version__ = "0.1.0"
+"""Of the whole distribution; the build reads it here."""
+
 __all__ = [
     "Answer",
     "AuditorError",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from auditor import __version__
 from auditor.cli import show
 from auditor.cli.show import SOURCE, Format
 from auditor.errors import PolicyError, QueryRefused, QueryUnsupported
@@ -300,9 +301,9 @@ def app(wanted: str | None = None) -> typer.Typer:
         add_completion=False,
         pretty_exceptions_enable=False,
     )
-    made.callback()(_no_options)  # without it, a single command would stand without its name
+    made.callback()(_first)  # without it, a single command would stand without its name
     here = {command.__name__: command for command in _HERE}
-    names = [*here, *_ELSEWHERE]
+    names = [] if wanted == "--version" else [*here, *_ELSEWHERE]
     for name in [wanted] if wanted in names else names:
         command = here.get(name) or getattr(import_module(f"auditor.cli.{_ELSEWHERE[name]}"), name)
         if isinstance(command, typer.Typer):
@@ -312,8 +313,21 @@ def app(wanted: str | None = None) -> typer.Typer:
     return made
 
 
-def _no_options() -> None:
-    pass
+def _show_version(asked: bool) -> None:
+    if asked:
+        print(f"cae-sql {__version__}")
+        raise typer.Exit
+
+
+def _first(
+    asked: Annotated[  # noqa: ARG001 -- the callback has done it
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version, and nothing else."
+        ),
+    ] = False,
+) -> None:
+    """What may stand before a command."""
 
 
 @contextmanager

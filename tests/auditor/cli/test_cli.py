@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from auditor import __version__
 from auditor.cli import main
 from auditor.cli.show import csv_cell, for_people, frame_rows, json_text, plain
 from auditor.decision import Decision
@@ -323,6 +324,10 @@ def test_check_has_the_status_that_query_would(run: Run, sql: str, status: int) 
 
 
 # What is printed
+
+
+def test_the_version_is_shown_alone(run: Run) -> None:
+    assert run("--version") == (0, f"cae-sql {__version__}\n", "")
 
 
 def test_json_is_one_object_with_exact_numbers(run: Run) -> None:
