@@ -75,8 +75,11 @@ def demo(
 
 def init(
     database: Database,
-    table: Annotated[str, typer.Option("--table", help="The table to protect.")],
-    column: Annotated[str, typer.Option("--column", help="Its confidential column.")],
+    column: Annotated[str, typer.Option("--column", help="The confidential column.")],
+    table: Annotated[
+        str | None,
+        typer.Option("--table", help="Its table (default: of a file its name, or the only table there is)."),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write (default: stdout).")
     ] = None,
@@ -320,7 +323,7 @@ def _show_version(asked: bool) -> None:
 
 
 def _first(
-    asked: Annotated[  # noqa: ARG001 -- the callback has done it
+    asked: Annotated[
         bool,
         typer.Option(
             "--version", callback=_show_version, is_eager=True, help="Show the version, and nothing else."

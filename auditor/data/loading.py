@@ -340,8 +340,9 @@ class _Loader:
         rows, names = self._only(f"SELECT count(*), count(DISTINCT {quoted(key.name)}) FROM {source}")
         if names < rows:
             raise DatabaseError(
-                f"column {key.name} does not name each record of table {table.name} once, so it is no key; "
-                "name another in protect.key, or none"
+                f"column {key.name} does not name each record of table {table.name} once, so it is no key: "
+                f"{rows:,} records have {names:,} keys. One row is one person here: if these are several "
+                "rows of one person, protect a table with one row for each; else name another protect.key"
             )
 
     def _copy_protected(self, table: _Confidential, in_order: str | None) -> None:
