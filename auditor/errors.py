@@ -22,12 +22,24 @@ if TYPE_CHECKING:
     from auditor.decision import Decision
 
 
-class CoarserGridWarning(UserWarning):
+class OwnerWarning(UserWarning):
+    """What the owner of the data should know; the command line shows it."""
+
+
+class CoarserGridWarning(OwnerWarning):
     """The data lie on a coarser grid than the policy says: who guesses that knows more than it assumes."""
 
 
-class EarlierAnswersWarning(UserWarning):
+class EarlierAnswersWarning(OwnerWarning):
     """What was answered under a looser policy may break the limit already: then nothing new is answered."""
+
+
+class NotRenewableWarning(OwnerWarning):
+    """A ledger is begun that does not hold who is who: later states of the data cannot be opened under it."""
+
+
+class NotPublishedWarning(OwnerWarning):
+    """What the policy calls published is not safe any more in a later edition, and is not taken as known."""
 
 
 class AuditorError(Exception):

@@ -20,7 +20,7 @@ import warnings
 from collections.abc import Sequence
 from typing import NoReturn
 
-from auditor.errors import AuditorError, CoarserGridWarning, EarlierAnswersWarning
+from auditor.errors import AuditorError, OwnerWarning
 from auditor.plain import line
 
 _COLLECT_AFTER = 50_000
@@ -86,7 +86,7 @@ def _end(status: int) -> None:
 
 def _warn(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
     """Our own warnings are for the person at the keyboard; those of libraries are not."""
-    if issubclass(category, CoarserGridWarning | EarlierAnswersWarning):
+    if issubclass(category, OwnerWarning):
         print(f"cae-sql: warning: {line(str(message))}", file=sys.stderr)
 
 

@@ -43,6 +43,7 @@ risk = 0.5
 
 [ledger]
 path = "staff.ledger"
+editions = false
 """
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import warnings
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ import numpy as np
 
 from auditor.data.database import Database
 from auditor.data.sources import Given, source_of
-from auditor.errors import DataChanged, PolicyError
+from auditor.errors import DataChanged, NotRenewableWarning, PolicyError
 from auditor.ledger import Base, Binding, Carried, Edition, Ledger
 from auditor.ledger.people import Names, Numbered, follow, named
 from auditor.parties.celling import celling_of
@@ -88,12 +89,28 @@ class Opened:
                 "ledger.editions = true: nothing tells who is who; name the column that does, in [protect]: "
                 'key = "id"'
             )
-        if wanted is None and "://" in self.location:
+        if wanted is False:
             return None
-        if wanted is False or not self.keyed:
+        on_server = "://" in self.location and wanted is None
+        if on_server or not self.keyed:
+            self._say_not_renewable(on_server)
             return None
         salt = secrets.token_bytes(32)
         return Base(salt, self.schema, self.named(salt))
+
+    def _say_not_renewable(self, on_server: bool) -> None:
+        """Say so while nothing was answered, since later it takes another ledger. Cells have no keys."""
+        if self.binding.cells:
+            return
+        lacking = [] if self.keyed else ['name the column that names each row once, key = "id" in [protect]']
+        lacking += ["write editions = true under [ledger]"] if on_server else []
+        warnings.warn(
+            "the ledger is begun without who is who: when the table has changed, `cae-sql renew` cannot open "
+            f"it under this ledger. Before anyone asks, {' and '.join(lacking)}, and begin the ledger anew; "
+            "or write editions = false under [ledger] if the table never changes",
+            NotRenewableWarning,
+            stacklevel=2,
+        )
 
     def named(self, salt: bytes) -> tuple[Names, ...]:
         """Digests of all records, by protected column."""
@@ -140,7 +157,8 @@ def renew(
         if not new.keyed:
             raise PolicyError(
                 "protect.key: missing; nothing tells who is who in two states of the data. A ledger that was "
-                "begun without a key cannot be renewed: name one in the policy of a new ledger"
+                'begun without a key cannot be renewed: write key = "id" in [protect], a column that names '
+                "each row once, and begin another ledger if none of its answers is still known"
             )
         anchor = new.policy.anchor_path
         book = stack.enter_context(Ledger.open(new.location, new.binding, anchor, renewing=True))

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,7 @@ from auditor.errors import (
     EarlierAnswersWarning,
     LedgerError,
     NewerEdition,
+    NotPublishedWarning,
     PolicyError,
     QueryRefused,
     QueryUnsupported,
@@ -60,6 +62,8 @@ if TYPE_CHECKING:
 
 PUBLISHER = "published"
 """The user by whom statements that the policy calls published are recorded."""
+WHOLE = ("answered", "known", "public")
+"""Codes of what is told as it is asked."""
 CONSTANTS = re.compile(r"'(?:[^']|'')*'(?:, *'(?:[^']|'')*')*|\b\d[\d., ]*")
 """Texts and numbers of a statement; a list of either is one."""
 MOST_FORMS = 256
@@ -132,7 +136,8 @@ class Gate:
 
         Persons are known again by the policy's key. Of who has the value that she had all knowledge stays;
         who has another one, or is new, is a record of whom nothing is known. Gates that hold the edition
-        before turn away what they are asked from then on.
+        before turn away what they are asked from then on. What the policy calls published is asked again;
+        where it is not safe any more, a `NotPublishedWarning` says so.
 
         Args:
             source: The data as they are now; as for `open`.
@@ -145,7 +150,11 @@ class Gate:
             DataChanged: columns, types or tables are others.
             LedgerError: there is no ledger, or it does not hold who is who, or cannot be trusted or written.
         """
-        return renew(source, policy, ledger)
+        rules = policy if isinstance(policy, Policy) else Policy.load(Path(policy))
+        renewal = renew(source, rules, ledger)
+        if renewal.opened and rules.intruder.published:
+            cls.open(source, rules, ledger).close()  # they are asked before anybody else asks
+        return renewal
 
     def close(self) -> None:
         """Let go of the data and the ledger."""
@@ -692,30 +701,41 @@ class Gate:
         )
 
     def _publish(self) -> None:
-        """Put on record, once, what everybody knows anyway: from then on worlds agree with it."""
-        published = self.policy.intruder.published
-        if not published:
-            return
-        whole = ("answered", "known", "public")
-        told = set[str]()
+        """Put on record, once for each edition, what everybody knows: from then on worlds agree with it.
+
+        Of the first state of the data it must be possible. Of a later one it is judged like anybody's
+        question, so that what becomes of it tells nothing: a mean before and after one hire tells the hire.
+        """
+        first = self.edition == 1
+        for sql in self._not_asked():
+            try:
+                ask = Ask(sql, None, PUBLISHER, dialect=self.policy.dialect, public=first)
+                answer = self._execute(ask)
+                if answer.decision.code not in WHOLE or answer.ranges:
+                    raise QueryRefused(answer.decision)
+            except QueryRefused as error:
+                if first:
+                    raise _not_known(sql, error) from error
+                warnings.warn(
+                    f"intruder.published: {sql!r} is not taken as known of edition {self.edition}: "
+                    f"{error.decision.message} Do not publish it of these data",
+                    NotPublishedWarning,
+                    stacklevel=3,
+                )
+            except QueryUnsupported as error:
+                raise _not_known(sql, error) from error
+
+    def _not_asked(self) -> list[str]:
+        """What the policy calls published and has not been asked of this edition, whatever became of it."""
+        if not self.policy.intruder.published:
+            return []
+        asked = set[str]()
         for entry in self._ledger.entries():
             if entry.edition is not None:
-                told.clear()  # what everybody knows of these data was not told of those before
-            elif entry.code in whole and not entry.check:
-                told.add(entry.sql)
-        for sql in published:
-            if sql in told:
-                continue
-            try:
-                ask = Ask(sql, None, PUBLISHER, dialect=self.policy.dialect, public=True)
-                answer = self._execute(ask)
-                if answer.decision.code not in whole or answer.ranges:
-                    raise QueryRefused(answer.decision)
-            except (QueryRefused, QueryUnsupported) as error:
-                raise PolicyError(
-                    f"intruder.published: {sql!r} cannot be taken as known: {error.decision.message} "
-                    "Leave it out, or take a wider limit"
-                ) from error
+                asked.clear()  # what everybody knows of these data was not told of those before
+            elif not entry.check and (entry.code in WHOLE or (self.edition > 1 and entry.user == PUBLISHER)):
+                asked.add(entry.sql)
+        return [sql for sql in self.policy.intruder.published if sql not in asked]
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
@@ -861,6 +881,13 @@ def _with_domains(schema: Schema, knowledge: Knowledge) -> Schema:
         for each, column in zip(schema.protected, knowledge.columns, strict=True)
     ]
     return replace(schema, protected=tuple(protected))
+
+
+def _not_known(sql: str, error: QueryRefused | QueryUnsupported) -> PolicyError:
+    return PolicyError(
+        f"intruder.published: {sql!r} cannot be taken as known: {error.decision.message} "
+        "Leave it out, or take a wider limit"
+    )
 
 
 @contextmanager

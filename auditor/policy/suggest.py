@@ -12,6 +12,7 @@ import difflib
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from math import floor
 
 import duckdb
 import numpy as np
@@ -110,7 +111,7 @@ def _crowded(column: str, grid: Grid, values: dict[Fraction, int]) -> str:
     inside = sum(count for value, count in values.items() if value <= grid.cap) / sum(values.values())
     cap, end = written(grid.cap), written(grid.maximum)
     return (
-        f"{column} is skewed: {inside:.0%} of the values are at most {cap}, and the domain ends at {end}; "
+        f"{column} is skewed: {floor(1000 * inside) / 10} % of the values are at most {cap}, and the domain ends at {end}; "
         f"more is answered of a copy with a cap, least({column}, {cap})"
     )
 

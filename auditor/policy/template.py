@@ -25,7 +25,7 @@ TEMPLATE = """\
 # A policy for cae-sql, read off {file}. It is a suggestion: read every line before anyone asks anything.
 # One row is one person. Of a table with several rows for a person, protect one with one row for each.
 # Once something was answered, [protect] and scope cannot change: other ones need another ledger.
-# Several confidential columns: a [[protect]] for each. SQL of PostgreSQL: dialect = "postgres", in this place.
+# Several confidential columns: a [[protect]] for each. SQL of PostgreSQL: dialect = "postgres", right here.
 
 [protect]
 # The table, and its confidential column: nobody is to find out anyone's value.

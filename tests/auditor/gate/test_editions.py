@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import duckdb
 import pytest
 
 from auditor import DatabaseError, DataChanged, Gate, LedgerError, NewerEdition, Policy, PolicyError
+from auditor.errors import NotRenewableWarning
 from auditor.ledger import Ledger
 from auditor.parties.party import Party
 from tests.auditor.staff import Person, build, entries, people, policy, rows_or_none, truth, verdict
@@ -382,6 +384,18 @@ def test_without_a_key_nobody_is_known_again(tmp_path: Path) -> None:
     Gate.open(before, policy(), ledger).close()
     with pytest.raises(PolicyError, match=r"protect\.key: missing"):
         Gate.renew(after, policy(), ledger)
+
+
+def test_a_ledger_that_is_begun_without_a_key_says_so_at_once(tmp_path: Path) -> None:
+    (before,) = states(tmp_path, ROWS)
+    ledger = tmp_path / "ledger"
+    with pytest.warns(NotRenewableWarning, match=r'key = "id" in \[protect\]'):
+        Gate.open(before, policy(), ledger).close()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Gate.open(before, policy(), ledger).close()  # said once
+        Gate.open(before, keyed(), tmp_path / "keyed").close()
+        Gate.open(before, policy("[ledger]\neditions = false\n"), tmp_path / "wanted").close()
 
 
 def test_without_a_ledger_there_is_nothing_to_renew(tmp_path: Path) -> None:

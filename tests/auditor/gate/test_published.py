@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import duckdb
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from auditor import Gate, Policy, PolicyError
+from auditor.errors import NotPublishedWarning
 from auditor.policy.suggest import suggest
 from tests.auditor.staff import build, entries, policy, policy_text, verdict
 
@@ -106,5 +108,55 @@ def test_the_suggested_statement_is_right_for_odd_names(tmp_path: Path) -> None:
             'SELECT i % 40 AS age, (i * 37 % 100) * 10 AS "Gehalt (€)" FROM range(200) t(i)'
         )
     suggested = Policy.parse(suggest(path, "h r.order", "Gehalt (€)").text)
-    with Gate.open(path, suggested) as gate:
+    with Gate.open(path, suggested, tmp_path / "t.ledger") as gate:
         assert entries(gate)[0].verdict == "answered"
+
+
+def keyed() -> Policy:
+    return policy(PUBLISHED, key='"id"')
+
+
+def test_in_a_later_edition_what_is_not_safe_is_not_published_and_that_is_said(tmp_path: Path) -> None:
+    """The mean before and after one hire tells the hire. Everything else is answered as ever."""
+    before, after = (
+        build(tmp_path / "1.duckdb", SKEWED),
+        build(tmp_path / "2.duckdb", [*SKEWED, (1000, 30, "m", "a", 60)]),
+    )
+    ledger = tmp_path / "l.ledger"
+    Gate.open(before, keyed(), ledger).close()
+    with pytest.warns(NotPublishedWarning, match="edition 2: Together with earlier answers"):
+        assert Gate.renew(after, keyed(), ledger).opened
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # it is said once
+        gate = Gate.open(after, keyed(), ledger)
+    with gate:
+        assert gate.execute("SELECT count(*) FROM staff").fetchall() == [(401,)]
+        assert verdict(gate, "SELECT AVG(salary) FROM staff").code == "risk"
+        assert [entry.user for entry in entries(gate)][:3] == ["published", "owner", "published"]
+
+
+def test_in_a_later_edition_what_is_safe_is_published(tmp_path: Path) -> None:
+    hired = [(1000 + i, 30, "mf"[i % 2], "abcd"[i % 4], 10 + 10 * (i % 25)) for i in range(60)]
+    before, after = build(tmp_path / "1.duckdb", SKEWED), build(tmp_path / "2.duckdb", [*SKEWED, *hired])
+    ledger = tmp_path / "l.ledger"
+    Gate.open(before, keyed(), ledger).close()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Gate.renew(after, keyed(), ledger)
+    with Gate.open(after, keyed(), ledger) as gate:
+        assert gate.execute("SELECT AVG(salary) FROM staff").decision.code == "known"
+
+
+def test_what_becomes_of_it_in_a_later_edition_does_not_hang_on_the_values(tmp_path: Path) -> None:
+    """It is judged like anybody's question: the same people with other values get the same verdict."""
+    codes = set()
+    for value in (10, 60, 130, 250):
+        hired = [*SKEWED, (1000, 30, "m", "a", value)]
+        before, after = build(tmp_path / "1.duckdb", SKEWED), build(tmp_path / "2.duckdb", hired)
+        ledger = tmp_path / f"{value}.ledger"
+        Gate.open(before, keyed(), ledger).close()
+        with pytest.warns(NotPublishedWarning):
+            Gate.renew(after, keyed(), ledger)
+        with Gate.open(after, keyed(), ledger) as gate:
+            codes.add(tuple((entry.code, entry.surprises) for entry in entries(gate)))
+    assert len(codes) == 1
