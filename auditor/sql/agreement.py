@@ -27,6 +27,8 @@ _SPELLINGS = {
 }  # fmt: skip
 _PARTS = frozenset({"date_part", "date_trunc", "date_diff", "date_sub"})
 """Functions whose first argument is the name of a part of a date, in any case."""
+_PART_NAMES = {"DOW": "DAYOFWEEK", "DOY": "DAYOFYEAR"}
+"""Names of parts that the parser writes in another way: DuckDB has both for the same part."""
 _VALUES = "_values"
 _SPAN = re.compile(r"([+-]?\d{1,9}) (year|month|week|day|hour|minute|second)s?", re.IGNORECASE)
 """A text that is one number of one unit: INTERVAL '1 month' is the same as INTERVAL '1' MONTH."""
@@ -137,7 +139,8 @@ def _function(node: Node) -> Node:
                 "column_names": [_MOMENTS[name]]}  # fmt: skip
     if name in _PARTS and values and values[0].get("literal", {}).get("kind") == "STRING":
         literal = values[0]["literal"]
-        literal["text"] = literal["text"].upper()
+        part = literal["text"].upper()
+        literal["text"] = _PART_NAMES.get(part, part)
     if name in _QUANTILES:
         _order_by_argument(node)
     if name in ("range", "generate_series") and len(values) == 1:

@@ -6,13 +6,13 @@ rows; here that is another, since rows are kept in an order that public columns 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from sqlglot import exp
 
 from auditor.sql.postgres import casts, numbers
-from auditor.sql.postgres.values import FLOATS, Value, no_operator, refuse
+from auditor.sql.postgres.values import FLOATS, NULL, Value, no_operator, refuse
 from auditor.sql.understood import NotUnderstood
 
 
@@ -44,8 +44,7 @@ def collected(
     arguments = list(arguments)
     if arguments and isinstance(arguments[-1], exp.Order):
         held = arguments[-1]
-        keys = [ordered(each, translator.value(each.this)) for each in held.expressions]
-        order = f" ORDER BY {', '.join(keys)}"
+        order = _by((ordered, each, translator.value(each.this)) for each in held.expressions)
         arguments[-1] = held.this
     if arguments and isinstance(arguments[0], exp.Distinct):
         distinct = "DISTINCT "
@@ -53,17 +52,39 @@ def collected(
     wanted = 2 if name == "string_agg" else 1
     if len(arguments) != wanted:
         raise NotUnderstood("aggregate-arguments", name=name.upper())
-    values = [casts.typed(translator.value(each), "text") for each in arguments]
-    if any(value.kind == "parameter" for value in values):
-        raise no_operator(*values)
+    given = [translator.value(each) for each in arguments]
+    if any(value.kind == "parameter" for value in given) or (name == "array_agg" and given[0].is_null):
+        raise no_operator(*given)
+    values = [casts.typed(value, "text") for value in given]
     if name == "string_agg" and any(value.kind != "text" for value in values):
         raise no_operator(*values)
     if name == "array_agg" and values[0].kind == "numeric" and values[0].scale is None:
         raise refuse("an array of inexact numbers", "Round them: round(x, 2).")
-    texts = ", ".join(value.text for value in values)
+    if distinct and not order:
+        # PostgreSQL sorts to find what is distinct
+        order = f" ORDER BY {values[0].text} NULLS LAST"
+    texts = ", ".join([values[0].text, *(_between(value) for value in values[1:])])
     kind = {"string_agg": "text", "array_agg": "other"}.get(name, values[0].kind)
     scale = values[0].scale if name == "any_value" else None
     return Value(f"{name.upper()}({distinct}{texts}{order}){tail}", kind, scale=scale)
+
+
+def _by(keys: Iterable[tuple[Ordered, exp.Expr, Value]]) -> str:
+    """ORDER BY in an aggregate; a constant orders nothing."""
+    texts = [
+        ordered(node, value) for ordered, node, value in keys
+        if value.kind not in ("unknown", "parameter") and value.constant is None
+    ]  # fmt: skip
+    return f" ORDER BY {', '.join(texts)}" if texts else ""
+
+
+def _between(delimiter: Value) -> str:
+    """What STRING_AGG puts between texts: NULL is nothing to PostgreSQL, and makes a NULL of all to DuckDB."""
+    if delimiter.text == casts.typed(NULL, "text").text:
+        return "''"
+    if delimiter.literal is None:
+        raise refuse("string_agg by a delimiter that is not written out", "Write it: string_agg(x, ', ').")
+    return delimiter.text
 
 
 def paired(translator: Translator, name: str, arguments: list[exp.Expr], tail: str) -> Value:
@@ -107,6 +128,8 @@ def within(translator: Translator, name: str, arguments: list[exp.Expr], key: ex
     share = casts.typed(translator.value(arguments[0]), "float8")
     if share.constant is None or not 0 <= share.constant <= 1:
         raise refuse(f"{name} of a share that is not written out", "Write a number from 0 to 1.")
+    if value.is_null:
+        raise no_operator(value)
     if name == "percentile_disc":
         return Value(f"QUANTILE_DISC({value.text}, {share.text}){tail}", value.kind, scale=value.scale)
     if not value.is_number:

@@ -28,6 +28,7 @@ from auditor.sql.postgres.values import (
     ATOM,
     COMPARED,
     NOT,
+    NULL,
     OR,
     OTHER,
     SIGNED,
@@ -137,7 +138,7 @@ class Expressions:
         return functions.call(name, [self.value(each) for each in node.expressions])
 
     def _put_together(self, array: exp.Expr, separator: exp.Expr) -> Value:
-        """`array_to_string(array_agg(x), ',')`, which leaves NULL out as string_agg does."""
+        """`array_to_string(array_agg(x), ',')`: string_agg, but for an empty text where all are NULL."""
         call, condition = array, None
         if isinstance(array, exp.Filter):
             call, condition = array.this, array.expression.this
@@ -155,7 +156,13 @@ class Expressions:
             arguments.append(separator.copy())
         else:
             raise NotUnderstood("nested-type")
-        return aggregates.aggregate(self, "string_agg", arguments, condition)
+        if self.value(arguments[0]).is_null:
+            raise no_operator(self.value(arguments[0]))
+        if casts.typed(self.value(separator), "text").literal is None:
+            raise refuse("array_to_string by a separator that is not written out", "Write it.")
+        made = aggregates.aggregate(self, "string_agg", arguments, condition)
+        rows = aggregates.aggregate(self, "count", [exp.Star()], condition)
+        return Value(f"CASE WHEN {rows.text} > 0 THEN COALESCE({made.text}, '') END", "text")
 
     def _binary(self, node: exp.Binary, operator: str) -> Value:
         only(node, "this", "expression", "typed", "safe")
@@ -333,7 +340,7 @@ def _overlay(self: Expressions, node: exp.Expr) -> Value:
 
 def _case(self: Expressions, node: exp.Expr) -> Value:
     only(node, "this", "ifs", "default")
-    subject = self.value(node.this) if node.this else None
+    subject = casts.typed(self.value(node.this), "text") if node.this else None
     tests, results = [], []
     for branch in node.args["ifs"]:
         if subject is None:
@@ -468,6 +475,6 @@ _NODES: dict[type[exp.Expr], Callable[[Expressions, exp.Expr], Value]] = {
     exp.Localtimestamp: lambda *_: zones.clock(),
     exp.DPipe: _joined, exp.Pow: _power, exp.Filter: _filter, exp.Window: aggregates.over,
     exp.WithinGroup: lambda self, node: aggregates.quantile(self, node, None),
-    exp.Null: lambda *_: Value("NULL", "unknown"),
+    exp.Null: lambda *_: NULL,
     exp.Boolean: lambda _, node: Value("TRUE" if node.this else "FALSE", "bool"),
 }  # fmt: skip

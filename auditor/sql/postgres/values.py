@@ -81,20 +81,28 @@ class Value:
         return self.kind in INTEGERS or (self.kind == "numeric" and self.scale is not None)
 
 
+NULL = Value("NULL", "unknown")
+"""NULL without a type."""
+
+
 def refuse(detail: str, hint: str = "") -> NotUnderstood:
     """The refusal of something whose meaning cannot be carried over."""
     return NotUnderstood("dialect", detail=detail, hint=hint)
 
 
 def no_operator(*operands: Value) -> NotUnderstood:
-    """The refusal of operands that do not go together."""
+    """The refusal of operands that do not go together, in PostgreSQL or in what is carried over of it."""
     names = " and ".join(named(operand) for operand in operands)
     hint = "Cast the parameter, for example $1::int." if any(o.kind == "parameter" for o in operands) else ""
-    return refuse(f"PostgreSQL has no such operation for {names}", hint or "Cast to the types that you mean.")
+    return refuse(
+        f"this operation is not carried over for {names}", hint or "Cast to the types that you mean."
+    )
 
 
 def named(value: Value) -> str:
     """A kind in words."""
+    if value.is_null:
+        return "NULL without a type"
     return {
         "unknown": "a text without type", "parameter": "a parameter without type",
         "other": "a value of this type",

@@ -12,6 +12,7 @@ import json
 import math
 import os
 import pwd
+import re
 import shutil
 import subprocess
 import tempfile
@@ -206,6 +207,8 @@ def alike(ours: object, theirs: object, type_: str = "") -> bool:
         return (
             str(theirs).removesuffix("+00:00") == ours.isoformat()[: len(str(theirs).removesuffix("+00:00"))]
         )
+    if isinstance(ours, datetime.timedelta):
+        return ours == _span(str(theirs))
     if isinstance(ours, datetime.date | datetime.time):
         return str(theirs) == ours.isoformat()
     if type_ == "FLOAT" and isinstance(ours, float) and isinstance(theirs, Decimal | int):
@@ -219,6 +222,20 @@ def alike(ours: object, theirs: object, type_: str = "") -> bool:
     if isinstance(ours, int | Decimal):
         return isinstance(theirs, Decimal | int) and ours == theirs
     return ours == theirs
+
+
+def _span(text: str) -> datetime.timedelta | None:
+    """An interval as PostgreSQL writes it; a month has 30 days, as Python gets it from DuckDB."""
+    found = re.fullmatch(
+        r"(?:(-?\d+) years? ?)?(?:(-?\d+) mons? ?)?(?:(-?\d+) days? ?)?(?:(-?)(\d+):(\d+):([\d.]+))?", text
+    )
+    if found is None:
+        return None
+    years, months, days = (int(each or 0) for each in found.groups()[:3])
+    clock = datetime.timedelta(
+        hours=int(found[5] or 0), minutes=int(found[6] or 0), seconds=float(found[7] or 0)
+    )
+    return datetime.timedelta(days=360 * years + 30 * months + days) + (-clock if found[4] else clock)
 
 
 def answers_alike(
