@@ -34,7 +34,7 @@ def translate(text: str, schema: Schema) -> str:
         if any(tree.args.get(each) for each in ("with_", "order", "limit", "offset")):
             break
         tree = tree.this
-    series.alone(tree)
+    series.in_from(tree)
     made = translated(tree, Scope(schema)).text
     if len(made.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         raise NotUnderstood("too-large")

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from auditor.sql.postgres import casts, collecting, functions, numbers
+from auditor.sql.postgres import casts, collecting, functions, numbers, spans
 from auditor.sql.postgres.inside_ends import plain
 from auditor.sql.postgres.values import FLOATS, Value, no_operator, refuse
 from auditor.sql.statement import ENDS
@@ -295,6 +295,14 @@ def _aggregated(
         inner = f"({distinct}{value.text}){tail}"
     if name == "count":
         return f"COUNT{inner}", Value(f"COUNT{inner}", "int8")
+    if value.kind == spans.KIND and name in ("sum", "avg") and not distinct:
+        opening, closing = inner.split(value.text, 1)
+        made = (
+            spans.total(value, f"SUM{opening}", closing)
+            if name == "sum"
+            else spans.mean(value, f"SUM{opening}", closing, f"COUNT{inner}")
+        )
+        return made.text, made
     if name == "avg":
         return f"AVG{inner}", _average(value, f"AVG{inner}", f"SUM{inner}", f"COUNT{inner}")
     word, result = _AGGREGATES[name]

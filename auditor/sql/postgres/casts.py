@@ -37,6 +37,7 @@ _TIMESTAMP = re.compile(
 )
 _TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2})(\.\d{1,6})?)?")
 _SPAN = re.compile(r"([+-]?\d{1,9})\s*(year|month|mon|week|day|hour|minute|min|second|sec)s?", re.IGNORECASE)
+_CLOCK_SPAN = re.compile(r"([+-]?)(\d{1,6}):(\d{2})(?::(\d{2})(?:\.(\d{1,6}))?)?")
 _TRUE, _FALSE = ("t", "tr", "tru", "true", "y", "ye", "yes", "on", "1"), (
     "f", "fa", "fal", "fals", "false", "n", "no", "of", "off", "0",
 )  # fmt: skip
@@ -66,9 +67,10 @@ def typed(value: Value, kind: str) -> Value:
     read = _READERS.get(kind)
     result = read(text if kind == "bpchar" else text.strip(_SPACE), kind) if read else None
     if result is None:
-        raise refuse(
-            f"{quoted_text(text[:40])} as {kind}", "Write numbers as 1.5 and dates as DATE '2020-01-31'."
-        )
+        hint = "Write numbers as 1.5 and dates as DATE '2020-01-31'."
+        if kind == "interval":
+            hint = "Write it with whole numbers, such as '1 month', '2 days 04:30' or '90 minutes'."
+        raise refuse(f"{quoted_text(text[:40])} as {kind}", hint)
     return result
 
 
@@ -140,20 +142,39 @@ def _time(text: str, kind: str) -> Value | None:
 
 
 def interval(text: str, kind: str = "interval") -> Value | None:
-    """An interval such as '1 year 2 days'."""
+    """An interval such as '1 year 2 days', '04:30' or '3 days 04:30:00'."""
     units = {"mon": "MONTH", "min": "MINUTE", "sec": "SECOND"}
+    if re.fullmatch(r"[+-]?\d{1,9}", text):
+        text += " seconds"
     pieces, position = [], 0
+    clock = _CLOCK_SPAN.search(text)
+    last = [] if clock is None else [_clock_span(clock)]
+    if clock is not None:
+        if clock.end() != len(text) or text[: clock.start()][-1:] not in ("", *_SPACE) or None in last:
+            return None
+        text = text[: clock.start()]
     for span in _SPAN.finditer(text):
         if text[position : span.start()].strip(_SPACE):
             return None
         unit = span[2].lower()
         pieces.append(f"INTERVAL '{int(span[1])}' {units.get(unit, unit.upper())}")
         position = span.end()
+    pieces += [each for each in last if each is not None]
     if not pieces or text[position:].strip(_SPACE):
         return None
     if len(pieces) == 1:
         return Value(pieces[0], kind, level=ADDED)
     return Value(" + ".join(pieces), kind, level=ADDED)
+
+
+def _clock_span(found: re.Match[str]) -> str | None:
+    """Hours, minutes and seconds of an interval; None where PostgreSQL reads none."""
+    sign, hours, minutes, seconds, fraction = found.groups()
+    if int(minutes) > 59 or int(seconds or 0) > 59:
+        return None
+    whole = (int(hours) * 60 + int(minutes)) * 60 + int(seconds or 0)
+    microseconds = whole * 1_000_000 + int((fraction or "").ljust(6, "0"))
+    return f"TO_MICROSECONDS({'-' if sign == '-' else ''}{microseconds})"
 
 
 def _without_blanks(text: str, kind: str) -> Value | None:
@@ -259,6 +280,7 @@ def _table() -> dict[tuple[str, str], Callable[[Value, str], Value]]:
         table[source, "timestamptz"] = lambda value, _: zones.from_utc(value)
     for target in ("date", "timestamp", "time"):
         table["timestamptz", target] = _in_utc
+    table["time", "interval"] = lambda value, kind: Value(f"TO_MICROSECONDS(EPOCH_US({value.text}))", kind)
     table["text", "date"] = _checked("date")
     table["text", "timestamp"] = _checked("timestamp")
     return table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from auditor.sql.postgres import casts, functions, numbers
-from auditor.sql.postgres.values import ADDED, AND, ATOM, COMPARED, NOT, OTHER, Value, no_operator, refuse
+from auditor.sql.postgres.values import ADDED, AND, ATOM, COMPARED, NOT, OR, OTHER, Value, no_operator, refuse
 
 
 def beside(left: Value, right: Value) -> tuple[Value, Value]:
@@ -39,6 +39,24 @@ def _numbers(left: Value, right: Value) -> tuple[Value, Value]:
             for each in (left, right)
         )
     return left, right
+
+
+def of_rows(left: list[Value], right: list[Value], operator: str) -> Value:
+    """A comparison of rows: the first values that are not equal decide."""
+    if len(left) != len(right):
+        raise refuse("rows of different lengths are compared", "Write as many values on either side.")
+    if operator not in ("=", "<>", "<", ">", "<=", ">="):
+        raise refuse(f"{operator} of rows", "Compare the values one by one.")
+    pairs = list(zip(left, right, strict=True))
+    if operator in ("=", "<>"):
+        word, level = ("AND", AND) if operator == "=" else ("OR", OR)
+        tests = [compared(a, operator, b).at(level + 1) for a, b in pairs]
+        return Value(f" {word} ".join(tests), "bool", level if len(tests) > 1 else COMPARED)
+    test = compared(pairs[-1][0], operator, pairs[-1][1])
+    for a, b in reversed(pairs[:-1]):
+        equal = f"{compared(a, '=', b).at(AND + 1)} AND {test.at(AND + 1)}"
+        test = Value(f"{compared(a, operator[0], b).at(AND)} OR {equal}", "bool", OR)
+    return test
 
 
 def between(value: Value, low: Value, high: Value, negate: bool) -> Value:

@@ -169,6 +169,9 @@ class Expressions:
         once = looker.difference(node)
         if once is not None:
             return self._each_once(*once)
+        rows = _row(node.this), _row(node.expression)
+        if rows[0] is not None and rows[1] is not None:
+            return comparisons.of_rows(*(list(map(self.value, row)) for row in rows if row), operator)
         left, right = self.value(node.this), node.expression
         if isinstance(right, exp.Any | exp.All):
             return self._quantified(
@@ -214,6 +217,13 @@ class Expressions:
         if isinstance(node, exp.Literal) and node.args.get("is_string"):
             return patterns.elements(node.name)
         return None
+
+
+def _row(node: exp.Expr) -> list[exp.Expr] | None:
+    """The values of a row, `(a, b)` or `ROW(a, b)`."""
+    if isinstance(node, exp.Anonymous) and str(node.this).lower() == "row":
+        return list(node.expressions) or None
+    return list(node.expressions) if isinstance(node, exp.Tuple) else None
 
 
 def _single(output: Output) -> Value:
@@ -303,8 +313,11 @@ def _is(self: Expressions, node: exp.Expr) -> Value:
 
 def _in(self: Expressions, node: exp.Expr) -> Value:
     only(node, "this", "expressions", "query")
-    left = self.value(node.this)
     query = node.args.get("query")
+    row = _row(node.this)
+    if row is not None and query is None:
+        return _row_in(self, row, node.expressions)
+    left = self.value(node.this)
     if query is None and len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Values):
         rows = [each.expressions for each in node.expressions[0].expressions]
         if all(len(row) == 1 for row in rows):
@@ -313,6 +326,19 @@ def _in(self: Expressions, node: exp.Expr) -> Value:
         return comparisons.listed(left, [self.value(each) for each in node.expressions], negate=False)
     left, output = self._compared_to_rows(left, "=", query)
     return Value(f"{left.at(OTHER)} IN ({output.text})", "bool", COMPARED)
+
+
+def _row_in(self: Expressions, row: list[exp.Expr], listed: list[exp.Expr]) -> Value:
+    """`(a, b) IN ((1, 2), (3, 4))`: one of several rows is equal."""
+    rows = [_row(each) for each in listed]
+    left = [self.value(each) for each in row]
+    tests = [
+        comparisons.of_rows(left, [self.value(each) for each in other], "=")
+        for other in rows if other is not None
+    ]  # fmt: skip
+    if len(tests) != len(rows):
+        raise NotUnderstood("nested-type")
+    return Value(" OR ".join(test.at(AND) for test in tests), "bool", OR) if len(tests) > 1 else tests[0]
 
 
 def _between(self: Expressions, node: exp.Expr) -> Value:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
-from auditor.sql.postgres import casts, moments, numbers, texts, zones
+from auditor.sql import macros
+from auditor.sql.postgres import casts, moments, numbers, spans, texts, zones
 from auditor.sql.postgres.values import (
     ATOM,
     FLOATS,
@@ -371,6 +373,10 @@ FUNCTIONS: dict[str, Handler] = {
     "date": texts.as_date, "width_bucket": texts.bucket, "date_bin": texts.binned,
     "translate": _texts("TRANSLATE", 3),
     "now": zones.now, "transaction_timestamp": zones.now, "statement_timestamp": zones.now, "age": zones.age,
+    "isfinite": moments.finite,
+    "justify_hours": partial(spans.justified, macros.JUSTIFY_HOURS),
+    "justify_days": partial(spans.justified, macros.JUSTIFY_DAYS),
+    "justify_interval": partial(spans.justified, macros.JUSTIFY_INTERVAL),
     "timezone": lambda zone, value: zones.at_zone(value, zone),
 }  # fmt: skip
 VOLATILE = _words("""

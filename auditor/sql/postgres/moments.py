@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 
-from auditor.sql.postgres import zones
+from auditor.sql.postgres import spans, zones
 from auditor.sql.postgres.values import (
     ADDED,
     ATOM,
     INTEGERS,
     MULTIPLIED,
+    OTHER,
     Value,
     cast,
+    named,
     no_operator,
     quoted_text,
     refuse,
@@ -60,6 +62,11 @@ def arithmetic(operator: str, left: Value, right: Value) -> Value | None:
     text = f"{left.at(ADDED)} {operator} {right.at(MULTIPLIED)}"
     if kinds == ("date", "date") and operator == "-":
         return Value(f"CAST({text} AS INTEGER)", "int4")
+    if all(kind in (*MOMENTS, zones.KIND) for kind in kinds) and operator == "-":
+        return _difference(left, right)
+    clock = _of_clocks(operator, left, right)
+    if clock is not None:
+        return clock
     if kinds[0] == "date" and kinds[1] in ("int2", "int4") and operator in "+-":
         return Value(f"{left.at(ADDED)} {operator} {cast(right, 'INTEGER')}", "date", ADDED)
     if kinds[1] == "date" and kinds[0] in ("int2", "int4") and operator == "+":
@@ -77,7 +84,36 @@ def arithmetic(operator: str, left: Value, right: Value) -> Value | None:
         if times.kind == "numeric" and times.scale == 0 and not times.protected:
             # Whole numbers of it alone: of a part of a month the two make different days.
             return Value(f"{span.at(ATOM)} * {cast(times, 'BIGINT')}", "interval", MULTIPLIED)
+    if kinds[0] == "interval" and operator == "/":
+        return spans.divided(left, right)
     raise no_operator(left, right)
+
+
+def _difference(left: Value, right: Value) -> Value:
+    """Days and hours between two moments: of moments with a zone, those that pass everywhere."""
+    if zones.KIND in (left.kind, right.kind):
+        left, right = (
+            zones.in_utc(each if each.kind == zones.KIND else zones.from_utc(each)) for each in (left, right)
+        )
+    left, right = (
+        each if each.kind != "date" else Value(cast(each, "TIMESTAMP"), "timestamp") for each in (left, right)
+    )
+    return Value(f"{left.at(ADDED)} - {right.at(MULTIPLIED)}", "interval", ADDED)
+
+
+def _of_clocks(operator: str, left: Value, right: Value) -> Value | None:
+    """`time ± interval`, which begins anew at midnight; `time - time`; `date + time`. None for others."""
+    kinds = (left.kind, right.kind)
+    if kinds == ("time", "interval") and operator in "+-":
+        return Value(f"{left.at(ADDED)} {operator} {right.at(MULTIPLIED)}", "time", ADDED)
+    if kinds == ("interval", "time") and operator == "+":
+        return Value(f"{right.at(ADDED)} + {left.at(MULTIPLIED)}", "time", ADDED)
+    if kinds == ("time", "time") and operator == "-":
+        return Value(f"TO_MICROSECONDS(EPOCH_US({left.text}) - EPOCH_US({right.text}))", "interval")
+    if set(kinds) == {"date", "time"} and operator == "+":
+        day, clock = (left, right) if left.kind == "date" else (right, left)
+        return Value(f"{day.at(ADDED)} + {clock.at(MULTIPLIED)}", "timestamp", ADDED)
+    return None
 
 
 def _field(name: str) -> str:
@@ -88,10 +124,15 @@ def _field(name: str) -> str:
 def extracted(name: str, value: Value) -> Value:
     """`EXTRACT(field FROM …)`: a numeric."""
     field, value = _field(name), zones.plain(value)
-    if value.kind == "interval" and field in ("year", "month", "day"):
-        return Value(f"EXTRACT({field} FROM {value.text})", "numeric", scale=0)
+    if value.kind == "interval":
+        found = spans.extracted(field, value)
+        if found is not None:
+            return found
+        raise refuse(f"EXTRACT of {field} from interval", "Use year, month, day, hour, minute, second or epoch.")
+    if value.kind == "time" and field in (*_TIME_FIELDS, "second", "epoch"):
+        return _of_time(field, value)
     if value.kind not in MOMENTS:
-        raise refuse(f"EXTRACT from {value.kind}", "Use a date or timestamp.")
+        raise refuse(f"EXTRACT from {named(value)}", "Use a date, timestamp, time or interval.")
     if field == "epoch":
         epoch = f"EXTRACT(epoch FROM {value.text})"
         if value.kind == "date":
@@ -109,6 +150,14 @@ def extracted(name: str, value: Value) -> Value:
     )
 
 
+def _of_time(field: str, value: Value) -> Value:
+    """A field of a time of day."""
+    if field in _TIME_FIELDS:
+        return Value(f"EXTRACT({field} FROM {value.text})", "numeric", scale=0)
+    unit = f"EPOCH_US({value.text})" if field == "epoch" else f"EXTRACT(microsecond FROM {value.text})"
+    return Value(f"CAST({unit} AS DECIMAL(18, 0)) * 0.000001", "numeric", MULTIPLIED, scale=6)
+
+
 def part(field: Value, value: Value) -> Value:
     """`date_part('field', …)`: double precision."""
     if field.literal is None:
@@ -116,18 +165,43 @@ def part(field: Value, value: Value) -> Value:
     return Value(cast(extracted(field.literal, value), "DOUBLE"), "float8")
 
 
-def truncated(field: Value, value: Value) -> Value:
-    """`date_trunc('field', …)`.
+def truncated(field: Value, value: Value, zone: Value | None = None) -> Value:
+    """`date_trunc('field', …)`, and by the clocks of a zone `date_trunc('field', …, 'Europe/Berlin')`.
 
     Of a date PostgreSQL makes a timestamp with time zone, at midnight of the session's zone; here it is the
     timestamp of that midnight.
     """
     name, zoned = _field(field.literal or ""), value.kind == zones.KIND
+    if zone is not None:
+        return _truncated_there(name, value, zone)
     value = zones.plain(value)
     if name not in _TRUNCATED or value.kind not in MOMENTS:
         raise refuse("this date_trunc", "Use date_trunc('month', …) of a date or timestamp.")
     made = Value(f"DATE_TRUNC({quoted_text(name)}, {value.text})", "timestamp")
     return zones.from_utc(made) if zoned else made
+
+
+def _truncated_there(name: str, value: Value, zone: Value) -> Value:
+    """The moment at which a zone's clocks showed the beginning of the field."""
+    if name not in _TRUNCATED or value.kind not in (*MOMENTS, zones.KIND):
+        raise refuse("this date_trunc", "Use date_trunc('month', …, 'Europe/Berlin') of a date or timestamp.")
+    moment = value if value.kind == zones.KIND else zones.from_utc(value)
+    there = zones.at_zone(moment, zone)
+    begun = Value(f"DATE_TRUNC({quoted_text(name)}, {there.text})", "timestamp")
+    if name not in ("second", "minute", "hour"):
+        return zones.at_zone(begun, zone)
+    # an hour that clocks show twice begins in itself
+    since = f"({there.at(ADDED)} - {begun.at(MULTIPLIED)})"
+    return zones.shifted("-", moment, Value(since, "interval"))
+
+
+def finite(value: Value) -> Value:
+    """`isfinite(x)`."""
+    if value.kind == "interval":
+        return Value(f"CASE WHEN {value.at(OTHER)} IS NOT NULL THEN TRUE END", "bool")
+    if value.kind not in (*MOMENTS, zones.KIND):
+        raise no_operator(value)
+    return Value(f"ISFINITE({value.text})", "bool")
 
 
 def shown(value: Value, pattern: Value) -> Value:

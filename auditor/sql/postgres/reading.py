@@ -63,7 +63,7 @@ def _plain(text: str, tokens: list[Token]) -> str:
     pieces, position = [], 0
     index = 0
     while index < len(tokens):
-        token = tokens[index]
+        token, first = tokens[index], index
         if token.token_type == TokenType.UNICODE_STRING:
             raise refuse("texts written U&'…' are not understood", "Write the characters themselves.")
         if token.token_type in _TEXTS:
@@ -75,10 +75,20 @@ def _plain(text: str, tokens: list[Token]) -> str:
                 spelled += _content(text, following)
                 index, end = index + 1, following
                 token = Token(TokenType.STRING, "", start=token.start, end=end.end)
-            pieces += [text[position : token.start], " ", quoted_text(spelled), " "]
+            before = tokens[first - 1] if first else None
+            if before is not None and _is_whole_interval(before, spelled):
+                pieces += [text[position : before.start], f" CAST({quoted_text(spelled)} AS INTERVAL) "]
+            else:
+                pieces += [text[position : token.start], " ", quoted_text(spelled), " "]
             position = token.end + 1
         index += 1
     return "".join(pieces) + text[position:]
+
+
+def _is_whole_interval(before: Token, spelled: str) -> bool:
+    """Whether a text behind INTERVAL says its units itself: of those the parser keeps only a part."""
+    number = re.fullmatch(r"\s*[+-]?\d+\s*", spelled)
+    return before.token_type == TokenType.INTERVAL and number is None
 
 
 def _content(text: str, token: Token) -> str:

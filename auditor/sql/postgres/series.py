@@ -9,7 +9,7 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from auditor.sql.postgres import casts, functions, zones
+from auditor.sql.postgres import aggregates, casts, functions, zones
 from auditor.sql.postgres.scopes import name_of
 from auditor.sql.postgres.values import INTEGERS, Value, cast, no_operator
 from auditor.sql.schema import quoted
@@ -50,22 +50,56 @@ def source(node: exp.Expr, translator: Translator) -> tuple[str, str, tuple[tupl
     return table, text, ((column, Value('"?"', value.kind, scale=value.scale, bare=True)),)
 
 
-def alone(tree: exp.Expr) -> None:
-    """`SELECT generate_series(1, 3)`, and of unnest, with the function in FROM, in place."""
-    clauses = {name for name, value in tree.args.items() if value}
-    if not isinstance(tree, exp.Select) or clauses != {"expressions"} or len(tree.expressions) != 1:
-        return
-    (shown,) = tree.expressions
-    call = shown.unalias()
-    named = isinstance(call, exp.Anonymous) and str(call.this).lower() in _NAMES
-    if not named and not isinstance(call, exp.Unnest):
-        return
-    name = exp.to_identifier(shown.alias or (str(call.this).lower() if named else "unnest"), quoted=True)
-    alias = exp.TableAlias(this=name, columns=[name.copy()])
-    source = exp.Table(this=call.copy(), alias=alias) if named else call.copy()
+def in_from(tree: exp.Expr) -> None:
+    """`SELECT generate_series(1, 3) AS y`, of unnest too, with the function in FROM, in place.
+
+    In a SELECT without FROM the function alone makes the rows: each value shown is one of them, or the same in
+    all. Several such functions in one SELECT are walked side by side: those are left to be refused.
+    """
+    for select in list(tree.find_all(exp.Select)):
+        clauses = {name for name, value in select.args.items() if value}
+        if "expressions" not in clauses or clauses - {"expressions", "distinct", "order", "limit", "offset", "with_"}:
+            continue
+        calls = [each for shown in select.expressions for each in _calls(shown)]
+        if len(calls) == 1 and not _is_in_aggregate(calls[0], select):
+            _move(select, calls[0])
+
+
+def _calls(shown: exp.Expr) -> list[exp.Expr]:
+    """Such functions of an expression, but for those of a query in it."""
+    return [each for each in shown.walk(prune=lambda node: isinstance(node, exp.Query)) if _is_call(each)]
+
+
+def _is_call(node: exp.Expr) -> bool:
+    named = isinstance(node, exp.Anonymous) and str(node.this).lower() in _NAMES
+    return named or isinstance(node, exp.Unnest)
+
+
+def _is_in_aggregate(call: exp.Expr, select: exp.Select) -> bool:
+    """Whether what stands around such a call asks for one value: PostgreSQL has none for it."""
+    around = call.parent
+    while around is not None and around is not select:
+        name = str(around.this).lower() if isinstance(around, exp.Anonymous) else ""
+        if isinstance(around, exp.Case | exp.Window) or name == "coalesce" or aggregates.is_aggregate(name):
+            return True
+        around = around.parent
+    return False
+
+
+def _move(select: exp.Select, call: exp.Expr) -> None:
+    called = str(call.this).lower() if isinstance(call, exp.Anonymous) else "unnest"
+    shown = next(each for each in select.expressions if each is call or call in each.walk())
+    name = shown.alias if isinstance(shown, exp.Alias) and shown.this is call else called
+    identifier = exp.to_identifier(name, quoted=True)
+    alias = exp.TableAlias(this=identifier, columns=[identifier.copy()])
+    source = exp.Table(this=call.copy(), alias=alias) if isinstance(call, exp.Anonymous) else call.copy()
     source.set("alias", alias)
-    tree.set("expressions", [exp.Star()])
-    tree.set("from_", exp.From(this=source))
+    column = exp.column(identifier.copy(), table=identifier.copy())
+    if shown is call:
+        select.set("expressions", [column if each is call else each for each in select.expressions])
+    else:
+        call.replace(column)
+    select.set("from_", exp.From(this=source))
 
 
 def _series(arguments: list[exp.Expr], translator: Translator) -> tuple[str, Value]:

@@ -209,6 +209,8 @@ def alike(ours: object, theirs: object, type_: str = "") -> bool:
         )
     if isinstance(ours, datetime.timedelta):
         return ours == _span(str(theirs))
+    if isinstance(ours, datetime.time) and ours.microsecond:
+        return str(theirs) == ours.isoformat().rstrip("0")
     if isinstance(ours, datetime.date | datetime.time):
         return str(theirs) == ours.isoformat()
     if type_ == "FLOAT" and isinstance(ours, float) and isinstance(theirs, Decimal | int):
@@ -227,7 +229,9 @@ def alike(ours: object, theirs: object, type_: str = "") -> bool:
 def _span(text: str) -> datetime.timedelta | None:
     """An interval as PostgreSQL writes it; a month has 30 days, as Python gets it from DuckDB."""
     found = re.fullmatch(
-        r"(?:(-?\d+) years? ?)?(?:(-?\d+) mons? ?)?(?:(-?\d+) days? ?)?(?:(-?)(\d+):(\d+):([\d.]+))?", text
+        r"(?:([+-]?\d+) years? ?)?(?:([+-]?\d+) mons? ?)?(?:([+-]?\d+) days? ?)?"
+        r"(?:([+-]?)(\d+):(\d+):([\d.]+))?",
+        text,
     )
     if found is None:
         return None
@@ -235,7 +239,7 @@ def _span(text: str) -> datetime.timedelta | None:
     clock = datetime.timedelta(
         hours=int(found[5] or 0), minutes=int(found[6] or 0), seconds=float(found[7] or 0)
     )
-    return datetime.timedelta(days=360 * years + 30 * months + days) + (-clock if found[4] else clock)
+    return datetime.timedelta(days=360 * years + 30 * months + days) + (-clock if found[4] == "-" else clock)
 
 
 def answers_alike(
