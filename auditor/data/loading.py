@@ -22,6 +22,7 @@ import pyarrow as pa
 from auditor.data import arrow, vault
 from auditor.data.celled import Made, make
 from auditor.data.cells import Celled, group
+from auditor.data.far_moments import marked
 from auditor.data.ordering import finer
 from auditor.data.sources import Celling, Needed, Protection, Source, Wanted, celling, wanted_of
 from auditor.data.vault import Vault
@@ -160,6 +161,7 @@ class _Loader:
             )
         # in the policy's order, whatever tables the columns are of
         order = self._positions(protects, protected)
+        tables = [marked(self._connection, each, f"{DATA}.{quoted(each.name)}") for each in tables]
         schema = Schema(tuple(tables), tuple(protected[i] for i in order), self._stored.views(views))
         ordered = tuple(vaults[i] for i in order)
         fingerprint = _fingerprint(self._connection, schema, ordered, keys, made)

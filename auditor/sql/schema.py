@@ -23,6 +23,9 @@ class Column:
     """DuckDB's text of the type, as DESCRIBE prints it."""
     unique: bool = False
     """Whether every row has a value of its own, so that an order by it is total."""
+    far: bool = field(default=False, repr=False)
+    """Whether it holds moments that dialects read in two ways: infinity, or days before the year 1. Follows
+    from the data, so that the fingerprint, which is made of the repr, need not know of it."""
 
 
 @dataclass(frozen=True)

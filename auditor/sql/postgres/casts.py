@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 
-from auditor.sql.postgres import numbers, zones
+from auditor.sql.postgres import far, numbers, zones
 from auditor.sql.postgres.values import (
     ADDED,
     FLOATS,
@@ -101,6 +101,8 @@ def _boolean(text: str, kind: str) -> Value | None:
 
 
 def _moment(text: str, kind: str) -> Value | None:
+    if text.lower() in ("infinity", "-infinity"):
+        return Value(f"CAST('{text.lower()}' AS {STORED[kind]})", kind, far=True)
     found = _TIMESTAMP.fullmatch(text)
     if found is None:
         return None
@@ -260,8 +262,15 @@ def _checked(pattern: str) -> Callable[[Value, str], Value]:
 
 
 def _in_utc(value: Value, kind: str) -> Value:
-    moment = zones.in_utc(value)
+    moment = replace(zones.in_utc(value), far=value.far)
+    if kind == "time":
+        return _clock_of(moment, kind)
     return moment if kind == "timestamp" else Value(cast(moment, STORED[kind]), kind)
+
+
+def _clock_of(value: Value, kind: str) -> Value:
+    made = cast(value, STORED[kind])
+    return Value(f"CASE WHEN ISFINITE({value.text}) THEN {made} END" if value.far else made, kind)
 
 
 def _table() -> dict[tuple[str, str], Callable[[Value, str], Value]]:
@@ -275,7 +284,8 @@ def _table() -> dict[tuple[str, str], Callable[[Value, str], Value]]:
             table[source, binary] = _number_to_float
         table["text", binary] = _checked("number")
     table["bool", "int4"] = table["int4", "bool"] = _plainly
-    table["date", "timestamp"] = table["timestamp", "date"] = table["timestamp", "time"] = _plainly
+    table["date", "timestamp"] = table["timestamp", "date"] = _plainly
+    table["timestamp", "time"] = _clock_of
     for source in ("date", "timestamp"):
         table[source, "timestamptz"] = lambda value, _: zones.from_utc(value)
     for target in ("date", "timestamp", "time"):
@@ -327,7 +337,8 @@ def _to_text(value: Value, parameters: tuple[int, ...]) -> Value:
     elif value.kind == "text":
         result = replace(value, kind="text")
     elif value.kind in (*INTEGERS, "bool", "date") and not value.protected:
-        result = Value(cast(value, "VARCHAR"), "text")
+        checked = replace(value, text=far.after_christ(value)) if value.far else value
+        result = Value(cast(checked, "VARCHAR"), "text")
     elif value.kind == "numeric" and value.shown is not None and not value.protected:
         result = Value(f"CAST({cast(value, f'DECIMAL(38, {value.shown})')} AS VARCHAR)", "text")
     else:

@@ -68,6 +68,13 @@ class Expressions:
 
     def value(self, node: exp.Expr) -> Value:
         """Any expression."""
+        before = len(self.scope.far)
+        made = self._value(node)
+        if len(self.scope.far) > before and made.kind in (*moments.MOMENTS, zones.KIND):
+            return replace(made, far=True)
+        return made
+
+    def _value(self, node: exp.Expr) -> Value:
         if isinstance(node, exp.Anonymous):
             return self._call(node)
         operator = _OPERATORS.get(type(node))

@@ -131,7 +131,10 @@ def like(text: str, kind: str, *parts: Value) -> Value:
         scale = max(part.scale or 0 for part in parts)
     elif kind == "numeric" and not numerics:
         scale = 0
-    return Value(text, kind, scale=scale, protected=any(part.protected for part in parts))
+    return Value(
+        text, kind, scale=scale, protected=any(part.protected for part in parts),
+        far=any(part.far for part in parts),
+    )  # fmt: skip
 
 
 def require_equatable(*values: Value) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-from auditor.sql.postgres import spans, zones
+from auditor.sql.postgres import far, spans, zones
 from auditor.sql.postgres.values import (
     ADDED,
     ATOM,
@@ -61,6 +62,9 @@ def arithmetic(operator: str, left: Value, right: Value) -> Value | None:
         return zones.shifted(operator, right, left)
     text = f"{left.at(ADDED)} {operator} {right.at(MULTIPLIED)}"
     if kinds == ("date", "date") and operator == "-":
+        if left.far or right.far:
+            left, right = far.ordinary(left), far.ordinary(right)
+            text = f"{left.text} - {right.text}"
         return Value(f"CAST({text} AS INTEGER)", "int4")
     if all(kind in (*MOMENTS, zones.KIND) for kind in kinds) and operator == "-":
         return _difference(left, right)
@@ -123,7 +127,7 @@ def _field(name: str) -> str:
 
 def extracted(name: str, value: Value) -> Value:
     """`EXTRACT(field FROM …)`: a numeric."""
-    field, value = _field(name), zones.plain(value)
+    field, value = _field(name), replace(zones.plain(value), far=value.far)
     if value.kind == "interval":
         found = spans.extracted(field, value)
         if found is not None:
@@ -133,6 +137,8 @@ def extracted(name: str, value: Value) -> Value:
         return _of_time(field, value)
     if value.kind not in MOMENTS:
         raise refuse(f"EXTRACT from {named(value)}", "Use a date, timestamp, time or interval.")
+    if value.far and field in far.GROWING:
+        return far.extracted(field, value)
     if field == "epoch":
         epoch = f"EXTRACT(epoch FROM {value.text})"
         if value.kind == "date":
@@ -174,16 +180,18 @@ def truncated(field: Value, value: Value, zone: Value | None = None) -> Value:
     name, zoned = _field(field.literal or ""), value.kind == zones.KIND
     if zone is not None:
         return _truncated_there(name, value, zone)
-    value = zones.plain(value)
+    value = replace(zones.plain(value), far=value.far)
     if name not in _TRUNCATED or value.kind not in MOMENTS:
         raise refuse("this date_trunc", "Use date_trunc('month', …) of a date or timestamp.")
+    if value.far and name == "decade":
+        raise refuse("date_trunc of decades of days that may be before the year 1", "Use the year.")
     made = Value(f"DATE_TRUNC({quoted_text(name)}, {value.text})", "timestamp")
     return zones.from_utc(made) if zoned else made
 
 
 def _truncated_there(name: str, value: Value, zone: Value) -> Value:
     """The moment at which a zone's clocks showed the beginning of the field."""
-    if name not in _TRUNCATED or value.kind not in (*MOMENTS, zones.KIND):
+    if name not in _TRUNCATED or value.kind not in (*MOMENTS, zones.KIND) or (value.far and name == "decade"):
         raise refuse("this date_trunc", "Use date_trunc('month', …, 'Europe/Berlin') of a date or timestamp.")
     moment = value if value.kind == zones.KIND else zones.from_utc(value)
     there = zones.at_zone(moment, zone)
@@ -192,7 +200,8 @@ def _truncated_there(name: str, value: Value, zone: Value) -> Value:
         return zones.at_zone(begun, zone)
     # an hour that clocks show twice begins in itself
     since = f"({there.at(ADDED)} - {begun.at(MULTIPLIED)})"
-    return zones.shifted("-", moment, Value(since, "interval"))
+    made = zones.shifted("-", moment, Value(since, "interval"))
+    return far.kept(made, moment) if value.far else made
 
 
 def finite(value: Value) -> Value:
@@ -214,7 +223,8 @@ def shown(value: Value, pattern: Value) -> Value:
             "this format of to_char",
             "Understood are YYYY, YY, MM, Mon, DD, DDD, Dy, IYYY, IW, HH24, HH12, MI, SS, MS and US.",
         )
-    return Value(f"STRFTIME({value.text}, {quoted_text(letters)})", "text")
+    made = f"STRFTIME({far.after_christ(value) if value.far else value.text}, {quoted_text(letters)})"
+    return Value(f"CASE WHEN ISFINITE({value.text}) THEN {made} END" if value.far else made, "text")
 
 
 def strftime(pattern: str) -> str | None:

@@ -76,16 +76,18 @@ class Scope:
     """Columns of USING, which have no table."""
     computed_text: bool = False
     """Whether a text of a derived table was read since this was last set to False."""
+    far: list[Value] = field(default_factory=list, repr=False)
+    """The moments read so far, in the whole statement, that may be infinite or before the year 1."""
     work: Iterator[int] = field(default_factory=count, repr=False)
     """Counts the queries that were gone through for the statement."""
 
     def beside(self) -> Scope:
         """The empty scope of a query that sees the same WITH queries, and the same queries around it."""
-        return Scope(self.schema, self.outer, dict(self.queries), work=self.work)
+        return Scope(self.schema, self.outer, dict(self.queries), far=self.far, work=self.work)
 
     def inside(self) -> Scope:
         """The empty scope of a subquery, which sees this one."""
-        return Scope(self.schema, self, dict(self.queries), work=self.work)
+        return Scope(self.schema, self, dict(self.queries), far=self.far, work=self.work)
 
     def add(self, relation: Relation) -> None:
         """Another name of FROM."""
@@ -111,6 +113,7 @@ class Scope:
         while scope is not None:
             found = scope._own(table, name, is_quoted)
             if found is not None:
+                self.far += [found] if found.far else []
                 return found
             scope = scope.outer
         if table is None and any(relation.alias == name for relation in self.relations):
@@ -179,20 +182,23 @@ def relation(alias: str, output: Output) -> Relation:
 
 def _columns(schema: Schema, table: Table) -> dict[str, Value]:
     protected = {each.column for _, each in schema.protected_of(table)}
+    far = {each.name for each in table.columns if each.far}
     return {
-        name: column('"?"', type_, protected=name in protected) for name, type_ in schema.columns_of(table)
+        name: replace(column('"?"', type_, protected=name in protected), far=name in far)
+        for name, type_ in schema.columns_of(table)
     }
 
 
 def _described(schema: Schema, path: tuple[str, str]) -> dict[str, Value]:
-    """A view's columns. Some may be protected, so none is wrapped in casts."""
+    """A view's columns. Some may be protected, so none is wrapped in casts; which are far is not known."""
+    far = any(column.far for table in schema.tables for column in table.columns)
     text = ".".join(quoted(part) for part in path)
     described = shape_of(schema).describe(f"SELECT * FROM {text}")
-    return {name: column('"?"', type_, protected=True) for name, type_ in described}
+    return {name: replace(column('"?"', type_, protected=True), far=far) for name, type_ in described}
 
 
 def passed_on(name: str, value: Value) -> tuple[str, Value]:
     """A column as a derived table gives it to the query around it."""
     kind = "text" if value.kind == "unknown" else value.kind
-    plain = Value('"?"', kind, scale=value.scale, protected=value.protected, bare=True)
+    plain = Value('"?"', kind, scale=value.scale, protected=value.protected, far=value.far, bare=True)
     return name, plain

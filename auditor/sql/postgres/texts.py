@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from auditor.sql.macros import INITCAP
 from auditor.sql.postgres import casts, moments, numbers, patterns, zones
@@ -152,7 +153,7 @@ def binned(width: Value, value: Value, origin: Value) -> Value:
 
 def shown(value: Value, pattern: Value) -> Value:
     """`to_char` of a moment or of a number."""
-    return _number_shown(value, pattern) if value.is_number else moments.shown(zones.plain(value), pattern)
+    return _number_shown(value, pattern) if value.is_number else moments.shown(replace(zones.plain(value), far=value.far), pattern)
 
 
 def _number_shown(value: Value, pattern: Value) -> Value:

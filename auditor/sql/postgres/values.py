@@ -58,6 +58,8 @@ class Value:
     """Whether it is known not to be zero; NULL may be."""
     shown: int | None = None
     """Of a numeric: the digits after the point that PostgreSQL writes, where that is known."""
+    far: bool = False
+    """Of a moment: whether it may be infinite, or before the year 1."""
     bare: bool = False
     """Whether it is a column as it stands, so that DuckDB names it as PostgreSQL does."""
 

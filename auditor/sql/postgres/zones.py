@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from auditor.sql.postgres import far
 from auditor.sql.postgres.values import ADDED, MULTIPLIED, Value, cast, no_operator, quoted_text, refuse
 
 KIND = "timestamptz"
@@ -67,9 +68,10 @@ def age(later: Value, earlier: Value | None = None) -> Value:
     if earlier is None:
         later, earlier = replace(today(), kind="date"), later
     texts = []
-    for value in (later, earlier):
-        value = plain(value)
+    for given in (later, earlier):
+        value = plain(given)
         if value.kind not in ("date", "timestamp"):
             raise no_operator(value)
-        texts.append(cast(value, "TIMESTAMP") if value.kind == "date" else value.text)
+        moment = replace(value, text=cast(value, "TIMESTAMP")) if value.kind == "date" else value
+        texts.append(far.ordinary(moment).text if given.far else moment.text)
     return Value(f"AGE({', '.join(texts)})", "interval")
