@@ -8,6 +8,7 @@ AuditorError
 │   └── NewerEdition            a newer edition of the data was opened while the gate held an earlier one
 ├── StatementError              the statement or the user is not text, or the dialect none that is offered
 ├── LogError                    a query log that is none, or lacks what is needed to read it
+├── ConversionError             an answer holds a value that Python has no type for; names the column
 ├── UsersError                  a users file that cannot be used; names line and what would do
 ├── ServingError                a server that cannot listen where and as it is told to; names what would do
 ├── QueryRefused                the limit would be passed; `.decision`
@@ -72,6 +73,10 @@ class StatementError(AuditorError):
 
 class LogError(AuditorError):
     """A file that is no query log, cannot be opened, or lacks the columns that are needed."""
+
+
+class ConversionError(AuditorError):
+    """A released value that Python has no type for, such as an interval of millions of years; names its column."""
 
 
 class UsersError(AuditorError):

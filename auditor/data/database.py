@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from auditor.data.coarser import on_cells, public_on_cells
 from auditor.data.loading import Loaded, load
+from auditor.data.python_values import python_values
 from auditor.data.relations import (
     Asked,
     Ends,
@@ -121,18 +122,6 @@ class TooMuch(StatementFailed):
     """The result has more rows or bytes than a statement may have, or its making took too much memory."""
 
     code = "too-much"
-
-
-def _plain(cell: pa.Scalar) -> object:
-    """A key as Python has it; in words where Python's dates do not reach."""
-    try:
-        return cell.as_py()
-    except (OverflowError, ValueError):
-        pass
-    try:
-        return str(cell.cast(pa.string()))
-    except pa.ArrowException:
-        return f"a value of type {cell.type}"
 
 
 class Database:
@@ -257,7 +246,7 @@ class Database:
         """What a group of a block is grouped by."""
         table = self._evaluated(plan)[0][block].table
         names = [name for name in table.column_names if name.startswith("_k")]
-        return tuple(_plain(table.column(name)[group]) for name in names)
+        return tuple(python_values(table.column(name).slice(group, 1))[0] for name in names)
 
     def finish(
         self,

@@ -24,6 +24,7 @@ from auditor.data.celled import Made, make
 from auditor.data.cells import Celled, group
 from auditor.data.far_moments import marked
 from auditor.data.ordering import finer
+from auditor.data.python_values import python_values
 from auditor.data.sources import Celling, Needed, Protection, Source, Wanted, celling, wanted_of
 from auditor.data.vault import Vault
 from auditor.errors import DatabaseError
@@ -335,7 +336,7 @@ class _Loader:
         integers, scale = vault.exact(result.column("v"), column.type, column.name)
         integers.flags.writeable = False
         keys = result.column("k") if table.key else None
-        named = None if keys is None else keys.to_pylist()
+        named = None if keys is None else python_values(keys)
         return Vault(integers, scale, named, table.key.type if table.key else None), keys
 
     def _require_unique(self, table: _Confidential, key: Column, source: str) -> None:
@@ -411,7 +412,7 @@ def _texts(
             relation = connection.sql(f"SELECT {quoted(name)}::VARCHAR AS c FROM {DATA}.{quoted(holder)}")
             columns.append(relation.to_arrow_table().column("c"))
     for named in keys:
-        texts = [None if key is None else str(key) for key in named.to_pylist()]
+        texts = [None if key is None else str(key) for key in python_values(named)]
         columns.append(pa.chunked_array([arrow.texts(texts)]))
     for each in columns:
         chunks = [arrow.bytes_of(chunk) for chunk in each.chunks]

@@ -7,6 +7,7 @@ column that is not.
 from __future__ import annotations
 
 from auditor.data.database import Database, StatementFailed
+from auditor.data.python_values import python_values
 from auditor.sql import Schema, Unsupported
 from auditor.sql.pivots import MOST, values_wanted, with_values
 from auditor.sql.sandbox import understand
@@ -21,7 +22,7 @@ def with_list(sql: str, schema: Schema, database: Database) -> str | None:
         plan = None if wanted is None else understand(wanted, None, schema)
         if plan is None or isinstance(plan, Unsupported) or not plan.public:
             return None
-        values = database.run_public(plan).column(0).to_pylist()
+        values = python_values(database.run_public(plan).column(0))
         return with_values(sql, values, shape_of(schema).describe) if len(values) <= MOST else None
     except (NotUnderstood, StatementFailed):
         return None

@@ -7,26 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from auditor.decision import Decision
+from auditor.gate.python_types import frame_of, rows_of
 from auditor.sql.statement import Plan
 from auditor.told import Range
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-
-PLAIN = (
-    "BOOLEAN",
-    "TINYINT",
-    "SMALLINT",
-    "INTEGER",
-    "BIGINT",
-    "DOUBLE",
-    "FLOAT",
-    "VARCHAR",
-    "DATE",
-    "DECIMAL",
-)
-"""Types whose Python values Arrow gives as DuckDB does."""
 
 
 class Answer:
@@ -68,7 +55,11 @@ class Answer:
         return self._types
 
     def fetchall(self) -> list[tuple[Any, ...]]:
-        """The rows that are left."""
+        """The rows that are left.
+
+        Raises:
+            ConversionError: Python has no value for one of them; `arrow` has.
+        """
         rows = self._all()[self._next :]
         self._next = len(self._all())
         return rows
@@ -82,8 +73,12 @@ class Answer:
         return rows[self._next - 1]
 
     def df(self) -> pd.DataFrame:
-        """All rows, as plain DuckDB's `df()` gives them."""
-        return self._in_duckdb("df")
+        """All rows, as plain DuckDB's `df()` gives them; infinite dates as Python's values.
+
+        Raises:
+            ConversionError: Python has no value for one of them; `arrow` has.
+        """
+        return frame_of(self._table, self._types)
 
     def arrow(self) -> pa.Table:
         """All rows."""
@@ -111,30 +106,5 @@ class Answer:
 
     def _all(self) -> list[tuple[Any, ...]]:
         if self._rows is None:
-            if all(kind == "HUGEINT" or kind.startswith(PLAIN) for kind in self._types) and not any(
-                "[" in kind for kind in self._types
-            ):
-                columns = [
-                    [None if value is None else int(value) for value in column.to_pylist()]
-                    if kind == "HUGEINT"
-                    else column.to_pylist()
-                    for kind, column in zip(self._types, self._table.columns, strict=True)
-                ]
-                self._rows = list(zip(*columns, strict=True))
-            else:
-                self._rows = self._in_duckdb("fetchall")
+            self._rows = rows_of(self._table, self._types)
         return self._rows
-
-    def _in_duckdb(self, method: str) -> Any:
-        """Give the rows back the DuckDB types that Arrow lacks, in an instance of their own."""
-        import duckdb
-
-        numbered = self._table.rename_columns([f"c{place}" for place in range(self._table.num_columns)])
-        names = [name.replace('"', '""') for name in self.columns]
-        casts = ", ".join(
-            f'CAST(c{place} AS {kind}) AS "{name}"'
-            for place, (name, kind) in enumerate(zip(names, self._types, strict=True))
-        )
-        with duckdb.connect(config={"threads": 1}) as connection:
-            connection.register("released", numbered)
-            return getattr(connection.sql(f"SELECT {casts} FROM released"), method)()

@@ -21,6 +21,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 
 from auditor.data.database import Database, StatementFailed
+from auditor.data.python_values import python_values
 from auditor.history import budget
 from auditor.history.binding import Unbound, bound
 from auditor.history.budget import Budget
@@ -272,7 +273,9 @@ class School:
         """Public values of the rows, where there are few rows: they say which row an answer is."""
         if table.num_rows == 1 or table.num_rows > 5_000:
             return
-        columns = {place: table.column(place).to_pylist() for place, each in enumerate(known) if each is None}
+        columns = {
+            place: python_values(table.column(place)) for place, each in enumerate(known) if each is None
+        }
         for row in range(table.num_rows):
             result.publics[branch, row] = {place: values[row] for place, values in columns.items()}
 

@@ -13,6 +13,8 @@ MONTHS = "_months"
 """The months of an interval, those of its years among them."""
 MICROSECONDS = "_microseconds"
 """The microseconds of an interval beside its months and days."""
+SPAN = "_span"
+"""An interval of months, days and microseconds; of hours beyond 285 years as days, for Arrow has no more."""
 SPAN_QUOTIENT = "_span_quotient"
 """Months, days and microseconds of an interval divided by a number: PostgreSQL's `interval_div`, in its steps."""
 JUSTIFY_HOURS = "_justify_hours"
@@ -24,6 +26,8 @@ JUSTIFY_INTERVAL = "_justify_interval"
 
 _DAY = 86_400_000_000
 """Microseconds of a day."""
+_MOST = 9_000_000_000_000_000
+"""Microseconds up to which Arrow's intervals reach, which count 64 bits of nanoseconds."""
 
 
 def _held(value: str, name: str, body: str) -> str:
@@ -49,7 +53,10 @@ def _of(interval: str) -> tuple[str, str, str]:
 
 def _one_sign(rest: str, part: str, after: str = "FALSE") -> str:
     """1 where a unit must be given to a negative rest, -1 where one must be taken from a positive rest."""
-    up, down = f"{part} > 0 AND ({rest} < 0{after.format('<')})", f"{part} < 0 AND ({rest} > 0{after.format('>')})"
+    up, down = (
+        f"{part} > 0 AND ({rest} < 0{after.format('<')})",
+        f"{part} < 0 AND ({rest} > 0{after.format('>')})",
+    )
     return f"CASE WHEN {up} THEN 1 WHEN {down} THEN -1 ELSE 0 END"
 
 
@@ -73,6 +80,17 @@ def _quotient() -> str:
     return "(m, d, t, n) AS " + _held(f"{{{doubles}}}", "s", _held(with_rest, "s", body))
 
 
+def _whole() -> str:
+    given = ", ".join(f"'{each}': CAST({each} AS BIGINT)" for each in "mdt")
+    days = f"abs(q.t) > {_MOST}"
+    made = _span(
+        "q.m",
+        f"q.d + CASE WHEN {days} THEN q.t // {_DAY} ELSE 0 END",
+        f"CASE WHEN {days} THEN q.t % {_DAY} ELSE q.t END",
+    )
+    return "(m, d, t) AS " + _held(f"{{{given}}}", "q", made)
+
+
 def _justified() -> dict[str, str]:
     months, days, clock = _of("i")
     whole = _parts(months, f"{days} + {clock} // {_DAY}", f"{clock} % {_DAY}")
@@ -80,7 +98,9 @@ def _justified() -> dict[str, str]:
     moved = _one_sign("p.d", "p.m", "")
     moved_all = _one_sign("p.d", "p.m", " OR (p.d = 0 AND p.t {} 0)")
     days_body = _held(by_days, "p", _span(f"p.m - ({moved})", f"p.d + 30 * ({moved})", "p.t"))
-    all_body = _held(by_days, "p", _clock_signed(_parts(f"p.m - ({moved_all})", f"p.d + 30 * ({moved_all})", "p.t")))
+    all_body = _held(
+        by_days, "p", _clock_signed(_parts(f"p.m - ({moved_all})", f"p.d + 30 * ({moved_all})", "p.t"))
+    )
     return {
         JUSTIFY_HOURS: "(x) AS " + _held("x", "i", _clock_signed(whole)),
         JUSTIFY_DAYS: "(x) AS " + _held("x", "i", _held(_parts(months, days, clock), "p", days_body)),
@@ -95,10 +115,11 @@ DEFINITIONS = {
     ),
     MONTHS: "(x) AS " + _held("x", "i", _of("i")[0]),
     MICROSECONDS: "(x) AS " + _held("x", "i", _of("i")[2]),
+    SPAN: _whole(),
     SPAN_QUOTIENT: _quotient(),
     **_justified(),
 }
 STATEMENTS = [f"CREATE MACRO {name}{definition}" for name, definition in DEFINITIONS.items()]
 """For an instance in which statements are described, or run."""
-ARITIES = {**dict.fromkeys(DEFINITIONS, ((1, 1),)), SPAN_QUOTIENT: ((4, 4),)}
+ARITIES = {**dict.fromkeys(DEFINITIONS, ((1, 1),)), SPAN: ((3, 3),), SPAN_QUOTIENT: ((4, 4),)}
 """Least and greatest number of arguments."""

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from auditor.proxy.values import cells, types
+from auditor.proxy.values.errors import NotRepresentable
 from auditor.proxy.values.numbers import fits_int64, float_text, numeric_binary, numerics_binary, shortest
 from auditor.proxy.values.structures import json_of
 from auditor.proxy.values.types import Type
@@ -168,9 +169,17 @@ def _bits(content: bytes) -> bytes:
 def _json(duckdb: str) -> Encoder:
     if not _STRUCTURE.match(duckdb):
         return cells.of_text
-    return lambda array: cells.of_values(
-        None if each is None else json_of(each, array.type).encode() for each in array.to_pylist()
-    )
+    return _structures
+
+
+def _structures(array: pa.Array) -> pa.Array:
+    try:
+        values = array.to_pylist()
+    except (OverflowError, ValueError):
+        raise NotRepresentable(
+            "22008", "a date inside of a structure is out of the range that can be sent"
+        ) from None
+    return cells.of_values(None if each is None else json_of(each, array.type).encode() for each in values)
 
 
 def _bytea(array: pa.Array) -> pa.Array:

@@ -29,7 +29,9 @@ def extracted(field: str, value: Value) -> Value:
         number = f"CASE WHEN {number} <= 0 THEN {number} - 1 ELSE {number} END"
     elif field == "decade":
         number = f"FLOOR(EXTRACT(year FROM {text}) / 10)"
-    infinite = f"CASE WHEN {text} > {_FIRST} THEN CAST('Infinity' AS DOUBLE) ELSE CAST('-Infinity' AS DOUBLE) END"
+    infinite = (
+        f"CASE WHEN {text} > {_FIRST} THEN CAST('Infinity' AS DOUBLE) ELSE CAST('-Infinity' AS DOUBLE) END"
+    )
     return Value(
         f"CASE WHEN NOT ISFINITE({text}) THEN {infinite} ELSE CAST({number} AS DOUBLE) END", "float8"
     )

@@ -132,7 +132,9 @@ def extracted(name: str, value: Value) -> Value:
         found = spans.extracted(field, value)
         if found is not None:
             return found
-        raise refuse(f"EXTRACT of {field} from interval", "Use year, month, day, hour, minute, second or epoch.")
+        raise refuse(
+            f"EXTRACT of {field} from interval", "Use year, month, day, hour, minute, second or epoch."
+        )
     if value.kind == "time" and field in (*_TIME_FIELDS, "second", "epoch"):
         return _of_time(field, value)
     if value.kind not in MOMENTS:

@@ -58,7 +58,14 @@ def in_from(tree: exp.Expr) -> None:
     """
     for select in list(tree.find_all(exp.Select)):
         clauses = {name for name, value in select.args.items() if value}
-        if "expressions" not in clauses or clauses - {"expressions", "distinct", "order", "limit", "offset", "with_"}:
+        if "expressions" not in clauses or clauses - {
+            "expressions",
+            "distinct",
+            "order",
+            "limit",
+            "offset",
+            "with_",
+        }:
             continue
         calls = [each for shown in select.expressions for each in _calls(shown)]
         if len(calls) == 1 and not _is_in_aggregate(calls[0], select):

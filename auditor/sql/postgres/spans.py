@@ -9,7 +9,6 @@ from __future__ import annotations
 from auditor.sql import macros
 from auditor.sql.postgres import numbers
 from auditor.sql.postgres.values import (
-    ADDED,
     LONGEST,
     MULTIPLIED,
     Value,
@@ -43,8 +42,8 @@ def total(value: Value, opening: str, closing: str) -> Value:
         opening: What stands before it: `SUM(`, or `SUM(CASE WHEN … THEN `.
         closing: What stands behind it.
     """
-    made = (f"CAST({opening}{part}{closing} AS BIGINT)" for part in _parts(value))
-    return Value("TO_MONTHS({}) + TO_DAYS({}) + TO_MICROSECONDS({})".format(*made), KIND, ADDED)
+    sums = ", ".join(f"{opening}{part}{closing}" for part in _parts(value))
+    return Value(f"{macros.SPAN}({sums})", KIND)
 
 
 def mean(value: Value, opening: str, closing: str, count: str) -> Value:

@@ -153,7 +153,11 @@ def binned(width: Value, value: Value, origin: Value) -> Value:
 
 def shown(value: Value, pattern: Value) -> Value:
     """`to_char` of a moment or of a number."""
-    return _number_shown(value, pattern) if value.is_number else moments.shown(replace(zones.plain(value), far=value.far), pattern)
+    return (
+        _number_shown(value, pattern)
+        if value.is_number
+        else moments.shown(replace(zones.plain(value), far=value.far), pattern)
+    )
 
 
 def _number_shown(value: Value, pattern: Value) -> Value:
