@@ -23,7 +23,7 @@ from auditor.data import arrow, vault
 from auditor.data.celled import Made, make
 from auditor.data.cells import Celled, group
 from auditor.data.far_moments import marked
-from auditor.data.ordering import finer
+from auditor.data.ordering import finer, told_apart
 from auditor.data.python_values import python_values
 from auditor.data.sources import Celling, Needed, Protection, Source, Wanted, celling, wanted_of
 from auditor.data.vault import Vault
@@ -76,6 +76,9 @@ def load(
             connection.execute(f"DETACH {celling.CATALOG}")
         for macro in macros.STATEMENTS:
             connection.execute(macro)
+        if any(told_apart(connection, each, f"{DATA}.{quoted(each.name)}") for each in loaded.schema.tables):
+            # Which of two equal values stands for both in a group hangs on which thread meets it first.
+            connection.execute("SET threads = 1")
         # What reckons in a time zone gives the same on every machine. In this order: without external access
         # the next settings could no longer be made.
         connection.execute(

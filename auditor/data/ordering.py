@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import duckdb
 from duckdb.sqltypes import DuckDBPyType
 
-from auditor.sql.schema import quoted
+from auditor.sql.schema import Table, quoted
 
 _PROBE = "temp._collations"
 _FLOATS = frozenset({"float", "double"})
@@ -46,6 +46,26 @@ def finer(connection: duckdb.DuckDBPyConnection, source: str, columns: Sequence[
         elif _coarse(type_):
             found.append(f"encode(CAST({_text(name, type_)} AS VARCHAR))")
     return found
+
+
+def told_apart(connection: duckdb.DuckDBPyConnection, table: Table, source: str) -> bool:
+    """Whether a public column has values that compare equal and are not the same value.
+
+    Args:
+        connection: Where the table is.
+        table: The table.
+        source: Its name there.
+    """
+    for column in table.columns:
+        for text in finer(connection, source, [column.name]):
+            name = quoted(column.name)
+            found = connection.execute(
+                f"SELECT 1 FROM {source} WHERE {text} IS NOT NULL GROUP BY {name} "
+                f"HAVING min({text}) <> max({text}) LIMIT 1"
+            ).fetchall()
+            if found:
+                return True
+    return False
 
 
 def _collated(connection: duckdb.DuckDBPyConnection, source: str, names: Sequence[str]) -> set[int]:

@@ -44,6 +44,7 @@ from auditor.sql.pivots import summarized, written_out
 from auditor.sql.previews import with_nulls
 from auditor.sql.probes import gives_no_row, probed
 from auditor.sql.schema import Column, Protected, Schema, Table, View
+from auditor.sql.settled import settle
 from auditor.sql.shape import Shape, shape_of
 from auditor.sql.sizes import bound
 from auditor.sql.statement import Aggregate, Block, Leaf, Plan, Unsupported
@@ -188,6 +189,7 @@ def _lowered(tree: exp.Query, text: str, parameters: Parameters, schema: Schema)
         raise NotUnderstood("translation")
     if [type_ for _, type_ in shape.describe(bracketed(tree))] != [type_ for _, type_ in columns]:
         raise NotUnderstood("translation")
+    settle(tree)
     blocks = tuple(
         replace(block, grouped=True) if beside(tree, block) is not None else block
         for block in lower(kinds, shape.describe)
