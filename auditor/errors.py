@@ -76,7 +76,7 @@ class LogError(AuditorError):
 
 
 class ConversionError(AuditorError):
-    """A released value that Python has no type for, such as an interval of millions of years; names its column."""
+    """A released value that Python has no type for, an interval of millions of years; names its column."""
 
 
 class UsersError(AuditorError):

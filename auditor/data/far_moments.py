@@ -34,7 +34,5 @@ def marked(connection: duckdb.DuckDBPyConnection, table: Table, source: str) -> 
 
 def _test(column: Column) -> str:
     name = quoted(column.name)
-    return (
-        f"coalesce(min({name}) < CAST('0001-01-01' AS DATE) OR max({name}) = CAST('infinity' AS {column.type}), "
-        "FALSE)"
-    )
+    early = f"min({name}) < CAST('0001-01-01' AS DATE)"
+    return f"coalesce({early} OR max({name}) = CAST('infinity' AS {column.type}), FALSE)"

@@ -49,6 +49,7 @@ from auditor.parties.party import Knowledge, Party, Reads
 from auditor.policy.policy import Dialect, Policy
 from auditor.sql import Plan, Schema, Unsupported
 from auditor.sql.sandbox import understand
+from auditor.sql.unlike_types import unlike
 from auditor.told import Range
 from cae_sql.errors import CaeSqlError
 from cae_sql.warming import Progress, warm
@@ -446,7 +447,10 @@ class Gate:
             raise self._stopped(ask, error) from None
 
     def _stopped(self, ask: Ask, error: StatementFailed) -> QueryUnsupported:
-        decision = verdict.failed(error)
+        of_types = ""
+        if error.code == StatementFailed.code and ask.plan is not None:
+            of_types = unlike(ask.plan.normalised, self._schema, ask.sql, ask.dialect)
+        decision = verdict.failed(error, ask.dialect, of_types)
         self._record(ask, decision)
         return QueryUnsupported(decision)
 
@@ -619,7 +623,7 @@ class Gate:
         if code in hints.FIXED:
             said = f"{ask.sql} {ask.written_parameters}"
             whole = self.policy.decision.partial == "refuse"
-            hint = hints.hint(code, ask.plan.normalised, columns, said, whole)
+            hint = hints.hint(code, ask.plan.normalised, columns, said, whole, ask.dialect, ask.sql)
         grouped = any(block.grouped for block in ask.plan.blocks)
         what = "group" if grouped else "value"
         return verdict.of(code, columns, before, after, withheld, hint, ranges, lacking, what)

@@ -69,7 +69,15 @@ class Suggestion:
     """The normalised statement with that done."""
 
 
-def hint(code: str, normalised: str, columns: Sequence[str], said: str, refuses_whole: bool) -> str:
+def hint(
+    code: str,
+    normalised: str,
+    columns: Sequence[str],
+    said: str,
+    refuses_whole: bool,
+    dialect: Dialect = "duckdb",
+    sql: str = "",
+) -> str:
     """What would help, in one or two sentences.
 
     Args:
@@ -78,12 +86,14 @@ def hint(code: str, normalised: str, columns: Sequence[str], said: str, refuses_
         columns: Names of the protected columns that it reads.
         said: What the analyst wrote, with parameters: nothing else is quoted, such as a view's conditions.
         refuses_whole: Whether one unsafe group refuses all.
+        dialect: What the statement was written in: the hint is, too.
+        sql: The statement as it was written; read where the dialect is not DuckDB's.
     """
     if code in ("uncounted", "range"):
         return FIXED[code]
-    tree, lower = _parsed(normalised), folded(said)
+    tree, lower = _parsed(normalised) if dialect == "duckdb" else _as_written(sql, dialect), folded(said)
     try:
-        changes = list(_changes(tree, columns))
+        changes = list(_changes(tree, columns, dialect))
     except RecursionError:
         changes = []
     texts = dict.fromkeys(text for text, node, _ in changes if all(word in lower for word in _words(node)))
@@ -251,15 +261,15 @@ def _certain(node: exp.Expr) -> str:
     return AT_MOST if smaller else AT_LEAST
 
 
-def _changes(tree: exp.Expr | None, columns: Sequence[str]) -> Iterator[_Change]:
+def _changes(tree: exp.Expr | None, columns: Sequence[str], dialect: Dialect = "duckdb") -> Iterator[_Change]:
     if tree is None:
         return
     wanted = {folded(column) for column in columns}
     yield from _having(tree, wanted)
-    yield from _fewer_keys(tree, wanted)
-    yield from _conditions(tree, wanted, _NARROW, "drop the condition {}")
-    yield from _conditions(tree, wanted, _RANGES, "widen or drop {}")
-    yield from _averages(tree, wanted)
+    yield from _fewer_keys(tree, wanted, dialect)
+    yield from _conditions(tree, wanted, _NARROW, "drop the condition {}", dialect)
+    yield from _conditions(tree, wanted, _RANGES, "widen or drop {}", dialect)
+    yield from _averages(tree, wanted, dialect)
     yield from _ungrouped(tree, wanted)
 
 
@@ -277,6 +287,13 @@ _Change = tuple[str, exp.Expr | None, Callable[[], exp.Expr]]
 def _parsed(normalised: str) -> exp.Expr | None:
     try:
         return reread(normalised)
+    except (SqlglotError, RecursionError):
+        return None
+
+
+def _as_written(sql: str, dialect: Dialect) -> exp.Expr | None:
+    try:
+        return sqlglot.parse_one(sql, dialect=dialect)
     except (SqlglotError, RecursionError):
         return None
 
@@ -336,13 +353,13 @@ def _having(tree: exp.Expr, wanted: set[str]) -> Iterator[_Change]:
             yield f"add HAVING {large}", None, partial(_changed, tree, select, add)
 
 
-def _fewer_keys(tree: exp.Expr, wanted: set[str]) -> Iterator[_Change]:
+def _fewer_keys(tree: exp.Expr, wanted: set[str], dialect: Dialect) -> Iterator[_Change]:
     for select in _grouped(tree, wanted):
         keys = select.args["group"].expressions
         for key in reversed(keys if len(keys) > 1 else []):
             if key.find(exp.Column):
                 yield (
-                    f"leave {_shown(key)} out of GROUP BY",
+                    f"leave {_shown(key, dialect)} out of GROUP BY",
                     key,
                     partial(_changed, tree, select, _without(key)),
                 )
@@ -360,14 +377,18 @@ def _without(key: exp.Expr) -> Callable[[exp.Expr], None]:
 
 
 def _conditions(
-    tree: exp.Expr, wanted: set[str], kinds: tuple[type[exp.Expr], ...], text: str
+    tree: exp.Expr, wanted: set[str], kinds: tuple[type[exp.Expr], ...], text: str, dialect: Dialect
 ) -> Iterator[_Change]:
     """Conjuncts of WHERE and FILTER on public columns."""
     for where in tree.find_all(exp.Where):
         for conjunct in conjuncts(where.this):
             names = {folded(column.name) for column in conjunct.find_all(exp.Column)}
             if isinstance(conjunct, kinds) and names and not names & wanted and not conjunct.find(exp.Query):
-                yield text.format(_shown(conjunct)), conjunct, partial(_changed, tree, conjunct, _drop)
+                yield (
+                    text.format(_shown(conjunct, dialect)),
+                    conjunct,
+                    partial(_changed, tree, conjunct, _drop),
+                )
 
 
 def _drop(conjunct: exp.Expr) -> None:
@@ -375,14 +396,14 @@ def _drop(conjunct: exp.Expr) -> None:
     conjunct.replace(exp.true())
 
 
-def _averages(tree: exp.Expr, wanted: set[str]) -> Iterator[_Change]:
+def _averages(tree: exp.Expr, wanted: set[str], dialect: Dialect) -> Iterator[_Change]:
     def average(node: exp.Expr) -> None:
         node.replace(exp.Avg(this=node.this.copy()))
 
     for node in _aggregates(tree, wanted):
         if isinstance(node, _EXTREMES):
             instead = exp.Avg(this=node.this.copy())
-            text = f"ask for {_shown(instead)} instead of {_shown(node)}"
+            text = f"ask for {_shown(instead, dialect)} instead of {_shown(node, dialect)}"
             yield text, node, partial(_changed, tree, node, average)
 
 
@@ -406,7 +427,7 @@ def _ungrouped(tree: exp.Expr, wanted: set[str]) -> Iterator[_Change]:
             )
 
 
-def _shown(node: exp.Expr) -> str:
+def _shown(node: exp.Expr, dialect: Dialect) -> str:
     """A part of the statement as people write it: no table names, quotes only where they are needed."""
     copy = node.copy()
     for column in list(copy.find_all(exp.Column)):
@@ -414,7 +435,7 @@ def _shown(node: exp.Expr) -> str:
         column.set("db", None)
     for name in copy.find_all(exp.Identifier):
         name.set("quoted", written(name.name) != name.name)
-    text = " ".join(copy.sql(dialect="duckdb").split())
+    text = " ".join(copy.sql(dialect=dialect).split())
     if len(text) <= LONGEST:
         return text
     columns = dict.fromkeys(column.name for column in node.find_all(exp.Column))

@@ -1,7 +1,7 @@
-"""Rows of an answer in the Python types that plain DuckDB gives, from Arrow, which lacks some of DuckDB's types.
+"""Rows of an answer in the Python types that plain DuckDB gives, from Arrow, which lacks some of them.
 
-Promises DuckDB's values, column by column, and that nothing but a `ConversionError` is raised. As in DuckDB an
-infinite date is the last day that Python has, or the first, and other dates beyond Python's are texts.
+Promises DuckDB's values, column by column, and that nothing but a `ConversionError` is raised. As in DuckDB
+an infinite date is the last day that Python has, or the first, and other dates beyond Python's are texts.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ def _by_duckdb(table: pa.Table, types: Sequence[str], places: Sequence[int]) -> 
             return [_by_duckdb(table, types, [place])[0] for place in places]
         (place,) = places
         raise ConversionError(
-            f"column {table.column_names[place]} holds a value of type {types[place]} that Python has no type "
-            "for. Read the answer by arrow(), or ask for less of it: extract(epoch FROM …) of an interval."
+            f"column {table.column_names[place]} holds a value of type {types[place]} that Python has no "
+            "type for. Read the answer by arrow(), or ask for a number: extract(epoch FROM …)."
         ) from error
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from auditor.decision import Decision, Verdict
-from auditor.sql.reasons import REASONS
+from auditor.sql.reasons import REASONS, in_dialect
 from auditor.told import Range
 
 if TYPE_CHECKING:
@@ -45,10 +45,19 @@ TEXTS = {
 """By code."""
 
 
-def failed(error: StatementFailed) -> Decision:
-    """The verdict on a statement that was stopped: one text for each code, so that no cause shows."""
+def failed(error: StatementFailed, dialect: str = "duckdb", unlike: str = "") -> Decision:
+    """The verdict on a statement that was stopped: one text for each code, so that no cause shows.
+
+    Args:
+        error: What stopped it.
+        dialect: What it was written in.
+        unlike: What its text compares or casts that are of different types.
+    """
     known = REASONS.get(error.code)
-    return FAILED if known is None else Decision("unsupported", error.code, *known)
+    if known is None:
+        return replace(FAILED, hint=unlike) if unlike else FAILED
+    message, hint = known
+    return Decision("unsupported", error.code, message, in_dialect(error.code, hint, dialect))
 
 
 def of(

@@ -39,6 +39,8 @@ Kind = int | None
 
 _SUMMED = (exp.Sum, exp.Avg)
 _EXTREMES = (exp.Max, exp.Min)
+_CALLED = {exp.GroupConcat: "STRING_AGG"}
+"""What aggregates are called where sqlglot has a name of its own."""
 _CLAUSE_CODES = {
     "where": "protected-condition", "having": "protected-having", "group": "protected-group",
     "order": "protected-order", "joins": "protected-join", "qualify": "protected-condition",
@@ -427,7 +429,7 @@ class _Reader:
         if id(aggregate) in self._reading.aggregates:
             return
         named = isinstance(aggregate, exp.AnonymousAggFunc)
-        name = aggregate.name.upper() if named else aggregate.sql_name()
+        name = aggregate.name.upper() if named else _CALLED.get(type(aggregate), aggregate.sql_name())
         once = each_once.is_marked(aggregate)
         if isinstance(aggregate.this, exp.Distinct) and not once:
             code = "count-distinct" if isinstance(aggregate, exp.Count) else "distinct-aggregate"

@@ -273,5 +273,12 @@ IN_POSTGRES: dict[str, str] = {
     "protected-cast": "Cast the result: SUM({column})::double precision.",
     "join-kind": "Use INNER, LEFT, RIGHT, FULL or CROSS JOIN.",
     "ungrouped": "Give it a name with AS and group by that.",
+    "aggregate": "SUM, AVG, MIN, MAX and COUNT are; of public columns also STDDEV, CORR, PERCENTILE_CONT, "
+    "STRING_AGG, ARRAY_AGG and more.",
 }
 """By code: the hint where the other one says what PostgreSQL has no words for."""
+
+
+def in_dialect(code: str, hint: str, dialect: str) -> str:
+    """A code's hint in words that a dialect has."""
+    return IN_POSTGRES.get(code, hint) if dialect == "postgres" else hint

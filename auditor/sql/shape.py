@@ -73,6 +73,16 @@ class Shape:
                 raise NotUnderstood("engine", detail=str(error).strip().split("\n")[0]) from None
         return [(str(row[0]), str(row[1])) for row in rows]
 
+    def reads(self, text: str, type_: str) -> bool:
+        """Whether a text is a value of a type, which DESCRIBE named."""
+        with self._lock:
+            try:
+                asked = f"SELECT TRY_CAST($1 AS {type_}) IS NOT NULL"
+                ((found,),) = self._connection.execute(asked, [text]).fetchall()
+            except duckdb.Error:
+                return False
+        return bool(found)
+
 
 @lru_cache(maxsize=16)
 def shape_of(schema: Schema) -> Shape:

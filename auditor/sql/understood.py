@@ -11,9 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from auditor.sql import macros, pure
-from auditor.sql.reasons import IN_POSTGRES, REASONS
+from auditor.sql.reasons import REASONS, in_dialect
 from auditor.sql.spelling import written
 from auditor.sql.statement import Unsupported
+from auditor.sql.wording import worded
 
 __all__ = ["CONSTRUCTS", "REASONS", "UNDERSTOOD", "Construct", "NotUnderstood", "table_markdown"]
 
@@ -44,12 +45,14 @@ class NotUnderstood(Exception):
     def reason_for(self, dialect: str) -> Unsupported:
         """The reason, with a hint that can be followed in a dialect."""
         message, hint = REASONS[self._code]
-        if dialect == "postgres":
-            hint = IN_POSTGRES.get(self._code, hint)
-        names = dict(self._names)
+        hint = in_dialect(self._code, hint, dialect)
+        given = dict(self._names)
+        if self._code == "range":
+            given["name"] = worded(given["name"], dialect)
+        names = dict(given)
         if "column" in names:
             names["column"] = written(names["column"])
-        return Unsupported(self._code, message.format(**self._names), hint.format(**names))
+        return Unsupported(self._code, message.format(**given), hint.format(**names))
 
 
 # Names of sqlglot's classes. A class that is missing here is unsupported.

@@ -70,7 +70,7 @@ def typed(value: Value, kind: str) -> Value:
         hint = "Write numbers as 1.5 and dates as DATE '2020-01-31'."
         if kind == "interval":
             hint = "Write it with whole numbers, such as '1 month', '2 days 04:30' or '90 minutes'."
-        raise refuse(f"{quoted_text(text[:40])} as {kind}", hint)
+        raise refuse(f"{quoted_text(text[:40])} is read as {kind} here, and is none that is understood", hint)
     return result
 
 

@@ -79,7 +79,7 @@ def _by(keys: Iterable[tuple[Ordered, exp.Expr, Value]]) -> str:
 
 
 def _between(delimiter: Value) -> str:
-    """What STRING_AGG puts between texts: NULL is nothing to PostgreSQL, and makes a NULL of all to DuckDB."""
+    """What STRING_AGG puts between texts: NULL is nothing there, and here makes NULL of all."""
     if delimiter.text == casts.typed(NULL, "text").text:
         return "''"
     if delimiter.literal is None:

@@ -1,7 +1,7 @@
 """Moments that may be infinite or before the year 1, which PostgreSQL and DuckDB read in two ways.
 
-A year of infinity is Infinity there and NULL here; the year before 1 is -1 there and 0 here. Only where a column
-holds such moments are they asked about, so that whatever else is asked stays as short as it was.
+A year of infinity is Infinity there and NULL here; the year before 1 is -1 there and 0 here. Only where a
+column holds such moments are they asked about, so that whatever else is asked stays as short as it was.
 """
 
 from __future__ import annotations

@@ -53,8 +53,8 @@ def source(node: exp.Expr, translator: Translator) -> tuple[str, str, tuple[tupl
 def in_from(tree: exp.Expr) -> None:
     """`SELECT generate_series(1, 3) AS y`, of unnest too, with the function in FROM, in place.
 
-    In a SELECT without FROM the function alone makes the rows: each value shown is one of them, or the same in
-    all. Several such functions in one SELECT are walked side by side: those are left to be refused.
+    In a SELECT without FROM the function alone makes the rows: each value shown is one of them, or the same
+    in all. Several such functions in one SELECT are walked side by side: those are left to be refused.
     """
     for select in list(tree.find_all(exp.Select)):
         clauses = {name for name, value in select.args.items() if value}

@@ -1,7 +1,7 @@
 """Intervals: their parts, their sums and means, and what brings their parts into one shape.
 
-An interval has months, days and microseconds, which PostgreSQL keeps apart: a difference of two timestamps has
-no months, and `avg` passes on what is left of a month as days and what is left of a day as hours.
+An interval has months, days and microseconds, which PostgreSQL keeps apart: a difference of two timestamps
+has no months, and `avg` passes on what is left of a month as days and what is left of a day as hours.
 """
 
 from __future__ import annotations
