@@ -1,7 +1,8 @@
 """`cae-sql audit`: what query logs have already given away, to whom, and which queries prove it.
 
-Promise: exit status 0 where nothing was found that `--fail-on` names, 3 where something was, 130 where it was
-interrupted before anything was. An interrupt leaves a report of what was found so far, which says that it is
+Promise: exit status 3 where something was found that `--fail-on` names, 130 where it was interrupted before
+anything was, 4 where nothing was but something that may have told something was not read or is not modelled
+(`--allow-unread` takes that as 0), and 0 only where all of the log was followed and nothing was found. An interrupt leaves a report of what was found so far, which says that it is
 partial. Files are written whole or not at all, for their owner alone, and whether they can be is known before
 the work begins.
 """
@@ -25,6 +26,7 @@ import typer
 from auditor.cli import show
 from auditor.cli.estimate import Estimate, in_words
 from auditor.errors import AuditorError
+from auditor.history.unread import unread
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from auditor.history.audit import Progress
     from auditor.history.findings import Finding, Findings, MadeLikely
 
-FOUND, INTERRUPTED = 3, 130
+FOUND, UNREAD, INTERRUPTED = 3, 4, 130
 SHOWN = 10
 """Findings that are told on the terminal; the report has all."""
 
@@ -55,7 +57,6 @@ class LogFormat(StrEnum):
 class FailOn(StrEnum):
     """The least that makes the exit status 3, from the strictest on."""
 
-    UNMODELLED = "unmodelled"
     OPEN = "open"
     LIKELY = "likely"
     APPROXIMATE = "approximate"
@@ -88,6 +89,12 @@ Groups = Annotated[
     ),
 ]
 Fail = Annotated[FailOn, typer.Option("--fail-on", help="The least that makes the exit status 3.")]
+Allow = Annotated[
+    bool,
+    typer.Option(
+        "--allow-unread", help="Exit status 0, not 4, where nothing was found but not all was read or modelled."
+    ),
+]
 Checkpoint = Annotated[
     Path | None, typer.Option("--checkpoint", metavar="FILE", help="Where to go on from after an interrupt.")
 ]
@@ -112,6 +119,7 @@ def audit(
     columns: Columns = None,
     group: Groups = None,
     fail_on: Fail = FailOn.APPROXIMATE,
+    allow_unread: Allow = False,
     checkpoint: Checkpoint = None,
     dialect: Written = None,
     effort: Effort = 1.0,
@@ -133,7 +141,7 @@ def audit(
         )  # fmt: skip
     write(findings, outputs)
     tell(findings, sys.stderr if Path("-") in outputs.values() else sys.stdout)
-    if status := exit_status(findings, fail_on):
+    if status := exit_status(findings, fail_on, allow_unread):
         raise typer.Exit(status)
 
 
@@ -234,7 +242,7 @@ def write(findings: Findings, outputs: Mapping[str, Path]) -> None:
         print(f"wrote {show.line(str(path))}", file=sys.stderr)
 
 
-def exit_status(findings: Findings, fail_on: FailOn) -> int:
+def exit_status(findings: Findings, fail_on: FailOn, allow_unread: bool) -> int:
     """What a pipeline is told: see the module's promise."""
     order = list(FailOn)
     kinds = {FailOn(finding.kind) for finding in findings.findings}
@@ -242,11 +250,11 @@ def exit_status(findings: Findings, fail_on: FailOn) -> int:
         kinds.add(FailOn.OPEN)
     if findings.likely:
         kinds.add(FailOn.LIKELY)
-    if findings.unmodelled:
-        kinds.add(FailOn.UNMODELLED)
     if fail_on is not FailOn.NONE and any(order.index(kind) >= order.index(fail_on) for kind in kinds):
         return FOUND
-    return INTERRUPTED if findings.partial else 0
+    if findings.partial:
+        return INTERRUPTED
+    return UNREAD if unread(findings.reading, findings.unmodelled) and not allow_unread else 0
 
 
 def tell(findings: Findings, stream: TextIO) -> None:
@@ -263,15 +271,17 @@ def lines(findings: Findings) -> Iterator[str]:
     """The summary's sentences."""
     if findings.partial:
         yield f"PARTIAL: {findings.partial}"
-    broken = findings.reading.get("broken")
-    if not findings.reading.get("statements"):
-        yield "no statement was found in the logs: is it the right format, and was logging switched on?"
-    if isinstance(broken, Mapping) and broken:
-        reasons = "; ".join(f"{reason}: {count}" for reason, count in broken.items())
-        yield f"lines that could not be read: {reasons}"
-    told = once(findings.findings)
+    missing, told = unread(findings.reading, findings.unmodelled), once(findings.findings)
     if not told:
-        yield "nobody was found to be located"
+        yield "nobody was found to be located" + (f", but {missing.said}: somebody may be" if missing else "")
+    elif missing:
+        yield f"more may have been given away than is found here: {missing.said}"
+    if missing.nothing:
+        yield "no statement was found in the logs: is it the right format, and was logging switched on?"
+    for name, what in (("broken", "lines and records that were not read"), ("lost", "statements cut or missing")):
+        counts = findings.reading.get(name)
+        if isinstance(counts, Mapping) and counts:
+            yield f"{what}: {'; '.join(f'{reason}: {count}' for reason, count in counts.items())}"
     for finding in told[:SHOWN]:
         name = f"{finding.table}.{finding.column} of record {finding.key or finding.record}"
         yield (

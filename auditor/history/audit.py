@@ -384,6 +384,8 @@ def _reading(reading: Reading, statements: int) -> dict[str, object]:
         "statements": reading.statements or statements,
         "passed_over": dict(reading.passed_over),
         "broken": dict(reading.broken),
+        "unread_bytes": reading.unread_bytes,
+        "lost": dict(reading.lost),
         "odd": dict(reading.odd),
         "examples": list(reading.examples),
         "first": None if reading.earliest is None else reading.earliest.isoformat(),

@@ -50,9 +50,14 @@ class Reading:
     passed_over: Counter[str] = field(default_factory=Counter)
     """Entries that are no statement, by kind: "connection", "checkpoint", …"""
     broken: Counter[str] = field(default_factory=Counter)
-    """Lines that could not be read, by reason."""
+    """Lines and records that could not be read, by reason."""
+    unread_bytes: int = 0
+    """How long those are, as far as their length is known."""
+    lost: Counter[str] = field(default_factory=Counter)
+    """Statements that were read in part or not at all though their lines were read, by reason: a text that ends in
+    its middle, a record that is missing by the server's own count."""
     examples: list[str] = field(default_factory=list)
-    """Of broken lines: "file, line 12: reason", some few."""
+    """Of what is broken or lost: "file, line 12: reason", some few."""
     odd: Counter[str] = field(default_factory=Counter)
     """What was read all the same: bytes replaced, times out of order, by what was odd."""
     formats: dict[str, str] = field(default_factory=dict)

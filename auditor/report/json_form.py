@@ -29,6 +29,7 @@ from auditor.history.findings import (
     Term,
     Unmodelled,
 )
+from auditor.history.unread import unread
 from auditor.report.figures import exact
 from auditor.report.tally import tally
 
@@ -79,7 +80,19 @@ def _summary(found: Findings) -> dict[str, object]:
         "approximate": counts.approximate,
         "open": counts.open,
         "unmodelled": counts.unmodelled,
+        "unread": _unread(found),
         "first_query": _cited(counts.first.first) if counts.first is not None else None,
+    }
+
+
+def _unread(found: Findings) -> dict[str, object]:
+    missing = unread(found.reading, found.unmodelled)
+    return {
+        "lines": missing.lines,
+        "bytes": missing.bytes,
+        "statements": missing.statements,
+        "unmodelled": missing.unmodelled,
+        "said": missing.said,
     }
 
 

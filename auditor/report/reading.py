@@ -24,20 +24,15 @@ _NAMES = {
     "last": "Last statement",
     "latest": "Last statement",
     "passed_over": "Entries that are no statement",
-    "broken": "Lines that could not be read",
+    "broken": "Lines and records that were not read",
+    "unread_bytes": "Bytes of these, as far as they are known",
+    "lost": "Statements cut or missing",
     "odd": "Read all the same, but odd",
 }
 MOST = 20
 """Items shown of a list."""
 WIDTH = 200
 """Characters shown of an item."""
-
-
-def broken(reading: Mapping[str, object]) -> int:
-    """How many lines could not be read."""
-    lines = reading.get("broken", 0)
-    counts = lines.values() if isinstance(lines, Mapping) else [lines]
-    return sum(count for count in counts if isinstance(count, int))
 
 
 def span(reading: Mapping[str, object]) -> tuple[datetime, datetime] | None:
@@ -59,7 +54,7 @@ def _time(value: object) -> datetime | None:
 
 @dataclass(frozen=True)
 class ReadingView:
-    """Rows of (name, items), and examples of broken lines."""
+    """Rows of (name, items), and examples of lines that were not read."""
 
     rows: list[tuple[str, list[str]]]
     examples: list[str]

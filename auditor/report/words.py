@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from auditor.history.findings import Cited, Findings, PartyFindings
+from auditor.history.unread import unread
 from auditor.report.figures import counted, day, percent
-from auditor.report.reading import broken, span
+from auditor.report.reading import span
 from auditor.report.tally import Tally, first_of, leading, tally
 from auditor.report.visible import line
 
@@ -101,14 +102,16 @@ def columns_of(found: Findings) -> str:
 
 
 def _headline(found: Findings, counts: Tally) -> str:
+    missing = unread(found.reading, found.unmodelled)
+    reserved = f", but {missing.said}" if missing else ""
     if not counts.located:
-        return "No statement was read" if _unread(found) else "No record is shown to be located"
+        return "No statement was read" if _unread(found) else f"No record is shown to be located{reserved}"
     names = sorted({finding.column for finding in found.findings})
     what = f"“{line(names[0], NAME)}”" if len(names) == 1 else "confidential values"
     known = counts.records >= counts.located
     whole = counts.records if known else counts.located
     of = f"{counts.located:,} of {counts.records:,}" if known else f"{counts.located:,}"
-    return f"The answers give away {what} for {of} {'record' if whole == 1 else 'records'}"
+    return f"The answers give away {what} for {of} {'record' if whole == 1 else 'records'}{reserved}"
 
 
 def _lead(found: Findings, counts: Tally) -> str:
@@ -214,9 +217,9 @@ def _doubts(found: Findings, counts: Tally) -> list[str]:
             f"For {counted(counts.unproved, 'more record')} no proof was found in the time there was: they "
             "are counted under “By whom”, not among the findings."
         )
-    unread = broken(found.reading)
-    if unread:
-        doubts.append(f"{counted(unread, 'line')} of the log could not be read.")
+    missing = unread(found.reading, ())
+    if missing.lines or missing.statements:
+        doubts.append(f"Of the log, {missing.said}: what they told is not in these figures.")
     return doubts
 
 

@@ -26,10 +26,10 @@ def entries(lines: Lines, tally: Tally) -> Iterator[Entry]:
         try:
             found = json.loads(line)
         except (ValueError, RecursionError):
-            tally.broken(number, "not JSON")
+            tally.broken(number, "not JSON", len(line))
             continue
         if not fits(found):
-            tally.broken(number, "not the fields that are expected")
+            tally.broken(number, "not the fields that are expected", len(line))
             continue
         tally.entry()
         yield _entry(number, found)
@@ -40,7 +40,7 @@ def _entry(number: int, found: Mapping[str, object]) -> Entry:
         value = found.get(name)
         return value if isinstance(value, str) else ""
 
-    position = found.get("cursor_position")
+    position, serial = found.get("cursor_position"), found.get("line_num")
     return Entry(
         number,
         time=text("timestamp"),
@@ -55,4 +55,5 @@ def _entry(number: int, found: Mapping[str, object]) -> Entry:
         statement=text("statement"),
         tag=text("ps"),
         position=position if isinstance(position, int) else 0,
+        serial=serial if isinstance(serial, int) else 0,
     )

@@ -2,7 +2,9 @@
 
 A record goes on over line ends while a quote is open. A quote that never closes would take the rest of the
 file: where a record does not fit what is expected, or grows without end, its first line alone is broken, and
-reading starts anew with the line after it.
+reading starts anew with the line after it, or with the next record in that line where one can be told by its start.
+Quotes are read strictly: of a record that was cut within one, the rest and the next record would else be one
+field.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ Record = list[str]
 
 
 def cut(text: str, delimiter: str = ",") -> Record:
-    """The fields of one record."""
+    """The fields of one record, whatever stands behind the end of a quote."""
     if len(text) < _MODULE_LIMIT:
         try:
             # whole records only: a line end within quotes is part of the text
@@ -31,6 +33,25 @@ def cut(text: str, delimiter: str = ",") -> Record:
         except csv.Error:
             pass
     return _cut_long(text, delimiter)
+
+
+def strictly(text: str, delimiter: str = ",") -> Record | None:
+    """The fields of one record; None where a quote does not end with its field."""
+    if len(text) < _MODULE_LIMIT:
+        try:
+            return next(csv.reader(iter([text]), delimiter=delimiter, strict=True), [])
+        except csv.Error:
+            return None
+    mark = re.escape(delimiter)
+    field = re.compile(rf'(?:"((?:[^"]|"")*+)"|((?!")[^{mark}]*+))({mark}|\Z)')
+    fields, place = [], 0
+    while found := field.match(text, place):
+        quoted, plain, after = found.groups()
+        fields.append(plain if quoted is None else quoted.replace('""', '"'))
+        place = found.end()
+        if not after:
+            return fields
+    return None
 
 
 def _cut_long(text: str, delimiter: str) -> Record:
@@ -50,9 +71,22 @@ def _cut_long(text: str, delimiter: str) -> Record:
 
 
 def records(
-    lines: Lines, tally: Tally, fits: Callable[[Record], bool], delimiter: str = ","
+    lines: Lines,
+    tally: Tally,
+    fits: Callable[[Record], bool],
+    delimiter: str = ",",
+    start: re.Pattern[str] | None = None,
 ) -> Iterator[tuple[int, Record]]:
-    """Records that fit, with the number of their first line; the others are counted."""
+    """Records that fit, with the number of their first line; the others are counted.
+
+    Args:
+        lines: Of the file.
+        tally: Counts.
+        fits: Whether a record is one of the file's.
+        delimiter: What stands between fields.
+        start: How a record begins, where that can be told from what stands in quotes: after a record that
+            was cut the next may follow in its line.
+    """
     ahead: deque[tuple[int, str]] = deque()
     while True:
         held: list[tuple[int, str]] = []
@@ -74,9 +108,17 @@ def records(
             text = held[0][1] if len(held) == 1 else "\n".join(line for _, line in held)
             if not text.strip():
                 continue
-            record = cut(text, delimiter)
-            if fits(record):
+            record = strictly(text, delimiter)
+            if record is not None and fits(record):
                 yield number, record
                 continue
-        tally.broken(number, "quote that is not closed" if is_open else "not the columns that are expected")
+        first = held[0][1]
+        next_one = start.search(first, 1) if start is not None else None
+        lost = next_one.start() if next_one is not None else len(first)
+        reason = "quote that is not closed" if is_open else "not the columns that are expected"
+        tally.broken(
+            number, "record cut off, the next one behind it" if next_one is not None else reason, lost
+        )
         ahead.extendleft(reversed(held[1:]))
+        if next_one is not None:
+            ahead.appendleft((number, first[lost:]))

@@ -1,13 +1,14 @@
 """What reading a log has come to: the only place that counts.
 
-Promises that every statement gets its number here, in the order of reading, and that every line which was
-not read is counted with its reason.
+Promises that every statement gets its number here, in the order of reading, that every line which was not
+read is counted with its reason, and that so is every statement whose text shows that it is not whole.
 """
 
 from __future__ import annotations
 
 from datetime import datetime
 
+from auditor.history.readers.wholeness import flaw
 from auditor.history.statement import Logged, Reading
 
 EXAMPLES = 20
@@ -27,10 +28,19 @@ class Tally:
         self.doubtful = False
         """Whether nothing but its reader's name says that it is a log."""
 
-    def broken(self, line: int, reason: str) -> None:
-        """A line that could not be read."""
+    def broken(self, line: int, reason: str, size: int = 0) -> None:
+        """A line or a record that could not be read; `size`: its bytes, where they are known."""
         self.bad += 1
         self.reading.broken[reason] += 1
+        self.reading.unread_bytes += size
+        self._show(line, reason)
+
+    def lost(self, line: int, reason: str, count: int = 1) -> None:
+        """Statements that may have told something, and were not read or not whole."""
+        self.reading.lost[reason] += count
+        self._show(line, reason)
+
+    def _show(self, line: int, reason: str) -> None:
         if len(self.reading.examples) < EXAMPLES:
             self.reading.examples.append(f"{self.name}, line {line}: {reason}")
 
@@ -63,6 +73,8 @@ class Tally:
         """A statement, numbered."""
         reading = self.reading
         reading.statements += 1
+        if answered is not False and (reason := flaw(sql, parameters, dialect)):
+            self.lost(line, reason)
         if time is not None:
             if reading.latest is None or time >= reading.latest:
                 reading.latest = time
