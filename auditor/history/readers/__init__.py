@@ -6,6 +6,7 @@ answered.
 
     detection.py      which format
     source.py         bytes and lines; times.py, splitting.py, prepared.py: what is in them
+    unwrapping.py     takes the envelopes off that envelopes.py lists: of clouds, containers, syslog
     postgres.py       stderr.py (with prefix.py), csvlog.py, jsonlog.py give entry.py's; sessions.py, with
                       pgaudit.py, makes statements of them
     tables.py         records.py and json_stream.py give rows; columns.py, snowflake.py, bigquery.py,
@@ -20,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from auditor.errors import LogError
-from auditor.history.readers import bigquery, columns, duckdb_log, postgres, snowflake, sql_file, tables
+from auditor.history.readers import bigquery, columns, duckdb_log, postgres, snowflake, sql_file, tables, unwrapping
 from auditor.history.readers.detection import begun, detect, is_binary, product
 from auditor.history.readers.source import BUFFER, lines, opened, peeked
 from auditor.history.readers.tally import Tally
@@ -30,6 +31,7 @@ __all__ = ["FORMATS", "read"]
 
 FORMATS = ("auto", "sql", "csv", "jsonl", "parquet", "postgres", "pgaudit", "snowflake", "bigquery", "duckdb")
 """Names of formats; "postgres" and "pgaudit" are one, in any of the server's three."""
+_SERVERS = ("postgres", "pgaudit")
 _PRODUCTS = {each.name: each for each in (snowflake.TABLE, bigquery.TABLE, duckdb_log.TABLE)}
 
 
@@ -98,7 +100,13 @@ def _read(
         for _ in lines(stream, tally):
             pass
         return
-    found = detect(start, path.name, named.get("sql", "sql").lower()) if format == "auto" else format
+    head = start.decode("utf-8", "replace")
+    inside = unwrapping.sample(head) if format in ("auto", *_SERVERS) else ""
+    form = postgres.layout(inside) if inside else ""
+    if form:
+        found = format if format != "auto" else "postgres"
+    else:
+        found = detect(start, path.name, named.get("sql", "sql").lower()) if format == "auto" else format
     if (format == "sql" and is_binary(start)) or (
         format in ("csv", *_PRODUCTS) and is_binary(start.split(b"\n", 1)[0])
     ):
@@ -106,15 +114,16 @@ def _read(
         raise _none(path, format)
     reading.formats[str(path)] = found
     tally.doubtful = format != "auto" and not begun(start)
-    head = start.decode("utf-8", "replace")
     if found == "cut":
         tally.broken(1, "the file ends in the middle of its only line")
     elif not found:
         raise LogError(
             f"log {path}: is no log that is known; if it is one, name its format: {', '.join(FORMATS[1:])}"
         )
-    elif found in ("postgres", "pgaudit"):
-        yield from postgres.read(stream, head, named.get("prefix", ""), tally)
+    elif found in _SERVERS:
+        taken_off = unwrapping.opener(head) if form else None
+        rows = taken_off(stream, form, tally) if taken_off else lines(stream, tally, whole=True)
+        yield from postgres.read(rows, inside if form else head, named.get("prefix", ""), tally)
     elif found == "sql":
         yield from sql_file.read(lines(stream, tally), tally)
     else:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
+import re
 from collections.abc import Iterator
 
 from auditor.errors import LogError
@@ -12,11 +12,12 @@ from auditor.history.readers.entry import SEVERITIES
 from auditor.history.readers.prefix import MATCHERS, Matcher, compiled, detect
 from auditor.history.readers.records import cut
 from auditor.history.readers.sessions import Sessions
-from auditor.history.readers.source import lines
+from auditor.history.readers.source import Lines
 from auditor.history.readers.tally import Tally
 from auditor.history.statement import Logged
 
 _DEFAULT = MATCHERS[0]
+_OBJECTS = re.compile(r"\s*(?:\{|\[\s*(?:[{\[\"]|\Z))")
 
 
 def layout(head: str) -> str:
@@ -26,15 +27,18 @@ def layout(head: str) -> str:
         return "jsonlog"
     if any(line.count(",") > 11 and _is_csvlog(line) for line in some):
         return "csvlog"
+    # within an envelope that is not known a message has what is not its own behind it
+    if some and _OBJECTS.match(some[0]):
+        return ""
     return "stderr" if detect(some) is not None else ""
 
 
-def read(stream: io.BufferedReader, head: str, prefix: str, tally: Tally) -> Iterator[Logged]:
+def read(rows: Lines, head: str, prefix: str, tally: Tally) -> Iterator[Logged]:
     """The statements of a log.
 
     Args:
-        stream: Its bytes.
-        head: The start of it, to tell the format by.
+        rows: Its lines, out of their envelopes.
+        head: The start of these, to tell the format by.
         prefix: log_line_prefix, as the server was told; "" to find it.
         tally: Counts.
 
@@ -43,7 +47,6 @@ def read(stream: io.BufferedReader, head: str, prefix: str, tally: Tally) -> Ite
     """
     named = _named(prefix) if prefix else None
     found = layout(head) or "stderr"
-    rows = lines(stream, tally, whole=True)
     if found == "csvlog":
         entries = csvlog.entries(rows, tally)
     elif found == "jsonlog":

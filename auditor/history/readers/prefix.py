@@ -27,6 +27,7 @@ _PARTS = {
     "L": r"\S{0,64}?",
     "%": "%",
 }  # fmt: skip
+_PROCESS = re.compile(r"\[\d+\]")
 COMMON = (
     "%m [%p] %q%u@%d %a ",
     "%m [%p] %q%u@%d ",
@@ -122,9 +123,10 @@ def loose(line: str) -> Found | None:
         return None
     before = head[: level.start("severity")]
     time = re.search(_TIME, before)
-    if time is None:
+    # of syslog the number of the process is there, where the time is not known
+    if time is None and _PROCESS.match(before) is None:
         return None
-    around = before[: time.start()] + " " + before[time.end() :]
+    around = before[: time.start()] + " " + before[time.end() :] if time else before
     session = re.search(r"\b[0-9a-f]{8}\.[0-9a-f]+\b", around) or re.search(
         r"\[(\d+)(?:-\d+)?\]|\bp(?:id)?[=: ](\d+)", around
     )
@@ -135,7 +137,7 @@ def loose(line: str) -> Found | None:
         r"\b(?:application_name|application|app|a)[=:]([^,;|\]]*?)(?=[,;|\]]|\s*$|\s\w+=)", around
     )
     return (
-        time[0],
+        time[0] if time else "",
         _known(user[1] if user else pair[1] if pair else ""),
         _known(database[1] if database else pair[2] if pair else ""),
         _known(application[1] if application else ""),
