@@ -78,8 +78,10 @@ def counted_exactly(
     return rows, missing
 
 
-def name_of(known: Knowledge, sums: Ints, atoms: Ints, aside: Aside | None = None) -> bytes:
-    """One name for components that are counted alike."""
+def name_of(
+    known: Knowledge, sums: Ints, atoms: Ints, aside: Aside | None = None, tilts: Floats | None = None
+) -> bytes:
+    """One name for components that are counted alike, by a prior that is tilted so, (p,)."""
     rows = np.flatnonzero(known.matrix[:, atoms].any(axis=1))
     parts = [known.low[atoms], known.high[atoms], known.sizes[atoms], spares_of(known)[atoms], sums[rows]]
     parts.append(known.matrix[np.ix_(rows, atoms)].astype(np.int64).ravel())
@@ -89,7 +91,9 @@ def name_of(known: Knowledge, sums: Ints, atoms: Ints, aside: Aside | None = Non
             parts.append(np.array([len(inside), each.top, each.value, *inside], dtype=np.int64))
     if aside is not None:
         parts.append(np.array([int(np.searchsorted(atoms, aside[0])), aside[1]], dtype=np.int64))
-    return blake2b(b"".join(b"%d " % len(part) + part.tobytes() for part in parts), digest_size=20).digest()
+    turned = b"" if tilts is None else tilts[atoms].tobytes()
+    text = b"".join(b"%d " % len(part) + part.tobytes() for part in parts)
+    return blake2b(text + turned, digest_size=20).digest()
 
 
 def of_component(
@@ -97,7 +101,7 @@ def of_component(
     sums: Ints,
     atoms: Ints,
     allowance: Allowance,
-    odds: Floats | None = None,
+    odds: list[Floats] | None = None,
     aside: Aside | None = None,
 ) -> list[Floats]:
     """By atom, probabilities over the units of its box.
@@ -113,7 +117,8 @@ def of_component(
         sums: (k,) their right-hand sides.
         atoms: Those of the component.
         allowance: What may be spent; nothing more is tried beyond it.
-        odds: (top + 1,) how likely each unit is before any answer, up to a factor; None where all are alike.
+        odds: By atom, how likely each unit of its box is before any answer, up to a factor; None where all are
+            alike.
         aside: What somebody is known to have: the others of the atom are told of.
 
     Raises:
@@ -145,7 +150,8 @@ def of_component(
             ranges = [np.arange(under[a], over[a] + 1) for a in real.tolist()] + slack
             weights = [np.ones(len(each)) for each in ranges]
             if odds is not None:
-                weights[: len(real)] = [odds[each] for each in ranges[: len(real)]]
+                pairs = zip(real.tolist(), ranges, strict=False)
+                weights[: len(real)] = [odds[place][each - low[place]] for place, each in pairs]
             boxes = [Weighted(each, weight) for each, weight in zip(ranges, weights, strict=True)]
             part = counted(boxes, sizes, matrix, sides, allowance)
             if part.log_weight > -math.inf:

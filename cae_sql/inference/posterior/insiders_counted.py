@@ -27,7 +27,8 @@ from cae_sql.inference.posterior.pairs import Given
 from cae_sql.inference.posterior.weights import Floats, Ints
 
 MOST_ROOM = 250
-"""Records times values of a component, at most: of more the formula is near, and counting costs much."""
+"""Records times values of a component, at most, unless its sums are no bell: of more the formula is near, and
+counting costs much."""
 ALL_STEPS = 8_000_000
 """For all insiders and values, as `Allowance` counts."""
 
@@ -58,7 +59,7 @@ def counted_with_insider(likely: Likely, measure: Measure) -> Counted:
     left = likely.allowed(ALL_STEPS)
     for atoms in likely.counted_components:
         room = int((known.sizes[atoms] * (known.high - known.low + 1)[atoms]).sum())
-        if room > MOST_ROOM:
+        if room > MOST_ROOM and not likely.heaped[atoms].any():
             continue
         try:
             risk = _of_component(likely, atoms, measure, left)

@@ -222,10 +222,22 @@ class LikelyQuestion:
             each = [entropies_of_rows(each.rows[mine], domain, float(limit.epsilon)) for each in likely.both]
             entropy = float(np.min(each))
         if quick is not None:
+            some = mine[likely.heaped[mine]]
+            if len(some) and not _keeps(limit, worst, entropy):
+                return ModelJudgement(False, worst)  # to count what insiders make of them takes long
+            if not self._seen_through(likely, some):
+                return UNKNOWN
             risk, least = self._with_insider(likely, quick)
             worst = _greater(worst, risk)
             entropy = None if entropy is None or least is None else -_greater(-entropy, -least)
         return ModelJudgement(_keeps(limit, worst, entropy), worst)
+
+    def _seen_through(self, likely: Likely, heaped: Ints) -> bool:
+        """Whether of atoms in sums that are no bell it is counted what an insider makes of them."""
+        if not len(heaped):
+            return True
+        counted = counted_with_insider(likely, Measure(self._standard.domain, self._past.baselines))
+        return bool(counted.atoms[heaped].all())
 
     def _alone(self, likely: Likely, mine: Ints) -> float:
         """The greatest risk of some atoms, or with insiders a bound where it keeps the limit.

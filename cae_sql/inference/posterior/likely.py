@@ -28,10 +28,12 @@ from cae_sql.cached import cached_property
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import UNLIMITED, Allowance
 from cae_sql.inference.facts.knowledge import Extreme, Knowledge
+from cae_sql.inference.posterior.apart import LITTLE, Apart
 from cae_sql.inference.posterior.attained import Ends, doubtful, mixed
 from cae_sql.inference.posterior.attaining import Attaining, with_attained
 from cae_sql.inference.posterior.bell import STILL, SURE, rows_of, stiffness
 from cae_sql.inference.posterior.components import MOST_COUNTED, Aside, name_of, of_component
+from cae_sql.inference.posterior.heaps import Characters, in_heaps
 from cae_sql.inference.posterior.leverage import Factor, covariance
 from cae_sql.inference.posterior.observations import Observations, observations
 from cae_sql.inference.posterior.telling import Telling, weighed
@@ -43,8 +45,6 @@ from cae_sql.threads import alone
 
 Flags = NDArray[np.bool_]
 
-LITTLE = 0.02
-"""Leverage up to which nothing is counted: the formula is off by less than its square."""
 MOST_UNITS = 20_000
 """Records times values of a component that is counted: beyond it a convolution takes long."""
 MOST_FREE, MOST_ENTRIES = 24, 4_000
@@ -375,6 +375,7 @@ class Likely:
             self.known, self.sums, self.tilt, self.top, fit, self._allowance, self._kept, ways=self.ways
         )
         found.exact, found.telling, found._doubtful = self.exact, self.telling, self._doubtful
+        found.apart, found.heaped = self.apart, self.heaped
         return found
 
     @property
@@ -417,18 +418,26 @@ class Likely:
 
         By the saddle point: Σ H(p⁰) − ½ log2 det(1 + 2π H), over a component's records, slacks and sums; the
         1 is there because a whole number without variance is one number. With a prior it is how many tables
-        that are alike it amounts to.
+        that are alike it amounts to. Of clusters that are `apart` it is of their own sums alone.
         """
+        found = self._bits(None)
+        if self.apart.all:
+            return found
+        return np.where(self.apart.atoms, np.minimum(found, self._bits(self.apart.rows)), found)
+
+    def _bits(self, rows: Flags | None) -> Floats:
+        """(p,) by some sums, (k,), or all."""
         fit, seen, windows = self.fit, self.fit.observed, self.tilt.windows
-        rows, count = self.tilted[seen.atoms], seen.people
+        seen = seen if rows is None else seen.with_rows(rows)
+        tilted, count = self.tilted[seen.atoms], seen.people
         entropies = np.empty(len(seen.sizes))
-        entropies[:count] = -scipy.special.xlogy(rows, rows).sum(axis=1) + np.log(windows.width)
+        entropies[:count] = -scipy.special.xlogy(tilted, tilted).sum(axis=1) + np.log(windows.width)
         if count < len(seen.sizes):
             slack = of_boxes(seen.low[count:], seen.high[count:])(fit.theta[count:])
             entropies[count:] = slack.logs - fit.theta[count:] * slack.means
         labels = seen.components
         total = np.bincount(labels, seen.sizes * entropies)
-        of_row, held = self._components_of_rows, np.zeros(len(total), dtype=np.bool_)
+        of_row, held = _components_of_rows(seen), np.zeros(len(total), dtype=np.bool_)
         spread = covariance(seen.matrix, seen.sizes * fit.variances)
         for label in np.unique(of_row).tolist():
             some = np.flatnonzero(of_row == label)
@@ -454,8 +463,8 @@ class Likely:
     @cached_property
     def tangled(self) -> Flags:
         """(p,) of whom the formula does not know what is said: more residues are about them than can be put
-        together, or what attained extremes add to their sums was not found."""
-        found = np.zeros(self.known.count, dtype=np.bool_)
+        together, sums that they are in are no bell, or what attained extremes add to them was not found."""
+        found = self.heaped.copy()
         found[self.fit.observed.atoms[self.telling.open]] = True
         if not self.fit.whole:
             labels = self.known.components
@@ -464,13 +473,42 @@ class Likely:
         return found
 
     @cached_property
+    def characters(self) -> Characters:
+        """How much everybody hides."""
+        fit = self.fit.of_sums or self.fit
+        return Characters(fit.observed, fit.theta, self.tilt, self.top)
+
+    @cached_property
+    def heaped(self) -> Flags:
+        """(p,) who is in sums, or differences of two, that are no bell: counted, or not told."""
+        fit, found = self.fit.of_sums or self.fit, np.zeros(self.known.count, dtype=np.bool_)
+        found[fit.observed.atoms] = in_heaps(self.characters, fit.variances)[: fit.observed.people]
+        return found
+
+    @cached_property
+    def apart(self) -> Apart:
+        """Clusters by themselves, without sums that many share and that tell little."""
+        fit = self.fit.of_sums or self.fit
+        if self.known.observed or not len(self.sums):
+            return Apart.nothing(self.known, self.sums, fit.observed.matrix.shape[0])
+        return Apart.of(self.known, self.sums, fit, self.characters)
+
+    @cached_property
     def least_bits(self) -> Floats:
         """(p,) a bound of `bits` from below, without a row and without a determinant.
 
         H(p⁰) ≥ log Σ_u prior(u) exp(θ u) − θ μ − max log prior, and a determinant is at most the product of
         its diagonal (Hadamard).
         """
+        found = self._least_bits(None)
+        if self.apart.all:
+            return found
+        return np.where(self.apart.atoms, np.minimum(found, self._least_bits(self.apart.rows)), found)
+
+    def _least_bits(self, some: Flags | None) -> Floats:
+        """(p,) by some sums, (k,), or all."""
         fit, seen = self.fit, self.fit.observed
+        seen = seen if some is None else seen.with_rows(some)
         entropies = fit.logs - fit.theta * fit.means
         if self.tilt.logs is not None:
             entropies[: seen.people] -= self.tilt.logs.max()
@@ -479,19 +517,11 @@ class Likely:
             (seen.rows.data**2, seen.rows.indices, seen.rows.indptr), seen.rows.shape
         )
         spread = np.log1p(2 * np.pi * (rows @ (seen.sizes * fit.variances))) / 2
-        of_row = self._components_of_rows
+        of_row = _components_of_rows(seen)
         total -= np.bincount(of_row, spread, len(total))
         held = np.bincount(of_row, minlength=len(total)) > 0
         found = np.full(self.known.count, np.inf)
         found[seen.atoms] = np.where(held, total / np.log(2), np.inf)[seen.components[: seen.people]]
-        return found
-
-    @property
-    def _components_of_rows(self) -> Ints:
-        """(k,) the component that each sum is about."""
-        seen = self.fit.observed
-        first = seen.rows.indices[np.minimum(seen.rows.indptr[:-1], max(seen.rows.nnz - 1, 0))]
-        found: Ints = seen.components[first]
         return found
 
     @property
@@ -592,7 +622,6 @@ class Likely:
         rows, counted = np.zeros((known.count, windows.count)), np.zeros(known.count, dtype=np.bool_)
         if int(known.high.max()) + 1 > MOST_COUNTED or known.observed:
             return rows, counted  # what is observed with noise cannot be counted
-        odds = self._odds
         # of whom nothing was answered p⁰ is exact
         alone = np.ones(known.count, dtype=np.bool_)
         alone[self._tied] = False
@@ -600,7 +629,7 @@ class Likely:
             rows[alone], counted[alone] = self._rows(np.flatnonzero(alone), narrowed=False), True
         left = self.allowed(ALL_STEPS)
         for atoms in self._small if self.ways.counting_benchmark_only else ():
-            found = self._counted(atoms, odds, left)
+            found = self._counted(atoms, left)
             for atom, p in zip(atoms.tolist(), found or (), strict=False):
                 rows[atom] = windows.gathered(np.arange(known.low[atom], known.high[atom] + 1), p)
                 counted[atom] = True
@@ -631,23 +660,36 @@ class Likely:
         return self._aside(atoms, aside, left)
 
     def _aside(self, atoms: Ints, aside: Aside | None, left: Allowance) -> list[Floats]:
-        name = name_of(self.known, self.sums, atoms, aside)
+        name, near = self._name(atoms, aside), self.apart
         found = None if self._kept is None else self._kept.get(name)
         if found is None:
-            found = of_component(self.known, self.sums, atoms, left, self._odds, aside)
+            found = of_component(near.known, near.sums, atoms, left, self._odds(atoms), aside)
             if self._kept is not None:
                 self._kept[name] = found
         return found
 
-    @property
-    def _odds(self) -> Floats | None:
-        """(units,) how likely each is before any answer, up to a factor; None where all are alike."""
-        logs, units = self.tilt.logs, int(self.known.high.max()) + 1
-        return None if logs is None else np.exp(logs[np.arange(units) // self.tilt.windows.width])
+    def _name(self, atoms: Ints, aside: Aside | None = None) -> bytes:
+        near = self.apart
+        return name_of(near.known, near.sums, atoms, aside, None if near.all else near.tilts)
 
-    def _counted(self, atoms: Ints, odds: Floats | None, left: Allowance) -> list[Floats] | None:
+    def _odds(self, atoms: Ints) -> list[Floats] | None:
+        """By atom, how likely each unit of its box is before the sums that are left; None where
+        all are alike."""
+        logs, tilts, known = self.tilt.logs, self.apart.tilts[atoms], self.known
+        if logs is None and not tilts.any():
+            return None
+        found = []
+        for atom, tilt in zip(atoms.tolist(), tilts.tolist(), strict=True):
+            units = np.arange(known.low[atom], known.high[atom] + 1)
+            each = tilt * units
+            if logs is not None:
+                each = each + logs[units // self.tilt.windows.width]
+            found.append(np.exp(each - each.max()))
+        return found
+
+    def _counted(self, atoms: Ints, left: Allowance) -> list[Floats] | None:
         """Of one component; None where it costs too much."""
-        name = b"" if self._kept is None else name_of(self.known, self.sums, atoms)
+        name, near = b"" if self._kept is None else self._name(atoms), self.apart
         if self._kept is not None and name in self._kept:
             return self._kept[name]
         steps = STEPS * (MORE if self.bits[atoms].min() < FEW_BITS else 1)
@@ -655,7 +697,7 @@ class Likely:
         part = Allowance(min(steps, left.steps), left.until)
         begun, found = part.steps, None
         with contextlib.suppress(OutOfTime):
-            found = of_component(self.known, self.sums, atoms, part, odds)
+            found = of_component(near.known, near.sums, atoms, part, self._odds(atoms))
         left.spend(begun - part.steps + FOR_EACH)
         if self._kept is not None and (enough or found is not None):
             self._kept[name] = found  # what others had used up says nothing of it
@@ -665,29 +707,37 @@ class Likely:
     def _tied(self) -> Ints:
         """Atoms that a sum or an extreme is about."""
         known = self.known
-        tied = np.array(known.matrix.any(axis=0), dtype=np.bool_)
+        tied = self._summed.copy()
         for each in known.extremes:
             tied[each.atoms] = True
         return np.flatnonzero(tied)
 
+    @cached_property
+    def _summed(self) -> Flags:
+        """(p,) whom a sum is about."""
+        return np.array(self.known.matrix.any(axis=0), dtype=np.bool_)
+
     @property
     def _small(self) -> list[Ints]:
         """Components that are worth counting, and little work."""
-        known = self.known
+        known = self.apart.known
         labels = known.components
         count = int(labels.max()) + 1
         telling = np.zeros(count, dtype=np.bool_)
         seen = self.fit.observed
         telling[labels[seen.atoms[self.fit.leverage[: seen.people] > LITTLE]]] = True
+        telling[labels[self.heaped]] = True
         for each in known.extremes:
             telling[labels[each.atoms]] = True
         room = np.bincount(labels, known.sizes * (known.high - known.low + 1), count)
         wanted = telling & (room <= MOST_UNITS)
-        some = self._tied[wanted[labels[self._tied]]]
+        some = self._tied[(wanted[labels] & self.apart.atoms)[self._tied]]
         some = some[np.argsort(labels[some], kind="stable")]
         found = []
         for atoms in np.split(some, np.flatnonzero(np.diff(labels[some])) + 1):
             rows = int(known.matrix[:, atoms].any(axis=1).sum())
+            if not rows and not self.apart.all and self._summed[atoms].any():
+                continue  # what is said of them is said by sums that are left out
             if len(atoms) and len(atoms) - rows <= MOST_FREE and len(atoms) * rows <= MOST_ENTRIES:
                 found.append(atoms)
         return found
@@ -729,3 +779,10 @@ class Likely:
             self.bits,
             np.zeros_like(self.exact[1]) if self.exact[1].all() else self.tangled,
         )
+
+
+def _components_of_rows(seen: Observations) -> Ints:
+    """(k,) the component that each sum is about."""
+    first = seen.rows.indices[np.minimum(seen.rows.indptr[:-1], max(seen.rows.nnz - 1, 0))]
+    found: Ints = seen.components[first]
+    return found

@@ -68,6 +68,10 @@ class Observations:
         vars(found).update(rows=self.rows, components=self.components)
         return found
 
+    def with_rows(self, some: Flags) -> Observations:
+        """The same records under some of the sums, (k,)."""
+        return replace(self, matrix=self.rows[some].tocsc(), sums=self.sums[some])
+
     @property
     def people(self) -> int:
         """How many columns are somebody's."""

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
+from cae_sql.inference.posterior.heaps import waves
 from cae_sql.inference.posterior.observations import Observations
 from cae_sql.inference.posterior.residues import LARGEST, PRIMES, Combination, search_of
 from cae_sql.inference.posterior.weights import Floats, Ints
@@ -249,8 +250,8 @@ class _Characters:
         """(t,) φ of one record of a column at frequencies (t,)."""
         if column < self.observed.people:
             (at,) = self._at(np.array([column]))
-            waves: np.ndarray = _waves(self.windows, frequencies) @ self._rows[at]
-            return waves
+            turned: np.ndarray = waves(self.windows, frequencies) @ self._rows[at]
+            return turned
         width = int(self.observed.high[column])
         if width >= SLACK_LISTED:
             found: np.ndarray = np.where(frequencies % 1.0 == 0.0, 1.0, 0.0).astype(np.complex128)
@@ -266,7 +267,7 @@ class _Characters:
         at, known = self._at(columns), self._known.get(prime, np.empty((prime - 1, 0)))
         if known.shape[1] < len(self._held):
             frequencies, fresh = np.arange(1, prime) / prime, self._held[known.shape[1] :]
-            found = np.abs(_waves(self.windows, frequencies) @ self._rows[known.shape[1] :].T)
+            found = np.abs(waves(self.windows, frequencies) @ self._rows[known.shape[1] :].T)
             for place in np.flatnonzero(fresh >= self.observed.people).tolist():
                 found[:, place] = np.abs(self.of(int(fresh[place]), frequencies))
             known = self._known[prime] = np.hstack([known, -np.log(np.maximum(found, np.exp(-DULL)))])
@@ -289,14 +290,6 @@ class _Characters:
                 most = np.partition(most, len(twice) - 2, axis=1)[:, -2:]
             least = np.minimum(least, each @ sizes - most.sum(axis=1))
         return least
-
-
-def _waves(windows: Windows, frequencies: Floats) -> np.ndarray:
-    """(t, w) E exp(2πi f u) for u spread evenly over each window."""
-    within = np.exp(2j * np.pi * np.outer(frequencies, np.arange(windows.width))).mean(axis=1)
-    starts = np.arange(windows.count) * windows.width
-    found: np.ndarray = np.exp(2j * np.pi * np.outer(frequencies, starts)) * within[:, None]
-    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -334,7 +327,7 @@ class _Part:
 
     def alone(self, place: int) -> Floats:
         """(w,) how likely the others' residue is, by value of a record."""
-        return _real((self.phases * self.rest[:, place]) @ _waves(self.windows, self.frequencies[:, place]))
+        return _real((self.phases * self.rest[:, place]) @ waves(self.windows, self.frequencies[:, place]))
 
     def given(self, place: int, insider: int, units: Ints) -> Floats:
         """(u, w) the same with somebody else's value known, (u,)."""
@@ -343,7 +336,7 @@ class _Part:
         fewer[insider] -= 1
         terms = self.phases * np.prod(self.characters**fewer, axis=1)
         known = np.exp(2j * np.pi * np.outer(units, self.frequencies[:, insider])) * terms
-        return _real(known @ _waves(self.windows, self.frequencies[:, place]))
+        return _real(known @ waves(self.windows, self.frequencies[:, place]))
 
 
 def _without_one(each: np.ndarray, sizes: Ints) -> np.ndarray:
