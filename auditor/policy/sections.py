@@ -76,7 +76,7 @@ class Limits(Section):
     epsilon: Exact | None = Field(default=None, ge=0)
     """the range of approximate compromise, in units of the column, 0 or more: epsilon = 20"""
     min_entropy: Real | None = Field(default=None, gt=0)
-    """the bits that must remain at epsilon, above 0 (default: anything above 0): min_entropy = 0.5"""
+    """the bits that must remain at epsilon, above 0 (required without risk): min_entropy = 0.5"""
 
     @model_validator(mode="after")
     def _enough(self) -> Limits:

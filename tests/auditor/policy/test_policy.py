@@ -138,6 +138,8 @@ BROKEN = [
     ("risk = 0.5", "epsilon = 20\nmin_entropy = 0", ["limit.min_entropy = 0", "greater than 0"]),
     ("risk = 0.5", "epsilon = 20\nmin_entropy = 9", ["limit.min_entropy = 9", "3.122 bits"]),
     ("risk = 0.5", "epsilon = 240", ["limit.epsilon = 240", "whole domain"]),
+    ("risk = 0.5", "epsilon = 20", ["limit.epsilon = 20", "give min_entropy too", "0.31 of the 3.122 bits"]),
+    ("risk = 0.5", "epsilon = 20\nmin_entropy = 0.3", ["limit.epsilon = 20", "at least 0.31", "risk = 0.5"]),
     ("[limit]", '[decision]\nmode = "fast"\n[limit]', ["decision.mode", '"fast"', "'simulatable'"]),
     ("[limit]", "[decision]\nworlds = 0\n[limit]", ["decision.worlds = 0", "at least 1"]),
     ("[limit]", "[decision]\nworlds = 2.5\n[limit]", ["decision.worlds = 2.5", "whole number"]),
@@ -174,6 +176,7 @@ BROKEN = [
     ("public", "limit = {}\npublic", ["protect.limit", "at least one of risk and epsilon"]),
     ("public", "limit = {risk = 2}\npublic", ["protect.limit.risk = 2", "less than 1"]),
     ("public", "limit = {epsilon = 240}\npublic", ["protect.limit.epsilon = 240", "whole domain"]),
+    ("public", "limit = {epsilon = 20}\npublic", ["protect.limit.epsilon = 20", "give min_entropy too"]),
     ("public", "limit = {rysk = 0.5}\npublic", ["protect.limit.rysk = 0.5", "protect.limit.risk"]),
     ("[limit]", "[limit", ["not valid TOML"]),
 ]
