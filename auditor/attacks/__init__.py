@@ -7,6 +7,7 @@
     sources.py          publications and tools
     trackers.py, differences.py, joins.py, masks.py, integers.py, averaging.py, oracles.py, failures.py,
     extremes.py, reconstruction.py, tables.py, names.py, people.py, likelihood.py      the attacks
+    totals.py           how likely each total of people is, for likelihood.py
     runner.py           the owner's side: asks through a gate with a ledger of its own, checks every claim
 
 Promise: an attack sees public columns, the policy's domain and what it was answered, nothing else; whether a

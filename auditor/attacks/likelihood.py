@@ -3,7 +3,7 @@
 Every sum alone says next to nothing, and all of them together leave every value possible; yet what they have
 in common is what they agree about. How likely each value is then, all tables that agree with the answers
 alike, is counted here: exactly, since the company of a sum is in no other one, so that how often it has each
-total is a convolution. Nothing of the gate's own reckoning has a part in it.
+total is a convolution (`auditor.attacks.totals`). Nothing of the gate's own reckoning has a part in it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from auditor.attacks.attack import Attack
 from auditor.attacks.sources import OWN
 from auditor.attacks.target import Claim, Target, number
+from auditor.attacks.totals import log_likely
 
 PERSONS, SUMS, OTHERS = 2, 60, 12
 """Whom it is after, in how many sums each, with how many others in each of them."""
@@ -43,12 +44,11 @@ class Company:
     """How likely each total of some people is, each of whose values is as likely as any other."""
 
     def __init__(self, target: Target) -> None:
-        """Nothing is convolved yet."""
+        """Take the domain."""
         scene = target.scene
         self._least, self._resolution = scene.minimum, scene.resolution
         self.values = int((scene.maximum - scene.minimum) / scene.resolution) + 1
         """Values of the domain."""
-        self._totals: dict[tuple[int, int], Floats] = {}
 
     def with_total(self, count: int, total: float, others: int, most: int | None = None) -> Floats:
         """(values · others − others + 1,) log P(the company makes up for it), by the sum of some others.
@@ -69,23 +69,16 @@ class Company:
     def of(self, count: int, units: NDArray[np.int64], most: int | None = None) -> Floats:
         """log P(so many people have these totals), each as many units above the least, and this maximum."""
         top = self.values - 1 if most is None else most
-        found = self._up_to(count, top)
+        found = log_likely(count, top, self.values)
         if most is not None and most > 0:
-            lower = self._up_to(count, most - 1)
-            found = np.maximum(found - np.append(lower, np.zeros(len(found) - len(lower))), 0.0)
+            lower = np.full(len(found), -np.inf)
+            fewer = log_likely(count, most - 1, self.values)
+            lower[: len(fewer)] = fewer
+            with np.errstate(divide="ignore"):
+                found = found + np.log1p(-np.exp(np.minimum(lower - found, 0.0)))
         inside = (units >= 0) & (units < len(found))
-        with np.errstate(divide="ignore"):
-            logs: Floats = np.where(inside, np.log(found[np.clip(units, 0, len(found) - 1)]), -np.inf)
+        logs: Floats = np.where(inside, found[np.clip(units, 0, len(found) - 1)], -np.inf)
         return logs
-
-    def _up_to(self, count: int, top: int) -> Floats:
-        """P(so many people have each total, and nobody more than so many units)."""
-        if (count, top) not in self._totals:
-            found = np.ones(1)
-            for _ in range(count):
-                found = np.convolve(found, np.full(top + 1, 1.0 / self.values))
-            self._totals[count, top] = found
-        return self._totals[count, top]
 
 
 def crowded(target: Target) -> str | None:

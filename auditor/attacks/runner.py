@@ -70,6 +70,8 @@ class Report:
     gate: Side | None = None
     without: Side | None = None
     """The same attack on plain DuckDB."""
+    error: Exception | None = None
+    """What stopped it, where it failed: then there are no sides either."""
 
 
 class Judge:
@@ -188,8 +190,9 @@ def run_attacks(
     after_history: bool = False,
     seconds: float = SECONDS,
     progress: Callable[[Attack], None] = lambda _: None,
+    came: Callable[[Report], None] = lambda _: None,
 ) -> list[Report]:
-    """Run attacks against the gate and against plain DuckDB.
+    """Run attacks against the gate and against plain DuckDB. One that fails is a report; the rest goes on.
 
     Args:
         database: The source; see `Gate.open`.
@@ -198,6 +201,7 @@ def run_attacks(
         after_history: Start each from a copy of the owner's ledger, with its answers known to the intruder.
         seconds: Time for each attack on each side.
         progress: Called as each begins.
+        came: Called with what each came to, as it ends.
 
     Raises:
         AuditorError: as for `Gate.open`.
@@ -212,6 +216,7 @@ def run_attacks(
                 for attack in attacks:
                     progress(attack)
                     found.append(arena.report(attack))
+                    came(found[-1])
         finally:
             judge.close()
     return found
@@ -241,16 +246,22 @@ class _Arena:
         self._scene = judge.scene()
 
     def report(self, attack: Attack) -> Report:
-        """Both sides of one attack."""
+        """Both sides of one attack, or why there are none."""
         with self._gate() as gate:
-            target = Target(self._scene, *_asking(gate, self._policy))
-            self._remembered(gate, target)
-            reason = attack.applicable(target)
-            if reason is not None:
-                return Report(attack, self._column, reason)
-            before = int(gate.history()["surprise"].sum())
-            side = self._side(attack, target)
-            side = replace(side, surprises=int(gate.history()["surprise"].sum()) - before)
+            try:
+                return self._both_sides(attack, gate)
+            except Exception as error:  # noqa: BLE001 -- a mistake in one attack must not cost the others
+                return Report(attack, self._column, None, error=error)
+
+    def _both_sides(self, attack: Attack, gate: Gate) -> Report:
+        target = Target(self._scene, *_asking(gate, self._policy))
+        self._remembered(gate, target)
+        reason = attack.applicable(target)
+        if reason is not None:
+            return Report(attack, self._column, reason)
+        before = int(gate.history()["surprise"].sum())
+        side = self._side(attack, target)
+        side = replace(side, surprises=int(gate.history()["surprise"].sum()) - before)
         without = self._side(attack, Target(self._scene, self._judge.answers))
         return Report(attack, self._column, None, side, without)
 

@@ -1,11 +1,14 @@
 """`cae-sql attack`: the owner's proof, by attacks on a copy of the policy with a ledger of its own.
 
-Promise: exit status 0 where nobody was located, 3 where somebody was. The owner's ledger is left alone.
+Promise: each attack is shown as it ends. Exit status 0 where nobody was located, 3 where somebody was, 1
+where nobody was and an attack failed. The owner's ledger is left alone.
 """
 
 from __future__ import annotations
 
+import os
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from auditor.attacks import Attack
     from auditor.attacks.runner import Report
 
-LOCATED = 3
+FAILED, LOCATED = 1, 3
 COLUMNS = ["attack", "asked", "answered", "refused", "unsupported", "surprises", "claims", "located",
            "without_gate", "seconds", "note"]  # fmt: skip
 
@@ -56,13 +59,29 @@ def attack(
     from auditor.policy.policy import Policy
 
     rules = Policy.load(policy)
+    several = len(rules.protects) > 1
+    columns = [*COLUMNS[:1], *(["column"] if several else []), *COLUMNS[1:]]
+    longest = max(len(each.name) for each in chosen)
+    stream = show.Stream(columns, form, [longest, *(len(name) for name in columns[1:])])
+
+    def came(report: Report) -> None:
+        stream.row(_row(report, several))
+        if report.error is not None and os.environ.get("CAE_SQL_DEBUG"):
+            traceback.print_exception(report.error)
+
     with _progress(len(chosen) * len(rules.protects)) as progress:
         reports = run_attacks(
-            database, rules, chosen, after_history=after_history, seconds=seconds, progress=progress
+            *(database, rules, chosen),
+            after_history=after_history,
+            seconds=seconds,
+            progress=progress,
+            came=came,
         )
-    _show(reports, form, several=len(rules.protects) > 1)
+    _sum_up(reports, form, stream)
     if any(report.gate is not None and report.gate.located for report in reports):
         raise typer.Exit(LOCATED)
+    if any(report.error is not None for report in reports):
+        raise typer.Exit(FAILED)
 
 
 def _chosen(attacks: Sequence[Attack], only: Sequence[str]) -> list[Attack]:
@@ -73,24 +92,26 @@ def _chosen(attacks: Sequence[Attack], only: Sequence[str]) -> list[Attack]:
     return [attack for attack in attacks if not only or attack.name in only]
 
 
-def _show(reports: Sequence[Report], form: Format, several: bool) -> None:
-    columns = [*COLUMNS[:1], *(["column"] if several else []), *COLUMNS[1:]]
-    content = [_row(report, several) for report in reports]
+def _sum_up(reports: Sequence[Report], form: Format, stream: show.Stream) -> None:
     run = [report for report in reports if report.gate is not None]
     located = sum(report.gate is not None and report.gate.located > 0 for report in run)
     open_ones = sum(report.without is not None and report.without.located > 0 for report in run)
+    failed = [report.attack.name for report in reports if report.error is not None]
     message = (
         f"{located} of {len(run)} attacks located somebody; without the gate {open_ones} did"
         if located
         else f"nobody was located by {len(run)} attacks; without the gate {open_ones} of them succeed"
     )
+    if failed:
+        message += f"; {len(failed)} failed and say nothing: {', '.join(failed)}"
     about = {
-        "code": "located" if located else "nobody",
+        "code": "located" if located else "failed" if failed else "nobody",
         "message": message,
         "hint": "",
         "located": [_claim(report) for report in run if report.gate is not None and report.gate.located],
+        "failed": failed,
     }
-    show.rows(columns, content, form, about)
+    stream.end(about)
     if form is Format.TABLE:
         print(message)
         for report in run:
@@ -101,6 +122,9 @@ def _show(reports: Sequence[Report], form: Format, several: bool) -> None:
 
 def _row(report: Report, several: bool) -> list[object]:
     start: list[object] = [report.attack.name, *([report.column] if several else [])]
+    if report.error is not None:
+        said = f"failed ({type(report.error).__name__}): {report.error}".splitlines()[0]
+        return [*start, *[None] * 9, said]
     if report.gate is None or report.without is None:
         return [*start, *[None] * 9, f"not tried: {report.reason}"]
     gate = report.gate
@@ -140,7 +164,9 @@ def _progress(total: int) -> Iterator[Callable[[Attack], None]]:
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=show.error_console(), transient=True) as bar:
+    # rows come meanwhile: on a terminal above the bar, else where they were sent
+    beside = {"transient": True, "redirect_stdout": sys.stdout.isatty()}
+    with Progress(*columns, console=show.error_console(), **beside) as bar:
         task = bar.add_task("", total=total)
         begun = [0]
 

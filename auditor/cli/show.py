@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Format",
+    "Stream",
     "csv_cell",
     "decision",
     "ends",
@@ -87,6 +88,44 @@ def rows(
         writer.writerows([_guarded(value) for value in row] for row in content)
     else:
         _table(columns, content, title, ranges)
+
+
+class Stream:
+    """Rows of a command that takes long, shown as they come; JSON is one object, at the end."""
+
+    def __init__(self, columns: Sequence[str], form: Format, widths: Sequence[int]) -> None:
+        """Show the names of the columns.
+
+        Args:
+            columns: Their names; the last one is the words beside each row.
+            form: How to print.
+            widths: Of the columns of a table, in characters; what is longer is not cut.
+        """
+        self._columns, self._form, self._widths = columns, form, widths
+        self._rows: list[Sequence[object]] = []
+        if form is Format.CSV:
+            rows(columns, [], form, {})
+        elif form is Format.TABLE:
+            self._line(columns)
+
+    def row(self, row: Sequence[object]) -> None:
+        """Show one more."""
+        self._rows.append(row)
+        if self._form is Format.CSV:
+            csv.writer(sys.stdout, lineterminator="\n").writerow([_guarded(value) for value in row])
+            sys.stdout.flush()
+        elif self._form is Format.TABLE:
+            self._line([plain(csv_cell(value)) for value in row])
+
+    def _line(self, texts: Sequence[str]) -> None:
+        first, *between = zip(texts[:-1], self._widths[:-1], strict=True)
+        padded = [first[0].ljust(first[1]), *(text.rjust(width) for text, width in between), texts[-1]]
+        print("  ".join(padded).rstrip(), flush=True)
+
+    def end(self, about: Mapping[str, object]) -> None:
+        """There are no more; `about` as for `rows`."""
+        if self._form is Format.JSON:
+            rows(self._columns, self._rows, self._form, about)
 
 
 def ends(ranges: Sequence[Range]) -> list[dict[str, object]]:

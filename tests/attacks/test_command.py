@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from auditor import Gate, Policy
-from auditor.attacks import ATTACKS
+from auditor.attacks import ATTACKS, Claim, Target
 from auditor.cli import main
 
 from .arena import build, people
@@ -110,3 +111,37 @@ def test_an_attack_that_cannot_be_tried_says_why(place: Path, capsys: pytest.Cap
 def test_an_unknown_name_is_an_error(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, _ = run(place, capsys, "--only", "no-such-attack")
     assert status == 2
+
+
+def failing(target: Target) -> list[Claim]:
+    raise ValueError("a mistake\nof ours")
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "json"])
+def test_an_attack_that_fails_is_a_line_and_the_rest_goes_on(
+    form: str, place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = [replace(each, run=failing) if each.name == "general-tracker" else each for each in ATTACKS]
+    monkeypatch.setattr("auditor.attacks.ATTACKS", tuple(broken))
+    status, out = run(place, capsys, "--only", "general-tracker", "--only", "low-effect", "--format", form)
+    assert status == 1
+    assert out.count("failed (ValueError): a mistake") == 1
+    assert "of ours" not in out
+    assert "low-effect" in out
+    if form == "json":
+        assert json.loads(out)["failed"] == ["general-tracker"]
+
+
+def test_rows_are_shown_as_attacks_end(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def looking(target: Target) -> list[Claim]:
+        seen.append(capsys.readouterr().out)
+        return []
+
+    told = [replace(each, run=looking) if each.name == "low-effect" else each for each in ATTACKS]
+    monkeypatch.setattr("auditor.attacks.ATTACKS", tuple(told))
+    run(place, capsys, "--only", "general-tracker", "--only", "low-effect")
+    assert "general-tracker" in seen[0], "the first row stands there before the second attack ends"
