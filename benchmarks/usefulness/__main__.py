@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -25,6 +25,7 @@ from benchmarks import _results
 from benchmarks.usefulness import bands, log
 from benchmarks.usefulness.counted import Counted, count
 from benchmarks.usefulness.counting import counts
+from benchmarks.usefulness.day import Line
 from benchmarks.usefulness.lines import FULL, QUICK, chosen
 from cae_sql.warming import warm
 
@@ -43,6 +44,7 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--log", type=Path, metavar="FOLDER", help="keep a log of decisions for each seed")
     parser.add_argument("--bands", type=Path, default=bands.BANDS, metavar="FILE", help="which bands")
     parser.add_argument("--write-bands", action="store_true", help="what was measured becomes the bands")
+    parser.add_argument("--busy", action="store_true", help="the machine is not idle: write no seconds")
     parser.add_argument("--list", action="store_true", help="the lines, and what is not there")
     return parser
 
@@ -76,13 +78,8 @@ def cells(counted: Counted) -> list[str]:
     most = [max(getattr(run, name) for run in runs) for name in ("seconds", "cpu", "worst")]
     return [
         *(counted.name, str(len(runs)), _between([one["optimum"] for one in each if "optimum" in one])),
-        *(
-            _between([one["exact"] for one in each]),
-            share,
-            *told,
-            *(f"{each:.1f}" for each in most),
-            counted.cut,
-        ),
+        *(_between([one["exact"] for one in each]), share, *told),
+        *(*(f"{figure:.1f}" for figure in most), counted.cut),
     ]
 
 
@@ -106,6 +103,33 @@ def figures(counted: Counted) -> list[_results.Line]:
     return [told, _results.Line("one day", counted.name, size, seconds)]
 
 
+def asked_for(given: argparse.Namespace, lines: Sequence[Line], console: Console) -> Iterator[Counted]:
+    """Count line by line, with a bar; what is not there is said."""
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=len(lines))
+
+        def began(words: str) -> None:
+            progress.update(task, description=words)
+
+        for line in lines:
+            if line.absent:
+                console.print(f"{line.name}: {line.absent}", markup=False)
+            else:
+                yield count(line, given.seeds, given.seconds, given.log, began)
+            progress.advance(task)
+
+
+def table_of(measured: Sequence[Counted]) -> Table:
+    """What was measured."""
+    table = Table(title="What is told")
+    for name in (*COLUMNS, *TIMES):
+        table.add_column(name, justify="left" if name in ("line", "") else "right")
+    for counted in measured:
+        table.add_row(*cells(counted))
+    return table
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Count, or compare."""
     words = sys.argv[1:] if arguments is None else arguments
@@ -126,38 +150,16 @@ def main(arguments: list[str] | None = None) -> int:
         for line in lines:
             console.print(f"{line.name}  {line.absent}", markup=False)
         return 0
-    table, kept, measured, lost = (
-        Table(title="What is told"),
-        bands.read(given.bands),
-        list[Counted](),
-        list[str](),
-    )
-    for name in (*COLUMNS, *TIMES):
-        table.add_column(name, justify="left" if name in ("line", "") else "right")
+    kept, measured, lost = bands.read(given.bands), list[Counted](), list[str]()
     warm()
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=len(lines))
-        for line in lines:
-            if line.absent:
-                console.print(f"{line.name}: {line.absent}", markup=False)
-            else:
-                one = count(
-                    line,
-                    given.seeds,
-                    given.seconds,
-                    given.log,
-                    lambda told: progress.update(task, description=told),
-                )
-                measured.append(one)
-                table.add_row(*cells(one))
-                lost += bands.fallen(one, kept)
-                # after each: a long run may be cut short
-                if given.write_bands:
-                    bands.write(measured, [each.name for each in (*QUICK, *FULL)], given.bands)
-                _results.write(given.json, [each for found in measured for each in figures(found)])
-            progress.advance(task)
-    console.print(table)
+    for counted in asked_for(given, lines, console):
+        measured.append(counted)
+        lost += bands.fallen(counted, kept)
+        # after each: a long run may be cut short
+        if given.write_bands:
+            bands.write(measured, [each.name for each in (*QUICK, *FULL)], given.bands, not given.busy)
+        _results.write(given.json, [each for found in measured for each in figures(found)])
+    console.print(table_of(measured))
     for each in lost:
         console.print(f"left its band: {each}", markup=False)
     return 3 if lost and not given.write_bands else 0

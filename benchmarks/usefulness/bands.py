@@ -28,16 +28,16 @@ class Band:
     least: int
     greatest: int
     seeds: int
-    seconds: float
-    """That one seed took, the most, by the wall clock: say in the commit whether the machine was idle."""
+    seconds: float | None
+    """That one seed took, the most, by the wall clock of an idle machine; None where it was busy."""
     cut: str = ""
     """How far it came where the budget ended it: such a band holds nobody to anything."""
 
 
-def bands_of(counted: Counted) -> list[Band]:
-    """Of a line that was measured."""
+def bands_of(counted: Counted, idle: bool = True) -> list[Band]:
+    """Of a line that was measured; `idle`: whether its seconds say anything."""
     each = [counts(asked) for asked in counted.runs]
-    seconds = round(max(asked.seconds for asked in counted.runs), 2)
+    seconds = round(max(asked.seconds for asked in counted.runs), 2) if idle else None
     found = []
     for measure in KEPT:
         values = [one[measure] for one in each if measure in one]
@@ -55,15 +55,16 @@ def read(path: Path = BANDS) -> dict[str, dict[str, Band]]:
     with path.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             whole = {name: int(row[name]) for name in ("least", "greatest", "seeds")}
-            band = Band(**{**row, **whole, "seconds": float(row["seconds"])})  # type: ignore[arg-type]
+            seconds = float(row["seconds"]) if row["seconds"] else None
+            band = Band(**{**row, **whole, "seconds": seconds})  # type: ignore[arg-type]
             found.setdefault(band.line, {})[band.measure] = band
     return found
 
 
-def write(counted: Iterable[Counted], order: Sequence[str], path: Path = BANDS) -> None:
+def write(counted: Iterable[Counted], order: Sequence[str], path: Path = BANDS, idle: bool = True) -> None:
     """Put the bands of lines that were measured in place of what was there; others stay."""
     kept: dict[str, Iterable[Band]] = {name: bands.values() for name, bands in read(path).items()}
-    kept |= {each.name: bands_of(each) for each in counted}
+    kept |= {each.name: bands_of(each, idle) for each in counted}
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(field.name for field in fields(Band))
