@@ -65,3 +65,9 @@ def test_what_is_told_beyond_the_closed_form_is_said_whatever_the_bands(optimum:
     asked.optimum = optimum
     (found,) = fallen(Counted("line", [asked]), {})
     assert "1 told that the closed form forbids" in found
+
+
+def test_of_a_busy_machine_no_seconds_are_written(tmp_path: Path) -> None:
+    for idle in (True, False):
+        write([Counted("line", [run("exact")])], ["line"], tmp_path / "bands.csv", idle)
+        assert (read(tmp_path / "bands.csv")["line"]["exact"].seconds is None) != idle
