@@ -5,14 +5,20 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import duckdb
+import numpy as np
 import pytest
 
 from auditor import Gate, Policy, PolicyError
 from auditor.parties.confidential import Confidential
 from benchmarks.usefulness.columns import FIVE_POINT
 from benchmarks.usefulness.switched import switched
+from cae_sql import Domain
+from cae_sql.inference.allowance import UNLIMITED
+from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.inference.ways import ALL, PROMISED, Ways, names
+from cae_sql.risk import Limit
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCES = {
@@ -31,7 +37,7 @@ def test_the_packages_use_all_ways_and_switch_none_off() -> None:
     found = [
         path.name
         for path, text in SOURCES.items()
-        if path.name != "ways.py" and re.search(r"\bWays\(|\.without\(|\bways\.replace|_benchmark_only=", text)
+        if path.name != "ways.py" and re.search(r"\bWays\(|\.without\(|_benchmark_only=", text)
     ]
     assert found == []
 
@@ -59,14 +65,13 @@ def test_a_way_that_is_none_is_an_error() -> None:
 
 
 def test_gates_are_switched_inside_of_a_block_alone(tmp_path: Path) -> None:
-    import duckdb
-
     path = tmp_path / "t.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE t AS SELECT 'a' AS part, 1 + i % 5 AS value FROM range(20) r(i)")
     policy = Policy.parse(FIVE_POINT.policy("t", '["part"]'))
     sql = "SELECT SUM(value) FROM t"
-    with switched(ALL.without("bases", "payments", "search")), Gate.open(path, policy, tmp_path / "a") as gate:
+    fewer = ALL.without("bases", "payments", "search")
+    with switched(fewer), Gate.open(path, policy, tmp_path / "a") as gate:
         assert gate.check(sql).verdict == "refused"
     with Gate.open(path, policy, tmp_path / "b") as gate:
         assert gate.check(sql).verdict == "answered"
@@ -76,3 +81,21 @@ def test_an_exception_inside_of_a_block_leaves_gates_as_they_were() -> None:
     with pytest.raises(ZeroDivisionError), switched(ALL.without("bases")):
         raise ZeroDivisionError
     assert Confidential.ways == ALL
+
+
+@pytest.mark.parametrize("name", ["quick_bounds", "cells", "nearby", "kept_pairs", "insider_bounds"])
+def test_bounds_of_what_is_likely_spare_work_and_change_no_verdict(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # so few that bounds are asked here too
+    monkeypatch.setattr("cae_sql.inference.posterior.insiders.FOR_ALL", 4)
+    found = []
+    for ways in (ALL, ALL.without(name)):
+        system = AnsweredSystem(40, 0, 24, 1, ways=ways)
+        system.add_sum(np.arange(30), 300)
+        system.add_sum(np.arange(20, 40), 210)
+        past = LikelyKnowledge(system, LikelyStandard(Limit(0.5), Domain(0, 24, 1), insiders=1))
+        for some in (np.arange(10, 25), np.arange(18, 20)):
+            question = past.question([system.query("sum", some)])
+            found.append(question.judge((12 * len(some),), UNLIMITED).safe)
+    assert found[:2] == found[2:] == [True, False]
