@@ -50,10 +50,10 @@ LINES = (
         for groups, size, drawn in ((20, 13, DRAWN), (60, 20, DEAR), (400, 15, 1))
         for rate in RATES
     ),
-    _line(FIVE_POINT, 40, 15),
+    _line(FIVE_POINT, 40, 15, drawn=DEAR),
     _line(SCORES, 50, 20, drawn=DEAR),
     _line(AMOUNTS, 50, 40, drawn=DEAR),
-    _line(SALARIES, 60, 12),
+    _line(SALARIES, 60, 12, drawn=DEAR),
     _line(SALARIES, 300, 20, drawn=1),
 )
 QUICK = (

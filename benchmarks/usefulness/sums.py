@@ -37,6 +37,6 @@ def _line(column: Column, records: int, asked: int, drawn: int, budget: float) -
 
 LINES = (
     *(_line(column, 10_000, ASKED, 1, 120.0) for column in KINDS),
-    *(_line(column, 100_000, ASKED, 1, 180.0) for column in KINDS),
+    *(_line(column, 100_000, ASKED, 1, 100.0) for column in KINDS),
 )
 QUICK = (_line(SALARIES, 300, 8, 1, 60.0), _line(yes_or_no(0.3), 2_000, 8, 1, 60.0))
