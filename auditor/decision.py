@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from auditor.told import Withheld
+
 Verdict = Literal["answered", "refused", "unsupported"]
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What the gate says to one statement. Text depends on the statement alone."""
+    """What the gate says to one statement. Text depends on the statement, and on past answers."""
 
     verdict: Verdict
     """Whether rows follow."""
@@ -28,3 +30,9 @@ class Decision:
     """Whether `risk_after` is what the answer would leave at least: bounds refused it. For administrators."""
     ends: int = 0
     """How many values are told as an end of where they lie; they are NULL in the rows."""
+    withheld: tuple[Withheld, ...] = ()
+    """Of which groups, or values, nothing is told, where others are: by public keys."""
+
+
+IN_ROWS = "NULL in the rows"
+"""How a message says where values are that are told as ends; who shows the ends there says something else."""

@@ -43,6 +43,10 @@ class NotPublishedWarning(OwnerWarning):
     """What the policy calls published is not safe any more in a later edition, and is not taken as known."""
 
 
+class WithheldWarning(UserWarning):
+    """Rows are shown of which some groups are withheld: what is ranked or summed up over them lacks these."""
+
+
 class AuditorError(Exception):
     """Base of every error that `auditor` raises on purpose."""
 

@@ -5,11 +5,13 @@ Source: `mathematics.md`, 8.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Generic, TypeVar
+
+from auditor.plain import line
 
 Number = TypeVar("Number", int, Fraction)
 Other = TypeVar("Other", int, Fraction)
@@ -85,7 +87,7 @@ class Range:
     @property
     def name(self) -> str:
         """The aggregate and its group: "sum(salary) of dept b"."""
-        group = ", ".join(f"{key} {'NULL' if value is None else value}" for key, value in self.group.items())
+        group = _in_words(self.group)
         return f"{self.aggregate} of {group}" if group else self.aggregate
 
     @property
@@ -99,6 +101,49 @@ class Range:
         if self.most is None:
             return least.format(rounded(self.least, up=False))
         return both.format(rounded(self.least, up=False), rounded(self.most, up=True))
+
+
+@dataclass(frozen=True)
+class Withheld:
+    """A group, or values, of which nothing is told."""
+
+    group: Mapping[str, object]
+    """Its keys with their values, which are public; empty without GROUP BY."""
+    aggregates: tuple[str, ...] = ()
+    """Which of its aggregates, as SQL: "max(salary)"; empty: all."""
+
+    @property
+    def as_dict(self) -> dict[str, object]:
+        """For JSON and data frames."""
+        return {"group": dict(self.group), "aggregates": list(self.aggregates)}
+
+    @property
+    def name(self) -> str:
+        """In words: "dept b", or "dept b (max(salary))" where others of its aggregates are told."""
+        group, aggregates = _in_words(self.group), ", ".join(self.aggregates)
+        return f"{group} ({aggregates})" if group and aggregates else group or aggregates
+
+
+def _in_words(group: Mapping[str, object]) -> str:
+    return ", ".join(f"{key} {'NULL' if value is None else value}" for key, value in group.items())
+
+
+MOST_NAMED = 10
+"""Withheld groups that a message names; of more it says how many they are. More are not read."""
+LONGEST_NAME = 80
+"""Letters of a group that a message shows: keys may be long texts."""
+
+
+def named(withheld: Sequence[Withheld]) -> str:
+    """The first of them in words, and how many more there are.
+
+    >>> named([Withheld({"dept": "b"}), Withheld({"dept": None})])
+    'dept b; dept NULL'
+    """
+    names = [line(each.name) for each in withheld[:MOST_NAMED]]
+    shown = [name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…" for name in names]
+    more = len(withheld) - MOST_NAMED
+    return "; ".join([*shown, *([f"and {more:,} more"] if more > 0 else [])])
 
 
 PLACES = 6

@@ -122,12 +122,13 @@ def query(
                 content = answer.fetchall()
         except (QueryRefused, QueryUnsupported) as error:
             _leave(error.decision, form)
-        about = {**show.reason(answer.decision), "ranges": show.ends(answer.ranges)}
+        lost = [each.as_dict for each in answer.decision.withheld]
+        about = {**show.reason(answer.decision), "ranges": show.ends(answer.ranges), "withheld": lost}
         show.rows(answer.columns, content, form, about, ranges=answer.ranges)
         if (
             answer.decision.code in ("partial", "preview") or answer.decision.ends
         ) and form is not Format.JSON:
-            show.note(answer.decision)
+            show.note(answer.decision, form)
 
 
 def check(

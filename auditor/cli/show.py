@@ -19,6 +19,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from auditor.decision import IN_ROWS
 from auditor.plain import cell, line, plain
 from auditor.told import Range, rounded
 
@@ -154,9 +155,10 @@ def decision(said: Decision, form: Format) -> None:
         print(f"hint: {line(said.hint)}", file=stream)
 
 
-def note(said: Decision) -> None:
-    """Say on stderr what the rows do not: that some are not all they could be."""
-    print(f"{said.code}: {plain(said.message)}", file=sys.stderr)
+def note(said: Decision, form: Format) -> None:
+    """Say on stderr what the rows do not: that some are not all they could be. A table shows ends itself."""
+    message = said.message.replace(IN_ROWS, "shown with the table") if form is Format.TABLE else said.message
+    print(f"{said.code}: {plain(message)}", file=sys.stderr)
     if said.hint:
         print(f"hint: {plain(said.hint)}", file=sys.stderr)
 

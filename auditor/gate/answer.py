@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from auditor.decision import Decision
+from auditor.errors import WithheldWarning
 from auditor.gate.python_types import frame_of, rows_of
 from auditor.sql.statement import Plan
-from auditor.told import Range
+from auditor.told import Range, Withheld
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,13 +74,25 @@ class Answer:
         self._next += 1
         return rows[self._next - 1]
 
+    @property
+    def withheld(self) -> tuple[Withheld, ...]:
+        """Of which groups, or values, nothing is told."""
+        return self.decision.withheld
+
     def df(self) -> pd.DataFrame:
         """All rows, as plain DuckDB's `df()` gives them; infinite dates as Python's values.
+
+        Where groups are withheld, `attrs["withheld"]` lists them, each a dict of "group" and "aggregates"
+        (empty: all of them), and a `WithheldWarning` says so: what is ranked over the rows lacks them.
 
         Raises:
             ConversionError: Python has no value for one of them; `arrow` has.
         """
-        return frame_of(self._table, self._types)
+        frame = frame_of(self._table, self._types)
+        if self.withheld:
+            frame.attrs["withheld"] = [each.as_dict for each in self.withheld]
+            warnings.warn(self.decision.message, WithheldWarning, stacklevel=2)
+        return frame
 
     def arrow(self) -> pa.Table:
         """All rows."""

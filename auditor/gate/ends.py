@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 
 import pyarrow as pa
 from sqlglot import exp
@@ -34,14 +35,21 @@ def ranges_of(
             continue
         value = _saying(ends, knowledge.columns[each.protected].possible(each))
         value = value.under(each.value, rising=each.coefficient >= 0)
-        block = plan.blocks[each.block]
-        aggregate = block.aggregates[each.column]
-        column = database.schema.protected[aggregate.protected].column
-        name = f"{aggregate.function}({column})"
-        keys = database.keys(plan, each.block, each.group)
-        group = dict(zip(_names(block.groups_sql), keys, strict=False))
+        name, group = aggregate_of(plan, each, database), group_of(plan, each, database)
         found.append(Range(name, group, value.least, value.most))
     return tuple(found)
+
+
+def aggregate_of(plan: Plan, asked: Asked, database: Database) -> str:
+    """What is asked, as SQL: "sum(salary)"."""
+    aggregate = plan.blocks[asked.block].aggregates[asked.column]
+    return f"{aggregate.function}({database.schema.protected[aggregate.protected].column})"
+
+
+def group_of(plan: Plan, asked: Asked, database: Database) -> dict[str, object]:
+    """Of which group it is asked: its public keys with their values."""
+    keys = database.keys(plan, asked.block, asked.group)
+    return dict(zip(_names(plan.blocks[asked.block].groups_sql), keys, strict=False))
 
 
 def around(
@@ -87,8 +95,9 @@ def _ended(asked: Sequence[Asked], told: Fates) -> Iterator[Asked]:
             yield each
 
 
+@lru_cache(maxsize=64)
 def _names(groups_sql: str) -> list[str]:
-    """What a block is grouped by, as SQL."""
+    """What a block is grouped by, as SQL. A statement has one for thousands of groups."""
     select = reread(groups_sql).find(exp.Select)
     names = []
     for projection in () if select is None else select.expressions:

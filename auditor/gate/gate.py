@@ -43,14 +43,15 @@ from auditor.errors import (
 from auditor.gate import ends, hints, two_questions, verdict
 from auditor.gate.answer import Answer
 from auditor.gate.editions import Renewal, opened, renew
-from auditor.gate.suppress import Suppressed, Suppression, units_of, verdict_of
+from auditor.gate.lost import withheld_of
+from auditor.gate.suppress import Fate, Suppressed, Suppression, Unit, units_of, verdict_of
 from auditor.ledger import Entry, KnownAnswer, Ledger
 from auditor.parties.party import Knowledge, Party, Reads
 from auditor.policy.policy import Dialect, Policy
 from auditor.sql import Plan, Schema, Unsupported
 from auditor.sql.sandbox import understand
 from auditor.sql.unlike_types import unlike
-from auditor.told import Range
+from auditor.told import Range, Withheld
 from cae_sql.errors import CaeSqlError
 from cae_sql.warming import Progress, warm
 
@@ -351,7 +352,8 @@ class Gate:
         fates = list(Suppression(self._knowledge, ask.user, units_of(ask.plan, asked)).check())
         code, withheld = verdict_of(fates)
         before = self._knowledge.of(ask.user).risk()
-        said = self._said(ask, code, {each.protected for each in asked}, before, None, withheld)
+        named = self._named(ask, asked, code, fates)
+        said = self._said(ask, code, {each.protected for each in asked}, before, None, withheld, named=named)
         return self._with_range(ask, asked, said)
 
     def _understood(self, ask: Ask) -> Ask:
@@ -450,7 +452,8 @@ class Gate:
         of_types = ""
         if error.code == StatementFailed.code and ask.plan is not None:
             of_types = unlike(ask.plan.normalised, self._schema, ask.sql, ask.dialect)
-        decision = verdict.failed(error, ask.dialect, of_types)
+        joins = hints.joins(ask.sql, ask.dialect)
+        decision = verdict.failed(error, ask.dialect, of_types, joins)
         self._record(ask, decision)
         return QueryUnsupported(decision)
 
@@ -470,6 +473,7 @@ class Gate:
         before: float | None = None,
         after: float | None = None,
         withheld: int = 0,
+        named: Sequence[Withheld] = (),
     ) -> Settled:
         """What is told, in words; a statement that nothing can be shown of is refused in them."""
         assert ask.plan is not None
@@ -480,7 +484,7 @@ class Gate:
             rest = ends.rest(ask.plan, asked, told)
             code = "range" if rest is None else "ends" if code == "answered" else code
         read = {each.protected for each in asked}
-        decision = self._said(ask, code, read, before, after, withheld, ranges, lacking)
+        decision = self._said(ask, code, read, before, after, withheld, ranges, lacking, named)
         if ends.unseen(ask.plan, asked, told) or code == "range":
             decision = replace(decision, hint=self._with_ends(ask, read, decision.hint, hints.ENDS))
         elif withheld:
@@ -576,10 +580,18 @@ class Gate:
         """What became of groups, with the risk that it leaves."""
         after = person.risk() if found.refusal is None or found.given else person.risk_with(*found.refusal)
         if found.given and code in ("known", "answered", "partial"):
-            return self._settled(ask, asked, found.told, code, before, after, withheld)
+            named = self._named(ask, asked, code, found.fates)
+            return self._settled(ask, asked, found.told, code, before, after, withheld, named)
         said = self._said(ask, code, {each.protected for each in asked}, before, after, withheld)
         at_least = found.refusal is not None and not found.given and found.refusal[1].certain
         return Settled(self._with_range(ask, asked, replace(said, risk_at_least=at_least)), found.told)
+
+    def _named(
+        self, ask: Ask, asked: Sequence[Asked], code: str, fates: Sequence[tuple[Unit, Fate]]
+    ) -> tuple[Withheld, ...]:
+        """Which groups are withheld, where others are told."""
+        assert ask.plan is not None
+        return withheld_of(ask.plan, asked, fates, self._database) if code == "partial" else ()
 
     @contextmanager
     def _counted(
@@ -615,6 +627,7 @@ class Gate:
         withheld: int = 0,
         ranges: Sequence[Range] = (),
         lacking: bool = True,
+        named: Sequence[Withheld] = (),
     ) -> Decision:
         """A verdict in words, which come from the statement and the policy."""
         assert ask.plan is not None
@@ -626,7 +639,7 @@ class Gate:
             hint = hints.hint(code, ask.plan.normalised, columns, said, whole, ask.dialect, ask.sql)
         grouped = any(block.grouped for block in ask.plan.blocks)
         what = "group" if grouped else "value"
-        return verdict.of(code, columns, before, after, withheld, hint, ranges, lacking, what)
+        return verdict.of(code, columns, before, after, withheld, hint, ranges, lacking, what, named)
 
     def _with_range(self, ask: Ask, asked: Sequence[Asked], decision: Decision) -> Decision:
         """A refusal whose hint says how to ask for a range, if some sum that is asked may have one."""
@@ -655,6 +668,8 @@ class Gate:
         shown = sql is not None and self._shows_ends(replace(ask, sql=sql))
         if not shown and not whole:
             return hint
+        if not whole and hints.COST not in hint:
+            hint = f"{hint} {hints.COST}".lstrip()
         return f"{hint} {f'{said[:-1]}: {sql}' if shown else said}".lstrip()
 
     def _shows_ends(self, ask: Ask) -> bool:

@@ -37,6 +37,11 @@ MOST = 3
 LONGEST = 60
 """Letters of a condition that are shown; of a longer one, its columns are named."""
 
+EVERYBODY = {
+    "risk": "It asks about everybody already, so no larger group is left; what was told may be asked again.",
+    "time": "It asks about everybody already; ask for fewer aggregates at once.",
+}
+"""By code: the same where the statement has no conditions, groups and joins."""
 FIXED = {
     "risk": "Ask about a larger group: drop a condition, widen a range, or ask for an average.",
     "time": "Ask about fewer groups at once, or about a larger group.",
@@ -48,6 +53,8 @@ FIXED = {
 
 ENDS = "AT_LEAST and AT_MOST give the ends as columns."
 """What is said of a value that is told as an end."""
+COST = "Each answer leaves less room for later ones."
+"""What is said of suggestions to ask something else: if it is answered, that counts."""
 RANGE = "Or ask for a range, which may be told where the exact value is not"
 """What is said where the exact value of a sum or mean is refused."""
 LONGEST_STATEMENT = 1_000
@@ -56,6 +63,8 @@ LONGEST_STATEMENT = 1_000
 _EXTREMES = (exp.Max, exp.Min)
 _AGGREGATES = (exp.Sum, exp.Avg, *_EXTREMES)
 _NARROW = (exp.EQ, exp.NEQ, exp.In, exp.Not, exp.Is, exp.Like, exp.NullSafeEQ, exp.NullSafeNEQ)
+_SELECTING = (exp.Where, exp.Group, exp.Having, exp.Join, exp.Case, exp.If, exp.Limit)
+"""What makes a statement one about some people, or about groups."""
 _RANGES = (exp.Between, exp.LT, exp.LTE, exp.GT, exp.GTE)
 
 
@@ -98,13 +107,16 @@ def hint(
         changes = []
     texts = dict.fromkeys(text for text, node, _ in changes if all(word in lower for word in _words(node)))
     found = list(islice(texts, MOST))
-    sentences = [_sentence(found) if found else FIXED[code]]
+    whole = tree is not None and _asks_everybody(tree, {folded(column) for column in columns})
+    sentences = [_sentence(found) if found else (EVERYBODY if whole and code in EVERYBODY else FIXED)[code]]
     if code == "time" and found:
         sentences.append("Fewer groups at once take less time.")
     if code == "partial":
         sentences.insert(0, "What is worked out over all groups leaves these out.")
     elif refuses_whole and tree is not None and _shows_groups(tree):
         sentences.append('With partial = "suppress" in the policy only the unsafe groups would be withheld.')
+    if found:
+        sentences.append(COST)
     return " ".join(sentences)
 
 
@@ -135,6 +147,18 @@ def with_ends(sql: str, dialect: Dialect, columns: Sequence[str]) -> str | None:
     except (SqlglotError, RecursionError):
         return None
     return text if len(text) <= LONGEST_STATEMENT else None
+
+
+def _asks_everybody(tree: exp.Expr, wanted: set[str]) -> bool:
+    return next(_aggregates(tree, wanted), None) is not None and not tree.find(*_SELECTING)
+
+
+def joins(sql: str, dialect: Dialect) -> bool:
+    """Whether a statement, as it was written, joins tables."""
+    try:
+        return sqlglot.parse_one(sql, dialect=dialect).find(exp.Join) is not None
+    except (SqlglotError, RecursionError):
+        return False
 
 
 def _ends_instead(select: exp.Select, wanted: set[str]) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from auditor.decision import Decision, Verdict
+from auditor.decision import IN_ROWS, Decision, Verdict
 from auditor.sql.reasons import REASONS, in_dialect
-from auditor.told import Range
+from auditor.told import Range, Withheld
+from auditor.told import named as names_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,8 +33,8 @@ NO_RANGES = Decision(
 
 TEXTS = {
     "answered": "Every record keeps the limit.",
-    "partial": "{units} withheld (NULL): together with the others and earlier answers, more could tell too "
-    "much about somebody's {any}.",
+    "partial": "{units} withheld (NULL){names}: together with the others and earlier answers, more could "
+    "tell too much about somebody's {any}.",
     "ends": "{ends}",
     "preview": "A preview: NULL stands in every row for what is protected, {every}.",
     "range": "This is worked out from a value that cannot be told exactly. {ends}",
@@ -45,19 +46,28 @@ TEXTS = {
 """By code."""
 
 
-def failed(error: StatementFailed, dialect: str = "duckdb", unlike: str = "") -> Decision:
+def failed(
+    error: StatementFailed, dialect: str = "duckdb", unlike: str = "", joins: bool = False
+) -> Decision:
     """The verdict on a statement that was stopped: one text for each code, so that no cause shows.
 
     Args:
         error: What stopped it.
         dialect: What it was written in.
         unlike: What its text compares or casts that are of different types.
+        joins: Whether the text of the statement joins tables.
     """
     known = REASONS.get(error.code)
     if known is None:
         return replace(FAILED, hint=unlike) if unlike else FAILED
     message, hint = known
+    if error.code == "too-slow" and joins:
+        hint = f"{hint} {FEWER_JOINS}"
     return Decision("unsupported", error.code, message, in_dialect(error.code, hint, dialect))
+
+
+FEWER_JOINS = "Join fewer tables, or on columns that have fewer equal values."
+"""What would make a statement with joins faster."""
 
 
 def of(
@@ -70,6 +80,7 @@ def of(
     ranges: Sequence[Range] = (),
     lacking: bool = True,
     what: str = "group",
+    named: Sequence[Withheld] = (),
 ) -> Decision:
     """The verdict on a decided statement.
 
@@ -83,22 +94,27 @@ def of(
         ranges: What it tells as ends.
         lacking: Whether it reads some of these values themselves, or only AT_LEAST and AT_MOST of them.
         what: What is withheld: a "group", or a "value" where nothing is grouped.
+        named: Which these are.
     """
     said = _ends(ranges, lacking)
     if code == "known":
         message = f"{KNOWN.message} {said}"
         return replace(KNOWN, message=message, hint=hint, ends=len(ranges)) if ranges else KNOWN
     units = f"1 {what} is" if withheld == 1 else f"{withheld} {what}s are"
-    text = TEXTS[code].format(any=" or ".join(columns), every=" and ".join(columns), units=units, ends=said)
+    names = f", {names_of(named)}" if named else ""
+    text = TEXTS[code].format(
+        any=" or ".join(columns), every=" and ".join(columns), units=units, names=names, ends=said
+    )
     message = f"{text} {said}" if code == "partial" and ranges else text
     verdict: Verdict = "answered" if code in ("answered", "ends", "partial", "preview") else "refused"
-    return Decision(verdict, code, message, hint, before, after, ends=len(ranges))
+    lost = tuple(named) if code == "partial" else ()
+    return Decision(verdict, code, message, hint, before, after, ends=len(ranges), withheld=lost)
 
 
 def _ends(ranges: Sequence[Range], lacking: bool) -> str:
     """What is told as ends: of one the end itself, of several how many they are."""
     several = len(ranges) > 1
-    null = "they are NULL in the rows." if several else "it is NULL in the rows."
+    null = f"they are {IN_ROWS}." if several else f"it is {IN_ROWS}."
     where = null if lacking else f"AT_LEAST and AT_MOST give {'them' if several else 'it'}."
     if several:
         return f"{len(ranges)} values are told as ends (at most, at least or both): {where}"

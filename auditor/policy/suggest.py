@@ -109,10 +109,10 @@ def _crowded(column: str, grid: Grid, values: dict[Fraction, int]) -> str:
     """What is to be done about a few values that are far from all others."""
     assert grid.cap is not None
     inside = sum(count for value, count in values.items() if value <= grid.cap) / sum(values.values())
-    cap, end = written(grid.cap), written(grid.maximum)
+    share, cap = floor(1000 * inside) / 10, written(grid.cap)
     return (
-        f"{column} is skewed: {floor(1000 * inside) / 10} % of the values are at most {cap}, and the domain ends at {end}; "
-        f"more is answered of a copy with a cap, least({column}, {cap})"
+        f"{column} is skewed: {share} % of the values are at most {cap}, and the domain ends at "
+        f"{written(grid.maximum)}; more is answered of a copy with a cap, least({column}, {cap})"
     )
 
 

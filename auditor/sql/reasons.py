@@ -249,7 +249,7 @@ REASONS: dict[str, tuple[str, str]] = {
     ),
     "too-slow": (
         "The statement ran for too long and was stopped.",
-        "Join fewer tables, or on columns that have fewer equal values; ask for fewer groups.",
+        "Ask for fewer groups, or for fewer rows at once.",
     ),
     "too-much": (
         "The statement gives too much, or needs too much memory on the way.",

@@ -217,7 +217,7 @@ CANCELED = ErrorFields(SqlState.QUERY_CANCELED, "canceling statement due to user
 TIMED_OUT = ErrorFields(
     SqlState.QUERY_CANCELED,
     "canceling statement due to statement timeout",
-    hint="Ask for less at once, or join on columns that have fewer equal values.",
+    hint="Ask for fewer groups, or for fewer rows at once.",
 )
 """When the proxy's own time for a statement is up."""
 TOO_MANY_CONNECTIONS = ErrorFields(

@@ -22,7 +22,7 @@ import pytest
 from auditor import __version__
 from auditor.cli import main
 from auditor.cli.show import csv_cell, for_people, frame_rows, json_text, plain
-from auditor.decision import Decision
+from auditor.decision import IN_ROWS, Decision
 from auditor.errors import DatabaseError, DataChanged, LedgerError, QueryRefused, QueryUnsupported
 from auditor.gate.nearest import Nearest
 from auditor.policy.giveaways import giveaway
@@ -49,7 +49,7 @@ risk = 0.5
 """
 
 ANSWERED = Decision("answered", "answered", "answered exactly")
-ENDS = Decision("answered", "ends", "2 values are told as ends", ends=2)
+ENDS = Decision("answered", "ends", f"2 values are told as ends: they are {IN_ROWS}.", ends=2)
 RANGES = (
     Range("sum(salary)", {"dept": "b"}, None, Fraction(100, 3), "s", 1),
     Range("max(salary)", {"dept": "a"}, Fraction(9), None),
@@ -220,6 +220,14 @@ def test_withheld_groups_are_said_beside_the_rows(run: Run, form: str) -> None:
     assert "2 groups" not in (err if form == "json" else out)
 
 
+@pytest.mark.parametrize("form", ["table", "csv", "json"])
+def test_what_a_table_shows_it_does_not_call_null(run: Run, form: str) -> None:
+    _, out, err = asked(run, "ends", "--format", form)
+    said = out if form == "json" else err
+    assert (IN_ROWS in said) == (form != "table")
+    assert "2 values are told as ends: they are" in said
+
+
 def test_an_end_stands_in_its_cell_or_below_the_rows(run: Run) -> None:
     status, out, err = asked(run, "ends")
     assert status == 0
@@ -334,7 +342,7 @@ def test_the_version_is_shown_alone(run: Run) -> None:
 def test_json_is_one_object_with_exact_numbers(run: Run) -> None:
     _, out, _ = asked(run, "SELECT 1", "--format", "json")
     shown = json.loads(out, parse_float=Decimal)
-    assert list(shown) == ["verdict", "columns", "rows", "code", "message", "hint", "ranges"]
+    assert list(shown) == ["verdict", "columns", "rows", "code", "message", "hint", "ranges", "withheld"]
     assert shown["verdict"] == "answered"
     assert shown["columns"][:2] == ["big", "decimal"]
     text = "[red]é\x1b[31m"

@@ -10,7 +10,9 @@ import duckdb
 import pytest
 
 from auditor import Gate
-from auditor.gate.hints import FIXED, hint, suggestions
+from auditor.data.database import TooSlow
+from auditor.gate.hints import COST, EVERYBODY, FIXED, hint, joins, suggestions
+from auditor.gate.verdict import failed
 from auditor.sql import Plan, understand
 from tests.auditor.staff import build, people, policy, verdict
 from tests.clocks import at_once
@@ -107,7 +109,8 @@ def test_a_large_group_is_not_told_again_to_be_large(gate: Gate) -> None:
 def test_of_a_long_condition_the_columns_are_named(gate: Gate) -> None:
     sql = f"SELECT sum(salary) FROM staff WHERE id IN ({', '.join(map(str, range(300)))})"
     assert (
-        hint("risk", understood(gate, sql).normalised, ["salary"], sql, True) == "Drop the condition on id."
+        hint("risk", understood(gate, sql).normalised, ["salary"], sql, True)
+        == f"Drop the condition on id. {COST}"
     )
 
 
@@ -116,6 +119,32 @@ def test_of_a_long_condition_the_columns_are_named(gate: Gate) -> None:
 )
 def test_a_text_of_which_nothing_can_be_said_gets_a_fixed_hint(text: str) -> None:
     assert hint("risk", text, ["salary"], text, True) == FIXED["risk"]
+
+
+@pytest.mark.parametrize("code", ["risk", "time"])
+def test_who_asks_about_everybody_is_not_told_to_ask_about_more(code: str, gate: Gate) -> None:
+    sql = "SELECT sum(salary) FROM staff"
+    said = hint(code, understood(gate, sql).normalised, ["salary"], sql, True)
+    assert said == EVERYBODY[code]
+    assert "larger group:" not in said
+    some = "SELECT sum(CASE WHEN age > 30 THEN salary END) FROM staff"
+    assert hint(code, understood(gate, some).normalised, ["salary"], some, True) == FIXED[code]
+
+
+def test_a_hint_that_costs_room_says_so_and_others_do_not(gate: Gate) -> None:
+    sql = "SELECT max(salary) FROM staff WHERE dept = 'a'"
+    assert hint("risk", understood(gate, sql).normalised, ["salary"], sql, True).endswith(COST)
+    total = "SELECT sum(salary) FROM staff"
+    assert COST not in hint("risk", understood(gate, total).normalised, ["salary"], total, True)
+
+
+def test_only_who_joins_is_told_to_join_less() -> None:
+    assert joins("SELECT count(*) FROM a JOIN b USING (c)", "duckdb")
+    assert joins("SELECT count(*) FROM a, b", "postgres")
+    assert not joins("SELECT age, count(*) FROM a GROUP BY age", "duckdb")
+    assert not joins("not SQL at all (", "duckdb")
+    assert "oin" not in failed(TooSlow()).hint
+    assert "Join fewer tables" in failed(TooSlow(), joins=True).hint
 
 
 def test_many_conditions_are_looked_at_in_little_time(gate: Gate) -> None:
@@ -132,7 +161,7 @@ def test_what_only_a_view_says_is_not_quoted(tmp_path: Path) -> None:
     with Gate.open(database, policy('[tables]\nviews = ["few"]')) as gate:
         decision = verdict(gate, "SELECT sum(salary) FROM few WHERE dept = 'a'")
         assert decision.code == "risk"
-        assert decision.hint.startswith("Drop the condition dept = 'a'. Or ask for a range")
+        assert decision.hint.startswith(f"Drop the condition dept = 'a'. {COST} Or ask for a range")
         assert "age" not in decision.hint
 
 
@@ -141,17 +170,17 @@ def test_the_gate_gives_the_hint_with_its_refusal(gate: Gate) -> None:
     asked = "SELECT AT_LEAST(SUM(salary)), AT_MOST(SUM(salary)) FROM staff WHERE dept = 'b' AND id < 3"
     assert (decision.code, decision.hint) == (
         "risk",
-        "Drop the condition dept = 'b', or widen or drop id < 3. Or ask for a range, which may be told where "
-        f"the exact value is not: {asked}",
+        f"Drop the condition dept = 'b', or widen or drop id < 3. {COST} Or ask for a range, which may be told "
+        f"where the exact value is not: {asked}",
     )
     assert gate.check("SELECT sum(salary) FROM staff WHERE id = 3").hint.startswith(
-        "Drop the condition id = 3. Or ask for a range"
+        f"Drop the condition id = 3. {COST} Or ask for a range"
     )
 
 
 def test_of_a_range_that_is_refused_no_range_is_offered(gate: Gate) -> None:
     decision = verdict(gate, "SELECT AT_LEAST(sum(salary)), AT_MOST(sum(salary)) FROM staff WHERE id = 3")
-    assert (decision.code, decision.hint) == ("risk", "Drop the condition id = 3.")
+    assert (decision.code, decision.hint) == ("risk", f"Drop the condition id = 3. {COST}")
 
 
 def test_whether_a_shown_statement_is_understood_is_seen_once_for_each_form(

@@ -11,7 +11,9 @@ import pytest
 
 from auditor import Gate, LedgerError, Policy, QueryRefused
 from auditor.deciding.cases import NOTHING, Outcome
+from auditor.errors import WithheldWarning
 from auditor.parties import confidential
+from auditor.told import Withheld, named
 from cae_sql.inference import system as systems
 from tests.auditor.staff import Person, build, entries, people, policy, truth, verdict
 from tests.quick import some
@@ -75,6 +77,35 @@ def test_no_total_is_lost_for_a_cell_that_could_be_withheld(tmp_path: Path) -> N
     assert len(withheld) == 2
     assert ("usual", "recommend") in withheld
     assert all(r is not None for _, r in withheld)
+def test_withheld_groups_are_named_since_a_top_two_may_lack_one(gate: Gate) -> None:
+    """Of the rows nobody sees that a group is missing."""
+    sql = "SELECT dept, sum(salary) AS s FROM staff GROUP BY dept ORDER BY s DESC NULLS LAST LIMIT 2"
+    answer = gate.execute(sql)
+    assert None not in [value for _, value in answer.fetchall()]
+    assert answer.decision.message.startswith("2 groups are withheld (NULL), dept y; dept z: ")
+    assert [dict(each.group) for each in answer.withheld] == [{"dept": "y"}, {"dept": "z"}]
+    with pytest.warns(WithheldWarning, match="dept y; dept z"):
+        frame = answer.df()
+    assert frame.attrs["withheld"] == [
+        {"group": {"dept": "y"}, "aggregates": []},
+        {"group": {"dept": "z"}, "aggregates": []},
+    ]
+    again = gate.execute(sql)
+    assert again.decision.message == answer.decision.message
+    assert "dept y; dept z" in gate.check(sql).message
+
+
+def test_of_a_group_that_is_told_in_part_the_aggregate_is_named() -> None:
+    assert Withheld({"dept": "a", "sex": None}, ("max(salary)",)).name == "dept a, sex NULL (max(salary))"
+    assert Withheld({}, ("sum(salary)",)).name == "sum(salary)"
+
+
+def test_ten_are_named_and_the_others_counted() -> None:
+    many = [Withheld({"dept": name}) for name in range(13)]
+    assert named(many).endswith("dept 9; and 3 more")
+    assert named(many[:10]).endswith("dept 9")
+    assert "\x1b" not in named([Withheld({"dept": "a\x1b[2J\nb"})])
+    assert len(named([Withheld({"note": "x" * 5000})])) <= 80
 
 
 def test_refuse_gives_nothing_of_the_same_statement(database: Path) -> None:
