@@ -1,4 +1,4 @@
-"""README's lines, from `init` to `renew` and on, as a newcomer would run them: on its table, and on real ones."""
+"""README's lines, from `init` to `renew` and on, as a newcomer runs them: on its table, and on real ones."""
 
 from __future__ import annotations
 
@@ -70,8 +70,16 @@ def in_may(frame: pd.DataFrame, column: str) -> pd.DataFrame:
     return pd.concat([later, hired])
 
 
-def follow(capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
-    """Run README's lines in the working directory, then ask of the new state, too."""
+def follow(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], policy_text: str | None = None
+) -> None:
+    """Run README's lines in the working directory, then ask of the new state, too.
+
+    Args:
+        capsys: What they print.
+        words: What the table has for `WORDS`.
+        policy_text: A policy to take in place of what `init` suggests.
+    """
     table = words[0]
 
     def own(text: str) -> str:
@@ -87,6 +95,8 @@ def follow(capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
             main(shlex.split(line)[1:])
         said = capsys.readouterr()
         assert (left.value.code or 0) in FINE, (line, said.err)
+        if line.split()[1] == "init" and policy_text is not None:
+            Path("policy.toml").write_text(policy_text, encoding="utf-8")
         assert line.split()[1] != "renew" or "edition 2 is open" in said.out
     policy = Policy.load("policy.toml").protects[0]
     assert policy.key == "id"
@@ -99,17 +109,20 @@ def test_readme_has_lines_from_init_to_renew() -> None:
     assert {"query", "check", "history", "verify"} <= set(commands)
 
 
+@pytest.mark.parametrize("policy", ["init", "README"])
 def test_a_newcomer_follows_them_on_readmes_table(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    policy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    shown = re.search(r"```toml\n(.*?)```", README, re.DOTALL)
+    assert shown is not None
     query = re.search(r"CREATE TABLE staff AS(.*?)\"\"\"", README, re.DOTALL)
     assert query is not None
     with duckdb.connect() as connection:
-        frame = connection.execute(query[1]).df()
+        frame = connection.execute(re.sub(r"(?m)^\.\.\.", "", query[1])).df()
     store(Path("staff.duckdb"), "staff", frame)
     store(Path("staff-may.duckdb"), "staff", in_may(frame, "salary"))
-    follow(capsys, WORDS)
+    follow(capsys, WORDS, shown[1] if policy == "README" else None)
 
 
 @pytest.mark.slow

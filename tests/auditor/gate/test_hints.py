@@ -170,8 +170,8 @@ def test_the_gate_gives_the_hint_with_its_refusal(gate: Gate) -> None:
     asked = "SELECT AT_LEAST(SUM(salary)), AT_MOST(SUM(salary)) FROM staff WHERE dept = 'b' AND id < 3"
     assert (decision.code, decision.hint) == (
         "risk",
-        f"Drop the condition dept = 'b', or widen or drop id < 3. {COST} Or ask for a range, which may be told "
-        f"where the exact value is not: {asked}",
+        f"Drop the condition dept = 'b', or widen or drop id < 3. {COST} Or ask for a range, which may be "
+        f"told where the exact value is not: {asked}",
     )
     assert gate.check("SELECT sum(salary) FROM staff WHERE id = 3").hint.startswith(
         f"Drop the condition id = 3. {COST} Or ask for a range"
