@@ -39,7 +39,7 @@ Kind = int | None
 
 _SUMMED = (exp.Sum, exp.Avg)
 _EXTREMES = (exp.Max, exp.Min)
-_CALLED = {exp.GroupConcat: "STRING_AGG"}
+_CALLED: dict[type[exp.AggFunc], str] = {exp.GroupConcat: "STRING_AGG"}
 """What aggregates are called where sqlglot has a name of its own."""
 _CLAUSE_CODES = {
     "where": "protected-condition", "having": "protected-having", "group": "protected-group",

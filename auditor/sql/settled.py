@@ -2,9 +2,9 @@
 
     ARG_MAX(name, age)  ->  ARG_MAX(name, age ORDER BY name, HEX(CAST(name AS VARCHAR)))
 
-Which row DuckDB meets first hangs on its threads. Promise: where several values would do, the least is taken,
-and of values that compare equal ('Ann' and 'ANN' under NOCASE, 0.0 and -0.0) the one whose text is least; what
-an ORDER BY in the aggregate says comes before. Works on a tree whose names are resolved.
+Which row DuckDB meets first hangs on its threads. Promise: where several values would do, the least is
+taken, and of values that compare equal ('Ann' and 'ANN' under NOCASE, 0.0 and -0.0) the one whose text is
+least; what an ORDER BY in the aggregate says comes before. Works on a tree whose names are resolved.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ hold.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import duckdb
 from sqlglot import exp
@@ -42,7 +42,8 @@ def unlike(normalised: str, schema: Schema, said: str, dialect: Dialect) -> str:
         for place, (kind, left, right) in enumerate(_pairs(tree)):
             if place >= _MOST:
                 break
-            if not all(folded(each.name) in words for each in _named(left, right)):
+            quoted = left.find_all(exp.Column) if kind == "cast" else _named(left, right)
+            if not all(folded(each.name) in words for each in quoted):
                 continue
             sentence = _compared(tree, shape_of(schema), kind, left, right, dialect)
             if sentence:
@@ -91,7 +92,7 @@ def _compared(
     return f"It compares {compared}: compare texts with texts."
 
 
-def _types(tree: exp.Expr, shape: Shape, nodes: list[exp.Expr]) -> list[str]:
+def _types(tree: exp.Expr, shape: Shape, nodes: Sequence[exp.Expr]) -> list[str]:
     """DuckDB's types of expressions of one SELECT, by asking for nothing but them."""
     select = nodes[0].find_ancestor(exp.Select)
     if select is None:

@@ -30,7 +30,8 @@ def sql_of(node: exp.Expr, dialect: str) -> str:
             quantile.replace(_within_group(quantile))
     for whole in list(held.find_all(exp.IntDiv)):
         whole.replace(exp.Div(this=whole.this, expression=whole.expression, typed=True))
-    return held.this.sql(dialect="postgres")
+    made: str = held.this.sql(dialect="postgres")
+    return made
 
 
 def _within_group(quantile: exp.Expr) -> exp.WithinGroup:

@@ -178,7 +178,8 @@ class Expressions:
             return self._each_once(*once)
         rows = _row(node.this), _row(node.expression)
         if rows[0] is not None and rows[1] is not None:
-            return comparisons.of_rows(*(list(map(self.value, row)) for row in rows if row), operator)
+            values = [[self.value(each) for each in row] for row in rows if row is not None]
+            return comparisons.of_rows(values[0], values[1], operator)
         left, right = self.value(node.this), node.expression
         if isinstance(right, exp.Any | exp.All):
             return self._quantified(
