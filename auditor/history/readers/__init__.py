@@ -99,6 +99,8 @@ def _read(
         # empty, or packed and damaged from the start
         for _ in lines(stream, tally):
             pass
+        if not tally.bad:
+            tally.broken(1, "empty file")
         return
     head = start.decode("utf-8", "replace")
     inside = unwrapping.sample(head) if format in ("auto", *_SERVERS) else ""
@@ -114,6 +116,8 @@ def _read(
         raise _none(path, format)
     reading.formats[str(path)] = found
     tally.doubtful = format != "auto" and not begun(start)
+    if format == "sql" and postgres.layout("\n".join(head.lstrip().splitlines()[:5])):
+        raise LogError(f"log {path}: is a PostgreSQL server's log, not a script; leave out --format sql")
     if found == "cut":
         tally.broken(1, "the file ends in the middle of its only line")
     elif not found:
@@ -122,7 +126,7 @@ def _read(
         )
     elif found in _SERVERS:
         taken_off = unwrapping.opener(head) if form else None
-        rows = taken_off(stream, form, tally) if taken_off else lines(stream, tally, whole=True)
+        rows = taken_off(stream, form, tally) if taken_off else lines(stream, tally)
         yield from postgres.read(rows, inside if form else head, named.get("prefix", ""), tally)
     elif found == "sql":
         yield from sql_file.read(lines(stream, tally), tally)

@@ -40,8 +40,11 @@ def objects(stream: io.BufferedReader, tally: Tally) -> Iterator[tuple[int, obje
             left = len(text) - place
             if ended or left > LINE_LIMIT:
                 tally.broken(
-                    line, "not JSON" if left <= LINE_LIMIT else f"value longer than {LINE_LIMIT >> 20} MiB"
+                    line, "not JSON" if left <= LINE_LIMIT else f"value longer than {LINE_LIMIT >> 20} MiB",
+                    left,
                 )
+                while not ended and (chunk := stream.read(_CHUNK)):
+                    tally.reading.unread_bytes += len(chunk)
                 return
             # half as much again each time, so that long values are not tried at every chunk
             wanted = left + left // 2

@@ -39,6 +39,8 @@ def audited(message: str) -> Audited | None:
     _, number, part, _, command, _, _, sql, parameters = fields[:9]
     if parameters in _NOTHING:
         return Audited(number, part, command, sql, None, _NOTHING[parameters] == "none")
+    if any(each.startswith("<long param suppressed") for each in cut(parameters)):
+        return Audited(number, part, command, sql, None, False)
     # an empty text and NULL are written alike: as nothing
     values = tuple(each or None for each in cut(parameters)) if parameters else (None,)
     return Audited(number, part, command, sql, values, True)

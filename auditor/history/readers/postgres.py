@@ -55,6 +55,9 @@ def read(rows: Lines, head: str, prefix: str, tally: Tally) -> Iterator[Logged]:
         matcher = named or detect(head.splitlines()) or _DEFAULT
         entries = stderr.entries(rows, matcher, tally)
     yield from Sessions(tally).statements(entries)
+    if tally.unended and found == "stderr":
+        # of the others a record that is whole shows that it is
+        tally.lost(tally.unended, "last line without an end, which may have been cut")
 
 
 def _named(prefix: str) -> Matcher:

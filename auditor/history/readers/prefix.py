@@ -14,6 +14,8 @@ _LEVELS = (
     "|DETAIL|HINT|QUERY|CONTEXT|LOCATION|STATEMENT|BACKTRACE"
 )
 LEVEL = re.compile(rf"(?:^|[^A-Za-z0-9])(?P<severity>{_LEVELS}):  ?")
+WITHIN = re.compile(rf"(?<![A-Za-z0-9])(?:{_LEVELS}):  ")
+"""A level within a message: what a line that was cut and the next one, which it swallowed, leave."""
 LONGEST = 600
 """Characters of a line in which its prefix must end."""
 _TIME = r"(?P<time>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)? ?(?:[A-Za-z]{1,6}|[+-]\d\d(?::?\d\d)?))"

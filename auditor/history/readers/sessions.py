@@ -14,7 +14,9 @@ Rules, for each session by itself:
 5. What comes next in the session says that a statement has ended, and without an error it was answered.
    Statements wait for that, in the order of the log; `WAITING` of them at most.
 
-Never is a statement taken for another of a different text or with different parameters.
+Never is a statement taken for another of a different text or with different parameters. What the messages show to
+have been answered and do not tell is counted: messages missing by their numbers, durations without a text, plans whose
+query is told nowhere else, rows of cursors from before the log, texts in messages of another language.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from auditor.history.readers import kinds
 from auditor.history.readers.entry import Entry
@@ -60,6 +62,18 @@ _UNPARSED = re.compile(
 )
 _OUTSIDE = re.compile(r"(?:unnamed portal|portal \".*\") parameter ", re.DOTALL)
 _BEFORE = ("PARSE", "BIND")
+_ASKS = re.compile(
+    r"\bselect\b|(?::|\xa0)\s*(?:table|execute|copy|fetch|with|call|do|prepare|declare|values|insert|update|delete)\b",
+    re.IGNORECASE,
+)
+"""What messages that are not known may hold a statement by."""
+_PLANNED = re.compile(r"duration: [\d.]+ ms  plan:\s*(?:\{\s*)?\"?Query Text\"?: \"?", re.DOTALL)
+_FETCHED = re.compile(
+    r"\s*(?:FETCH|MOVE)\b.*?(?P<name>\"(?:[^\"]|\"\")+\"|[^\W\d][\w$]*)\s*;?\s*\Z", re.IGNORECASE | re.DOTALL
+)
+_DECLARED = re.compile(r"\s*DECLARE\s+(?P<name>\"(?:[^\"]|\"\")+\"|[^\W\d][\w$]*)", re.IGNORECASE)
+_DURATIONS = {"simple": 1, "extended": 3, "audit": 3}
+"""Durations without a text that one statement has: of the extended protocol also those of parse and bind."""
 
 
 @dataclass(slots=True)
@@ -94,6 +108,11 @@ class Session:
     authorized: tuple[str, str, str] = ("", "", "")
     """User, database and application, as the connection began."""
     number: int = 0
+    durations: int = 0
+    """Those without a text that no statement accounts for; below 0 where statements may have more."""
+    line: int = 0
+    """Where the last of these was."""
+    cursors: set[str] = field(default_factory=set)
 
 
 class Sessions:
@@ -106,16 +125,35 @@ class Sessions:
         self._kept = Kept()
         self._waiting: deque[tuple[Session, Sent]] = deque()
         self._held = 0
+        self._serials: OrderedDict[str, tuple[int, int]] = OrderedDict()
 
     def statements(self, entries: Iterable[Entry]) -> Iterator[Logged]:
         """The statements of a log, in its order."""
         waiting = self._waiting
         for entry in entries:
+            if entry.serial:
+                self._count_missing(entry)
             self._take(entry)
             while waiting and (waiting[0][1].over or len(waiting) > WAITING or self._held > HELD):
                 yield from self._made(*waiting.popleft())
         while waiting:
             yield from self._made(*waiting.popleft())
+        for session in self._sessions.values():
+            self._untold(session)
+
+    def _count_missing(self, entry: Entry) -> None:
+        """A session numbers its messages: what is not there was lost, unless it was counted as broken."""
+        before, bad = self._serials.pop(entry.session, (entry.serial - 1, self._tally.bad))
+        missing = entry.serial - before - 1 - (self._tally.bad - bad)
+        if missing > 0:
+            self._tally.lost(entry.line, "message that is missing by the server's own count", missing)
+        self._serials[entry.session] = entry.serial, self._tally.bad
+        if len(self._serials) > SESSIONS:
+            self._serials.popitem(last=False)
+
+    def _untold(self, session: Session) -> None:
+        if session.durations > 0:
+            self._tally.lost(session.line, "duration of a statement whose text is not in the log", session.durations)
 
     def _take(self, entry: Entry) -> None:
         severity = entry.severity
@@ -123,10 +161,11 @@ class Sessions:
             self._failed(entry)
             return
         message = entry.message
-        if severity != "LOG":
-            self._tally.pass_over("notice")
-        elif message.startswith(START):
+        if message.startswith(START):
+            # at whatever level pgaudit.log_level says
             self._audited(entry)
+        elif severity != "LOG":
+            self._tally.pass_over("notice")
         elif message.startswith("duration: "):
             self._timed(entry)
         elif message.startswith(("statement: ", "execute ")) and (found := _SENT.match(message)):
@@ -136,17 +175,24 @@ class Sessions:
             self._tally.pass_over(kind)
             if kind == "connection":
                 self._connected(entry)
+            elif kind == "fast path":
+                self._tally.lost(entry.line, "function that was called by the fast path")
+            elif kind == "server" and _ASKS.search(message):
+                self._tally.lost(entry.line, "message that is not known and may hold a statement")
 
     def _session(self, entry: Entry) -> Session:
         key = entry.session or f"{entry.user}@{entry.database} {entry.application}"
         session = self._sessions.get(key)
         if session is None or session.user != entry.user:
             if session is not None:
+                self._untold(session)
                 _close(session, None)
             self._count += 1
             session = self._sessions[key] = Session(entry.user, number=self._count)
             if len(self._sessions) > SESSIONS:
-                _close(self._sessions.popitem(last=False)[1], None)
+                _, oldest = self._sessions.popitem(last=False)
+                self._untold(oldest)
+                _close(oldest, None)
         else:
             self._sessions.move_to_end(key)
         return session
@@ -156,6 +202,7 @@ class Sessions:
         key = entry.session or f"{entry.user}@{entry.database} {entry.application}"
         session = self._sessions.pop(key, None)
         if session is not None:
+            self._untold(session)
             _close(session, True if entry.message.startswith("disconnection") else None)
         if found := _AUTHORIZED.match(entry.message):
             self._session(entry).authorized = (found[1], found[2] or "", (found[3] or "").strip())
@@ -171,13 +218,24 @@ class Sessions:
                 self._tally.broken(entry.line, "duration without a statement")
                 return
             self._sent(entry, text[sent.end() :], sent["name"], over=True)
+        elif found[1] == "plan":
+            self._planned(entry)
         elif found[1]:
             self._tally.pass_over(found[1])
         else:
             self._tally.pass_over("duration")
             session = self._session(entry)
+            session.durations, session.line = session.durations + 1, entry.line
             if session.last is not None and session.last.kind != "audit":
                 _end(session.last, True)
+
+    def _planned(self, entry: Entry) -> None:
+        """auto_explain's: its query is told by other messages, unless nothing else is logged."""
+        self._tally.pass_over("plan")
+        found, last = _PLANNED.match(entry.message), self._session(entry).last
+        text = entry.message[found.end() :] if found else ""
+        if last is None or not text.startswith(last.sql.strip()[:40]):
+            self._tally.lost(entry.line, "query of a plan that no other message tells")
 
     def _sent(self, entry: Entry, sql: str, name: str | None, over: bool) -> None:
         session = self._session(entry)
@@ -185,6 +243,7 @@ class Sessions:
         parameters = detail_parameters(entry.detail) if entry.detail else None
         if name is not None and name.startswith("fetch from ") and last is not None and last.sql == sql:
             self._tally.pass_over("fetch")
+            session.durations -= _DURATIONS["extended"]
             return
         prepared = detail_prepare(entry.detail) if entry.detail else None
         if last is not None and _claimed(last, sql, parameters):
@@ -224,6 +283,7 @@ class Sessions:
     def _add(self, session: Session, sent: Sent) -> None:
         _close(session, True)
         session.last = sent
+        session.durations -= _DURATIONS[sent.kind]
         self._held += len(sent.sql)
         self._waiting.append((session, sent))
 
@@ -259,6 +319,7 @@ class Sessions:
                 self._kept.put(session.number, kept)
                 self._tally.pass_over("prepare")
                 continue
+            self._follow_cursor(entry, sql, session, answered)
             text, parameters = self._meant(sent, sql, session)
             made.append(
                 self._tally.statement(
@@ -268,6 +329,15 @@ class Sessions:
                 )
             )  # fmt: skip
         return made
+
+    def _follow_cursor(self, entry: Entry, sql: str, session: Session, answered: bool | None) -> None:
+        """Rows that are fetched are counted where the cursor is declared: that must be in the log."""
+        if answered is False:
+            return
+        if found := _DECLARED.match(sql):
+            session.cursors.add(found["name"].strip('"').lower())
+        elif (found := _FETCHED.match(sql)) and found["name"].strip('"').lower() not in session.cursors:
+            self._tally.lost(entry.line, "rows of a cursor whose declaration is not in the log")
 
     def _meant(self, sent: Sent, sql: str, session: Session) -> tuple[str, Parameters | None]:
         """What runs and with which values: an EXECUTE is what was prepared."""

@@ -135,35 +135,31 @@ def peeked(stream: io.BufferedReader) -> bytes:
         return b""
 
 
-def lines(stream: io.BufferedReader, tally: Tally, whole: bool = False) -> Lines:
-    """Each line that is not too long; anything else is counted.
-
-    Args:
-        stream: The bytes.
-        tally: Counts.
-        whole: Whether the writer ends every line, so that one without an end has been cut.
-    """
+def lines(stream: io.BufferedReader, tally: Tally) -> Lines:
+    """Each line that is not too long; anything else is counted, and a last line without an end is noted."""
     number = 0
     while True:
         number += 1
         try:
             raw = stream.readline(LINE_LIMIT)
-            cut = len(raw) == LINE_LIMIT and not raw.endswith(b"\n")
-            while cut and (rest := stream.readline(BUFFER)) and not rest.endswith(b"\n"):
-                pass
+            cut, size = len(raw) == LINE_LIMIT and not raw.endswith(b"\n"), len(raw)
+            while cut and (rest := stream.readline(BUFFER)):
+                size += len(rest)
+                if rest.endswith(b"\n"):
+                    break
         except DAMAGE:
             tally.broken(number, "the compressed data end in the middle or are damaged")
             return
         if not raw:
             return
         if cut:
-            tally.broken(number, f"line longer than {LINE_LIMIT >> 20} MiB")
+            tally.broken(number, f"line longer than {LINE_LIMIT >> 20} MiB", size)
             continue
         try:
             text = raw.decode()
         except UnicodeDecodeError:
             text = raw.decode(errors="replace")
             tally.odd("line with bytes that are not UTF-8, replaced")
-        if whole and not text.endswith("\n"):
-            tally.odd("last line without an end, which may have been cut")
+        if not text.endswith("\n"):
+            tally.unended = number
         yield number, text[:-2] if text.endswith("\r\n") else text.removesuffix("\n")

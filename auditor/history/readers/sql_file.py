@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from auditor.history.readers.source import LINE_LIMIT, Lines
@@ -9,21 +10,26 @@ from auditor.history.readers.splitting import blank, pieces
 from auditor.history.readers.tally import Tally
 from auditor.history.statement import Logged
 
+_READS = re.compile(r"\s*\\(?:i|ir|include|include_relative|copy|gexec)\b")
+"""psql's commands that read another file, copy rows, or run what a query gives."""
+
 
 def read(lines: Lines, tally: Tally) -> Iterator[Logged]:
     """The statements of a script; psql's commands and the rows of its COPY are passed over."""
     held: list[str] = []
     first, size, wanted = 1, 0, 0
-    copying = False
+    copying, rows = False, 0
     for number, line in lines:
         if copying:
-            copying = line.strip() != "\\."
+            copying, rows = line.strip() != "\\.", rows + len(line) + 1
             continue
         if not held:
             if not line.strip():
                 continue
             if line.lstrip().startswith("\\"):
                 tally.pass_over("psql command")
+                if _READS.match(line):
+                    tally.lost(number, "psql command that runs what is not in the file")
                 continue
             first = number
         held.append(line)
@@ -35,15 +41,19 @@ def read(lines: Lines, tally: Tally) -> Iterator[Logged]:
             done, rest = _cut("\n".join(held))
             for offset, sql in done:
                 yield _logged(first + offset, sql, tally)
-                copying = copying or _reads_rows(sql)
+                copying, rows = copying or _reads_rows(sql), 0
             # a long text with semicolons inside quotes is not gone through again at every one of them
             wanted = 0 if done else 2 * size
             first += rest[0]
             held, size = ([rest[1]], len(rest[1])) if rest[1] else ([], 0)
+    if copying:
+        tally.broken(first, "rows of a COPY that never end", rows)
     done, rest = _cut("\n".join(held))
     for offset, sql in [*done, rest]:
         if not blank(sql):
             yield _logged(first + offset, sql, tally)
+    if tally.unended and not blank(rest[1]):
+        tally.lost(tally.unended, "last statement without an end, which may have been cut")
 
 
 def _cut(text: str) -> tuple[list[tuple[int, str]], tuple[int, str]]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from auditor.history.readers.entry import Entry
-from auditor.history.readers.prefix import LEVEL, LONGEST, MATCHERS, Matcher, loose
+from auditor.history.readers.prefix import LEVEL, LONGEST, MATCHERS, WITHIN, Matcher, loose
 from auditor.history.readers.source import LINE_LIMIT, Lines
 from auditor.history.readers.tally import Tally
 
@@ -41,8 +41,10 @@ def entries(lines: Lines, matcher: Matcher, tally: Tally) -> Iterator[Entry]:
     text = _Text("", "")
     for number, line in lines:
         if line.startswith("\t"):
+            if WITHIN.search(line):
+                tally.lost(number, "message with another one in it")
             if entry is None:
-                tally.broken(number, "goes on with a message that is not there")
+                tally.broken(number, "goes on with a message that is not there", len(line))
             elif not text.add(line[1:]):
                 tally.broken(number, f"message longer than {LINE_LIMIT >> 20} MiB")
                 entry, text = None, _Text("", "")
@@ -52,13 +54,15 @@ def entries(lines: Lines, matcher: Matcher, tally: Tally) -> Iterator[Entry]:
             other = _other(line)
             if other is None:
                 if line.strip():
-                    tally.broken(number, "neither a message nor the rest of one")
+                    tally.broken(number, "neither a message nor the rest of one", len(line))
                 continue
             matcher, found = other
         time, user, database, application, session, tag, severity, start = found
+        if WITHIN.search(line, start):
+            tally.lost(number, "message with another one in it")
         if severity in _BELONGS:
             if entry is None or entry.session != session:
-                tally.broken(number, f"{severity} of a message that is not there")
+                tally.broken(number, f"{severity} of a message that is not there", len(line))
                 continue
             _put(entry, text)
             text = _Text(_BELONGS[severity], line[start:])

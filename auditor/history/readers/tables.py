@@ -23,6 +23,8 @@ from auditor.history.readers.tally import Tally
 from auditor.history.statement import Logged, Reading
 
 _BATCH = 4096
+_NOTHING = frozenset({"NULL", "null", "\\N", "None", "nan", "<NA>"})
+"""What exports write where there is no text."""
 Rows = Iterator[tuple[int, Row]]
 DELIMITERS = ",;\t|"
 
@@ -45,8 +47,12 @@ def csv_rows(stream: io.BufferedReader, table: Table, tally: Tally) -> Rows:
     except LogError as error:
         raise LogError(f"log {tally.name}: {error}") from None
     tally.doubtful = False
+    last = ""
     for number, record in records(source, tally, lambda record: _fits(record, names), delimiter):
+        last = record[-1]
         yield number, dict(zip(names, record, strict=False))
+    if tally.unended and last and names[-1] in (*table.columns["sql"], *table.columns.get("parameters", ())):
+        tally.lost(tally.unended, "last line without an end, which may have been cut")
 
 
 def _fits(record: Record, names: list[str]) -> bool:
@@ -77,7 +83,7 @@ def _object_lines(source: Lines, tally: Tally) -> Iterator[tuple[int, object]]:
         try:
             yield number, json.loads(line)
         except (ValueError, RecursionError):
-            tally.broken(number, "not JSON")
+            tally.broken(number, "not JSON", len(line))
 
 
 def parquet_rows(path: Path, table: Table, reading: Reading, tally: Tally) -> Rows:
@@ -155,7 +161,8 @@ def _statements(
     if reason := table.skip(row):
         tally.pass_over(reason)
         return
-    parts = statements(columns.text(cell("sql")), table.dialect or "postgres")
+    written = columns.text(cell("sql"))
+    parts = statements("" if written.strip() in _NOTHING else written, table.dialect or "postgres")
     if not parts:
         tally.broken(number, "without a statement")
         return

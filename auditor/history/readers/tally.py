@@ -25,6 +25,8 @@ class Tally:
         """Entries of this file that could be read."""
         self.bad = 0
         """Lines of this file that could not."""
+        self.unended = 0
+        """The last line, if it has no end: a text in it may have been cut; 0 where it has one."""
         self.doubtful = False
         """Whether nothing but its reader's name says that it is a log."""
 

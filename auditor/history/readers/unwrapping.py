@@ -83,7 +83,9 @@ def sample(head: str, size: int = SAMPLE) -> str:
 
 
 def _of_json(stream: io.BufferedReader, inside: str, tally: Tally) -> Lines:
-    yield from _written(_joined(_messages(_values(stream, tally), tally), tally), inside)
+    yield from _written(_joined(_messages(_values(stream, tally), tally)), inside)
+    # an object that could be read is whole
+    tally.unended = 0
 
 
 def _values(stream: io.BufferedReader, tally: Tally) -> Iterator[tuple[int, object]]:
@@ -157,7 +159,7 @@ def _recorded(number: int, given: Mapping[str, object], found: Mapping[str, obje
     yield Message(number, json.dumps(found))
 
 
-def _joined(messages: Iterable[Message], tally: Tally) -> Iterator[Message]:
+def _joined(messages: Iterable[Message]) -> Iterator[Message]:
     """Messages that came in parts, as one: of Docker, of the CRI."""
     held: dict[str, Message] = {}
     for message in messages:
@@ -221,7 +223,7 @@ def _of_lines(source: Lines, name: str, inside: str, tally: Tally) -> Lines:
     if name in envelopes.SYSLOG:
         yield from _Syslog(pattern, tally).lines(source)
         return
-    yield from _written(_joined(_by_line(source, pattern, name, tally), tally), inside)
+    yield from _written(_joined(_by_line(source, pattern, name, tally)), inside)
 
 
 def _by_line(source: Lines, pattern: re.Pattern[str], name: str, tally: Tally) -> Iterator[Message]:

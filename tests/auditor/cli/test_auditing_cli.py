@@ -108,20 +108,37 @@ def test_the_status_is_3_from_the_kind_on_that_is_named(
     assert run(found(*kinds), "--fail-on", fail_on)[0] == status
 
 
-def test_what_is_open_or_not_modelled_fails_where_that_is_asked_for(run: Run) -> None:
+def test_what_is_open_fails_where_that_is_asked_for(run: Run) -> None:
     open_one = replace(NOTHING, parties=[replace(NOTHING.parties[0], open=1)])
+    assert [run(open_one, "--fail-on", each)[0] for each in ("open", "approximate")] == [3, 0]
+
+
+UNREAD = [
+    ({"statements": 3, "broken": {"not JSON": 4}, "unread_bytes": 120}, "4 lines or records of the log (120 bytes) were not read"),
+    ({"statements": 3, "lost": {"statement whose text was cut": 1}}, "1 statement was cut, or missing from the log"),
+    ({"statements": 0}, "no statement was read"),
+]
+
+
+@pytest.mark.parametrize(("reading", "said"), UNREAD)
+def test_what_was_not_read_stands_beside_nothing_found_and_is_status_4(
+    run: Run, reading: dict[str, object], said: str
+) -> None:
+    status, out, _ = run(replace(NOTHING, reading=reading))
+    assert status == 4
+    assert f"nobody was found to be located, but {said}: somebody may be" in out
+    assert run(replace(NOTHING, reading=reading), "--allow-unread")[0] == 0
+    assert run(replace(found("exact"), reading=reading), "--allow-unread")[0] == 3
+    assert f"more may have been given away than is found here: {said}" in run(replace(found("exact"), reading=reading))[1]
+
+
+def test_what_is_not_modelled_stands_beside_nothing_found_and_is_status_4(run: Run) -> None:
     unmodelled = replace(NOTHING, unmodelled=[Unmodelled("MEDIAN", 4, "is no sum", [CITED])])
-    assert [run(open_one, "--fail-on", each)[0] for each in ("unmodelled", "open", "approximate")] == [
-        3,
-        3,
-        0,
-    ]
-    assert [run(unmodelled, "--fail-on", each)[0] for each in ("unmodelled", "open", "approximate")] == [
-        3,
-        0,
-        0,
-    ]
-    assert "not modelled: MEDIAN, 4 statements: is no sum" in run(unmodelled)[1]
+    status, out, _ = run(unmodelled)
+    assert status == 4
+    assert "nobody was found to be located, but 4 statements were not modelled: somebody may be" in out
+    assert "not modelled: MEDIAN, 4 statements: is no sum" in out
+    assert run(unmodelled, "--allow-unread")[0] == 0
 
 
 def test_what_was_found_is_told_and_written(run: Run, tmp_path: Path) -> None:
@@ -228,7 +245,7 @@ def test_a_log_without_statements_and_broken_lines_are_told(run: Run) -> None:
     empty = replace(NOTHING, reading={"statements": 0, "broken": {"not JSON": 4}})
     _, out, _ = run(empty)
     assert "no statement was found in the logs" in out
-    assert "lines that could not be read: not JSON: 4" in out
+    assert "lines and records that were not read: not JSON: 4" in out
 
 
 def test_a_record_is_told_once_for_the_smallest_party(run: Run) -> None:

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from auditor.history.findings import Findings, Moment
 from auditor.report.chart import Figure, steps
 from auditor.report.curves import class_name, curve_figure, height
-from auditor.report.reading import broken, reading_view, span
+from auditor.history.unread import unread
+from auditor.report.reading import reading_view, span
 from auditor.report.timeline import MOST_ROWS, timelines
 from auditor.report.widths import MOST_ROWS as MOST_WIDTHS
 from auditor.report.widths import width_figure
@@ -189,8 +190,8 @@ def test_everything_that_was_read_is_shown_under_plain_names() -> None:
     assert ("Read as", ["a.csv: csvlog"]) in view.rows
     assert ("more", ["x␀"]) in view.rows
     assert view.examples == ["a.csv, line 1: torn"]
-    assert broken(reading) == 3
-    assert broken({"broken": 7}) == 7
+    assert unread(reading, ()).lines == 3
+    assert unread({"broken": 7}, ()).lines == 7
 
 
 @pytest.mark.parametrize("names", [("first", "last"), ("earliest", "latest")])
