@@ -92,7 +92,8 @@ Fail = Annotated[FailOn, typer.Option("--fail-on", help="The least that makes th
 Allow = Annotated[
     bool,
     typer.Option(
-        "--allow-unread", help="Exit status 0, not 4, where nothing was found but not all was read or modelled."
+        "--allow-unread",
+        help="Exit status 0, not 4, where nothing was found but not all was read or modelled.",
     ),
 ]
 Checkpoint = Annotated[
@@ -278,7 +279,10 @@ def lines(findings: Findings) -> Iterator[str]:
         yield f"more may have been given away than is found here: {missing.said}"
     if missing.nothing:
         yield "no statement was found in the logs: is it the right format, and was logging switched on?"
-    for name, what in (("broken", "lines and records that were not read"), ("lost", "statements cut or missing")):
+    for name, what in (
+        ("broken", "lines and records that were not read"),
+        ("lost", "statements cut or missing"),
+    ):
         counts = findings.reading.get(name)
         if isinstance(counts, Mapping) and counts:
             yield f"{what}: {'; '.join(f'{reason}: {count}' for reason, count in counts.items())}"

@@ -54,8 +54,8 @@ class Reading:
     unread_bytes: int = 0
     """How long those are, as far as their length is known."""
     lost: Counter[str] = field(default_factory=Counter)
-    """Statements that were read in part or not at all though their lines were read, by reason: a text that ends in
-    its middle, a record that is missing by the server's own count."""
+    """Statements that were read in part or not at all though their lines were read, by reason: a text that
+    ends in its middle, a record that is missing by the server's own count."""
     examples: list[str] = field(default_factory=list)
     """Of what is broken or lost: "file, line 12: reason", some few."""
     odd: Counter[str] = field(default_factory=Counter)

@@ -1,7 +1,7 @@
 """What an audit did not read, or could not follow: the reservation that stands beside whatever it found.
 
-Promises that what may have told something is counted and said in one phrase; nothing is counted that is known to
-have told nothing.
+Promises that what may have told something is counted and said in one phrase; nothing is counted that is known
+to have told nothing.
 """
 
 from __future__ import annotations

@@ -21,7 +21,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from auditor.errors import LogError
-from auditor.history.readers import bigquery, columns, duckdb_log, postgres, snowflake, sql_file, tables, unwrapping
+from auditor.history.readers import (
+    bigquery,
+    columns,
+    duckdb_log,
+    postgres,
+    snowflake,
+    sql_file,
+    tables,
+    unwrapping,
+)
 from auditor.history.readers.detection import begun, detect, is_binary, product
 from auditor.history.readers.source import BUFFER, lines, opened, peeked
 from auditor.history.readers.tally import Tally

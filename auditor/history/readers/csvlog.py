@@ -52,7 +52,11 @@ class _Fitting:
 
 def entries(lines: Lines, tally: Tally) -> Iterator[Entry]:
     """The messages of a log."""
+    columns = 0
     for number, record in records(lines, tally, _Fitting(), start=START):
+        if columns and len(record) != columns:
+            tally.lost(number, "record with other columns than the one before")
+        columns = len(record)
         tally.entry()
         position = record[20]
         yield Entry(

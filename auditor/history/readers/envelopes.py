@@ -37,7 +37,9 @@ JSON = (
     Envelope("Google Cloud", "jsonPayload", "timestamp"),
     Envelope("Google Cloud", "jsonPayload.message", "timestamp"),
     Envelope("Azure, fields", "properties", "time"),
-    Envelope("Azure", "properties.message", "properties.timestamp", "properties.processId", "properties.detail"),
+    Envelope(
+        "Azure", "properties.message", "properties.timestamp", "properties.processId", "properties.detail"
+    ),
     Envelope("CloudNativePG", "record", "ts"),
     Envelope("journald", "MESSAGE", "__REALTIME_TIMESTAMP", "_PID"),
     Envelope("Docker", "log", "time", parts=True),
@@ -55,19 +57,25 @@ OTHERS = {"logger": frozenset({"postgres", "pgaudit"})}
 _ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)"
 _PROCESS = r"(?P<program>[^\s\[\]:]*)(?:\[(?P<process>\d+)\])?:"
 LINES = {
-    "CRI": re.compile(rf"(?P<time>{_ISO}) (?P<stream>stdout|stderr) (?P<part>[FP])(?:$| (?P<text>.*))", re.DOTALL),
+    "CRI": re.compile(
+        rf"(?P<time>{_ISO}) (?P<stream>stdout|stderr) (?P<part>[FP])(?:$| (?P<text>.*))", re.DOTALL
+    ),
     "syslog, RFC 5424": re.compile(
         r"(?:<\d+>)?1 (?P<time>\S+) (?P<host>\S+) (?P<program>\S+) (?P<process>\S+) \S+ "
         r"(?:-|(?:\[(?:[^\]\\]|\\.)*\])+)(?:$| (?:\ufeff)?(?P<text>.*))",
         re.DOTALL,
     ),
-    "syslog, ISO times": re.compile(rf"(?P<time>{_ISO}) (?P<host>\S+) {_PROCESS}(?:$| (?P<text>.*))", re.DOTALL),
+    "syslog, ISO times": re.compile(
+        rf"(?P<time>{_ISO}) (?P<host>\S+) {_PROCESS}(?:$| (?P<text>.*))", re.DOTALL
+    ),
     "syslog, RFC 3164": re.compile(
         rf"(?:<\d+>)?(?P<time>[A-Z][a-z][a-z] [ \d]\d \d\d:\d\d:\d\d) (?:(?P<host>[^\s\[\]:]+) )?{_PROCESS}"
         r"(?:$| (?P<text>.*))",
         re.DOTALL,
     ),
-    "CloudWatch export": re.compile(rf"(?P<time>{_ISO}) (?P<text>(?:\d{{4}}-\d\d-\d\d \d\d:|\{{|<).*)", re.DOTALL),
+    "CloudWatch export": re.compile(
+        rf"(?P<time>{_ISO}) (?P<text>(?:\d{{4}}-\d\d-\d\d \d\d:|\{{|<).*)", re.DOTALL
+    ),
 }
 """Text before a message, on a line; those of syslog have the number of the process, or the program."""
 SYSLOG = frozenset(name for name in LINES if name.startswith("syslog"))

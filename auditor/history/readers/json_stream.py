@@ -40,7 +40,8 @@ def objects(stream: io.BufferedReader, tally: Tally) -> Iterator[tuple[int, obje
             left = len(text) - place
             if ended or left > LINE_LIMIT:
                 tally.broken(
-                    line, "not JSON" if left <= LINE_LIMIT else f"value longer than {LINE_LIMIT >> 20} MiB",
+                    line,
+                    "not JSON" if left <= LINE_LIMIT else f"value longer than {LINE_LIMIT >> 20} MiB",
                     left,
                 )
                 while not ended and (chunk := stream.read(_CHUNK)):

@@ -7,7 +7,8 @@ _STARTS = (
     ("restartpoint", "checkpoint"), ("automatic ", "autovacuum"), ("autovacuum", "autovacuum"),
     ("temporary file", "temporary file"), ("process ", "lock"), ("unexpected EOF", "connection lost"),
     ("could not receive data", "connection lost"), ("could not send data", "connection lost"),
-    ("fastpath function call", "fast path"), ("replication", "replication"), ("received replication command", "replication"),
+    ("fastpath function call", "fast path"),
+    ("replication", "replication"), ("received replication command", "replication"),
 )  # fmt: skip
 
 

@@ -2,9 +2,9 @@
 
 A record goes on over line ends while a quote is open. A quote that never closes would take the rest of the
 file: where a record does not fit what is expected, or grows without end, its first line alone is broken, and
-reading starts anew with the line after it, or with the next record in that line where one can be told by its start.
-Quotes are read strictly: of a record that was cut within one, the rest and the next record would else be one
-field.
+reading starts anew with the line after it, or with the next record in that line where one can be told by its
+start. Quotes are read strictly: of a record that was cut within one, the rest and the next record would else
+be one field.
 """
 
 from __future__ import annotations

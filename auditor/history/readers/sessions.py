@@ -14,9 +14,10 @@ Rules, for each session by itself:
 5. What comes next in the session says that a statement has ended, and without an error it was answered.
    Statements wait for that, in the order of the log; `WAITING` of them at most.
 
-Never is a statement taken for another of a different text or with different parameters. What the messages show to
-have been answered and do not tell is counted: messages missing by their numbers, durations without a text, plans whose
-query is told nowhere else, rows of cursors from before the log, texts in messages of another language.
+Never is a statement taken for another of a different text or with different parameters. What the messages
+show to have been answered and do not tell is counted: messages missing by their numbers, durations without a
+text, plans whose query is told nowhere else, rows of cursors from before the log, texts in messages of another
+language.
 """
 
 from __future__ import annotations
@@ -153,7 +154,9 @@ class Sessions:
 
     def _untold(self, session: Session) -> None:
         if session.durations > 0:
-            self._tally.lost(session.line, "duration of a statement whose text is not in the log", session.durations)
+            self._tally.lost(
+                session.line, "duration of a statement whose text is not in the log", session.durations
+            )
 
     def _take(self, entry: Entry) -> None:
         severity = entry.severity

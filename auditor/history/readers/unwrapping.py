@@ -1,7 +1,7 @@
 """Takes envelopes off: a file of them becomes the lines of the log inside.
 
-Promises that every message is given once, whole where it came in parts; what is in no envelope that is known, a part
-that is missing, and what the file says that it left out are counted.
+Promises that every message is given once, whole where it came in parts; what is in no envelope that is known,
+a part that is missing, and what the file says that it left out are counted.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ def opener(head: str) -> Callable[[io.BufferedReader, str, Tally], Lines] | None
         if sum(pattern.match(line) is not None for line in some) > len(some) // 2 or (
             name == "CloudWatch export" and some and pattern.match(some[0])
         ):
-            return lambda stream, inside, tally, name=name: _of_lines(lines(stream, tally), name, inside, tally)  # type: ignore[misc]
+            return lambda stream, inside, tally, name=name: _of_lines(
+                lines(stream, tally), name, inside, tally
+            )  # type: ignore[misc]
     return None
 
 
@@ -103,7 +105,11 @@ def _values(stream: io.BufferedReader, tally: Tally) -> Iterator[tuple[int, obje
 
 def _messages(values: Iterable[tuple[int, object]], tally: Tally) -> Iterator[Message]:
     for number, value in values:
-        listed = next((value[name] for name in envelopes.LISTS if isinstance(value.get(name), list)), None) if isinstance(value, Mapping) else None
+        listed = (
+            next((value[name] for name in envelopes.LISTS if isinstance(value.get(name), list)), None)
+            if isinstance(value, Mapping)
+            else None
+        )
         if isinstance(value, Mapping) and isinstance(listed, list):
             if any(value.get(name) for name in envelopes.MORE[:2]):
                 tally.lost(number, "page of an export that is not in the file")
@@ -113,7 +119,9 @@ def _messages(values: Iterable[tuple[int, object]], tally: Tally) -> Iterator[Me
             yield from _message(number, value, tally)
 
 
-def _message(number: int, value: object, tally: Tally, depth: int = 0, outer: Message | None = None) -> Iterator[Message]:
+def _message(
+    number: int, value: object, tally: Tally, depth: int = 0, outer: Message | None = None
+) -> Iterator[Message]:
     if not isinstance(value, Mapping):
         tally.broken(number, "not an object")
         return
@@ -122,7 +130,11 @@ def _message(number: int, value: object, tally: Tally, depth: int = 0, outer: Me
         return
     for envelope in envelopes.JSON:
         content = envelopes.at(value, envelope.message)
-        if isinstance(content, list) and content and all(isinstance(each, int) and 0 <= each < 256 for each in content):
+        if (
+            isinstance(content, list)
+            and content
+            and all(isinstance(each, int) and 0 <= each < 256 for each in content)
+        ):
             # journald writes what is not printable as bytes
             content = bytes(content).decode("utf-8", "replace")
         time = _moment(envelopes.at(value, envelope.time))
@@ -134,8 +146,13 @@ def _message(number: int, value: object, tally: Tally, depth: int = 0, outer: Me
         if not isinstance(content, str):
             continue
         process, detail = (envelopes.at(value, path) for path in (envelope.process, envelope.detail))
-        message = Message(number, content, time, str(process or ""), detail if isinstance(detail, str) else "")
-        message.partial, message.stream = envelope.parts and not content.endswith("\n"), str(value.get("stream", ""))
+        message = Message(
+            number, content, time, str(process or ""), detail if isinstance(detail, str) else ""
+        )
+        message.partial, message.stream = (
+            envelope.parts and not content.endswith("\n"),
+            str(value.get("stream", "")),
+        )
         if content.lstrip().startswith("{") and depth < _DEEPEST and not message.partial:
             try:
                 yield from _message(number, json.loads(content), tally, depth + 1, message)
@@ -151,7 +168,9 @@ def _message(number: int, value: object, tally: Tally, depth: int = 0, outer: Me
     tally.broken(number, "an object without a server's message")
 
 
-def _recorded(number: int, given: Mapping[str, object], found: Mapping[str, object], tally: Tally) -> Iterator[Message]:
+def _recorded(
+    number: int, given: Mapping[str, object], found: Mapping[str, object], tally: Tally
+) -> Iterator[Message]:
     count = str(given.get("chunkCount", "1"))
     if count != "1":
         # the parts are entries of their own, in whatever order
@@ -179,7 +198,9 @@ def _joined(messages: Iterable[Message]) -> Iterator[Message]:
 def _begins(text: str) -> bool:
     """Whether a text begins as a message, or as a line that goes on with one, does."""
     level = LEVEL.search(text[:LONGEST])
-    return text.startswith(("\t", '{"')) or (level is not None and _STAMP.search(text[: level.end()]) is not None)
+    return text.startswith(("\t", '{"')) or (
+        level is not None and _STAMP.search(text[: level.end()]) is not None
+    )
 
 
 def _written(messages: Iterable[Message], inside: str) -> Lines:
@@ -212,7 +233,11 @@ def _moment(value: object) -> str:
     if not isinstance(value, str | int | float) or isinstance(value, bool):
         return ""
     found, _ = parse_time(str(value))
-    return found.strftime("%Y-%m-%d %H:%M:%S.%f+00") if found is not None and found.utcoffset() is not None and not found.utcoffset() else (found.isoformat(" ") if found else "")
+    return (
+        found.strftime("%Y-%m-%d %H:%M:%S.%f+00")
+        if found is not None and found.utcoffset() is not None and not found.utcoffset()
+        else (found.isoformat(" ") if found else "")
+    )
 
 
 # --- lines
@@ -271,9 +296,8 @@ class _Syslog:
         self._programs = {"postgres", "postgresql", "postmaster"}
 
     def lines(self, source: Lines) -> Lines:
-        waiting, count = self._waiting, 0
-        for number, line in source:
-            count += 1
+        waiting = self._waiting
+        for count, (number, line) in enumerate(source):
             found = self._pattern.match(line)
             if found is not None:
                 self._take(number, count, found.groupdict())
@@ -310,7 +334,9 @@ class _Syslog:
         if last is not None:
             last.whole = True
             if numbered and process and serial > last.serial + 1:
-                self._tally.lost(number, "message of syslog that is missing by its number", serial - last.serial - 1)
+                self._tally.lost(
+                    number, "message of syslog that is missing by its number", serial - last.serial - 1
+                )
         held = _Held(number, serial, place, _moment(part["time"]), process or "0", count)
         _append(held.lines, text)
         self._last[key] = held
@@ -324,13 +350,20 @@ class _Syslog:
 
 def _is_new(text: str) -> bool:
     level = LEVEL.search(text[:LONGEST])
-    return not text.startswith("\t") and level is not None and level["severity"] not in ("DETAIL", "HINT", "CONTEXT", "STATEMENT", "QUERY", "LOCATION", "BACKTRACE")
+    return (
+        not text.startswith("\t")
+        and level is not None
+        and level["severity"]
+        not in ("DETAIL", "HINT", "CONTEXT", "STATEMENT", "QUERY", "LOCATION", "BACKTRACE")
+    )
 
 
 def _append(held: list[str], text: str) -> None:
     """A line of syslog: a line's end and what follows, another field, or the rest of a line that was too long."""
     for place, line in enumerate(text.split("\n")):
         if place or not held or line.startswith("\t") or LEVEL.search(line[:LONGEST]):
-            held.append(line if not place or line.startswith("\t") or LEVEL.search(line[:LONGEST]) else "\t" + line)
+            held.append(
+                line if not place or line.startswith("\t") or LEVEL.search(line[:LONGEST]) else "\t" + line
+            )
         else:
             held[-1] += line

@@ -1,7 +1,8 @@
 """Whether a statement's text shows that a log does not have the whole of it.
 
 Promises to err on one side: a text of which this says nothing may have been cut all the same, as `id <> 71`
-may become `id <> 7`; one that it names could not have been answered as it stands, or ends as tools end what they cut.
+may become `id <> 7`; one that it names could not have been answered as it stands, or ends as tools end what
+they cut.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from auditor.history.readers.splitting import begin
 from auditor.sql.postgres.lexing import lexemes
 
 _LEAST = 1023
-"""Bytes that pg_stat_activity and pg_stat_statements keep of a text by default (track_activity_query_size = 1024)."""
+"""Bytes that pg_stat_activity keeps of a text by default (track_activity_query_size = 1024)."""
 _SNOWFLAKE = 100_000
 """Characters that QUERY_HISTORY keeps of a text."""
 _MARKS = ("...", "\u2026", "[truncated]", "(truncated)", "<truncated>")
 """With what tools end a text that they cut, and PostgreSQL a value (log_parameter_max_length)."""
-_WITHHELD = re.compile(r"<(?:redacted|insufficient privilege|command string not enabled|long param suppressed)", re.IGNORECASE)
+_WITHHELD = re.compile(
+    r"<(?:redacted|insufficient privilege|command string not enabled|long param suppressed)", re.IGNORECASE
+)
 _PAIRS = (("(", ")"), ("/*", "*/"), ("[", "]"))
 
 

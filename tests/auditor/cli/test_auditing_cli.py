@@ -114,8 +114,14 @@ def test_what_is_open_fails_where_that_is_asked_for(run: Run) -> None:
 
 
 UNREAD = [
-    ({"statements": 3, "broken": {"not JSON": 4}, "unread_bytes": 120}, "4 lines or records of the log (120 bytes) were not read"),
-    ({"statements": 3, "lost": {"statement whose text was cut": 1}}, "1 statement was cut, or missing from the log"),
+    (
+        {"statements": 3, "broken": {"not JSON": 4}, "unread_bytes": 120},
+        "4 lines or records of the log (120 bytes) were not read",
+    ),
+    (
+        {"statements": 3, "lost": {"statement whose text was cut": 1}},
+        "1 statement was cut, or missing from the log",
+    ),
     ({"statements": 0}, "no statement was read"),
 ]
 
@@ -129,7 +135,10 @@ def test_what_was_not_read_stands_beside_nothing_found_and_is_status_4(
     assert f"nobody was found to be located, but {said}: somebody may be" in out
     assert run(replace(NOTHING, reading=reading), "--allow-unread")[0] == 0
     assert run(replace(found("exact"), reading=reading), "--allow-unread")[0] == 3
-    assert f"more may have been given away than is found here: {said}" in run(replace(found("exact"), reading=reading))[1]
+    assert (
+        f"more may have been given away than is found here: {said}"
+        in run(replace(found("exact"), reading=reading))[1]
+    )
 
 
 def test_what_is_not_modelled_stands_beside_nothing_found_and_is_status_4(run: Run) -> None:

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auditor.history.findings import Findings, Moment
+from auditor.history.unread import unread
 from auditor.report.chart import Figure, steps
 from auditor.report.curves import class_name, curve_figure, height
-from auditor.history.unread import unread
 from auditor.report.reading import reading_view, span
 from auditor.report.timeline import MOST_ROWS, timelines
 from auditor.report.widths import MOST_ROWS as MOST_WIDTHS
@@ -186,7 +186,7 @@ def test_the_uninformed_intruder_is_in_the_picture_of_the_worst_classes() -> Non
 def test_everything_that_was_read_is_shown_under_plain_names() -> None:
     reading = {"files": ["a.csv"], "broken": {"torn": 2, "binary": 1}, "odd": {"late": 4}, "more": "x\x00"}
     view = reading_view({**reading, "formats": {"a.csv": "csvlog"}, "examples": ["a.csv, line 1: torn"]})
-    assert ("Lines that could not be read", ["2 × torn", "1 × binary"]) in view.rows
+    assert ("Lines and records that were not read", ["2 × torn", "1 × binary"]) in view.rows
     assert ("Read as", ["a.csv: csvlog"]) in view.rows
     assert ("more", ["x␀"]) in view.rows
     assert view.examples == ["a.csv, line 1: torn"]
