@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
 from importlib import import_module
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -41,14 +42,6 @@ class Candidates(StrEnum):
     INTERVAL = "interval"
     POSTERIOR = "posterior"
     EXACT = "exact"
-
-
-JUDGED_BY = {
-    Candidates.INTERVAL: " by what is excluded",
-    Candidates.POSTERIOR: " by what is likely",
-    Candidates.EXACT: " by what is counted",
-}
-"""What the highest risk of `risk` is a risk by."""
 
 
 Database = Annotated[str, typer.Argument(metavar="DATABASE", help=SOURCE)]
@@ -164,23 +157,25 @@ def risk(
 ) -> None:
     """Show what the answers so far have told about each class of persons. For administrators."""
     rules = _policy(policy)
-    with _gate(database, rules) as gate, show.status("working out what the answers tell"):
-        frame = gate.risk(candidates.value)
+    most = top or (show.MOST_CLASSES if form is Format.TABLE else None)
+    with _gate(database, rules) as gate, show.bar("looking at what answers exclude") as told:
+        held = gate.held()
+        frame = gate.risk(candidates.value, most, told)
         nearest = [] if form is Format.CSV else _nearest(gate)
     beyond = _beyond(frame, rules)
-    worst = None if frame.empty else float(frame["risk"].max())
-    most = top or (show.MOST_CLASSES if form is Format.TABLE else len(frame))
-    shown = frame.sort_values("risk", ascending=False, kind="stable").head(most)
-    message = (
-        f"{beyond} of {len(frame)} classes are beyond the limit" if beyond else "every class keeps the limit"
-    )
-    if candidates.value not in ("interval", rules.intruder.candidates):
+    proved = None if frame.empty else float(frame["risk"].max())
+    by = [name for name in ("risk", "looked_at", "risk_at_most") if name in frame]
+    shown = frame.sort_values(by, ascending=False, kind="stable").head(len(frame) if most is None else most)
+    excluded = candidates is Candidates.INTERVAL
+    message = _said(beyond, len(frame), held if excluded else proved, excluded)
+    if not excluded and candidates.value != rules.intruder.candidates:
         message += f", by the model {candidates.value}, which the gate does not enforce"
     about = {
         "code": "beyond" if beyond else "within",
         "message": message,
         "hint": "",
-        "risk": worst,
+        "risk": held if excluded else proved,
+        "proved": proved if excluded else None,
         "limit": _limits(rules),
         "nearest": nearest,
     }
@@ -191,7 +186,9 @@ def risk(
     if form is Format.TABLE:
         if len(shown) < len(frame):
             print(f"the {len(shown)} riskiest of {len(frame):,} classes; --top shows more")
-        print(f"highest risk {0 if worst is None else worst:.3f}{JUDGED_BY[candidates]}; {message}")
+        print(message)
+        if excluded and proved is not None:
+            print(f"highest risk by what is proved to be excluded: {proved:.3f}")
         if nearest:
             print("nearest the limit by what is likely:")
         for each in nearest:
@@ -199,6 +196,21 @@ def risk(
             print(f"  {show.line(who)}: {each['words']}")
     if beyond:
         raise typer.Exit(REFUSED)
+
+
+def _said(beyond: int, classes: int, risk: float | None, excluded: bool) -> str:
+    """What came of it, in one line: what the gate holds, and who is proved to be beyond it."""
+    if not excluded:
+        kept = (
+            f"{beyond} of {classes} classes are beyond the limit" if beyond else "every class keeps the limit"
+        )
+        return f"highest risk {risk or 0:.3f} by the model; {kept}"
+    held = "how great a risk the gate holds is not on record"
+    if risk is not None:
+        held = f"the gate holds: nobody's risk is above {ceil(1000 * risk - 1e-9) / 1000:.3f}"
+    if beyond:
+        return f"{beyond} of {classes} classes are proved to be beyond the limit"
+    return f"{held}; nobody is proved to be beyond the limit"
 
 
 def _nearest(gate: Gate) -> list[dict[str, Any]]:

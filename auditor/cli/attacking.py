@@ -165,8 +165,8 @@ def _progress(total: int) -> Iterator[Callable[[Attack], None]]:
         TimeElapsedColumn(),
     )
     # rows come meanwhile: on a terminal above the bar, else where they were sent
-    beside = {"transient": True, "redirect_stdout": sys.stdout.isatty()}
-    with Progress(*columns, console=show.error_console(), **beside) as bar:
+    beside = sys.stdout.isatty()
+    with Progress(*columns, console=show.error_console(), transient=True, redirect_stdout=beside) as bar:
         task = bar.add_task("", total=total)
         begun = [0]
 

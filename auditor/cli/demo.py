@@ -185,16 +185,18 @@ def _story(console: Console, gate: Gate) -> None:
     _heading(console, "Honest questions")
     for question in HONEST:
         _ask(console, gate, question)
-    before = gate.risk()
+    before = gate.held()
     _heading(console, "A colleague is after Ada's salary")
     console.print("They know that she is the only woman of 58 in Finance. So:")
     for question in ATTACK:
         _ask(console, gate, question)
-    after = gate.risk()
+    held, after = gate.held(), gate.risk()
+    assert before is not None
+    assert held is not None
     _heading(console, "What came of it")
     console.print(
-        f"Nobody's risk was above {before['risk'].max():.2f} before the attack, nor is it above "
-        f"{after['risk'].max():.2f} after it; limit 0.50."
+        f"Nobody's risk was above {before:.2f} before the attack, nor is it above {held:.2f} after it; "
+        "limit 0.50."
     )
     ada = after[after["name"] == "Ada"].iloc[0]
     console.print(

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rich.status import Status
 
     from auditor.decision import Decision
+    from cae_sql.warming import Progress
 
 __all__ = [
     "Format",
@@ -233,6 +234,19 @@ def status(doing: str) -> Iterator[None]:
             yield
         finally:
             _STATUS.pop()
+
+
+@contextmanager
+def bar(doing: str) -> Iterator[Progress | None]:
+    """A bar for what takes long, on a terminal only; elsewhere None."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import Progress as Bar
+
+    with Bar(console=error_console(), transient=True) as shown:
+        task = shown.add_task(doing, total=None)
+        yield lambda done, of: shown.update(task, completed=done, total=of)
 
 
 def compiling(done: int, wanted: int) -> None:

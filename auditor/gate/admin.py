@@ -10,10 +10,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from auditor.parties.statistics import query_of
-from cae_sql.candidates import grid_candidates
+from cae_sql.candidates import candidates as candidates_of
+from cae_sql.candidates import grid_candidates, spans
 from cae_sql.errors import InvalidInput
 from cae_sql.inference.facts.query import Query
-from cae_sql.inference.intervals.bounds import Bounds
 from cae_sql.inference.posterior.figures import ModelRisks, model_risks
 from cae_sql.inference.posterior.keeping import (
     LikelyKnowledge,
@@ -22,7 +22,6 @@ from cae_sql.inference.posterior.keeping import (
     risks_of_classes,
 )
 from cae_sql.inference.posterior.members import Baseline
-from cae_sql.inference.search.runs import Runs
 from cae_sql.risk import ClassRisks, Risk, class_risks, risk_of
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from auditor.ledger import Ledger
     from auditor.parties.column import ColumnKnowledge
     from auditor.parties.party import Knowledge
+    from auditor.parties.standing import Standing, Told
 
 Candidates = Literal["interval", "posterior", "exact"]
 """How answers become beliefs in a report, whatever the gate decides by."""
@@ -51,7 +51,11 @@ class Verification:
 
 
 def risk_of_classes(
-    knowledge: Knowledge, database: Database, candidates: Candidates = "interval"
+    knowledge: Knowledge,
+    database: Database,
+    candidates: Candidates = "interval",
+    top: int | None = None,
+    told: Told = lambda _, __: None,
 ) -> pd.DataFrame:
     """One row per class of records that share what the intruder knows of them; see `Gate.risk`."""
     if candidates not in get_args(Candidates):
@@ -61,8 +65,9 @@ def risk_of_classes(
     frames = []
     for name, party in knowledge.parties():
         for known, (codes, shared) in zip(party.columns, classes, strict=True):
+            _look(known, codes, top, told)
             if candidates == "interval":
-                figures = _figures(known, codes)
+                figures = _figures(known, codes, party.risk_held())
             elif candidates == "posterior":
                 figures = _likely(known, codes, knowledge.policy.intruder.baseline)
             else:
@@ -98,22 +103,58 @@ def _in_front(frame: pd.DataFrame, name: str, value: str) -> None:
     frame.insert(0, name, value)
 
 
-def _figures(party: ColumnKnowledge, codes: NDArray[np.int64]) -> pd.DataFrame:
-    runs = party.certified_runs()
-    certified = party.system.certified() if runs is None else _as_bounds(party, runs)
-    low, high = certified.lower, certified.upper
-    like = party.column.like
-    found = class_risks(
-        codes, low[like], high[like], party.column.protect.domain, party.column.limits.epsilon,
-        party.system.people,
-    )  # fmt: skip
-    frame = _frame(party, codes, found)
-    for code, figures in [] if runs is None else _by_sets(party, runs, codes):
+def _figures(known: ColumnKnowledge, codes: NDArray[np.int64], held: float | None) -> pd.DataFrame:
+    """What is excluded, by proof; beside it what is shown possible, and what is neither.
+
+    Args:
+        known: The column.
+        codes: (n,) the class of each record.
+        held: The greatest risk that the gate holds: nobody's is above it.
+    """
+    standing, like, people = known.standing(), known.column.like, known.system.people
+    domain, epsilon = known.column.protect.domain, known.column.limits.epsilon
+    outer = standing.lower[like], standing.upper[like]
+    found = class_risks(codes, *outer, domain, epsilon, people)
+    # of whom nothing is shown: one value, though nobody can say which
+    none = standing.high < standing.low
+    inner = (
+        np.where(none, standing.lower, standing.low)[like],
+        np.where(none, standing.lower, standing.high)[like],
+    )
+    shown = class_risks(codes, *inner, domain, epsilon, people)
+    left = spans(*outer, domain).count
+    possible = np.where(none[like], 0, spans(*inner, domain).count)
+    for record, units in standing.sets.items():
+        left[like == record] = possible[like == record] = len(
+            grid_candidates(known.system.in_column_units(units), domain)[0]
+        )
+    frame = _frame(known, codes, found).assign(risk_at_most=shown.risk)
+    for code, figures in _by_sets(known, standing, codes):
         at = np.nan if figures.entropy_at_epsilon is None else figures.entropy_at_epsilon
-        frame.loc[code, ["initial_entropy", "entropy_at_epsilon", "area", "risk"]] = [
-            figures.initial_entropy, at, figures.area, figures.risk,
+        frame.loc[code, ["initial_entropy", "entropy_at_epsilon", "area", "risk", "risk_at_most"]] = [
+            figures.initial_entropy, at, figures.area, figures.risk, figures.risk,
         ]  # fmt: skip
-    return frame
+    most = 1.0 if held is None else held
+    frame["risk_at_most"] = np.maximum(frame["risk"], np.minimum(frame["risk_at_most"], most))
+    for name, counts in (
+        ("excluded", domain.count - left), ("possible", possible), ("not_known", left - possible),
+    ):  # fmt: skip
+        frame[name] = np.bincount(codes, counts * people, len(frame)) / found.records
+    seen = np.zeros(len(frame), dtype=np.bool_)
+    seen[codes[list(standing.looked)]] = True
+    return frame.assign(looked_at=seen)
+
+
+def _look(known: ColumnKnowledge, codes: NDArray[np.int64], top: int | None, told: Told) -> None:
+    """Look closer at the classes of whom least is shown possible, within the work that a report gets."""
+    standing = known.standing()
+    codes = codes[: known.system.size]
+    lacking = standing.high - standing.low
+    worst = np.full(int(codes.max()) + 1, np.inf)
+    np.minimum.at(worst, codes, lacking)
+    chosen = np.isin(codes, np.argsort(worst, kind="stable")[:top])
+    records = np.flatnonzero(chosen)
+    standing.look(records[np.argsort(lacking[records], kind="stable")], told)
 
 
 def _counted(party: ColumnKnowledge, codes: NDArray[np.int64]) -> pd.DataFrame:
@@ -135,12 +176,12 @@ def _likely(party: ColumnKnowledge, codes: NDArray[np.int64], baseline: Baseline
 def _frame(
     party: ColumnKnowledge, codes: NDArray[np.int64], found: ClassRisks | ModelRisks | LikelyRisks
 ) -> pd.DataFrame:
-    """Figures of classes, with the feasibility intervals of their records together."""
-    bounds, count = party.system.bounds(), len(found.label)
+    """Figures of classes, with the ends beyond which all values of their records are excluded."""
+    standing, count = party.standing(), len(found.label)
     codes = codes[: party.system.size]
     lower, upper = np.full(count, np.inf), np.full(count, -np.inf)
-    np.minimum.at(lower, codes, bounds.lower)
-    np.maximum.at(upper, codes, bounds.upper)
+    np.minimum.at(lower, codes, standing.lower)
+    np.maximum.at(upper, codes, standing.upper)
     at_epsilon = np.full(count, np.nan) if found.entropy_at_epsilon is None else found.entropy_at_epsilon
     return pd.DataFrame(
         {
@@ -155,32 +196,27 @@ def _frame(
     )
 
 
-def _as_bounds(party: ColumnKnowledge, runs: Runs) -> Bounds:
-    labels = runs.knowledge.atoms.labels[: party.system.size]  # without spare records
-    low, high = (party.system.in_column_units(ends).astype(float)[labels] for ends in (runs.low, runs.high))
-    return Bounds(low, high)
-
-
-def _by_sets(party: ColumnKnowledge, runs: Runs, codes: NDArray[np.int64]) -> list[tuple[int, Risk]]:
-    """The classes some of whose records have an exactly known set, with their figures."""
-    known = np.isin(runs.knowledge.atoms.labels[: party.system.size], list(runs.exact))
+def _by_sets(known: ColumnKnowledge, standing: Standing, codes: NDArray[np.int64]) -> list[tuple[int, Risk]]:
+    """The classes some of whose records have an exactly known set of values, with their figures."""
+    codes = codes[: known.system.size]
     return [
-        (code, _with_sets(party, runs, np.flatnonzero(codes == code)))
-        for code in np.unique(codes[known]).tolist()
+        (code, _with_sets(known, standing, np.flatnonzero(codes == code)))
+        for code in np.unique(codes[list(standing.sets)]).tolist()
     ]
 
 
-def _with_sets(party: ColumnKnowledge, runs: Runs, records: NDArray[np.int64]) -> Risk:
-    """The figures of a class some of whose records have an exactly known set instead of a run."""
-    domain = party.column.protect.domain
+def _with_sets(known: ColumnKnowledge, standing: Standing, records: NDArray[np.int64]) -> Risk:
+    """The figures of a class some of whose records have an exactly known set instead of a range."""
+    domain = known.column.protect.domain
     mixture: dict[float, float] = {}
     for record in records.tolist():
-        atom = int(runs.knowledge.atoms.labels[record])
-        units = runs.exact.get(atom, np.arange(runs.low[atom], runs.high[atom] + 1))
-        values, weights = grid_candidates(party.system.in_column_units(units), domain)
+        if record in standing.sets:
+            values, weights = grid_candidates(known.system.in_column_units(standing.sets[record]), domain)
+        else:
+            values, weights = candidates_of([standing.lower[record]], [standing.upper[record]], domain)
         for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
             mixture[value] = mixture.get(value, 0.0) + weight / len(records)
-    return risk_of(list(mixture), list(mixture.values()), domain, party.column.limits.epsilon)
+    return risk_of(list(mixture), list(mixture.values()), domain, known.column.limits.epsilon)
 
 
 def history(ledger: Ledger) -> pd.DataFrame:

@@ -831,13 +831,30 @@ class Gate:
 
     # --- for the administrator
 
-    def risk(self, candidates: Candidates = "interval") -> pd.DataFrame:
+    def held(self) -> float | None:
+        """The greatest risk of anybody that the gate holds, whoever asks: what was answered leaves no more.
+
+        The worst over users and protected columns, insiders reckoned with, as `history` has it; None where
+        nothing says how great it is.
+        """
+        self._prepare()
+        with self._turn():
+            self._catch_up()
+            figures = [party.risk_held() for _, party in self._knowledge.parties()]
+        known = [each for each in figures if each is not None]
+        return max(known) if len(known) == len(figures) and known else None
+
+    def risk(
+        self, candidates: Candidates = "interval", top: int | None = None, progress: Progress | None = None
+    ) -> pd.DataFrame:
         """What the answers so far let an intruder infer about each class of records.
 
-        One row per class: the public columns the intruder knows, then records, lower and upper (feasibility
-        interval over the class), initial_entropy, entropy_at_epsilon, area and risk of the class, judged on
-        certified values. With several protected columns one such table for each, with columns table and
-        column in front; with `scope = "user"` one for each user, with a column user before those.
+        One row per class: the public columns the intruder knows, then records; lower and upper, outside of
+        which everything is excluded; initial_entropy, entropy_at_epsilon, area and risk of what is not
+        excluded: risk is proved. By "interval" also risk_at_most, by what is shown possible and what the
+        gate holds, and how many of the domain's values are excluded, possible and not_known, of a record of
+        the class in the mean. With several protected columns one such table for each, with columns table
+        and column in front; with `scope = "user"` one for each user, with a column user before those.
 
         Args:
             candidates: "interval" is what every gate decides by: what is excluded. "posterior" says what is
@@ -845,6 +862,9 @@ class Gate:
                 single record, leverage, and estimated, whether the formula cannot be relied upon. "exact"
                 says what is learned beyond what everybody knows, with worst_risk and estimated, whether a
                 figure rests on random tables. A gate decides by one of them too where the policy says so.
+            top: Look closer at so many classes only, those of whom least is shown possible; None: at all, as
+                far as the work that a report gets goes.
+            progress: Told how many records were looked at, and of how many.
 
         Raises:
             InvalidInput: no such candidates, or too many groups of records and values for them.
@@ -854,7 +874,8 @@ class Gate:
         self._prepare()
         with self._turn():
             self._catch_up()
-            return risk_of_classes(self._knowledge, self._database, candidates)
+            told = progress or (lambda _, __: None)
+            return risk_of_classes(self._knowledge, self._database, candidates, top, told)
 
     def nearest(self, count: int = 3) -> list[Nearest]:
         """The classes of records that are nearest the limit by what answers make likely, nearest first.

@@ -101,10 +101,15 @@ def _of_column(
     order = np.lexsort((np.arange(len(risks)), -risks.round(12)))
     first = order[np.unique(codes[order], return_index=True)[1]]
     worst = first[np.argsort(-risks[first], kind="stable")][:count]
-    certified, sizes = system.certified(), np.bincount(codes, weights=system.people)
+    standing, sizes = known.standing(), np.bincount(codes, weights=system.people)
+    standing.look(worst)
     found = []
     for record in worst.tolist():
-        lower, upper = float(certified.lower[record]), float(certified.upper[record])
+        lower, upper = float(standing.low[record]), float(standing.high[record])
+        shown = int((upper - lower) / float(domain.step)) + 1 if upper >= lower else 0
+        if shown < 2 and standing.lower[record] < standing.upper[record]:
+            # too little is shown to speak of it: what is not excluded then stands there
+            lower, upper, shown = float(standing.lower[record]), float(standing.upper[record]), 0
         low, high = shortest_run(likely.rows[labels[record]])
         values = likely.tilt.windows.values
         carried = system.carried_by(record, most=FEW) if len(numbers) == len(system.answers) else []
@@ -112,7 +117,7 @@ def _of_column(
             Nearest(
                 about=about | shared.iloc[codes[record]].to_dict(),
                 records=int(sizes[codes[record]]),
-                possible=int((upper - lower) / float(domain.step)) + 1,
+                possible=shown,
                 lower=lower,
                 upper=upper,
                 likely_lower=float(values[low]),

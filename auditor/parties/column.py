@@ -31,10 +31,10 @@ from cae_sql.inference.facts.query import Answer, Query
 from cae_sql.inference.facts.repeated import repeated
 from cae_sql.inference.facts.shares import kept_of
 from cae_sql.inference.search.judging import Judgement
-from cae_sql.inference.search.programs_for_one import search
-from cae_sql.inference.search.runs import Effort, Runs
+from cae_sql.inference.search.runs import Effort
 
 if TYPE_CHECKING:
+    from auditor.parties.standing import Standing
     from cae_sql.inference.posterior.judging import ModelJudgement, ModelKnowledge
     from cae_sql.inference.posterior.keeping import LikelyKnowledge
 
@@ -61,6 +61,7 @@ class ColumnKnowledge:
         self._judgement: Judgement | None = None
         self._model: ModelKnowledge | LikelyKnowledge | None = None
         self._likely: ModelJudgement | None = None
+        self._standing: Standing | None = None
         self._figures = Figures()
 
     def query(self, each: Asked) -> Query:
@@ -268,15 +269,10 @@ class ColumnKnowledge:
         likely = self._as_things_stand()
         return likely is None or likely.safe
 
-    def certified_runs(self) -> Runs | None:
-        """Runs as long as they are found, and exactly known sets for those whose run is not long enough.
+    def standing(self) -> Standing:
+        """What is excluded of each record and what is shown possible; kept until more becomes known."""
+        if self._standing is None or self._standing.version != self.system.version:
+            from auditor.parties.standing import Standing  # late: no decision needs it
 
-        None where there are too many records to search them one by one.
-        """
-        if not self.system.searched or self.system.keeps_some:
-            return None
-        runs = self.system.runs()
-        runs.need = self.column.standard.need
-        for atom in runs.short.tolist():
-            search(runs, atom, self.column.standard.accepts)
-        return runs
+            self._standing = Standing(self.system, self.column.standard)
+        return self._standing

@@ -278,7 +278,7 @@ class Party:
 
     def learn_entry(self, entry: Entry) -> None:
         """Take in an entry of the ledger."""
-        if entry.verdict == "answered":
+        if entry.verdict == "answered" and (entry.answers or entry.risk_after is not None):
             self._on_record = entry.risk_after
         self.learn(entry.answers)
 
@@ -299,6 +299,14 @@ class Party:
     def risk_at_hand(self) -> float | None:
         """The same where it takes no search: of what only the ledger knows, the figure on record there."""
         return self.risk() if all(column.judged for column in self.columns) else self._on_record
+
+    def risk_held(self) -> float | None:
+        """The greatest risk that anybody can have as things stand, as the last answer on record left it.
+
+        Nobody's is above it, insiders reckoned with; None where nothing says how great it is.
+        """
+        found = self.risk_at_hand()
+        return self.risk() if found is None else found
 
     def risk_with(self, reads: Reads, outcome: Outcome) -> float | None:
         """The same as a decision would leave it; for one that refuses, at the answer where it stopped."""

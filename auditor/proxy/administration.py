@@ -33,6 +33,8 @@ MEMORY = "512MB"
 _FIGURES = {
     "records": "BIGINT",
     **dict.fromkeys(("lower", "upper", "initial_entropy", "entropy_at_epsilon", "area", "risk"), "DOUBLE"),
+    **dict.fromkeys(("risk_at_most", "excluded", "possible", "not_known"), "DOUBLE"),
+    "looked_at": "BOOLEAN",
 }
 _HISTORY = tuple(
     Column(*each)

@@ -29,9 +29,18 @@ from cae_sql.inference.facts.members import members_of, records_of
 from cae_sql.inference.facts.query import Answer, Grid, Ints, Kind, Query, extreme_answer, sum_answer
 from cae_sql.inference.facts.shares import Kept
 from cae_sql.inference.facts.spares import with_spares
-from cae_sql.inference.intervals.bounds import Bounds, ByPrograms, Exact, Progress, Solved, intervals
+from cae_sql.inference.intervals.bounds import (
+    Bounds,
+    ByPrograms,
+    Exact,
+    Progress,
+    Solved,
+    Totals,
+    intervals,
+)
 from cae_sql.inference.intervals.certificates import Certificate, Side, certify
 from cae_sql.inference.intervals.fixed_point import scale_of, solved
+from cae_sql.inference.intervals.presolve import from_single_sums
 from cae_sql.inference.search.judging import Judgement, Standard, judge
 from cae_sql.inference.search.programs_for_one import grow
 from cae_sql.inference.search.runs import Effort, Runs
@@ -330,6 +339,24 @@ class AnsweredSystem:
         least, most = intervals(system, wanted, progress)
         return Bounds(self._as_floats(least)[labels], self._as_floats(most)[labels])
 
+    def bounds_by_single_sums(self) -> Bounds:
+        """As `bounds` of all records, but no narrower than one sum at a time proves: in milliseconds.
+
+        Raises:
+            InconsistentAnswers: a sum is out of reach.
+        """
+        system = self._system()
+        known, rows = system.known, np.arange(len(system.known.matrix))
+        ends = from_single_sums(known, np.arange(known.count), rows, system.sums)
+        least, most = Totals(*ends, [{}, {}]).of_records(known)
+        labels = known.atoms.labels[: self.size]
+        return Bounds(self._as_floats(least)[labels], self._as_floats(most)[labels])
+
+    def like(self, record: int) -> Ints:
+        """The records that no answer tells from this one, itself among them."""
+        labels = self._system().known.atoms.labels[: self.size]
+        return np.flatnonzero(labels == labels[record])
+
     def _as_floats(self, units: Sequence[Exact]) -> NDArray[np.float64]:
         """Exact units as the nearest floats in units of the column."""
         if self._scale == 1 and all(isinstance(x, int) for x in units):
@@ -420,12 +447,7 @@ class AnsweredSystem:
             InconsistentAnswers: no table agrees.
         """
         if isinstance(self.pool(), LargePool) or self.keeps_some:
-            several_bases(self.roomy_table)
-            low, high = certified_runs(self.roomy_table, self._kept_for_ranges, bounds_in(self.ranges.shares))
-            return Bounds(
-                self.in_column_units(low[: self.size]).astype(np.float64),
-                self.in_column_units(high[: self.size]).astype(np.float64),
-            )
+            return self.certified_at_once()
         runs = self.runs()
         labels = runs.knowledge.atoms.labels[: self.size]
         return Bounds(
@@ -433,8 +455,23 @@ class AnsweredSystem:
             self.in_column_units(runs.high)[labels].astype(np.float64),
         )
 
-    def runs(self, need: int | None = None) -> Runs:
-        """Certified runs by atom, in units, as long as `need` where possible (None: as long as is found)."""
+    def certified_at_once(self) -> Bounds:
+        """As `certified`, by the roomy table alone: soon done, of some records shorter, or empty."""
+        self.pool()
+        several_bases(self.roomy_table)
+        low, high = certified_runs(self.roomy_table, self._kept_for_ranges, bounds_in(self.ranges.shares))
+        return Bounds(
+            self.in_column_units(low[: self.size]).astype(np.float64),
+            self.in_column_units(high[: self.size]).astype(np.float64),
+        )
+
+    def runs(self, need: int | None = None, allowance: Allowance | None = None) -> Runs:
+        """Certified runs by atom, in units, as long as `need` where possible (None: as long as is found).
+
+        Args:
+            need: Width, greatest minus least value in units.
+            allowance: What may be spent beyond a look at the worlds that are kept.
+        """
         pool = self.pool()
         if self.keeps_some:
             raise InvalidInput("runs by search know nothing of ranges of statistics; certified() does")
@@ -444,7 +481,8 @@ class AnsweredSystem:
             )
         known = pool.knowledge
         whole = int((known.high - known.low).max())
-        runs = Runs(known, whole if need is None else need, Allowance(CERTIFYING), Effort(400), True)
+        allowance = Allowance(CERTIFYING) if allowance is None else allowance
+        runs = Runs(known, whole if need is None else need, allowance, Effort(400), True)
         for totals in known.totals(pool.values):
             runs.absorb(totals)
         grow(runs)

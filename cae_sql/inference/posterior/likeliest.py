@@ -21,7 +21,8 @@ class Likeliest:
     """What is possible of one record and what is likely, side by side. Values in units of the column."""
 
     possible: int
-    """Values of the domain that it is shown to be able to have, from the least to the greatest."""
+    """Values of the domain that it is shown to be able to have, from the least to the greatest; 0: none is
+    shown, and what is not excluded lies between the two."""
     lower: float
     upper: float
     """The least and the greatest of them."""
@@ -42,8 +43,9 @@ class Likeliest:
             numbers: Of the statements that carry it; none where an extreme or an end makes it likely.
         """
         found = f"is known to be {self.lower:g}"
-        if self.possible > 1:
-            found = f"could still be any of {self.possible} values, {self.lower:g} to {self.upper:g}; "
+        if self.possible != 1:
+            any_of = f"could still be any of {self.possible} values," if self.possible else "lies within"
+            found = f"{any_of} {self.lower:g} to {self.upper:g}; "
             found += f"most likely {self.likely_lower:g} to {self.likely_upper:g}"
         if not numbers:
             return found

@@ -83,6 +83,22 @@ def search(runs: Runs, atom: int, accepts: Accepts | None) -> bool:
     return True
 
 
+def values_of(runs: Runs, atom: int) -> Ints | None:
+    """All values that a record of an atom takes in some world, in units, ascending.
+
+    None where they are too many to be tried one by one, the component is too large to be stated whole, or
+    effort ends.
+    """
+    known, program = runs.knowledge, runs.program_around(atom)
+    if not program.whole:
+        return None
+    rest = int(known.sizes[atom]) - 1
+    least, most = program.interval(atom, runs.allowance)
+    low = max(int(known.low[atom]), least - rest * int(known.high[atom]))
+    high = min(int(known.high[atom]), most - rest * int(known.low[atom]))
+    return _values(runs, atom, low, high) if high - low < EXACT_VALUES else None
+
+
 def _lengthen(runs: Runs, atom: int, program: ComponentProgram, least: int, most: int) -> None:
     """Lengthen the run: from a world far out moves often lead back, value by value; else add neighbours."""
     for side in (1, -1):
@@ -139,6 +155,8 @@ def _values(runs: Runs, atom: int, low: int, high: int) -> Ints | None:
     if world is None:
         return None
     program = ComponentProgram.around(alone, label, world)
+    if not program.whole:
+        return None  # with the record apart it has one atom more
     found = []
     for value in range(low, high + 1):
         if runs.allowance.over or not runs.effort.spend():

@@ -133,7 +133,10 @@ class FakeGate:
         self.dialects.append(dialect)
         return {"refuse": REFUSAL, "unsupported": UNKNOWN}.get(sql, ANSWERED)
 
-    def risk(self, candidates: str = "interval") -> pd.DataFrame:
+    def held(self) -> float:
+        return 0.45
+
+    def risk(self, candidates: str = "interval", top: object = None, progress: object = None) -> pd.DataFrame:
         count = len(self.risks)
         return pd.DataFrame(
             {
@@ -383,7 +386,12 @@ def test_risk_is_0_within_and_3_beyond_the_limit(run: Run, monkeypatch: pytest.M
     status, out, _ = run("risk", "d.duckdb", "-p", "p.toml", "--format", "json")
     shown = json.loads(out)
     assert status == 0
-    assert (shown["verdict"], shown["code"], shown["risk"]) == ("answered", "within", 0.4)
+    assert (shown["verdict"], shown["code"], shown["risk"]) == ("answered", "within", 0.45)
+    assert shown["proved"] == 0.4
+    assert (
+        shown["message"]
+        == "the gate holds: nobody's risk is above 0.450; nobody is proved to be beyond the limit"
+    )
     assert shown["limit"] == {"risk": 0.5, "epsilon": None, "min_entropy": None}
     assert shown["rows"][0][shown["columns"].index("risk")] == 0.4
     (nearest,) = shown["nearest"]
@@ -391,7 +399,7 @@ def test_risk_is_0_within_and_3_beyond_the_limit(run: Run, monkeypatch: pytest.M
     monkeypatch.setattr(FakeGate, "risks", [0.1, 0.5, 0.51])
     status, out, _ = run("risk", "d.duckdb", "-p", "p.toml", "--top", "1")
     assert status == 3
-    assert "1 of 3 classes" in out
+    assert "1 of 3 classes are proved to be beyond the limit" in out
     assert "1 row\n" in out
     said = "dept b\\x1b[31m: could still be any of 9 values, 20 to 100; most likely 30 to 60"
     said += "; answers explain 25%"

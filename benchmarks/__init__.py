@@ -1,0 +1,1 @@
+"""Measurements of this project against others and itself; run as `python -m benchmarks`."""
