@@ -6,12 +6,32 @@ Buffers and DLPack hand over the same without it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+
+_AHEAD = re.compile(r"GMT([+-]\d\d:\d\d)")
+
+
+def with_known_zones(table: pa.Table) -> pa.Table:
+    """A table whose time zones are such as Python knows: DuckDB's GMT+05:30 is Arrow's +05:30."""
+    kinds = [_known(each.type) for each in table.schema]
+    for place, kind in enumerate(kinds):
+        field = table.schema.field(place)
+        if kind != field.type:
+            table = table.set_column(place, field.with_type(kind), table.column(place).cast(kind))
+    return table
+
+
+def _known(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_known(kind.value_type)))
+    ahead = _AHEAD.fullmatch(kind.tz or "") if pa.types.is_timestamp(kind) else None
+    return kind if ahead is None else pa.timestamp(kind.unit, ahead[1])
 
 
 def numbers_of(array: pa.Array | pa.ChunkedArray) -> NDArray[Any]:

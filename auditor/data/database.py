@@ -43,6 +43,7 @@ from auditor.errors import AuditorError, DatabaseError
 from auditor.sql import Block, Plan, Schema, Unsupported, understand
 from auditor.sql.schema import View, folded, quoted
 from auditor.sql.shape import DATA
+from auditor.sql.time_zones import session_zone
 from auditor.sql.withheld import GROUP, Rest
 
 if TYPE_CHECKING:
@@ -282,7 +283,7 @@ class Database:
             return fetch(cursor, self._readable(sql), self.limits)
 
         numbered = rest is not None and rest.numbered is not None
-        return self._run(run).rename_columns([*plan.columns, *([GROUP] if numbered else [])])
+        return self._run(run, plan.zone).rename_columns([*plan.columns, *([GROUP] if numbered else [])])
 
     def run_public(self, plan: Plan) -> pa.Table:
         """Run a statement that reads no protected value.
@@ -337,7 +338,7 @@ class Database:
                 self._read(cursor, block, number, sizes, asked) for number, block in enumerate(plan.blocks)
             ]
 
-        groups = self._run(run)
+        groups = self._run(run, plan.zone)
         with self._lock:
             self._groups[plan] = (groups, asked)
             while len(self._groups) > _REMEMBERED:
@@ -376,9 +377,9 @@ class Database:
                 raise RowsNeeded
         return sql
 
-    def _run(self, work: Callable[[duckdb.DuckDBPyConnection], _Result]) -> _Result:
+    def _run(self, work: Callable[[duckdb.DuckDBPyConnection], _Result], zone: str) -> _Result:
         failure: type[StatementFailed] = StatementFailed
-        with self._cursor() as cursor, watched(cursor, self.limits.seconds) as watch:
+        with self._cursor(zone) as cursor, watched(cursor, self.limits.seconds) as watch:
             try:
                 return work(cursor)
             except Uneven:
@@ -394,14 +395,17 @@ class Database:
         raise failure
 
     @contextmanager
-    def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        # One cursor per run: what a run registers is seen by that run alone.
+    def _cursor(self, zone: str = "UTC") -> Iterator[duckdb.DuckDBPyConnection]:
+        # One cursor per run: what a run registers, and its time zone, are seen by that run alone.
         with self._lock:
             if self._closed:
                 raise StatementFailed
             cursor = self._loaded.connection.cursor()
             self._cursors[cursor] = threading.get_ident()
         try:
+            engine = session_zone(zone).engine
+            if engine != "UTC":
+                cursor.execute(f"SET SESSION TimeZone = '{engine}'")
             yield cursor
         finally:
             with self._lock:

@@ -79,10 +79,11 @@ def load(
         if any(told_apart(connection, each, f"{DATA}.{quoted(each.name)}") for each in loaded.schema.tables):
             # Which of two equal values stands for both in a group hangs on which thread meets it first.
             connection.execute("SET threads = 1")
-        # What reckons in a time zone gives the same on every machine. In this order: without external access
-        # the next settings could no longer be made.
+        # What reckons in a time zone gives the same on every machine; who asks in another one has it on the
+        # cursor that runs the statement alone. In this order: without external access the next settings
+        # could no longer be made.
         connection.execute(
-            "SET GLOBAL TimeZone = 'UTC'; SET temp_directory = ''; "
+            "SET GLOBAL TimeZone = 'UTC'; SET temp_directory = ''; SET allowed_configs = ['TimeZone']; "
             "SET enable_external_access = false; SET lock_configuration = true"
         )
     except DatabaseError:

@@ -15,11 +15,11 @@ from auditor.sql.shape import shape_of
 from auditor.sql.understood import NotUnderstood
 
 
-def with_list(sql: str, schema: Schema, database: Database) -> str | None:
+def with_list(sql: str, zone: str, schema: Schema, database: Database) -> str | None:
     """The statement with a column for each value, in DuckDB's SQL; None where that is not what is lacking."""
     try:
         wanted = values_wanted(sql)
-        plan = None if wanted is None else understand(wanted, None, schema)
+        plan = None if wanted is None else understand(wanted, None, schema, zone=zone)
         if plan is None or isinstance(plan, Unsupported) or not plan.public:
             return None
         values = python_values(database.run_public(plan).column(0))

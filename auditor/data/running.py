@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import duckdb
 import pyarrow as pa
 
+from auditor.data import arrow
+
 _ROWS_PER_BATCH = 8_192
 _AGAIN = 0.1
 
@@ -117,7 +119,7 @@ def fetch(cursor: duckdb.DuckDBPyConnection, sql: str, limits: Limits) -> pa.Tab
                     raise LargeResult
                 taken += batch.nbytes
             batches.append(batch)
-        return pa.Table.from_batches(batches, reader.schema)
+        return arrow.with_known_zones(pa.Table.from_batches(batches, reader.schema))
     except (duckdb.OutOfMemoryException, pa.ArrowException, OSError, MemoryError) as error:
         # In the middle of a result DuckDB's error comes as one of Arrow's, with the same text.
         if isinstance(error, duckdb.Error | MemoryError) or "Out of Memory" in str(error):

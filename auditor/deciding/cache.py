@@ -1,6 +1,7 @@
 """What was answered and refused, kept in memory: what is asked again costs a look-up and a ledger entry.
 
-Promise: an answer comes back only to the party that was told it, for the same text, dialect and parameters;
+Promise: an answer comes back only to the party that was told it, for the same text, dialect,
+time zone and parameters;
 types of parameters matter as much as their text. In other words the same query is known by its records
 (`Figures`). A refusal comes back as long as nothing was learned since. What is kept is bounded in number and
 size.
@@ -36,7 +37,7 @@ FIGURES = 20_000
 REFUSALS = 1_000
 """Refusals kept by party."""
 
-_Name = tuple[str, str, str, str]
+_Name = tuple[str, str, str, str, str]
 
 
 @dataclass(frozen=True)
@@ -164,4 +165,4 @@ def digest(queries: Sequence[Query]) -> bytes:
 
 
 def _name(party: str, ask: Ask) -> _Name:
-    return party, ask.sql, ask.dialect, "" if ask.parameters is None else repr(ask.parameters)
+    return party, ask.sql, ask.dialect, ask.zone, "" if ask.parameters is None else repr(ask.parameters)

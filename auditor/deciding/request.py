@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import get_args
 
 from auditor.errors import StatementError
 from auditor.policy.policy import Dialect
 from auditor.sql import Plan
+from auditor.sql.time_zones import session_zone
 
 Parameters = Sequence[object] | Mapping[str, object] | None
 
@@ -36,6 +37,8 @@ class Ask:
     """Whether only the verdict is asked for."""
     dialect: Dialect = "duckdb"
     """Whose SQL it is written in."""
+    zone: str = "UTC"
+    """The session's time zone: in another one the same text asks something else."""
     arrived: datetime = field(default_factory=lambda: datetime.now(UTC), compare=False)
     """When: what CURRENT_DATE is in it."""
     public: bool = False
@@ -53,10 +56,11 @@ class Ask:
 
 
 def checked(ask: Ask) -> Ask:
-    """Refuse what could not even be put on record.
+    """Refuse what could not even be put on record; the time zone is spelled as it is recorded.
 
     Raises:
-        StatementError: the statement or the user is not text, or the dialect is none that is offered.
+        StatementError: the statement or the user is not text, or the dialect or the time zone is none that is
+            offered.
     """
     for name, value in (("sql", ask.sql), ("user", ask.user)):
         if not isinstance(value, str) or not _encodable(value):
@@ -65,7 +69,11 @@ def checked(ask: Ask) -> Ask:
         raise StatementError(f"dialect must be one of {', '.join(DIALECTS)}, not {ask.dialect!r:.40}")
     if not ask.user:
         raise StatementError("user must not be empty: every statement is recorded with who asked it")
-    return ask
+    try:
+        return replace(ask, zone=session_zone(ask.zone).name)
+    except (KeyError, TypeError):
+        text = f"timezone must be one such as Europe/Berlin, not {ask.zone!r:.40}"
+        raise StatementError(text) from None
 
 
 def _encodable(text: str) -> bool:

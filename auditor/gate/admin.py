@@ -226,6 +226,7 @@ def history(ledger: Ledger) -> pd.DataFrame:
         "time",
         "user",
         "sql",
+        "zone",
         "verdict",
         "code",
         "check",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
@@ -11,6 +12,7 @@ from auditor.decision import Decision
 from auditor.errors import WithheldWarning
 from auditor.gate.python_types import frame_of, rows_of
 from auditor.sql.statement import Plan
+from auditor.sql.time_zones import UTC_ZONE, session_zone
 from auditor.told import Range, Withheld
 
 if TYPE_CHECKING:
@@ -88,7 +90,7 @@ class Answer:
         Raises:
             ConversionError: Python has no value for one of them; `arrow` has.
         """
-        frame = frame_of(self._table, self._types)
+        frame = frame_of(self._table, self._types, self._shown_in)
         if self.withheld:
             frame.attrs["withheld"] = [each.as_dict for each in self.withheld]
             warnings.warn(self.decision.message, WithheldWarning, stacklevel=2)
@@ -120,5 +122,11 @@ class Answer:
 
     def _all(self) -> list[tuple[Any, ...]]:
         if self._rows is None:
-            self._rows = rows_of(self._table, self._types)
+            self._rows = rows_of(self._table, self._types, self._shown_in)
         return self._rows
+
+    @property
+    def _shown_in(self) -> str:
+        """The time zone of moments: the session's, or UTC where that has no name that Python knows."""
+        zone = UTC_ZONE if self._plan is None else session_zone(self._plan.zone)
+        return zone.engine if isinstance(zone.clocks, ZoneInfo) else UTC_ZONE.engine

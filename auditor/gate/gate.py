@@ -87,7 +87,7 @@ class Gate:
         self._deciding = threading.RLock()
         self._memory = Memory()
         self._weighed = True
-        self._forms: dict[tuple[str, str], bool] = {}
+        self._forms: dict[tuple[str, str, str], bool] = {}
 
     @classmethod
     def open(
@@ -179,6 +179,7 @@ class Gate:
         parameters: Parameters = None,
         user: str = "analyst",
         dialect: Dialect | None = None,
+        timezone: str = "UTC",
     ) -> Answer:
         """Answer a statement exactly, or refuse it.
 
@@ -187,13 +188,15 @@ class Gate:
             parameters: Values for ?, $1 or $name.
             user: Who asks; recorded.
             dialect: Whose SQL it is written in; by default as the policy says.
+            timezone: The session's time zone, as SET TIME ZONE has it: "Europe/Berlin", "5.5"; recorded.
 
         Raises:
             QueryRefused: an answer could push the risk past the limit.
             QueryUnsupported: the statement is not understood, or failed while it ran.
             LedgerError: the ledger cannot be trusted or written; nothing was released.
         """
-        return self._execute(Ask(sql, parameters, user, dialect=dialect or self.policy.dialect))
+        asked = Ask(sql, parameters, user, dialect=dialect or self.policy.dialect, zone=timezone)
+        return self._execute(asked)
 
     def _execute(self, ask: Ask) -> Answer:
         ask, knowledge, user = checked(ask), self._knowledge, ask.user
@@ -226,10 +229,12 @@ class Gate:
         parameters: Parameters = None,
         user: str = "analyst",
         dialect: Dialect | None = None,
+        timezone: str = "UTC",
     ) -> Decision:
         """The verdict that `execute` would give, and no answer; simulatable mode only. Recorded as a check.
 
-        The true answer is not looked at: what passes here may be told an end, or, rarely, be refused.
+        Arguments as for `execute`. The true answer is not looked at: what passes here may be told an end, or,
+        rarely, be refused.
 
         Raises:
             PolicyError: the mode is answer-dependent, where a verdict alone tells something.
@@ -241,8 +246,8 @@ class Gate:
                 "verdict is itself an answer"
             )
         try:
-            asking = Ask(sql, parameters, user, check=True, dialect=dialect or self.policy.dialect)
-            ask = self._understood(checked(asking))
+            spoken = dialect or self.policy.dialect
+            ask = self._understood(checked(Ask(sql, parameters, user, None, True, spoken, timezone)))
         except (QueryRefused, QueryUnsupported) as error:
             return error.decision
         assert ask.plan is not None
@@ -270,6 +275,7 @@ class Gate:
         parameters: Parameters = None,
         dialect: Dialect | None = None,
         user: str | None = None,
+        timezone: str = "UTC",
     ) -> tuple[tuple[str, str], ...]:
         """Names and DuckDB's types of the columns that a statement gives; looks at no protected value.
 
@@ -280,11 +286,13 @@ class Gate:
             parameters: Values that stand for those to come; they are not recorded.
             dialect: Whose SQL it is written in; by default as the policy says.
             user: Who asks; an unsupported statement is recorded then, and nothing else ever is.
+            timezone: The session's time zone; as for `execute`.
 
         Raises:
             QueryUnsupported: the statement is not understood.
         """
-        ask = checked(Ask(sql, parameters, user or PUBLISHER, dialect=dialect or self.policy.dialect))
+        spoken = dialect or self.policy.dialect
+        ask = checked(Ask(sql, parameters, user or PUBLISHER, dialect=spoken, zone=timezone))
         found = self._read(ask)
         if isinstance(found, Unsupported):
             decision = Decision("unsupported", found.code, found.message, found.hint)
@@ -395,7 +403,7 @@ class Gate:
     def _require_known(self, questions: Sequence[Ask]) -> None:
         """Check that asking these tells nothing new; which of them would be is a check of its own."""
         for each in questions:
-            said = self.check(each.sql, None, each.user, each.dialect)
+            said = self.check(each.sql, None, each.user, each.dialect, each.zone)
             if said.code not in ("known", "public"):
                 raise QueryRefused(two_questions.not_yet() if said.verdict == "answered" else said)
 
@@ -415,7 +423,7 @@ class Gate:
         """The statement as it is understood, within what the policy allows."""
         found = self._read_as(ask, ask.sql)
         if isinstance(found, Unsupported) and found.code == "pivot" and ask.dialect == "duckdb":
-            listed = with_list(ask.sql, self._schema, self._database)
+            listed = with_list(ask.sql, ask.zone, self._schema, self._database)
             found = found if listed is None else self._read_as(ask, listed)
         if isinstance(found, Unsupported) and found.code in two_questions.CODES and not ask.public:
             found = two_questions.untold(ask, self._read_as, self._schema) or found
@@ -434,6 +442,7 @@ class Gate:
             dialect=ask.dialect,
             previews=previews,
             arrived=ask.arrived,
+            zone=ask.zone,
         )
 
     def _of_public(self, plan: Plan) -> Decision:
@@ -677,7 +686,7 @@ class Gate:
 
         To see that takes ten times as long as to write it, and hangs on its form: that is remembered.
         """
-        form = ask.dialect, CONSTANTS.sub("?", ask.sql)
+        form = ask.dialect, ask.zone, CONSTANTS.sub("?", ask.sql)
         if form not in self._forms:
             found = self._read(ask)
             if len(self._forms) >= MOST_FORMS:
@@ -752,7 +761,9 @@ class Gate:
         for entry in self._ledger.entries():
             if entry.edition is not None:
                 asked.clear()  # what everybody knows of these data was not told of those before
-            elif not entry.check and (entry.code in WHOLE or (self.edition > 1 and entry.user == PUBLISHER)):
+            elif entry.check or entry.zone != "UTC":
+                continue
+            elif entry.code in WHOLE or (self.edition > 1 and entry.user == PUBLISHER):
                 asked.add(entry.sql)
         return [sql for sql in self.policy.intruder.published if sql not in asked]
 
@@ -790,6 +801,7 @@ class Gate:
             verdict=decision.verdict,
             code=decision.code,
             parameters=ask.written_parameters,
+            zone=ask.zone,
             normalised="" if ask.plan is None else ask.plan.normalised,
             check=ask.check,
             risk_before=decision.risk_before,

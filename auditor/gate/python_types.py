@@ -31,12 +31,13 @@ _PLAIN = (
 """Types whose Python values Arrow gives as DuckDB does, but for dates that Python does not have."""
 
 
-def rows_of(table: pa.Table, types: Sequence[str]) -> list[tuple[Any, ...]]:
+def rows_of(table: pa.Table, types: Sequence[str], zone: str = "UTC") -> list[tuple[Any, ...]]:
     """All rows.
 
     Args:
         table: The rows, as DuckDB gave them to Arrow.
         types: DuckDB's type of each column, as text.
+        zone: Of moments, as DuckDB names it.
 
     Raises:
         ConversionError: Python has no value for one of them.
@@ -44,17 +45,18 @@ def rows_of(table: pa.Table, types: Sequence[str]) -> list[tuple[Any, ...]]:
     columns = [_by_arrow(column, kind) for column, kind in zip(table.columns, types, strict=True)]
     rest = [place for place, column in enumerate(columns) if column is None]
     if rest:
-        for place, column in zip(rest, _by_duckdb(table, types, rest), strict=True):
+        for place, column in zip(rest, _by_duckdb(table, types, rest, zone), strict=True):
             columns[place] = column
     return list(zip(*(column for column in columns if column is not None), strict=True))
 
 
-def frame_of(table: pa.Table, types: Sequence[str]) -> pd.DataFrame:
+def frame_of(table: pa.Table, types: Sequence[str], zone: str = "UTC") -> pd.DataFrame:
     """All rows, as DuckDB's `df()` gives them; a column that pandas has no type for as Python's values.
 
     Args:
         table: The rows, as DuckDB gave them to Arrow.
         types: DuckDB's type of each column, as text.
+        zone: Of moments, as DuckDB names it.
 
     Raises:
         ConversionError: Python has no value for one of them.
@@ -64,19 +66,19 @@ def frame_of(table: pa.Table, types: Sequence[str]) -> pd.DataFrame:
 
     places = range(table.num_columns)
     try:
-        return _asked(table, types, places, "df")
+        return _asked(table, types, places, "df", zone)
     except (duckdb.Error, OverflowError):
-        return pd.concat([_series(table, types, place) for place in places], axis=1)
+        return pd.concat([_series(table, types, place, zone) for place in places], axis=1)
 
 
-def _series(table: pa.Table, types: Sequence[str], place: int) -> Any:
+def _series(table: pa.Table, types: Sequence[str], place: int, zone: str) -> Any:
     import duckdb
     import pandas as pd
 
     try:
-        return _asked(table, types, [place], "df").iloc[:, 0]
+        return _asked(table, types, [place], "df", zone).iloc[:, 0]
     except (duckdb.Error, OverflowError):
-        (values,) = _by_duckdb(table, types, [place])
+        (values,) = _by_duckdb(table, types, [place], zone)
         return pd.Series(values, name=table.column_names[place], dtype=object)
 
 
@@ -91,16 +93,18 @@ def _by_arrow(column: pa.ChunkedArray, kind: str) -> list[Any] | None:
     return [None if each is None else int(each) for each in values] if kind == "HUGEINT" else values
 
 
-def _by_duckdb(table: pa.Table, types: Sequence[str], places: Sequence[int]) -> list[list[Any]]:
+def _by_duckdb(
+    table: pa.Table, types: Sequence[str], places: Sequence[int], zone: str
+) -> list[list[Any]]:
     import duckdb
 
     try:
-        rows = _asked(table, types, places, "fetchall")
+        rows = _asked(table, types, places, "fetchall", zone)
         return [[row[place] for row in rows] for place in range(len(places))]
     except (duckdb.Error, OverflowError) as error:
         if len(places) > 1:
             # one by one, to name the column
-            return [_by_duckdb(table, types, [place])[0] for place in places]
+            return [_by_duckdb(table, types, [place], zone)[0] for place in places]
         (place,) = places
         raise ConversionError(
             f"column {table.column_names[place]} holds a value of type {types[place]} that Python has no "
@@ -108,7 +112,7 @@ def _by_duckdb(table: pa.Table, types: Sequence[str], places: Sequence[int]) -> 
         ) from error
 
 
-def _asked(table: pa.Table, types: Sequence[str], places: Sequence[int], method: str) -> Any:
+def _asked(table: pa.Table, types: Sequence[str], places: Sequence[int], method: str, zone: str) -> Any:
     """Some columns in DuckDB's types, which Arrow lacks, by an instance of their own."""
     import duckdb
 
@@ -117,6 +121,7 @@ def _asked(table: pa.Table, types: Sequence[str], places: Sequence[int], method:
         f'CAST(c{place} AS {types[place]}) AS "{_escaped(table.column_names[place])}"' for place in places
     )
     with duckdb.connect(config={"threads": 1}) as connection:
+        connection.execute(f"SET TimeZone = '{zone}'")
         connection.register("released", pa.table(given))
         return getattr(connection.sql(f"SELECT {shown} FROM released"), method)()
 

@@ -223,6 +223,7 @@ class Ledger:
         verdict: str,
         code: str,
         parameters: str = "",
+        zone: str = "UTC",
         normalised: str = "",
         check: bool = False,
         risk_before: float | None = None,
@@ -242,7 +243,7 @@ class Ledger:
             LedgerError: it could not be recorded or anchored; nothing may be released.
         """
         entry = Entry(0, datetime.now(UTC), user, sql, parameters, normalised, verdict, code, check,
-                      risk_before, risk_after, surprises, tuple(answers), "")  # fmt: skip
+                      risk_before, risk_after, surprises, tuple(answers), "", zone=zone)  # fmt: skip
         # An entry that teaches nothing may be lost in a power cut, unless the anchor counts it.
         durable = bool(answers) or self._anchor is not None
         place = self._place

@@ -164,3 +164,5 @@ class Entry:
     """Hex hash of this entry and, through the one before it, of all earlier ones."""
     edition: Edition | None = None
     """What it opens, where it is no statement: the verdict is "edition" then."""
+    zone: str = "UTC"
+    """The session's time zone, in which the statement reckoned: it is part of what was asked."""

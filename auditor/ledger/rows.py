@@ -32,6 +32,7 @@ OF = " of "
 """Between the kind of an answer and what else it takes to say which, in the same column."""
 EDITION = "edition"
 """Verdict and code of an entry that opens an edition of the data, and the kind of its parts."""
+_ZONE = "TIME ZONE "
 BATCH = 256
 """Entries read in one snapshot."""
 
@@ -275,7 +276,7 @@ def _entry_row(entry: Entry) -> dict[str, object]:
         "time": entry.time.isoformat(timespec="microseconds"),
         "user_name": entry.user,
         "sql": entry.sql,
-        "parameters": entry.parameters,
+        "parameters": _with_zone(entry.parameters, entry.zone),
         "normalised": entry.normalised,
         "verdict": entry.verdict,
         "code": entry.code,
@@ -332,12 +333,13 @@ def _edition(row: Row, parts: Sequence[Row]) -> Edition:
 def _entry(row: Row, answers: Sequence[Row]) -> Entry:
     opens = row["verdict"] == EDITION
     known = () if opens else tuple(map(_known, answers))
+    parameters, zone = _apart(row["parameters"])
     return Entry(
         number=row["number"],
         time=datetime.fromisoformat(row["time"]).astimezone(UTC),
         user=row["user_name"],
         sql=row["sql"],
-        parameters=row["parameters"],
+        parameters=parameters,
         normalised=row["normalised"],
         verdict=row["verdict"],
         code=row["code"],
@@ -348,7 +350,23 @@ def _entry(row: Row, answers: Sequence[Row]) -> Entry:
         answers=known,
         hash=bytes(row["hash"]).hex(),
         edition=_edition(row, answers) if opens else None,
+        zone=zone,
     )
+
+
+def _with_zone(parameters: str, zone: str) -> str:
+    """Parameters and time zone in one column, so that ledgers of every format hold them.
+
+    No parameters begin so: they are JSON of a list or a mapping, or a remark in parentheses.
+    """
+    return parameters if zone == "UTC" else f"{_ZONE}{zone}\n{parameters}"
+
+
+def _apart(written: str) -> tuple[str, str]:
+    if not written.startswith(_ZONE):
+        return written, "UTC"
+    zone, _, parameters = written.removeprefix(_ZONE).partition("\n")
+    return parameters, zone
 
 
 def _known(answer: Row) -> KnownAnswer:

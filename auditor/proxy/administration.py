@@ -40,8 +40,8 @@ _HISTORY = tuple(
     Column(*each)
     for each in (
         ("number", "BIGINT"), ("time", "TIMESTAMP WITH TIME ZONE"), ("user", "VARCHAR"), ("sql", "VARCHAR"),
-        ("verdict", "VARCHAR"), ("code", "VARCHAR"), ("check", "BOOLEAN"), ("surprise", "BIGINT"),
-        ("risk_before", "DOUBLE"), ("risk_after", "DOUBLE"),
+        ("zone", "VARCHAR"), ("verdict", "VARCHAR"), ("code", "VARCHAR"), ("check", "BOOLEAN"),
+        ("surprise", "BIGINT"), ("risk_before", "DOUBLE"), ("risk_after", "DOUBLE"),
     )
 )  # fmt: skip
 _NAMED = re.compile(r"\bcae_sql\b", re.IGNORECASE)

@@ -195,7 +195,7 @@ class Sources:
             QueryUnsupported: always, as long as the gate finds the same as when it was described.
         """
         with self._used() as opened:
-            opened.described_by_gate(sql, given, context.user, record=True)
+            opened.described_by_gate(sql, given, context, record=True)
 
 
 class _Opened:
@@ -226,7 +226,8 @@ class _Opened:
             names, kinds, rows = administration.answer(self.gate, sql, values, context.administrator)
             return Result(names, tuple(map(result_type, kinds)), rows, code="administration")
         text, given = spread(sql, values)
-        answer = self.gate.execute(self._respelled(text, given), given or None, context.user, self._dialect)
+        asked = self._respelled(text, given)
+        answer = self.gate.execute(asked, given or None, context.user, self._dialect, context.zone)
         kinds_found = tuple(map(result_type, answer.types))
         notice = notice_of_decision(answer.decision, answer.ranges)
         return Result(tuple(answer.columns), kinds_found, answer.arrow(), notice, code=answer.decision.code)
@@ -240,28 +241,30 @@ class _Opened:
         if administration.named(sql):
             names, kinds = administration.describe(self.gate, sql, context.administrator)
             return Described((), names, tuple(map(result_type, kinds)))
-        key = (sql, tuple(given))
+        key = (sql, tuple(given), context.zone)
         with self._lock:
             if key in self._described:
                 self._described.move_to_end(key)
                 return self._described[key]
-        described = self.described_by_gate(sql, given, context.user)
+        described = self.described_by_gate(sql, given, context)
         with self._lock:
             self._described[key] = described
             while len(self._described) > _REMEMBERED:
                 self._described.popitem(last=False)
         return described
 
-    def described_by_gate(self, sql: str, given: Sequence[int], user: str, record: bool = False) -> Described:
+    def described_by_gate(
+        self, sql: str, given: Sequence[int], context: Context, record: bool = False
+    ) -> Described:
         """The description of a statement for the gate; `record`: one that is not supported is recorded."""
         sql = self._unqualified(sql)
         parameters = tuple(infer(sql, self._schema, self._dialect, given))
         text, samples = spread(sql, [_sample(oid) for oid in parameters])
         # Without parameters it will not come to be executed: here it is put on record.
-        asker = user if record or not parameters else None
+        asker = context.user if record or not parameters else None
         try:
             columns = self.gate.describe(
-                self._respelled(text, samples), samples or None, self._dialect, asker
+                self._respelled(text, samples), samples or None, self._dialect, asker, context.zone
             )
         except QueryUnsupported:
             if asker is not None:

@@ -48,6 +48,7 @@ from auditor.sql.settled import settle
 from auditor.sql.shape import Shape, shape_of
 from auditor.sql.sizes import bound
 from auditor.sql.statement import Aggregate, Block, Leaf, Plan, Unsupported
+from auditor.sql.time_zones import session_zone
 from auditor.sql.understood import NotUnderstood
 from auditor.sql.writing import bracketed, generate
 
@@ -76,6 +77,7 @@ def understand(
     dialect: Dialect = "duckdb",
     previews: bool = False,
     arrived: datetime | None = None,
+    zone: str = "UTC",
 ) -> Plan | Unsupported:
     """Lower a statement, or say why not.
 
@@ -86,15 +88,16 @@ def understand(
         dialect: Whose SQL it is written in; see `auditor.sql.dialects`.
         previews: Whether rows may be shown with NULL in protected columns.
         arrived: When the statement arrived, with its time zone: what CURRENT_DATE and now() are.
+        zone: The session's time zone, a name of `auditor.sql.time_zones`.
 
     Returns:
         The plan, or the reason; both depend on the arguments alone, never on data.
     """
-    arrived = arrived or datetime.now(UTC)
+    arrived = (arrived or datetime.now(UTC)).astimezone(session_zone(zone).clocks)
     try:
         text = translate(text, dialect, schema)
         try:
-            return _plan(text, parameters, schema, arrived)
+            return replace(_plan(text, parameters, schema, arrived), zone=zone)
         except NotUnderstood as refusal:
             plan = (
                 _preview(text, parameters, schema, arrived)
@@ -103,7 +106,7 @@ def understand(
             )
             if plan is None:
                 raise
-            return plan
+            return replace(plan, zone=zone)
     except NotUnderstood as refusal:
         return refusal.reason_for(dialect)
     except RecursionError:

@@ -4,8 +4,8 @@
 
 A dashboard asks about the last thirty days. Read twice the clock would choose other records each time, so it
 is read once, when the statement arrives, for all conditions alike; the date stands in what is recorded, and
-the next day's statement is another one. Days begin and end in UTC, as the proxy tells its clients that the
-session's zone is, wherever the machine stands.
+the next day's statement is another one. Days begin and end in the session's time zone, wherever the machine
+stands.
 
 Promise: what comes out is the same statement with a constant in each of these places, of the type that the
 engine gives them.
@@ -13,7 +13,7 @@ engine gives them.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 
 from sqlglot import exp
 
@@ -32,7 +32,7 @@ def write_out(tree: exp.Query, arrived: datetime, schema: Schema) -> bool:
 
     Args:
         tree: What the parser made of the text.
-        arrived: When the statement arrived, with its time zone.
+        arrived: When the statement arrived, as the clocks of the session's time zone show it.
         schema: What the statement may name.
 
     Raises:
@@ -67,8 +67,7 @@ def _value(node: exp.Expr, arrived: datetime) -> exp.Expr | None:
 
 
 def moment(arrived: datetime, kind: str) -> exp.Expr:
-    """A moment as a constant of a type, as a clock in UTC shows it."""
-    arrived = arrived.astimezone(UTC)
+    """A moment as a constant of a type, as the clocks of its time zone show it."""
     if kind == "DATE":
         text = arrived.date().isoformat()
     else:

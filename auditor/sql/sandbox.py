@@ -9,7 +9,7 @@ plain types only.
 Promise: where this process was started means nothing to a worker (`auditor.isolated`).
 
     to the worker: where packages are, then for each statement (seconds, text, parameters, schema, dialect,
-        previews, when it arrived)
+        previews, when it arrived, time zone)
     from the worker: Plan | Unsupported
 """
 
@@ -84,6 +84,7 @@ def understand(
     dialect: Dialect = "duckdb",
     previews: bool = False,
     arrived: datetime.datetime | None = None,
+    zone: str = "UTC",
     seconds: float = SECONDS,
 ) -> Plan | Unsupported:
     """As `auditor.sql.understand`, within limits on time and memory.
@@ -95,6 +96,7 @@ def understand(
         dialect: Whose SQL it is written in.
         previews: Whether rows may be shown with NULL in protected columns.
         arrived: When the statement arrived, with its time zone.
+        zone: The session's time zone, a name of `auditor.sql.time_zones`.
         seconds: For a statement that is read apart; others are waited for before.
 
     Returns:
@@ -105,8 +107,8 @@ def understand(
     except NotUnderstood as refusal:
         return refusal.reason
     if small(text, schema, dialect):
-        return understand_here(text, values, schema, dialect, previews, arrived)
-    return _POOL.ask((text, values, schema, dialect, previews, arrived), seconds)
+        return understand_here(text, values, schema, dialect, previews, arrived, zone)
+    return _POOL.ask((text, values, schema, dialect, previews, arrived, zone), seconds)
 
 
 def small(text: str, schema: Schema, dialect: Dialect = "duckdb", extent: Extent = SMALL) -> bool:

@@ -201,6 +201,8 @@ class Plan:
     """Column types that plain DuckDB gives, as text."""
     probe: bool = False
     """Whether it gives no row whatever the data are: nothing is released, and nothing recorded."""
+    zone: str = "UTC"
+    """The session's time zone, in which it reckons; a name of `auditor.sql.time_zones`."""
     clock: bool = False
     """Whether it reads the clock: the same text means another statement later."""
     preview: bool = False

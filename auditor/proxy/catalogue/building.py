@@ -24,6 +24,7 @@ from auditor.proxy.catalogue.relations import (
     stored_as,
     type_oids,
 )
+from auditor.proxy.values import quantities
 from auditor.sql.schema import quoted
 
 OWNER = "cae_sql"
@@ -88,6 +89,7 @@ def build(tables: Sequence[Described], database: str, users: Sequence[str]) -> d
     for setting in (
         "python_enable_replacements = false",
         "enable_external_access = false",
+        "allowed_configs = ['TimeZone']",  # the session's, on the cursor that runs its statement
         "lock_configuration = true",
     ):
         connection.execute(f"SET {setting}")
@@ -250,7 +252,10 @@ def _helpers(connection: duckdb.DuckDBPyConnection, tables: Sequence[Described],
     for oid, base, start, ending, brackets in spelled:
         names += [(f"{start}{ending}{brackets}", oid)] + [(f"{base}[]", oid)] * bool(brackets)
     names += [("int", 23), ("decimal", 1700), ("float", 701)]
-    settings = [(str(row["name"]).lower(), row["setting"]) for row in rows("pg_settings")]
+    settings = [
+        (str(row["name"]).lower(), quantities.shown(row["setting"] or "", row["unit"] or ""))
+        for row in rows("pg_settings")
+    ]
     keywords = [tuple(row.values()) for row in rows("keywords")]
     definitions = [(each.oid, f" {each.definition};") for each in tables if each.definition]
     for name, columns, found in (

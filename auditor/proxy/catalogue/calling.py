@@ -20,7 +20,9 @@ from auditor.proxy.catalogue.functions import ABOUT, PLAIN, SESSION
 from auditor.proxy.catalogue.nodes import bounded, call, listed, shown_as_text, subscripts, typed
 from auditor.proxy.catalogue.relations import rows, stored_as
 from auditor.proxy.catalogue.session import Change, Context
+from auditor.proxy.values import quantities
 
+_UNITS = dict(quantities.UNITS) | {str(row["name"]).lower(): row["unit"] or "" for row in rows("pg_settings")}
 _SETTINGS = {str(row["name"]).lower(): row["setting"] or "" for row in rows("pg_settings")}
 _OF_TEXTS = frozenset(
     {"concat", "concat_ws", "lower", "upper", "string_agg", "quote_ident", "length", "replace"}
@@ -138,7 +140,10 @@ class Calls:
 
     def _setting(self, arguments: list[exp.Expr]) -> exp.Expr:
         found = _written_out(arguments[0])
-        session = {key.lower(): value for key, value in self.context.settings.items()}
+        session = {
+            key.lower(): quantities.shown(value, _UNITS.get(key.lower(), ""))
+            for key, value in self.context.settings.items()
+        }
         session.setdefault("server_version", self.version)
         session.setdefault("server_version_num", _number(self.version))
         if found is None:
@@ -151,7 +156,7 @@ class Calls:
         name = found.name.lower()
         setting = session.get(name, _SETTINGS.get(name))
         if setting is not None:
-            return exp.Literal.string(setting)
+            return exp.Literal.string(quantities.shown(setting, _UNITS.get(name, "")))
         missing = arguments[1] if len(arguments) > 1 else None
         if isinstance(missing, exp.Boolean) and missing.this:
             return typed(exp.null(), "VARCHAR")
@@ -170,7 +175,17 @@ class Calls:
             raise not_imitated("set_config() under a condition")
         text = None if isinstance(value, exp.Null) else value.name
         self.changes.append(Change(name.name.lower(), text, bool(local.this)))
-        return typed(_constant_of(text), "VARCHAR")
+        return typed(_constant_of(_as_shown(name.name.lower(), text)), "VARCHAR")
+
+
+def _as_shown(name: str, value: str | None) -> str | None:
+    """A value that is being set, as SHOW has it afterwards."""
+    if value is None or name not in quantities.UNITS:
+        return value
+    try:
+        return quantities.shown(quantities.read(value, _UNITS[name]), _UNITS[name])
+    except ValueError:
+        return value  # the session says what is wrong with it
 
 
 def _is_short(node: exp.Expr) -> bool:

@@ -33,6 +33,7 @@ from auditor.proxy.catalogue.showing import Names, shown
 from auditor.proxy.catalogue.translating import Translated, translate
 from auditor.proxy.values.results import ResultType
 from auditor.sql.schema import Schema, Table
+from auditor.sql.time_zones import session_zone
 
 LIMITS = Limits(seconds=5.0, rows=100_000, bytes=32 << 20)
 """Of one statement."""
@@ -119,7 +120,7 @@ class Catalogue:
         if tree is None:
             return None
         translated = self._translated(tree, parameters or (), context)
-        types, table = side.run(translated, self._limits)
+        types, table = side.run(translated, self._limits, context.zone)
         columns, kinds_found = shown(table, types, translated.columns, side.names)
         names = tuple(name for name, _ in _named(translated.columns, table.column_names))
         return Listing(names, kinds_found, columns, translated.changes)
@@ -230,12 +231,13 @@ class _Side:
             raise CatalogueError(MIXED.message, hint=MIXED.hint)
         return _guarded(lambda: shape(tree)) if about is Subject.CATALOGUE else None
 
-    def run(self, translated: Translated, limits: Limits) -> tuple[list[str], pa.Table]:
+    def run(self, translated: Translated, limits: Limits, zone: str) -> tuple[list[str], pa.Table]:
         """DuckDB's types and the rows of a statement."""
         with self._lock:
             cursor = self.connection.cursor()
         with closing(cursor), watched(cursor, limits.seconds) as watch:
             try:
+                cursor.execute(f"SET SESSION TimeZone = '{session_zone(zone).engine}'")
                 types = [str(each) for each in cursor.sql(translated.sql).types]
                 return types, fetch(cursor, translated.sql, limits)
             except LargeResult:

@@ -27,6 +27,11 @@ class Context:
     started: datetime.datetime | None = None
     """When the server started, with its zone."""
 
+    @property
+    def zone(self) -> str:
+        """The session's time zone."""
+        return self.settings.get("TimeZone", "UTC")
+
 
 @dataclass(frozen=True)
 class Change:

@@ -247,11 +247,11 @@ class Executor:
 
     def _show(self, name: str) -> Cursor:
         if name.lower() == "all":
-            rows = sorted(self.settings.all().items(), key=lambda each: each[0].lower())
+            rows = [(each, self.settings.shown(each)) for each in sorted(self.settings.all(), key=str.lower)]
             names: tuple[str, ...] = ("name", "setting", "description")
             content = [[each[0] for each in rows], [each[1] for each in rows], [""] * len(rows)]
         else:
-            names, content = (shown(name),), [[self.settings[name]]]
+            names, content = (shown(name),), [[self.settings.shown(name)]]
         table = pa.table([pa.array(each, pa.string()) for each in content], names=list(names))
         return Cursor(Result(names, (_TEXT,) * len(names), table, code="show"), "SHOW")
 

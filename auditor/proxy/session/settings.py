@@ -11,13 +11,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from auditor.proxy.protocol.sqlstate import ProtocolError, SqlState
-from auditor.proxy.values.calendar import zone_of
+from auditor.proxy.values import quantities
+from auditor.sql.time_zones import session_zone
 
 MAX_CUSTOM = 50
 """Settings with a dot in their name, which are clients' own, at once."""
 MAX_VALUE = 1_000
-_UNITS = {"": 1, "us": 0.001, "ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
-_TIME = re.compile(r"\s*(\d{1,12})\s*(us|ms|s|min|h|d)?\s*")
 _NAME = re.compile(r"[A-Za-z_][\w$]{0,62}(?:\.[A-Za-z_][\w$]{0,62})+", re.ASCII)
 _BOOLEANS = {
     **dict.fromkeys(("on", "true", "yes", "1", "t", "y"), "on"),
@@ -60,11 +59,8 @@ def _number(value: str) -> str:
         raise ValueError("It is a whole number.") from None
 
 
-def _milliseconds(value: str) -> str:
-    found = _TIME.fullmatch(value)
-    if found is None:
-        raise ValueError('Write milliseconds, or a number with "ms", "s", "min", "h" or "d".')
-    return str(min(int(int(found[1]) * _UNITS[found[2] or ""]), 2**31 - 1))
+def _quantity(name: str, default: str) -> Setting:
+    return Setting(name, default, lambda value: quantities.read(value, quantities.UNITS[name]))
 
 
 def _one_of(*allowed: str) -> Callable[[str], str]:
@@ -92,10 +88,9 @@ def _datestyle(value: str) -> str:
 
 def _zone(value: str) -> str:
     try:
-        zone_of(value)
+        return session_zone(value).name
     except KeyError:
         raise ValueError("Give a name such as Europe/Berlin.") from None
-    return value
 
 
 def _path(value: str) -> str:
@@ -133,21 +128,25 @@ SETTINGS = _table(
     Setting("default_transaction_isolation", "read committed", _ISOLATION),
     Setting("escape_string_warning", "on", _boolean),
     Setting("extra_float_digits", "1", _number),
-    Setting("idle_in_transaction_session_timeout", "0", _milliseconds),
-    Setting("idle_session_timeout", "0", _milliseconds),
+    _quantity("idle_in_transaction_session_timeout", "0"),
+    _quantity("idle_session_timeout", "0"),
     Setting("jit", "on", _boolean),
     Setting("lc_messages", "C", _anything),
-    Setting("lock_timeout", "0", _milliseconds),
+    _quantity("lock_timeout", "0"),
     Setting("max_identifier_length", "63", None),
     Setting("row_security", "on", _boolean),
     Setting("search_path", '"$user", public', _path),
-    Setting("statement_timeout", "0", _milliseconds),
+    _quantity("statement_timeout", "0"),
     Setting("synchronize_seqscans", "on", _boolean),
     Setting("transaction_isolation", "read committed", _ISOLATION),
     Setting("transaction_read_only", "off", _boolean),
-    Setting("work_mem", "4096", _anything),
+    _quantity("work_mem", "4096"),
 )
 """The settings that a session has, by their names in lower case."""
+
+
+def _as_shown(name: str, value: str) -> str:
+    return quantities.shown(value, quantities.UNITS.get(name.lower(), ""))
 
 
 def shown(name: str) -> str:
@@ -184,6 +183,14 @@ class Settings:
             if key in values:
                 return values[key]
         raise _unknown(name)
+
+    def shown(self, name: str) -> str:
+        """A value as SHOW has it, times and sizes with their unit.
+
+        Raises:
+            ProtocolError: 42704, where there is no such setting.
+        """
+        return _as_shown(name, self[name])
 
     def all(self) -> dict[str, str]:
         """Every setting, by the names that are shown."""

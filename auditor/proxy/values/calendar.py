@@ -6,10 +6,7 @@ DuckDB and Arrow count from 1970, PostgreSQL's binary format from 2000.
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from functools import lru_cache
-from zoneinfo import ZoneInfo
+from datetime import UTC, datetime, timedelta, tzinfo
 
 DAY = 86_400_000_000
 """Microseconds."""
@@ -24,8 +21,6 @@ INFINITY = 2**63 - 1
 # The calendar repeats itself after 400 years, weekdays included.
 _CYCLE_DAYS, _CYCLE_YEARS = 146_097, 400
 _CYCLE = _CYCLE_DAYS * DAY
-_AHEAD = re.compile(r"<([+-])(\d\d)(?::(\d\d))?>[+-]\d\d(?::\d\d)?")
-"""How PostgreSQL names a zone that was set by an interval."""
 _FIRST = -719_162 * DAY
 _LAST = 2_932_896 * DAY
 
@@ -112,29 +107,6 @@ def interval_text(months: int, days: int, microseconds: int) -> str:
         plus = "-" if microseconds < 0 else "+" if before else ""
         parts.append(plus + time_text(abs(microseconds)))
     return " ".join(parts)
-
-
-@lru_cache(maxsize=64)
-def zone_of(name: str) -> tzinfo:
-    """A session's time zone.
-
-    Raises:
-        KeyError: there is none of that name.
-    """
-    if name.upper() in ("UTC", "GMT", "Z", "ETC/UTC", "UCT", "ZULU"):
-        return UTC
-    ahead = _AHEAD.fullmatch(name)
-    if ahead is not None and int(ahead[2]) <= 15 and int(ahead[3] or 0) < 60:
-        offset = timedelta(hours=int(ahead[2]), minutes=int(ahead[3] or 0))
-        return timezone(-offset if ahead[1] == "-" else offset)
-    hours = name.removeprefix("+").removeprefix("-")
-    if hours.isdecimal() and hours.isascii() and int(hours) <= 15:
-        return timezone(timedelta(hours=-int(hours) if name.startswith("-") else int(hours)))
-    try:
-        return ZoneInfo(name)
-    except (ValueError, OSError):
-        # a folder of zones, or a name that leaves their folder
-        raise KeyError(name) from None
 
 
 def _date(days: int) -> tuple[str, str]:

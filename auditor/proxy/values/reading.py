@@ -23,9 +23,9 @@ from datetime import tzinfo
 from functools import lru_cache
 
 from auditor.proxy.values import arrays, moment_readers, number_readers, types
-from auditor.proxy.values.calendar import zone_of
 from auditor.proxy.values.errors import SHOWN, BadParameter, invalid_binary, invalid_text
 from auditor.proxy.values.types import BY_OID, TEXT, Type
+from auditor.sql.time_zones import session_zone
 
 TextReader = Callable[[str], object]
 BinaryReader = Callable[[bytes], object]
@@ -56,7 +56,7 @@ def read_parameter(oid: int, code: int, content: bytes | None, zone: str = "UTC"
     if code == 1:
         return _binary_reader(type_)(content)
     if code == 0:
-        return _text_reader(type_, zone_of(zone))(decoded(content))
+        return _text_reader(type_, session_zone(zone).clocks)(decoded(content))
     raise BadParameter("08P01", f"unsupported format code: {code}")
 
 

@@ -13,11 +13,11 @@ from datetime import tzinfo
 import pyarrow as pa
 
 from auditor.proxy.values import arrays, cells
-from auditor.proxy.values.calendar import zone_of
 from auditor.proxy.values.errors import NotRepresentable
 from auditor.proxy.values.moments import MOMENTS_BINARY, MOMENTS_TEXT
 from auditor.proxy.values.plain import PLAIN_BINARY, PLAIN_TEXT
 from auditor.proxy.values.results import ResultType, result_type
+from auditor.sql.time_zones import session_zone
 
 Encoder = Callable[[pa.Array], pa.Array]
 """From a column as DuckDB gives it to its cells; see `cells`."""
@@ -49,7 +49,7 @@ class RowWriter:
         """The type of each column."""
         self.formats = expanded(formats, len(self.types))
         """The format of each column."""
-        clock = zone_of(zone)
+        clock = session_zone(zone).clocks
         self._encoders = [
             encoder(type_, code, clock) for type_, code in zip(self.types, self.formats, strict=True)
         ]

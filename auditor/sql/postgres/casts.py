@@ -116,15 +116,18 @@ def _moment(text: str, kind: str) -> Value | None:
         return None
     if kind == "date":
         return Value(f"CAST('{date}' AS DATE)", kind)
-    if kind == "timestamptz":
-        return Value(f"CAST('{date} {clock}{_offset(found[3])}' AS TIMESTAMPTZ)", kind)
-    # PostgreSQL reads over a zone here
-    return Value(f"CAST('{date} {clock}' AS TIMESTAMP)", kind)
+    # of a timestamp PostgreSQL reads over a zone
+    shown = Value(f"CAST('{date} {clock}' AS TIMESTAMP)", "timestamp")
+    if kind == "timestamp":
+        return shown
+    if found[3] is None:
+        return zones.from_local(shown)
+    return Value(f"CAST('{date} {clock}{_offset(found[3])}' AS TIMESTAMPTZ)", kind)
 
 
-def _offset(zone: str | None) -> str:
-    """A zone as hours and minutes; the session's is UTC."""
-    if zone is None or zone[0] not in "+-":
+def _offset(zone: str) -> str:
+    """A zone as hours and minutes."""
+    if zone[0] not in "+-":
         return "+00:00"
     digits = zone[1:].replace(":", "")
     hours, minutes = (digits[:-2], digits[-2:]) if len(digits) > 2 else (digits, "00")
@@ -261,8 +264,8 @@ def _checked(pattern: str) -> Callable[[Value, str], Value]:
     return convert
 
 
-def _in_utc(value: Value, kind: str) -> Value:
-    moment = replace(zones.in_utc(value), far=value.far)
+def _as_shown(value: Value, kind: str) -> Value:
+    moment = replace(zones.local(value), far=value.far)
     if kind == "time":
         return _clock_of(moment, kind)
     return moment if kind == "timestamp" else Value(cast(moment, STORED[kind]), kind)
@@ -287,9 +290,9 @@ def _table() -> dict[tuple[str, str], Callable[[Value, str], Value]]:
     table["date", "timestamp"] = table["timestamp", "date"] = _plainly
     table["timestamp", "time"] = _clock_of
     for source in ("date", "timestamp"):
-        table[source, "timestamptz"] = lambda value, _: zones.from_utc(value)
+        table[source, "timestamptz"] = lambda value, _: zones.from_local(value)
     for target in ("date", "timestamp", "time"):
-        table["timestamptz", target] = _in_utc
+        table["timestamptz", target] = _as_shown
     table["time", "interval"] = lambda value, kind: Value(f"TO_MICROSECONDS(EPOCH_US({value.text}))", kind)
     table["text", "date"] = _checked("date")
     table["text", "timestamp"] = _checked("timestamp")

@@ -108,7 +108,7 @@ def fitted(value: Value, kind: str, scale: int | None) -> Value:
     if kind == "timestamp" and value.kind == "date":
         return replace(value, text=cast(value, "TIMESTAMP"), kind=kind, level=ATOM, bare=False)
     if kind == zones.KIND and value.kind in ("date", "timestamp"):
-        return zones.from_utc(value)
+        return zones.from_local(value)
     if kind in FLOATS and value.kind != kind and value.is_number:
         return Value(numbers.as_binary(value, kind), kind)
     if kind == "numeric" and scale and value.is_exact and value.scale != scale:

@@ -97,7 +97,7 @@ def _difference(left: Value, right: Value) -> Value:
     """Days and hours between two moments: of moments with a zone, those that pass everywhere."""
     if zones.KIND in (left.kind, right.kind):
         left, right = (
-            zones.in_utc(each if each.kind == zones.KIND else zones.from_utc(each)) for each in (left, right)
+            zones.in_utc(each if each.kind == zones.KIND else zones.from_local(each)) for each in (left, right)
         )
     left, right = (
         each if each.kind != "date" else Value(cast(each, "TIMESTAMP"), "timestamp") for each in (left, right)
@@ -127,7 +127,11 @@ def _field(name: str) -> str:
 
 def extracted(name: str, value: Value) -> Value:
     """`EXTRACT(field FROM …)`: a numeric."""
-    field, value = _field(name), replace(zones.plain(value), far=value.far)
+    field = _field(name)
+    if field == "epoch" and value.kind == zones.KIND:
+        # the second of two hours that the clocks show alike is another moment
+        value = replace(zones.in_utc(value), far=value.far)
+    value = replace(zones.plain(value), far=value.far)
     if value.kind == "interval":
         found = spans.extracted(field, value)
         if found is not None:
@@ -182,20 +186,21 @@ def truncated(field: Value, value: Value, zone: Value | None = None) -> Value:
     name, zoned = _field(field.literal or ""), value.kind == zones.KIND
     if zone is not None:
         return _truncated_there(name, value, zone)
-    value = replace(zones.plain(value), far=value.far)
-    if name not in _TRUNCATED or value.kind not in MOMENTS:
+    if name not in _TRUNCATED or value.kind not in (*MOMENTS, zones.KIND):
         raise refuse("this date_trunc", "Use date_trunc('month', …) of a date or timestamp.")
     if value.far and name == "decade":
         raise refuse("date_trunc of decades of days that may be before the year 1", "Use the year.")
-    made = Value(f"DATE_TRUNC({quoted_text(name)}, {value.text})", "timestamp")
-    return zones.from_utc(made) if zoned else made
+    if not zoned:
+        return Value(f"DATE_TRUNC({quoted_text(name)}, {value.text})", "timestamp")
+    made = zones.truncated(name, value)
+    return far.kept(made, value) if value.far else made
 
 
 def _truncated_there(name: str, value: Value, zone: Value) -> Value:
     """The moment at which a zone's clocks showed the beginning of the field."""
     if name not in _TRUNCATED or value.kind not in (*MOMENTS, zones.KIND) or (value.far and name == "decade"):
         raise refuse("this date_trunc", "Use date_trunc('month', …, 'Europe/Berlin') of a date or timestamp.")
-    moment = value if value.kind == zones.KIND else zones.from_utc(value)
+    moment = value if value.kind == zones.KIND else zones.from_local(value)
     there = zones.at_zone(moment, zone)
     begun = Value(f"DATE_TRUNC({quoted_text(name)}, {there.text})", "timestamp")
     if name not in ("second", "minute", "hour"):

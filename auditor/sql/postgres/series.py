@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from auditor.sql.postgres import aggregates, casts, functions, zones
 from auditor.sql.postgres.scopes import name_of
-from auditor.sql.postgres.values import INTEGERS, Value, cast, no_operator
+from auditor.sql.postgres.values import INTEGERS, STORED, Value, cast, no_operator
 from auditor.sql.schema import quoted
 from auditor.sql.understood import NotUnderstood
 
@@ -120,12 +120,12 @@ def _series(arguments: list[exp.Expr], translator: Translator) -> tuple[str, Val
         raise no_operator(*values[:2])
     step = casts.typed(values[2], "interval")
     _, ends = functions.unify(*values[:2])
-    if step.kind != "interval" or ends[0].kind not in ("date", "timestamp"):
+    if step.kind != "interval" or ends[0].kind not in ("date", "timestamp", zones.KIND):
         raise no_operator(ends[0], step)
-    rows = f"GENERATE_SERIES({', '.join([cast(each, 'TIMESTAMP') for each in ends])}, {step.text})"
-    shown = Value(row, "timestamp")
     # of dates PostgreSQL makes moments with a zone
-    return rows, zones.from_utc(shown) if ends[0].kind == "date" else shown
+    kind = "timestamp" if ends[0].kind == "timestamp" else zones.KIND
+    rows = f"GENERATE_SERIES({', '.join([cast(each, STORED[kind]) for each in ends])}, {step.text})"
+    return rows, Value(row, kind)
 
 
 def _unnested(arguments: list[exp.Expr], translator: Translator) -> tuple[str, Value]:

@@ -97,7 +97,7 @@ def to_date(value: Value, pattern: Value) -> Value:
 def to_timestamp(value: Value, pattern: Value | None = None) -> Value:
     """`to_timestamp(seconds)`, and `to_timestamp(text, pattern)`."""
     if pattern is not None:
-        return zones.from_utc(Value(_read(value, pattern), "timestamp"))
+        return zones.from_local(Value(_read(value, pattern), "timestamp"))
     if not value.is_number:
         raise no_operator(value)
     return Value(f"TO_TIMESTAMP({numbers.as_double(value)})", zones.KIND)
@@ -145,10 +145,17 @@ def bucket(value: Value, low: Value, high: Value, count: Value) -> Value:
 
 def binned(width: Value, value: Value, origin: Value) -> Value:
     """`date_bin(width, x, origin)`."""
-    width, origin = casts.typed(width, "interval"), casts.typed(origin, "timestamp")
-    if width.kind != "interval" or value.kind != "timestamp" or origin.kind != "timestamp":
+    width = casts.typed(width, "interval")
+    origin = casts.typed(origin, value.kind if value.kind == zones.KIND else "timestamp")
+    kinds = {value.kind, origin.kind}
+    if width.kind != "interval" or not kinds <= {"timestamp", zones.KIND}:
         raise no_operator(width, value)
-    return Value(f"TIME_BUCKET({width.text}, {value.text}, {origin.text})", "timestamp")
+    if kinds == {"timestamp"}:
+        return Value(f"TIME_BUCKET({width.text}, {value.text}, {origin.text})", "timestamp")
+    # a day has 24 hours in it, whatever the clocks do
+    ends = (each if each.kind == zones.KIND else zones.from_local(each) for each in (value, origin))
+    first, second = (f"timezone('UTC', {each.text})" for each in ends)
+    return Value(f"timezone('UTC', TIME_BUCKET({width.text}, {first}, {second}))", zones.KIND)
 
 
 def shown(value: Value, pattern: Value) -> Value:

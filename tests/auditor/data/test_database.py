@@ -250,7 +250,8 @@ def test_nothing_but_the_data_is_reachable(database: Database, tmp_path: Path) -
         "SELECT * FROM read_text('/etc/hostname')",
         "ATTACH ':memory:' AS other; ATTACH 'x.duckdb'",
         "SET enable_external_access = true",
-        "SET TimeZone = 'Asia/Tokyo'",
+        "SET Calendar = 'japanese'",
+        "SET allowed_configs = []",
         "INSTALL httpfs",
     ):
         with pytest.raises(duckdb.Error):
