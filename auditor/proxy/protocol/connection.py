@@ -171,6 +171,9 @@ class Connection(Answering):
     # --- startup
 
     def _packet_event(self) -> Event | None:
+        if self._state is State.STARTUP and self._tls != "none" and (hello := self._inbox.tls()):
+            self._state = State.TLS_HANDSHAKE
+            return events.StartTLS(hello)
         while (packet := self._inbox.packet()) is not None:
             message = read_packet(packet)
             target = CLIENT[self._state].get(_STARTUP_KINDS[type(message)])

@@ -17,6 +17,10 @@ from auditor.proxy.protocol.statements import Portal, Statement
 class StartTLS:
     """Send what is queued, wrap the socket, then call `tls_established`."""
 
+    hello: bytes = b""
+    """What arrived of TLS already, where the client began it at once: it counts only if both agree by ALPN on
+    this protocol."""
+
 
 @dataclass(frozen=True)
 class Startup:

@@ -14,6 +14,8 @@ from auditor.proxy.protocol.sqlstate import ProtocolError, SqlState
 from auditor.proxy.protocol.states import MESSAGE_TYPES, Frontend
 
 _LENGTH = Struct(">I")
+_HANDSHAKE = b"\x16"
+"""The type of TLS's first record."""
 
 
 class Inbox:
@@ -35,6 +37,17 @@ class Inbox:
     def clear(self) -> None:
         """Drop everything."""
         self._bytes = bytearray()
+
+    def tls(self) -> bytes:
+        """All of it, taken out, where it begins a handshake of TLS; else nothing.
+
+        As the length of a packet such a first byte would be more than 300 MB.
+        """
+        if self._bytes[:1] != _HANDSHAKE:
+            return b""
+        taken = bytes(self._bytes)
+        self.clear()
+        return taken
 
     def packet(self) -> bytes | None:
         """The next packet of the startup, without its length; None while it is incomplete.

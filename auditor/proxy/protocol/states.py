@@ -6,6 +6,9 @@ Rules
  2. Where TLS is offered, SSLRequest is answered S and the connection waits in TLS_HANDSHAKE until its owner
     says that TLS is up. A byte that arrives with or after a request for encryption and before its answer took
     effect could have been put there by somebody else (CVE-2021-23214): the connection is closed.
+    A client may also begin TLS at once, without asking (`sslnegotiation=direct`, PostgreSQL 17): its first
+    byte then begins no length that a packet may have. The owner ends it unless the two agreed by ALPN on
+    "postgresql": a client of another protocol could be led here otherwise (ALPACA).
  3. Inside TLS no encryption can be asked for.
  4. CancelRequest is taken in every startup state, encrypted or not, for clients send it unencrypted even
     where their own connection is encrypted; it is never answered, and the connection is over.

@@ -144,12 +144,12 @@ class Client:
             if event is None:
                 return
             match event:
-                case events.StartTLS():
+                case events.StartTLS(hello):
                     made = context()
                     if made is None:
                         raise Lost
                     self._wire.write(self._connection.data_to_send())
-                    await self._wire.start_tls(made, self._times.startup)
+                    await self._wire.start_tls(made, self._times.startup, hello)
                     self._connection.tls_established()
                 case CancelRequest():
                     self.canceled = event

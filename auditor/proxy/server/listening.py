@@ -29,7 +29,7 @@ from auditor.proxy.protocol import TLS, CancelRequest, Connection
 from auditor.proxy.scram import certificate_hash
 from auditor.proxy.server.client import Client, Times
 from auditor.proxy.server.status import Status
-from auditor.proxy.server.wire import Wire
+from auditor.proxy.server.wire import ALPN, Wire
 from auditor.proxy.session.cursors import MOST, Holding
 from auditor.proxy.session.login import Door
 from auditor.proxy.session.session import Peer, Session
@@ -302,6 +302,7 @@ def _tls(serving: Serving) -> tuple[ssl.SSLContext, bytes | None] | None:
         return None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols([ALPN])
     try:
         context.load_cert_chain(serving.certificate, serving.key, password=lambda: "")
         text = serving.certificate.read_text(encoding="ascii")

@@ -9,6 +9,10 @@ HELD = 256 << 10
 """Bytes that are read ahead of the session; then the socket is not read any more."""
 
 
+ALPN = "postgresql"
+"""This protocol's name within TLS."""
+
+
 class Lost(Exception):
     """The client is gone."""
 
@@ -109,26 +113,43 @@ class Wire(asyncio.Protocol):
         if self._closed:
             raise Lost
 
-    async def start_tls(self, context: ssl.SSLContext, patience: float) -> None:
+    async def start_tls(self, context: ssl.SSLContext, patience: float, hello: bytes = b"") -> None:
         """Speak TLS from here on; what was read before is refused.
 
+        Args:
+            context: The server's.
+            patience: Seconds for the handshake.
+            hello: What was read of TLS itself, where the client began it without asking.
+
         Raises:
-            Lost: the handshake failed.
+            Lost: the handshake failed, or TLS was begun without asking and not for this protocol.
         """
-        if self.transport is None or self._received:
+        if not self._open or (self._received and not hello):
             raise Lost
+        assert self.transport is not None
         # Nothing is awaited between the answer S and here: no byte can come in between unencrypted.
         loop = asyncio.get_running_loop()
+        self.transport.pause_reading()
+        given, plain = hello + bytes(self._received), self.transport
+        self._received.clear()
+        self._paused = False
         try:
-            made = await loop.start_tls(
-                self.transport, self, context, server_side=True, ssl_handshake_timeout=patience
+            begun = asyncio.ensure_future(
+                loop.start_tls(plain, self, context, server_side=True, ssl_handshake_timeout=patience)
             )
+            if given:
+                await _handed_on(given, plain)
+            made = await begun
         except (OSError, ssl.SSLError, ValueError, RuntimeError):
             self.abort()
             raise Lost from None
         if made is None:
             raise Lost
         self.transport, self._encrypted = made, True
+        agreed = made.get_extra_info("ssl_object").selected_alpn_protocol()
+        if hello and agreed != ALPN:
+            self.abort()
+            raise Lost
 
     def close(self) -> None:
         """Close once what is queued is sent."""
@@ -145,3 +166,16 @@ class Wire(asyncio.Protocol):
         """`sockname` or `peername`, where they are an address and a port."""
         found = None if self.transport is None else self.transport.get_extra_info(which)
         return (str(found[0]), int(found[1])) if isinstance(found, tuple) and len(found) >= 2 else None
+
+
+async def _handed_on(data: bytes, transport: asyncio.Transport) -> None:
+    """Give bytes that were read already to the protocol that has the transport from the next turn on."""
+    await asyncio.sleep(0)  # now `start_tls` has put its protocol in our place
+    await asyncio.sleep(0)  # and has told it of the connection
+    protocol = transport.get_protocol()
+    while data and isinstance(protocol, asyncio.BufferedProtocol):  # else the client is gone
+        room = protocol.get_buffer(len(data))
+        taken = min(len(room), len(data))
+        room[:taken] = data[:taken]
+        protocol.buffer_updated(taken)
+        data = data[taken:]
