@@ -52,6 +52,9 @@ Written = Annotated[
     Dialect | None,
     typer.Option("--dialect", help="Whose SQL it is written in (default: as the policy says)."),
 ]
+Timezone = Annotated[
+    str, typer.Option("--timezone", help="In which days begin and end: a name such as Europe/Berlin.")
+]
 Form = Annotated[Format, typer.Option("--format", help="How to print.")]
 
 
@@ -105,13 +108,14 @@ def query(
     policy: PolicyFile,
     user: User = "analyst",
     dialect: Written = None,
+    timezone: Timezone = "UTC",
     form: Form = Format.TABLE,
 ) -> None:
     """Answer a statement exactly, or refuse it."""
     with _gate(database, _policy(policy)) as gate:
         try:
             with show.status("deciding"):
-                answer = gate.execute(_statement(sql), user=user, dialect=_name(dialect))
+                answer = gate.execute(_statement(sql), user=user, dialect=_name(dialect), timezone=timezone)
                 content = answer.fetchall()
         except (QueryRefused, QueryUnsupported) as error:
             _leave(error.decision, form)
@@ -130,11 +134,12 @@ def check(
     policy: PolicyFile,
     user: User = "analyst",
     dialect: Written = None,
+    timezone: Timezone = "UTC",
     form: Form = Format.TABLE,
 ) -> None:
     """Say what `query` would: the verdict, no answer. Recorded as a check."""
     with _gate(database, _policy(policy)) as gate, show.status("deciding"):
-        decision = gate.check(_statement(sql), user=user, dialect=_name(dialect))
+        decision = gate.check(_statement(sql), user=user, dialect=_name(dialect), timezone=timezone)
     _leave(decision, form)
 
 

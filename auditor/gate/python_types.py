@@ -93,9 +93,7 @@ def _by_arrow(column: pa.ChunkedArray, kind: str) -> list[Any] | None:
     return [None if each is None else int(each) for each in values] if kind == "HUGEINT" else values
 
 
-def _by_duckdb(
-    table: pa.Table, types: Sequence[str], places: Sequence[int], zone: str
-) -> list[list[Any]]:
+def _by_duckdb(table: pa.Table, types: Sequence[str], places: Sequence[int], zone: str) -> list[list[Any]]:
     import duckdb
 
     try:

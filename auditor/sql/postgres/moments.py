@@ -97,7 +97,8 @@ def _difference(left: Value, right: Value) -> Value:
     """Days and hours between two moments: of moments with a zone, those that pass everywhere."""
     if zones.KIND in (left.kind, right.kind):
         left, right = (
-            zones.in_utc(each if each.kind == zones.KIND else zones.from_local(each)) for each in (left, right)
+            zones.in_utc(each if each.kind == zones.KIND else zones.from_local(each))
+            for each in (left, right)
         )
     left, right = (
         each if each.kind != "date" else Value(cast(each, "TIMESTAMP"), "timestamp") for each in (left, right)

@@ -217,7 +217,6 @@ class _Lobes:
         return found
 
 
-
 def _symmetric(seen: Observations) -> Floats:
     """(pairs,) records that one of two sums has and the other has not, of those that share somebody."""
     rows = seen.rows

@@ -77,6 +77,8 @@ def test_no_total_is_lost_for_a_cell_that_could_be_withheld(tmp_path: Path) -> N
     assert len(withheld) == 2
     assert ("usual", "recommend") in withheld
     assert all(r is not None for _, r in withheld)
+
+
 def test_withheld_groups_are_named_since_a_top_two_may_lack_one(gate: Gate) -> None:
     """Of the rows nobody sees that a group is missing."""
     sql = "SELECT dept, sum(salary) AS s FROM staff GROUP BY dept ORDER BY s DESC NULLS LAST LIMIT 2"

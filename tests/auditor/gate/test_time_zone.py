@@ -134,7 +134,8 @@ def test_the_clock_is_read_in_the_zone(gate: Gate, monkeypatch: pytest.MonkeyPat
     """At 23:30 of the fifth in UTC it is the sixth in Kolkata."""
     moment = datetime.datetime(2023, 11, 5, 23, 30, tzinfo=datetime.UTC)
     monkeypatch.setattr("auditor.deciding.request.datetime", _At(moment))
-    sql = "SELECT CURRENT_DATE AS d, now() AS n, LOCALTIMESTAMP AS l, COUNT(*) AS c FROM t WHERE tz < CURRENT_DATE"
+    sql = "SELECT CURRENT_DATE AS d, now() AS n, LOCALTIMESTAMP AS l, COUNT(*) AS c FROM t "
+    sql += "WHERE tz < CURRENT_DATE"
     assert gate.execute(sql).fetchall() == [
         (datetime.date(2023, 11, 5), moment, datetime.datetime(2023, 11, 5, 23, 30), 0)
     ]

@@ -16,6 +16,7 @@ psycopg = pytest.importorskip("psycopg", reason="the client of these tests")
 duckdb = pytest.importorskip("duckdb")
 
 DAYS = "SELECT tz::date AS day, COUNT(*), SUM(x) FROM t GROUP BY 1 ORDER BY 1"
+COUNTS = "SELECT tz::date, COUNT(*) FROM t GROUP BY 1 ORDER BY 1"
 IN_LOS_ANGELES = [(datetime.date(2023, 11, 5), 144, 18550), (datetime.date(2023, 11, 6), 96, 12560)]
 IN_UTC = [(datetime.date(2023, 11, 5), 96), (datetime.date(2023, 11, 6), 144)]
 
@@ -39,9 +40,7 @@ def connect(server: Running, **more: Any) -> Any:
 
 def test_it_may_be_set_by_a_statement(server: Running) -> None:
     with connect(server) as connection:
-        assert (
-            connection.execute("SELECT tz::date, COUNT(*) FROM t GROUP BY 1 ORDER BY 1").fetchall() == IN_UTC
-        )
+        assert connection.execute(COUNTS).fetchall() == IN_UTC
         connection.execute(f"SET TIME ZONE '{LOS_ANGELES}'")
         assert connection.execute(DAYS).fetchall() == IN_LOS_ANGELES
         before = connection.execute("SELECT count(*) FROM t WHERE tz < '2023-11-06'")
@@ -49,9 +48,7 @@ def test_it_may_be_set_by_a_statement(server: Running) -> None:
         day = datetime.datetime(2023, 11, 6)
         assert connection.execute("SELECT count(*) FROM t WHERE tz < %s", (day,)).fetchall() == [(144,)]
         connection.execute("RESET TIME ZONE")
-        assert (
-            connection.execute("SELECT tz::date, COUNT(*) FROM t GROUP BY 1 ORDER BY 1").fetchall() == IN_UTC
-        )
+        assert connection.execute(COUNTS).fetchall() == IN_UTC
 
 
 @pytest.mark.parametrize("given", [f"-c TimeZone={LOS_ANGELES}", "-c timezone=UTC+8"])
