@@ -2,9 +2,9 @@
 
 Promise: exit status 3 where something was found that `--fail-on` names, 130 where it was interrupted before
 anything was, 4 where nothing was but something that may have told something was not read or is not modelled
-(`--allow-unread` takes that as 0), and 0 only where all of the log was followed and nothing was found. An interrupt leaves a report of what was found so far, which says that it is
-partial. Files are written whole or not at all, for their owner alone, and whether they can be is known before
-the work begins.
+(`--allow-unread` takes that as 0), and 0 only where all of the log was followed and nothing was found. An
+interrupt leaves a report of what was found so far, which says that it is partial. Files are written whole or
+not at all, for their owner alone, and whether they can be is known before the work begins.
 """
 
 from __future__ import annotations

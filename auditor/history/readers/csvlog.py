@@ -37,7 +37,7 @@ def fits(record: Record) -> bool:
 
 
 class _Fitting:
-    """Records with as many columns as the server's version writes: a record that was cut has more or fewer."""
+    """Records with as many columns as the server's version writes: one that was cut has more or fewer."""
 
     def __init__(self) -> None:
         self._counts = set(_COLUMNS)

@@ -16,8 +16,8 @@ Rules, for each session by itself:
 
 Never is a statement taken for another of a different text or with different parameters. What the messages
 show to have been answered and do not tell is counted: messages missing by their numbers, durations without a
-text, plans whose query is told nowhere else, rows of cursors from before the log, texts in messages of another
-language.
+text, plans whose query is told nowhere else, rows of cursors from before the log, texts in messages of
+another language.
 """
 
 from __future__ import annotations

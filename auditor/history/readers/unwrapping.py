@@ -12,6 +12,8 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from typing import cast
 
 from auditor.history.readers import envelopes
 from auditor.history.readers.json_stream import objects
@@ -58,9 +60,7 @@ def opener(head: str) -> Callable[[io.BufferedReader, str, Tally], Lines] | None
         if sum(pattern.match(line) is not None for line in some) > len(some) // 2 or (
             name == "CloudWatch export" and some and pattern.match(some[0])
         ):
-            return lambda stream, inside, tally, name=name: _of_lines(
-                lines(stream, tally), name, inside, tally
-            )  # type: ignore[misc]
+            return partial(_of_lines, name)
     return None
 
 
@@ -72,7 +72,7 @@ def sample(head: str, size: int = SAMPLE) -> str:
     if found is None:
         return ""
     # the start may end anywhere: what is counted here is not told
-    stream = io.BufferedReader(io.BytesIO(head.encode("utf-8", "replace")))  # type: ignore[arg-type]
+    stream = io.BufferedReader(cast(io.RawIOBase, io.BytesIO(head.encode("utf-8", "replace"))))
     inside = []
     for _, line in found(stream, "", Tally(Reading(), "")):
         inside.append(line)
@@ -224,7 +224,7 @@ def _stamped(line: str, time: str, process: str) -> str:
         return line
     if _STAMP.search(line[: level.start()]):
         return line
-    begun = f"[{process}] " if process and not re.search(r"\[\d+", line[: level.start()]) else ""
+    begun = f"[{process}] " if process and not re.search(r"\[\d+\]", line[: level.start()]) else ""
     return " ".join(filter(None, (time, begun + line))) if time or begun else line
 
 
@@ -243,8 +243,8 @@ def _moment(value: object) -> str:
 # --- lines
 
 
-def _of_lines(source: Lines, name: str, inside: str, tally: Tally) -> Lines:
-    pattern = envelopes.LINES[name]
+def _of_lines(name: str, stream: io.BufferedReader, inside: str, tally: Tally) -> Lines:
+    pattern, source = envelopes.LINES[name], lines(stream, tally)
     if name in envelopes.SYSLOG:
         yield from _Syslog(pattern, tally).lines(source)
         return
@@ -359,7 +359,7 @@ def _is_new(text: str) -> bool:
 
 
 def _append(held: list[str], text: str) -> None:
-    """A line of syslog: a line's end and what follows, another field, or the rest of a line that was too long."""
+    """A line of syslog: a line's end and what follows, another field, or the rest of a long line."""
     for place, line in enumerate(text.split("\n")):
         if place or not held or line.startswith("\t") or LEVEL.search(line[:LONGEST]):
             held.append(

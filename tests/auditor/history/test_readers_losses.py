@@ -16,7 +16,7 @@ from auditor.history.statement import Reading
 
 HEAD = "2026-01-01 00:00:0{}.000 UTC [7] anna@acs psql "
 RECORD = (
-    '2026-01-05 09:00:0{0}.000 UTC,"anna","hr",71,"[local]",5f2b7d84.197f2,{0},"SELECT",2026-01-05 08:48:20 UTC,3/90,0,'
+    '2026-01-05 09:00:0{0}.000 UTC,"anna","hr",71,"[local]",5f2b7d84.197f2,{0},"SELECT",2026-01-05 08:48:20 UTC,3/90,0,'  # noqa: E501
     'LOG,00000,"statement: SELECT {0}",,,,,,,,,"psql","client backend",,0\n'
 )
 SAMPLE = "log_statement_all_pgaudit"
@@ -114,7 +114,7 @@ def test_records_that_are_missing_by_their_numbers_are_counted(tmp_path: Path) -
 LOST = {
     "LOG:  Anweisung: SELECT sum(x) FROM t": "message that is not known and may hold a statement",
     "LOG:  duration: 0.4 ms": "duration of a statement whose text is not in the log",
-    "LOG:  duration: 0.4 ms  plan:\n\tQuery Text: SELECT sum(x) FROM t\n\tAggregate": "query of a plan that no other message tells",
+    "LOG:  duration: 0.4 ms  plan:\n\tQuery Text: SELECT sum(x) FROM t\n\tAggregate": "query of a plan that no other message tells",  # noqa: E501
     "LOG:  statement: FETCH ALL FROM before": "rows of a cursor whose declaration is not in the log",
     'LOG:  fastpath function call: "lo_get" (OID 3458)': "function that was called by the fast path",
     "LOG:  statement: SELECT sum(x) FROM t WHERE (id": "statement whose text ends in its middle",
@@ -122,7 +122,7 @@ LOST = {
     "LOG:  statement: SELECT sum(x) FROM t WHERE a = '\0'": "statement with bytes that are no text",
     "LOG:  statement: <insufficient privilege>": "text that is no statement",
     "LOG:  statement: SELECT " + "x, " * 338 + "yz": "statement whose text ends in its middle",
-    "LOG:  statement: SELECT su2026-01-01 00:00:00 UTC [8] b@c d LOG:  statement: SELECT 2": "message with another one in it",
+    "LOG:  statement: SELECT su2026-01-01 00:00:00 UTC [8] b@c d LOG:  statement: SELECT 2": "message with another one in it",  # noqa: E501
 }  # fmt: skip
 
 
@@ -153,8 +153,8 @@ def test_a_log_that_is_whole_has_lost_nothing(shared_data: Path) -> None:
 
 @pytest.mark.parametrize(
     "sql",
-    ["SELECT 1", "SELECT '(' -- it's", "/* ' */ SELECT 1;", "SELECT $$'($$", "SELECT E'\\''", 'SELECT "a(" FROM t', "(SELECT 1)",
-     "SELECT ':)'", "SELECT $a$ $$ ' $a$", "-- only (a\nSELECT 1", "SELECT 1 -- (", "SELECT U&'d\\0061t'", "SELECT 'a''b'''"],
+    ["SELECT 1", "SELECT '(' -- it's", "/* ' */ SELECT 1;", "SELECT $$'($$", "SELECT E'\\''", 'SELECT "a(" FROM t', "(SELECT 1)",  # noqa: E501
+     "SELECT ':)'", "SELECT $a$ $$ ' $a$", "-- only (a\nSELECT 1", "SELECT 1 -- (", "SELECT U&'d\\0061t'", "SELECT 'a''b'''"],  # noqa: E501
 )  # fmt: skip
 def test_a_text_that_is_whole_has_no_flaw(sql: str) -> None:
     assert flaw(sql, None, "postgres") == ""
@@ -193,7 +193,7 @@ def test_files_that_are_empty_or_another_format_are_not_clean(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("text", "reason"),
-    [("SELECT 1;\n\\i more.sql\n", "psql command that runs what is not in the file"), ("SELECT 1", "last statement without an end, which may have been cut")],
+    [("SELECT 1;\n\\i more.sql\n", "psql command that runs what is not in the file"), ("SELECT 1", "last statement without an end, which may have been cut")],  # noqa: E501
 )  # fmt: skip
 def test_what_a_script_leaves_out_is_counted(tmp_path: Path, text: str, reason: str) -> None:
     assert told(tmp_path / "a.sql", text)[1].lost == {reason: 1}
