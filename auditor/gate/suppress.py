@@ -104,8 +104,7 @@ def units_of(plan: Plan, asked: Sequence[Asked]) -> list[Unit]:
         )
         for name, places in ordered
     ]
-    grouped = [unit for unit in units if unit.grouped]
-    return [unit for unit in units if not unit.grouped] + totals_first(grouped)
+    return [unit for unit in units if not unit.grouped] + totals_first([u for u in units if u.grouped])
 
 
 def totals_first(units: Sequence[Unit]) -> list[Unit]:
