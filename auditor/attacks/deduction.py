@@ -18,8 +18,8 @@ from scipy import optimize, sparse
 Kind = Literal["sum", "max", "min"]
 How = Literal["exactly", "at most", "at least"]
 SLACK = 1e-6
-SECONDS = 3.0
-"""Time for one bound; a program that is given up still has a bound that holds."""
+NODES = 2_000
+"""Search nodes for one bound; a program that is given up still has a bound that holds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +137,7 @@ class _Program:
                 np.concatenate([self.count * self.high, np.ones(self.switches)]).astype(float),
             ),
             integrality=np.ones(variables),
-            options={"time_limit": SECONDS},
+            options={"node_limit": NODES},
         )
         reached = found.get("mip_dual_bound")
         if reached is None or not math.isfinite(reached):

@@ -33,8 +33,10 @@ from cae_sql.risk import Risk, risk_of
 
 CHANCE = 1e-3
 """Guesses count where so many right ones would be rarer than this by chance."""
-SECONDS = 60.0
-"""Time that one attack gets against the gate, and again without it."""
+DECISIONS = 300
+"""That one attack may cause: about a minute's on a table of thousands. What past answers settle costs none."""
+SETTLED = ("known", "public")
+"""Codes of answers that no decision was made for."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Side:
     """Those that are true and narrower than the policy's limit allows."""
     seconds: float
     finished: bool
-    """Whether it ended before its time was over."""
+    """Whether it ended before it had caused as many decisions as it may."""
     surprises: int = 0
     """Values that it made a surprise."""
     remarks: tuple[str, ...] = ()
@@ -188,7 +190,7 @@ def run_attacks(
     attacks: Sequence[Attack],
     *,
     after_history: bool = False,
-    seconds: float = SECONDS,
+    decisions: int = DECISIONS,
     progress: Callable[[Attack], None] = lambda _: None,
     came: Callable[[Report], None] = lambda _: None,
 ) -> list[Report]:
@@ -199,7 +201,7 @@ def run_attacks(
         policy: The policy; its ledger is left alone.
         attacks: Which, in this order.
         after_history: Start each from a copy of the owner's ledger, with its answers known to the intruder.
-        seconds: Time for each attack on each side.
+        decisions: That each attack may cause.
         progress: Called as each begins.
         came: Called with what each came to, as it ends.
 
@@ -212,7 +214,7 @@ def run_attacks(
         judge = Judge(source, policy, protect)
         try:
             with tempfile.TemporaryDirectory() as folder:
-                arena = _Arena(source, policy, protect, judge, Path(folder), seconds, after_history)
+                arena = _Arena(source, policy, protect, judge, Path(folder), decisions, after_history)
                 for attack in attacks:
                     progress(attack)
                     found.append(arena.report(attack))
@@ -232,11 +234,11 @@ class _Arena:
         protect: Protect,
         judge: Judge,
         folder: Path,
-        seconds: float,
+        decisions: int,
         history: bool,
     ) -> None:
         self._name, self._column = protect.name, f"{protect.table}.{protect.column}"
-        self._database, self._judge, self._seconds = database, judge, seconds
+        self._database, self._judge, self._decisions = database, judge, decisions
         self._folder, self._count = folder, 0
         place = policy.ledger.model_copy(update={"path": None, "anchor": None, "editions": False})
         self._policy = policy.model_copy(update={"ledger": place})
@@ -267,7 +269,7 @@ class _Arena:
 
     def _side(self, attack: Attack, target: Target) -> Side:
         start, finished = time.monotonic(), True
-        target.deadline = start + self._seconds
+        target.patience = self._decisions
         try:
             claims = attack.run(target)
         except OutOfPatience:
@@ -312,15 +314,18 @@ def _asking(gate: Gate, policy: Policy) -> tuple[Answerer, Answerer | None]:
     def answers(sql: str, user: str) -> Reply:
         try:
             answer = gate.execute(sql, user=user, dialect="duckdb")
-            return Reply("answered", answer.fetchall(), answer.decision.message, answer.ranges)
+            decided = answer.decision.code not in SETTLED
+            return Reply("answered", answer.fetchall(), answer.decision.message, answer.ranges, decided)
         except (QueryRefused, QueryUnsupported) as error:
             said = error.decision
             verdict = "refused" if said.verdict == "refused" else "unsupported"
-            return Reply(verdict, None, f"{said.code}: {said.message} {said.hint}")  # type: ignore[arg-type]
+            decided = verdict == "refused"
+            return Reply(verdict, None, f"{said.code}: {said.message} {said.hint}", decided=decided)  # type: ignore[arg-type]
 
     def checks(sql: str, user: str) -> Reply:
         said = gate.check(sql, user=user, dialect="duckdb")
-        return Reply(said.verdict, None, f"{said.code}: {said.message} {said.hint}")
+        decided = said.verdict != "unsupported" and said.code not in SETTLED
+        return Reply(said.verdict, None, f"{said.code}: {said.message} {said.hint}", decided=decided)
 
     return answers, checks if policy.decision.mode == "simulatable" else None
 

@@ -6,7 +6,6 @@ Promise: nothing here knows a protected value that was not answered. Whatever an
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -33,7 +32,7 @@ AGGREGATES: tuple[Aggregate, ...] = ("sum", "avg", "max", "min")
 
 
 class OutOfPatience(Exception):
-    """The time for one attack is over; what was heard so far is all there is."""
+    """An attack has caused as many decisions as it may; what was heard so far is all there is."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +65,8 @@ class Reply:
     """Code and message, which an intruder reads too."""
     ranges: Sequence[Range] = ()
     """What was told as an end."""
+    decided: bool = False
+    """Whether the gate made a decision for it: known answers cost it nothing."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,8 @@ class Target:
     """Statement and user to reply."""
     checker: Answerer | None = None
     """The verdict alone, where that can be had."""
-    deadline: float = float("inf")
+    patience: float = float("inf")
+    """Decisions that it may still cause."""
     seed: int = SEED
     tally: Tally = field(default_factory=Tally)
     remarks: list[str] = field(default_factory=list)
@@ -153,9 +155,7 @@ class Target:
 
     def reply(self, sql: str, user: str = "eve") -> Reply:
         """Ask, and be told something or not."""
-        if time.monotonic() > self.deadline:
-            raise OutOfPatience
-        found = self.answerer(sql, user)
+        found = self._asked(self.answerer, sql, user)
         setattr(self.tally, found.verdict, getattr(self.tally, found.verdict) + 1)
         return found
 
@@ -165,10 +165,15 @@ class Target:
 
     def check(self, sql: str) -> Reply | None:
         """The verdict that asking would get, where it can be had."""
-        if time.monotonic() > self.deadline:
-            raise OutOfPatience
         self.tally.checks += 1
-        return None if self.checker is None else self.checker(sql, "eve")
+        return None if self.checker is None else self._asked(self.checker, sql, "eve")
+
+    def _asked(self, whom: Answerer, sql: str, user: str) -> Reply:
+        if self.patience <= 0:
+            raise OutOfPatience
+        found = whom(sql, user)
+        self.patience -= found.decided
+        return found
 
     def aggregate(self, kind: Aggregate, who: Selection, user: str = "eve") -> Fraction | None:
         """One aggregate over a selection, noted for `claims`; averages come back as sums."""

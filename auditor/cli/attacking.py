@@ -40,9 +40,9 @@ def attack(
     after_history: Annotated[
         bool, typer.Option("--after-history", help="Start from a copy of the ledger, its answers known.")
     ] = False,
-    seconds: Annotated[
-        float, typer.Option("--seconds", min=1, help="Time for each attack against the gate.")
-    ] = 60.0,
+    decisions: Annotated[
+        int, typer.Option("--decisions", min=1, help="Decisions of the gate that each attack may cause.")
+    ] = 300,
     form: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.TABLE,
 ) -> None:
     """Run published attacks against the database, and show what they achieve. The ledger is left alone."""
@@ -73,7 +73,7 @@ def attack(
         reports = run_attacks(
             *(database, rules, chosen),
             after_history=after_history,
-            seconds=seconds,
+            decisions=decisions,
             progress=progress,
             came=came,
         )

@@ -32,22 +32,25 @@ from auditor.history.findings import (
     PartyFindings,
 )
 from auditor.history.gateview import view_of
-from auditor.history.likely import SECONDS as LIKELY_SECONDS
+from auditor.history.likely import STEPS as LIKELY_STEPS
 from auditor.history.likely import prepare
 from auditor.history.outcome import Table, findings_of, for_party, party_findings
 from auditor.history.parties import EVERYONE, Party
-from auditor.history.replay import SECONDS, Replay
+from auditor.history.replay import Replay
 from auditor.history.risks import curve
 from auditor.history.statement import Logged, Reading
 from auditor.parties.celling import with_values
 from auditor.parties.party import Knowledge
 from auditor.policy.policy import Policy
+from cae_sql.inference.allowance import Allowance
+from cae_sql.inference.lookback.assess import STEPS
 
 Log = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Iterable[Logged]
 LIMITS = Limits(seconds=120.0, rows=20_000_000, bytes=2 << 30)
 """What one statement of a log may take when it is run again."""
-GRACE = 20.0
-"""Seconds for certificates after somebody has stopped the replay; records without one are counted."""
+GRACE, GRACE_STEPS = 20.0, 5 * 10**8
+"""Seconds for certificates after somebody has stopped the replay, and steps for a last look at everybody;
+records without a certificate are counted."""
 SAVE_EVERY, TELL_EVERY = 60.0, 0.2
 """Seconds between two checkpoints, and between two notes of progress."""
 
@@ -78,7 +81,6 @@ def audit(
     checkpoint: str | os.PathLike[str] | None = None,
     stop: Callable[[], bool] | None = None,
     gate_seconds: float = 60.0,
-    seconds: float = SECONDS,
     effort: float = 1.0,
 ) -> Findings:
     """Find out what a query log has given away, to whom, and which statements prove it.
@@ -100,7 +102,6 @@ def audit(
         stop: Asked between statements; once it says yes the findings so far are returned, marked `partial`.
             So is Ctrl-C.
         gate_seconds: For asking a gate what it would have done; 0: it is not asked.
-        seconds: For the integer programs after one statement; what they leave open is counted.
         effort: How many times as much as by default all costly statements together may cost; those that would
             cost more are not read, and counted as "not understood: too costly".
 
@@ -119,7 +120,7 @@ def audit(
     # matrices are small and many: with other work on the machine threads would wait for each other
     with opened as data, threadpool_limits(1, "blas"), beside:
         data.limits = LIMITS
-        audit = _Audit(rules, data, beside, groups or {}, dialect or rules.dialect, seconds, effort)
+        audit = _Audit(rules, data, beside, groups or {}, dialect or rules.dialect, effort)
         reading = Reading()
         paths = _paths(log)
         how: list[object] = [format, sorted((columns or {}).items()), effort]
@@ -146,11 +147,10 @@ class _Audit:
         beside: Beside,
         groups: Mapping[str, Sequence[str]],
         dialect: str,
-        seconds: float,
         effort: float = 1.0,
     ) -> None:
         self._policy, self._database, self._beside = policy, database, beside
-        self.dialect, self._seconds = dialect, seconds
+        self.dialect = dialect
         knowledge = Knowledge(policy, database)
         self._tables = [
             _table(database, known, place, column.protect.key)
@@ -183,7 +183,7 @@ class _Audit:
                     return self._stopped(reading)
                 if logged.number <= passed:
                     continue
-                if replay.take(logged, self._seconds):
+                if replay.take(logged):
                     self._beside.ask(logged)
                 now = time.monotonic()
                 if progress is not None and now - told > TELL_EVERY:
@@ -228,7 +228,7 @@ class _Audit:
         """What was found; `gate`: whether one is asked what it would have done."""
         replay, asked = self.replay, self._until(stop, partial)
         for party in replay.parties.distinct:
-            party.finish(min(self._seconds, GRACE / 4) if partial else self._seconds)
+            party.finish(GRACE_STEPS if partial else STEPS)
         there = replay.parties.all()
         found, parties, classes, likely, lacking = self._proved(there, asked)
         # what is made likely has its own time, and last of all a gate that must be asked here
@@ -279,9 +279,9 @@ class _Audit:
             found += own
             by_place.append(own)
         prepare()
-        baseline, deadline = self._policy.intruder.baseline, time.monotonic() + LIKELY_SECONDS
+        baseline, allowance = self._policy.intruder.baseline, Allowance(LIKELY_STEPS)
         for party, own in zip(there, by_place, strict=True):
-            summary, risks, beyond = party_findings(party, self._tables, own, baseline, deadline)
+            summary, risks, beyond = party_findings(party, self._tables, own, baseline, allowance)
             likely += beyond
             parties.append(summary)
             classes += risks

@@ -29,7 +29,7 @@ from auditor.history.replay import Replay
 from auditor.history.statement import Logged
 from cae_sql.inference.lookback.located_so_far import LocatedSoFar
 
-VERSION = 1
+VERSION = 2
 DAMAGE = (
     OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError,
     RuntimeError,  # encrypted, packed in a way that is not offered, nested too deeply
@@ -58,7 +58,7 @@ def save(path: Path, replay: Replay, identity: str) -> None:
         "position": replay.position,
         "statements": replay.statements,
         "failed": replay.failed,
-        "spent": [replay.budget.spent, replay.budget.waited],
+        "spent": [replay.budget.spent, replay.budget.waited, replay.budget.worked],
         "times": {name.hex(): count for name, count in replay.times.items()},
         "lessons": {name.hex(): each for name, each in replay.lessons.items()},
         "examples": {kind: [_cited(each) for each in shown] for kind, shown in replay.examples.items()},
@@ -155,7 +155,8 @@ def _restore(replay: Replay, state: dict[str, Any], arrays: dict[str, Any]) -> N
         state["statements"],
         state["failed"],
     )
-    replay.budget.spent, replay.budget.waited = state.get("spent", (0, 0.0))
+    budget = replay.budget
+    budget.spent, budget.waited, budget.worked = state.get("spent", (0, 0.0, 0.0))
     replay.times = Counter({bytes.fromhex(name): count for name, count in state["times"].items()})
     replay.lessons = {
         bytes.fromhex(name): (kind, tuple((a, b) for a, b in unmodelled), shows)

@@ -11,7 +11,6 @@ Source: `mathematics.md`, 7.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,6 +22,7 @@ from auditor.history.parties import PartyColumn
 from auditor.history.risks import in_column_units
 from cae_sql.domain import Domain
 from cae_sql.errors import InconsistentAnswers, InvalidInput
+from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.posterior.attaining import Attaining
 from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard, breaks
 from cae_sql.inference.posterior.likeliest import shortest_run
@@ -35,8 +35,10 @@ from cae_sql.risk import Limit
 
 Ints = NDArray[np.int64]
 
-SECONDS = 20.0
-"""For all parties of an audit together, up to one look at a system."""
+STEPS = 2 * 10**9
+"""For all parties of an audit together, about twenty seconds, up to one look at a system."""
+A_LOOK, BY_CELL = 10**6, 50
+"""Steps that a look takes at least, and more for each atom times answer."""
 MOST_CELLS = 1_000_000
 """Atoms times answers of a system that is looked at."""
 NAMED = 100
@@ -65,14 +67,15 @@ class _Look:
 class _Looks:
     """What a party was made to believe of one column, statement by statement."""
 
-    def __init__(self, part: PartyColumn, baseline: Baseline) -> None:
-        self._part, self._baseline = part, baseline
+    def __init__(self, part: PartyColumn, baseline: Baseline, allowance: Allowance) -> None:
+        self._part, self._baseline, self.allowance = part, baseline, allowance
         self._found: dict[int, _Look | None] = {}
 
     def after(self, place: int) -> _Look | None:
         """After the statement of this place among those that taught something; None where it is not known."""
         if place not in self._found:
-            last = place == len(self._part.counts) - 1
+            last, so_far = place == len(self._part.counts) - 1, self._part.so_far
+            self.allowance.spend(A_LOOK + BY_CELL * so_far.known.count * self._part.counts[place])
             try:
                 self._found[place] = self._look(self._part.counts[place], CLOSE if last else ROUGHLY)
             except (InvalidInput, InconsistentAnswers):
@@ -114,7 +117,7 @@ def made_likely(
     ends: tuple[Ints, Ints],
     keys: Sequence[str],
     baseline: Baseline,
-    deadline: float,
+    allowance: Allowance,
 ) -> tuple[float | None, int, list[MadeLikely]]:
     """The greatest risk of a record's posterior, how many are beyond the limit and not located, and who.
 
@@ -124,20 +127,20 @@ def made_likely(
         ends: (n,) each, least and greatest value that is left to every record, in units.
         keys: What the policy's key column calls the records; empty without one.
         baseline: What likelihood is held against.
-        deadline: `time.monotonic()` after which nothing more is looked at.
+        allowance: What looks may spend; nothing more is looked at beyond it.
     """
     so_far, column = part.so_far, part.column
     if not so_far.answers:
         return 0.0, 0, []
-    if so_far.known.count * len(so_far.answers) > MOST_CELLS or time.monotonic() > deadline:
+    if so_far.known.count * len(so_far.answers) > MOST_CELLS or allowance.over:
         return None, 0, []
-    looks = _Looks(part, baseline)
+    looks = _Looks(part, baseline, allowance)
     last = looks.after(len(part.cited) - 1)
     if last is None:
         return None, 0, []
     who = np.flatnonzero(last.beyond & ~part.located)
     worst = who[np.argsort(-last.risk[who], kind="stable")][:NAMED]
-    since = _since(looks, worst, len(part.cited) - 1, deadline)
+    since = _since(looks, worst, len(part.cited) - 1)
     protect, values = column.protect, last.likely.tilt.windows.values
     # a prior is read in other windows there
     known = last.likely if last.system.prior is None else None
@@ -170,14 +173,14 @@ def made_likely(
     return float(last.risk.max()), len(who), found
 
 
-def _since(looks: _Looks, records: Ints, last: int, deadline: float) -> Ints:
+def _since(looks: _Looks, records: Ints, last: int) -> Ints:
     """(r,) place of the statement since which each is beyond the limit, found by halving."""
     since = np.full(len(records), last)
     spans = [(0, last, np.arange(len(records)))]
     while spans:
         low, high, some = spans.pop()  # beyond the limit after `high`, and after `low - 1` not
         since[some] = high
-        if low == high or not len(some) or time.monotonic() > deadline:
+        if low == high or not len(some) or looks.allowance.over:
             continue
         middle = (low + high) // 2
         look = looks.after(middle)

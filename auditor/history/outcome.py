@@ -22,6 +22,7 @@ from auditor.history.likely import made_likely
 from auditor.history.parties import Party, PartyColumn
 from auditor.history.risks import class_findings, in_column_units
 from cae_sql.errors import OutOfTime
+from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.intervals.bounds import Solved, few_intervals
 from cae_sql.inference.lookback.located_so_far import EXACT, LocatedSoFar
 from cae_sql.inference.posterior.members import Baseline
@@ -89,9 +90,9 @@ def party_findings(
     tables: Sequence[Table],
     found: Sequence[Finding],
     baseline: Baseline,
-    deadline: float,
+    allowance: Allowance,
 ) -> tuple[PartyFindings, list[ClassRisk], list[MadeLikely]]:
-    """How a party stands at the end; what was made likely, as far as that is known before the deadline."""
+    """How a party stands at the end; what was made likely, as far as that is known within an allowance."""
     widths: Counter[float] = Counter()
     classes: list[ClassRisk] = []
     likely: list[MadeLikely] = []
@@ -102,7 +103,7 @@ def party_findings(
         ends = in_column_units(part.column, low), in_column_units(part.column, high)
         widths.update(np.round(ends[1] - ends[0], 9).tolist())
         classes += class_findings(party.name, part.column, low, high, table.codes, table.names)
-        risk, count, named = made_likely(party.name, part, (low, high), table.keys, baseline, deadline)
+        risk, count, named = made_likely(party.name, part, (low, high), table.keys, baseline, allowance)
         greatest.append(risk)
         beyond += count
         likely += named

@@ -17,8 +17,9 @@ from auditor.history.facts import Fact
 from auditor.history.findings import Cited, Moment
 from auditor.history.risks import worst_risk
 from auditor.parties.confidential import Confidential
+from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.query import Query
-from cae_sql.inference.lookback.assess import assess
+from cae_sql.inference.lookback.assess import STEPS, assess
 from cae_sql.inference.lookback.located_so_far import EXACT, KEEPS, LocatedSoFar
 
 EVERYONE = "everyone"
@@ -71,7 +72,7 @@ class PartyColumn:
             setattr(twin, name, getattr(self, name).copy())
         return twin
 
-    def learn(self, cited: Cited, sources: Sequence[Source], seconds: float) -> bool:
+    def learn(self, cited: Cited, sources: Sequence[Source], allowance: Allowance) -> bool:
         """Take a statement's facts; whether they taught anything."""
         queries = [query_of(source.fact) for source in sources]
         for source in sources:
@@ -83,13 +84,13 @@ class PartyColumn:
             return False
         self.cited.append(cited)
         self.counts.append(len(self.so_far.answers))
-        self.assess(seconds)
+        self.assess(allowance)
         return True
 
-    def assess(self, seconds: float, whole: bool = False) -> None:
+    def assess(self, allowance: Allowance, whole: bool = False) -> None:
         """Find who is located, and note since which statement."""
         so_far = self.so_far
-        assess(so_far, seconds, whole)
+        assess(so_far, allowance, whole)
         if so_far.changes == self._seen:
             return
         self._seen = so_far.changes
@@ -143,21 +144,25 @@ class Party:
         return twin
 
     def learn(
-        self, cited: Cited, sources: Sequence[Source], classes: Sequence[NDArray[np.int64]], seconds: float
+        self,
+        cited: Cited,
+        sources: Sequence[Source],
+        classes: Sequence[NDArray[np.int64]],
+        allowance: Allowance,
     ) -> None:
         """Take a statement's facts, and note how things stand where they taught something."""
         taught = False
         for position, column in enumerate(self.columns):
             own = [source for source in sources if source.fact.column == position]
-            taught = (bool(own) and column.learn(cited, own, seconds)) or taught
+            taught = (bool(own) and column.learn(cited, own, allowance)) or taught
         if taught:
             self.timeline.append(self.moment(cited, classes))
 
-    def finish(self, seconds: float) -> None:
-        """Look at everybody, and count again how many had been located when."""
+    def finish(self, steps: float = STEPS) -> None:
+        """Look at everybody, with so many steps a column, and count again how many had been located when."""
         for column in self.columns:
             if column.cited:
-                column.assess(seconds, whole=True)
+                column.assess(Allowance(steps), whole=True)
         places = [{cited.number: place for place, cited in enumerate(each.cited)} for each in self.columns]
         located, exact = [0] * len(self.columns), [0] * len(self.columns)
         made = []

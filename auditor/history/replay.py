@@ -6,7 +6,6 @@ database as it is now; failed statements teach nothing, and every statement is c
 
 from __future__ import annotations
 
-import time
 from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
@@ -32,8 +31,6 @@ KEPT_TAUGHT = 64
 """Results that are kept for the next party that is told the same."""
 MOST_TEXTS = 50_000
 """Different statements whose text is kept for the view of a gate."""
-SECONDS = 60.0
-"""For integer programs after one statement, at most."""
 
 
 class Replay:
@@ -76,7 +73,7 @@ class Replay:
         self.failed = 0
         self._taught: OrderedDict[bytes, tuple[Taught, list[Source]]] = OrderedDict()
 
-    def take(self, logged: Logged, seconds: float = SECONDS) -> bool:
+    def take(self, logged: Logged) -> bool:
         """One statement; whether a gate is to be asked it: it is one of `texts` that was not there before."""
         self.statements += 1
         self.position = logged.number
@@ -100,7 +97,7 @@ class Replay:
             if shows and name not in party.seen:
                 waiting.append(party)
         if waiting:
-            self._teach(name, lesson, logged, dialect, waiting, seconds)
+            self._teach(name, lesson, logged, dialect, waiting)
         return fresh
 
     def _lesson(self, logged: Logged, dialect: str) -> Lesson:
@@ -136,7 +133,6 @@ class Replay:
         logged: Logged,
         dialect: str,
         waiting: Sequence[Party],
-        seconds: float,
     ) -> None:
         found = self._sources(name, lesson, logged, dialect)
         said = cited(logged)
@@ -146,9 +142,10 @@ class Replay:
                 self.differences[source.fact.column].add(source)
         for party in waiting:
             party.seen.add(name)
-            began = time.monotonic()
-            party.learn(said, sources, self._classes, self.budget.patience(seconds))
-            self.budget.wait(time.monotonic() - began)
+            allowance = self.budget.programs()
+            before = allowance.steps
+            party.learn(said, sources, self._classes, allowance)
+            self.budget.work(before - allowance.steps)
 
     def _sources(self, name: bytes, lesson: Lesson | None, logged: Logged, dialect: str) -> list[Source]:
         if name in self._taught:

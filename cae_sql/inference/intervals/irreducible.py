@@ -10,7 +10,6 @@ Source: `mathematics.md`, 2 (certificates).
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -34,11 +33,15 @@ FEW = 4
 """Answers more than needed that do no harm."""
 SINGLY = 32
 """Answers up to which each is tried alone first: few certificates have more, and mostly each is needed."""
-SPARE_SECONDS = 2.0
-"""For finding out whether fewer answers do than two sums need."""
-SECONDS = 10.0
-"""For one certificate; what is not shown to be dispensable by then stays in, and it says so."""
-
+SPARE_STEPS = 2 * 10**8
+"""For finding out whether fewer answers do than two sums need: about two seconds."""
+STEPS = 10**9
+"""For one certificate, about ten seconds; what is not shown to be dispensable with them stays in, and it says
+so."""
+A_LOOK, BY_ANSWER = 10**5, 10**4
+"""Steps that it takes at least to see whether a claim holds, and more by answer."""
+NODES = 20_000
+"""Search nodes after which it is not known whether there is another table."""
 
 SLACK = Fraction(1, 10**6)
 """Units within which a float is at an end."""
@@ -76,7 +79,7 @@ class Proved:
     upper: End | None = None
     """By reals; by integers where no other grid value lies between them."""
     irreducible: bool = True
-    """False where time was up before every answer had been tried."""
+    """False where work was used up before every answer had been tried."""
 
 
 class _Vertices:
@@ -224,16 +227,16 @@ class Claims:
     def without_spare(self, proved: Proved) -> Proved:
         """As `on_the_grid` found it, with fewer answers where these leave no other table either.
 
-        Dropping an answer may spoil the sums and yet leave no table. Where time is up it says so.
+        Dropping an answer may spoil the sums and yet leave no table. Where the work is used up it says so.
         """
-        deadline = time.monotonic() + SPARE_SECONDS
+        allowance = Allowance(SPARE_STEPS)
         others, numbers = _ranges(range(proved.low, proved.high + 1), self._top), list(proved.numbers)
 
         def holds(some: Sequence[int]) -> bool:
-            return self._table(some, proved.record, others, deadline) is None
+            return self._table(some, proved.record, others, allowance) is None
 
         try:
-            kept, whole = _spared(numbers, holds, deadline)
+            kept, whole = _spared(numbers, holds, allowance)
         except OutOfTime:
             return replace(proved, irreducible=False)
         if len(kept) == len(numbers):
@@ -254,7 +257,7 @@ class Claims:
         if not holds(numbers):
             return None
         needed = self._needed(numbers, record, reached)
-        kept, whole = _spared(list(numbers), holds, time.monotonic() + SECONDS, needed)
+        kept, whole = _spared(list(numbers), holds, Allowance(STEPS), needed)
         lower, upper = self._ends(kept, record)
         if lower is None or upper is None:
             return None
@@ -323,16 +326,16 @@ class Claims:
     # --- by integers
 
     def by_integers(self, numbers: Sequence[int], record: int, allowed: Sequence[int]) -> Proved | None:
-        """A certificate by integers that the value is one of some; None where time was up.
+        """A certificate by integers that the value is one of some; None where more work is needed than may be spent.
 
         Answers are taken in one by one, each because a table without it has another value, until none has.
         """
-        deadline = time.monotonic() + SECONDS
+        allowance = Allowance(STEPS)
         others = _ranges(allowed, self._top)
         chosen: list[int] = []
         try:
             while True:
-                table = self._table(chosen, record, others, deadline)
+                table = self._table(chosen, record, others, allowance)
                 if table is None:
                     break
                 broken = [
@@ -345,10 +348,10 @@ class Claims:
             return None
 
         def holds(some: Sequence[int]) -> bool:
-            return self._table(some, record, others, deadline) is None
+            return self._table(some, record, others, allowance) is None
 
         try:
-            kept, whole = _spared(sorted(chosen), holds, deadline)
+            kept, whole = _spared(sorted(chosen), holds, allowance)
         except OutOfTime:
             kept, whole = sorted(chosen), False
         return Proved(record, min(allowed), max(allowed), tuple(kept), "integers", irreducible=whole)
@@ -358,7 +361,7 @@ class Claims:
         chosen: Sequence[int],
         record: int,
         others: Sequence[tuple[int, int]],
-        deadline: float,
+        allowance: Allowance,
     ) -> Ints | None:
         """A table (n,) that agrees with the chosen answers and has one of the other values; None: none."""
         framed = self._framed(chosen, record)
@@ -366,17 +369,19 @@ class Claims:
         atom = framed.atom
         matrix, row_low, row_high, lower, upper = constraints(known, np.arange(known.count), sums)
         whole = np.ones(matrix.shape[1], dtype=np.bool_)
-        program = Program(matrix, row_low, row_high, lower, upper, whole)
+        program = Program(matrix, row_low, row_high, lower, upper, whole, NODES)
         for low, high in others:
             low, high = max(low, int(known.low[atom])), min(high, int(known.high[atom]))
             if low > high:
                 continue
             program.bound(atom, low, high)
-            outcome = program.minimise({}, Allowance(until=deadline), first=True)
+            if allowance.over:
+                raise OutOfTime("no table was found with what may be spent")
+            outcome = program.minimise({}, allowance, first=True)
             if outcome.status == "infeasible":
                 continue
             if not len(outcome.solution):
-                raise OutOfTime("no table was found in the time allowed")
+                raise OutOfTime("no table was found with what may be spent")
             totals = np.rint(outcome.solution[: known.count]).astype(np.int64)
             if not is_world(known, totals, sums):
                 raise OutOfTime("rounding spoils the table that was found")
@@ -407,7 +412,7 @@ def _ranges(allowed: Sequence[int], top: int) -> list[tuple[int, int]]:
 def _spared(
     kept: list[int],
     holds: Callable[[Sequence[int]], bool],
-    deadline: float,
+    allowance: Allowance,
     needed: Set[int] = frozenset(),
 ) -> tuple[list[int], bool]:
     """Drop answers, in halves and then one by one, as long as the claim holds; and whether all were tried.
@@ -417,7 +422,7 @@ def _spared(
     """
     needed = set(needed)
     for number in [each for each in kept if each not in needed] if len(kept) <= SINGLY else ():
-        if time.monotonic() > deadline:
+        if not allowance.spend(A_LOOK + BY_ANSWER * len(kept)):
             return kept, False
         if not holds([other for other in kept if other != number]):
             needed.add(number)
@@ -425,7 +430,7 @@ def _spared(
     while True:
         place = 0
         while place < len(kept):
-            if time.monotonic() > deadline:
+            if not allowance.spend(A_LOOK + BY_ANSWER * len(kept)):
                 return kept, False
             fewer = kept[:place] + kept[place + block :]
             if needed.isdisjoint(kept[place : place + block]) and holds(fewer):

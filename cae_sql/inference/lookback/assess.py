@@ -8,7 +8,6 @@ Source: `mathematics.md`, 2 and 4.
 
 from __future__ import annotations
 
-import time
 from math import ceil, floor
 
 import numpy as np
@@ -22,24 +21,22 @@ from cae_sql.inference.lookback.first_time import FirstTime, Judge
 from cae_sql.inference.lookback.located_so_far import KEEPS, LocatedSoFar, state_by_reals, state_of
 from cae_sql.inference.lookback.many import Survey
 
-SECONDS = 60.0
-"""For the integer programs after one statement; who is left then is open."""
-PATIENCE = 10
-"""A look at a large system is ended after so many times that: what it does is counted and not timed."""
+STEPS = 6 * 10**9
+"""For the integer programs after one statement, about a minute; who is left then is open."""
 GROWTH = 1.5
 """Large systems are looked at whenever there are so many times the answers of the last time."""
 BACK_CELLS = 1_000_000
 """Atoms times sums up to which looking back asks all answers that were known at a time."""
 
 
-def assess(so_far: LocatedSoFar, seconds: float = SECONDS, whole: bool = False) -> None:
+def assess(so_far: LocatedSoFar, allowance: Allowance | None = None, whole: bool = False) -> None:
     """Find who is located now.
 
     Large systems are looked at now and then, unless all are asked for.
 
     Args:
         so_far: What is known; what is found out goes there.
-        seconds: For integer programs.
+        allowance: For integer programs in small systems, `STEPS` by default; large ones count what they do.
         whole: Whether everybody is looked at.
     """
     large = so_far.large
@@ -48,8 +45,8 @@ def assess(so_far: LocatedSoFar, seconds: float = SECONDS, whole: bool = False) 
     so_far.next_look = int(len(so_far.answers) * GROWTH) + 1
     said = so_far.by_integers, so_far.by_reals, so_far.low, so_far.high
     before = [each.copy() for each in said]
-    deadline = time.monotonic() + (PATIENCE * seconds if large else seconds)
-    look = Survey(so_far, deadline, whole) if large else Locating(so_far, Allowance(until=deadline))
+    allowance = Allowance(STEPS) if allowance is None else allowance
+    look = Survey(so_far, whole) if large else Locating(so_far, allowance)
     look.run()
     loose = ~so_far.fixed
     _give_to_all(so_far, loose)

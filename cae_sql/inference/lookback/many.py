@@ -8,7 +8,6 @@ programs are not asked: who is located by the grid alone is open.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from math import ceil, floor
@@ -49,16 +48,15 @@ DOMAINS = 8
 class Survey:
     """One look at a large system; what it finds goes into the standing, for the first record of each atom."""
 
-    def __init__(self, so_far: LocatedSoFar, deadline: float, whole: bool) -> None:
+    def __init__(self, so_far: LocatedSoFar, whole: bool) -> None:
         """Take a standing as it is.
 
         Args:
             so_far: What is known; what is found out goes there.
-            deadline: `time.monotonic()` at which it ends.
             whole: Whether those are looked at closely who are not shown to keep the standard.
         """
         self.so_far, self.known = so_far, so_far.known
-        self._deadline, self._whole = deadline, whole
+        self._whole = whole
         self.totals: Ints = self.known.totals(so_far.truth[None])[0]
         self.first: Ints = self.known.members[0][self.known.members[1][:-1]]
         self.runs = Runs(self.known, so_far.standard.need)
@@ -100,7 +98,7 @@ class Survey:
             bases.append(basis)
             roomy_table.bases = [basis]
             self._absorb(roomy_table)
-            if not self._whole or not len(self._waiting()) or time.monotonic() > self._deadline:
+            if not self._whole or not len(self._waiting()):
                 break
         if self._whole and bases and len(self._waiting()):
             runs.accepted |= self.so_far.by_integers[self.first] != KEEPS
@@ -140,7 +138,7 @@ class Survey:
             programs: dict[int, ByPrograms] = {}
             for atom in self._waiting().tolist():
                 left -= 1
-                if left < 0 or time.monotonic() > self._deadline:
+                if left < 0:
                     return
                 component = int(system.components[atom])
                 if component not in programs:

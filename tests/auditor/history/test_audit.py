@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import zipfile
 from dataclasses import replace
@@ -357,3 +358,23 @@ def test_the_same_log_gives_the_same_certificates_in_whatever_order_groups_come(
     monkeypatch.setattr(School, "taught", turned)
     assert as_they_come
     assert said() == as_they_come
+
+
+def test_findings_are_the_same_whatever_the_clock_says(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clock that jumps by minutes at each look ends nothing but what says so."""
+    asked = [
+        "SELECT SUM(v) FROM t",
+        "SELECT SUM(v) FROM t WHERE id <> 3",
+        "SELECT MAX(v) FROM t WHERE id < 3",
+    ]
+    quiet = audit(database, RULES, worlds.log(asked), gate_seconds=0)
+    now = itertools.count(step=300.0)
+    monkeypatch.setattr("time.monotonic", lambda: next(now))
+    hasty = audit(database, RULES, worlds.log(asked), gate_seconds=0)
+    assert quiet.findings
+    assert hasty.findings == quiet.findings
+    assert hasty.likely == quiet.likely
+    assert hasty.parties == quiet.parties
+    assert hasty.partial == quiet.partial == ""

@@ -65,8 +65,8 @@ def test_as_a_large_system_nobody_is_located_wrongly_and_nobody_said_to_be_safe_
         for query in queries:
             so_far.add([query])
             if between:
-                assess(so_far, 5.0)
-        assess(so_far, 5.0, whole=True)
+                assess(so_far)
+        assess(so_far, whole=True)
     left = remaining(truth, queries)
     for record, values in enumerate(left):
         assert so_far.low[record] <= min(values)
@@ -134,7 +134,7 @@ def test_many_people_in_few_sums_are_all_shown_to_be_safe(
     so_far = LocatedSoFar(truth, 40, Standard(20))
     for _ in range(12):
         so_far.add([Query(kind="sum", members=np.flatnonzero(chance.random(300) < 0.4))])
-    assess(so_far, 10.0, whole=True)
+    assess(so_far, whole=True)
     assert not so_far.by_integers.any()
     assert not so_far.open.any()
 
@@ -151,7 +151,7 @@ def test_a_sum_over_few_who_have_no_room_leaves_nobody_else_open(monkeypatch: py
     for _ in range(12):
         so_far.add([Query(kind="sum", members=np.flatnonzero(chance.random(300) < 0.4))])
     so_far.add([Query(kind="sum", members=np.array([0, 1]))])
-    assess(so_far, 10.0, whole=True)
+    assess(so_far, whole=True)
     assert np.flatnonzero(so_far.by_integers).tolist() == [0, 1]
     assert not so_far.open.any()
 
@@ -165,9 +165,9 @@ def test_who_is_settled_by_sums_and_rows_that_were_read_is_so_since_the_last_of_
     so_far = LocatedSoFar(np.array([1, 1, 2, 2]), TOP, Standard(NEED))
     for members in ([0, 1, 2, 3], [0, 3], [1]):
         so_far.add([Query(kind="sum", members=np.array(members))])
-        assess(so_far, 5.0)
+        assess(so_far)
     so_far.add([Query(kind="sum", members=np.array([0, 1]))])
-    assess(so_far, 5.0, whole=True)
+    assess(so_far, whole=True)
     assert so_far.by_reals.tolist() == [EXACT] * 4
     # the second by the sum of the others, once its row was read; the others with the last answer
     assert so_far.since_reals.tolist() == [4, 3, 3, 4]
@@ -183,7 +183,7 @@ def test_who_was_located_approximately_is_so_exactly_since_his_row_was_read(
     so_far = LocatedSoFar(np.array([1, 0, 3]), TOP, Standard(NEED))
     for members, expected in (([0, 1], (APPROXIMATE, 1)), ([1, 2], (APPROXIMATE, 1)), ([1], (EXACT, 3))):
         so_far.add([Query(kind="sum", members=np.array(members))])
-        assess(so_far, 5.0)
+        assess(so_far)
         assert (so_far.by_reals[1], so_far.since_reals[1]) == expected
         assert (so_far.by_integers[1], so_far.since_integers[1]) == expected
 
@@ -203,6 +203,6 @@ def test_a_linear_program_that_is_not_solved_leaves_its_own_record_open(
     monkeypatch.setattr(few, "few_intervals", fails_for_one)
     so_far = LocatedSoFar(np.array([4, 4, 0, 0, 3]), 4, Standard(2))
     so_far.add([Query(kind="sum", members=np.array(pair)) for pair in ([0, 1], [2, 3])])
-    assess(so_far, 10.0, whole=True)
+    assess(so_far, whole=True)
     assert asked == [[1, 2], [1], [2]]
     assert sorted(so_far.by_reals[[0, 2]].tolist()) == [KEEPS, EXACT]
