@@ -19,6 +19,7 @@ from postgres_expressions import Expressions
 from postgres_server import SCHEMA, TABLES, Server, answers_alike, missing, parsed, plain_duckdb, started
 
 from auditor.data.database import Database
+from auditor.gate.python_types import rows_of
 from auditor.sql import Column, Plan, Schema, Table, macros, understand
 from auditor.sql.dialects import translate
 from auditor.sql.reasons import REASONS
@@ -295,7 +296,7 @@ def test_answers_are_the_same_behind_the_gates_parser(tmp_path_factory: pytest.T
             names = [each[0] for each in expected.description or []]
             got = answer(database, plan)
             assert got.column_names == names
-            rows = [tuple(row) for row in zip(*(each.to_pylist() for each in got.columns), strict=True)]
+            rows = rows_of(got, plan.types)
             key = repr if not ordered(sql) else None
             assert _sorted(rows, key) == _sorted(expected.fetchall(), key), sql
     assert planned >= 0.95 * len(STATEMENTS)
