@@ -20,6 +20,7 @@ from auditor.data.running import LargeResult, Limits, fetch, watched
 from auditor.proxy.protocol.sqlstate import ProtocolError, SqlState
 from auditor.sql import limits
 from auditor.sql.schema import Column, Table, folded, quoted
+from auditor.sql.time_zones import session_zone
 from auditor.sql.understood import NotUnderstood
 
 if TYPE_CHECKING:
@@ -90,9 +91,9 @@ def named(sql: str) -> bool:
 
 
 def answer(
-    gate: Gate, sql: str, values: Sequence[object], administrator: bool
+    gate: Gate, sql: str, values: Sequence[object], administrator: bool, zone: str = "UTC"
 ) -> tuple[tuple[str, ...], tuple[str, ...], pa.Table]:
-    """Names, DuckDB's types and rows of a statement over the schema.
+    """Names, DuckDB's types and rows of a statement over the schema, reckoned in a session's time zone.
 
     Raises:
         ProtocolError: the user is no administrator, or the statement is more than a SELECT over the two.
@@ -100,7 +101,7 @@ def answer(
     wanted = _wanted(sql, administrator)
     if values:
         raise _ONLY
-    with closing(_instance(gate, wanted)) as instance, watched(instance, LIMITS.seconds):
+    with closing(_instance(gate, wanted, zone)) as instance, watched(instance, LIMITS.seconds):
         try:
             relation = instance.sql(sql)
             names, kinds = tuple(relation.columns), tuple(map(str, relation.types))
@@ -140,7 +141,7 @@ def _wanted(sql: str, administrator: bool) -> tuple[str, ...]:
     return tuple(sorted(wanted))
 
 
-def _instance(gate: Gate, wanted: Sequence[str] = ()) -> duckdb.DuckDBPyConnection:
+def _instance(gate: Gate, wanted: Sequence[str] = (), zone: str = "UTC") -> duckdb.DuckDBPyConnection:
     """A database that holds the tables, those wanted with their rows, and is closed to everything else."""
     frames: dict[str, pd.DataFrame] = {}
     if "risk" in wanted:
@@ -159,6 +160,7 @@ def _instance(gate: Gate, wanted: Sequence[str] = ()) -> duckdb.DuckDBPyConnecti
             instance.execute(f"INSERT INTO {table.name} SELECT {listed} FROM given")
             instance.unregister("given")
     instance.execute("SET python_enable_replacements = false")
+    instance.execute(f"SET TimeZone = '{session_zone(zone).engine}'")
     instance.execute(
         "SET temp_directory = ''; SET enable_external_access = false; SET lock_configuration = true"
     )

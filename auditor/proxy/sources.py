@@ -223,7 +223,8 @@ class _Opened:
         sql = self._unqualified(sql)
         named = administration.named(sql)
         if named:
-            names, kinds, rows = administration.answer(self.gate, sql, values, context.administrator)
+            administrator, zone = context.administrator, context.zone
+            names, kinds, rows = administration.answer(self.gate, sql, values, administrator, zone)
             return Result(names, tuple(map(result_type, kinds)), rows, code="administration")
         text, given = spread(sql, values)
         asked = self._respelled(text, given)

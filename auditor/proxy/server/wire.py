@@ -174,7 +174,7 @@ async def _handed_on(data: bytes, transport: asyncio.Transport) -> None:
     await asyncio.sleep(0)  # and has told it of the connection
     protocol = transport.get_protocol()
     while data and isinstance(protocol, asyncio.BufferedProtocol):  # else the client is gone
-        room = protocol.get_buffer(len(data))
+        room = memoryview(protocol.get_buffer(len(data)))
         taken = min(len(room), len(data))
         room[:taken] = data[:taken]
         protocol.buffer_updated(taken)

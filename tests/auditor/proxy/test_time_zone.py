@@ -140,3 +140,7 @@ def test_the_zone_is_on_record(server: Running) -> None:
     with connect(server, user="grace") as connection:
         found = connection.execute("SELECT zone FROM cae_sql.history ORDER BY number DESC LIMIT 1").fetchone()
         assert found == ("Europe/Berlin",)
+        hours = "SELECT extract('hour' FROM time) FROM cae_sql.history WHERE number = 1"
+        (in_utc,) = connection.execute(hours).fetchone()
+        connection.execute("SET TIME ZONE 2")
+        assert connection.execute(hours).fetchone() == ((in_utc + 2) % 24,)
