@@ -89,6 +89,7 @@ class FakeGate:
     problems: ClassVar[list[str]] = []
     asked: ClassVar[list[tuple[str, str]]] = []
     dialects: ClassVar[list[object]] = []
+    zones: ClassVar[list[str]] = []
 
     @classmethod
     def open(cls, database: Path, policy: Policy, ledger: object = None) -> FakeGate:
@@ -104,10 +105,16 @@ class FakeGate:
         return None
 
     def execute(
-        self, sql: str, parameters: object = None, user: str = "analyst", dialect: object = None
+        self,
+        sql: str,
+        parameters: object = None,
+        user: str = "analyst",
+        dialect: object = None,
+        timezone: str = "UTC",
     ) -> Answer:
         self.asked.append((sql, user))
         self.dialects.append(dialect)
+        self.zones.append(timezone)
         says: dict[str, Exception] = {
             "refuse": QueryRefused(REFUSAL),
             "unsupported": QueryUnsupported(UNKNOWN),
@@ -128,9 +135,15 @@ class FakeGate:
         return Answer(["big", "decimal", "float", "nothing", "text", "day", "yes"], rows, decision)
 
     def check(
-        self, sql: str, parameters: object = None, user: str = "analyst", dialect: object = None
+        self,
+        sql: str,
+        parameters: object = None,
+        user: str = "analyst",
+        dialect: object = None,
+        timezone: str = "UTC",
     ) -> Decision:
         self.dialects.append(dialect)
+        self.zones.append(timezone)
         return {"refuse": REFUSAL, "unsupported": UNKNOWN}.get(sql, ANSWERED)
 
     def held(self) -> float:
@@ -170,6 +183,7 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     fake = types.ModuleType("auditor.gate.gate")
     monkeypatch.setattr(FakeGate, "asked", [])
     monkeypatch.setattr(FakeGate, "dialects", [])
+    monkeypatch.setattr(FakeGate, "zones", [])
     fake.Gate = FakeGate  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "auditor.gate.gate", fake)
     monkeypatch.delenv("CAE_SQL_DEBUG", raising=False)
@@ -208,6 +222,13 @@ def test_the_dialect_of_a_statement_may_be_named(run: Run) -> None:
     asked(run, "SELECT 1", "--dialect", "postgres")
     run("check", "d.duckdb", "SELECT 1", "-p", "p.toml", "--dialect", "duckdb")
     assert FakeGate.dialects == [None, "postgres", "duckdb"]
+
+
+def test_the_time_zone_of_a_statement_may_be_named(run: Run) -> None:
+    asked(run, "SELECT 1")
+    asked(run, "SELECT 1", "--timezone", "Europe/Berlin")
+    run("check", "d.duckdb", "SELECT 1", "-p", "p.toml", "--timezone", "5.5")
+    assert FakeGate.zones == ["UTC", "Europe/Berlin", "5.5"]
     status, _, err = asked(run, "SELECT 1", "--dialect", "mysql")
     assert status == 2
     assert "mysql" in err
