@@ -26,6 +26,8 @@ class Entry:
     """What the connection was doing: "SELECT", "PARSE", "BIND", …"""
     position: int = 0
     """Where in the statement an error is, from 1; 0 where the log does not say."""
+    damaged: bool = False
+    """Whether there are bytes before the message that are no text: whose it is may be wrong."""
     serial: int = 0
     """Its number among the messages of its session; 0 where the log does not say."""
 

@@ -49,8 +49,8 @@ JSON = (
 """The first whose message is there is it."""
 LISTS = ("entries", "events", "logEvents", "records")
 """Members of an object that hold several envelopes: of Google's and AWS's APIs, of Azure's batches."""
-MORE = ("nextPageToken", "nextToken", "nextForwardToken")
-"""Members that say that there is more than this object has; CloudWatch's forward token is always there."""
+MORE = ("nextPageToken", "nextToken")
+"""Members that say that there is more than this object has. (`nextForwardToken` is always there.)"""
 OTHERS = {"logger": frozenset({"postgres", "pgaudit"})}
 """Members that say which program an object is of, and those whose messages are read."""
 

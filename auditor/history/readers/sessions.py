@@ -44,6 +44,7 @@ from auditor.history.readers.prepared import (
 from auditor.history.readers.splitting import statements
 from auditor.history.readers.tally import Tally
 from auditor.history.readers.times import parse_time
+from auditor.history.readers.wholeness import is_damaged
 from auditor.history.statement import Logged
 
 WAITING = 10_000
@@ -134,6 +135,8 @@ class Sessions:
         for entry in entries:
             if entry.serial:
                 self._count_missing(entry)
+            if entry.damaged or _is_damaged(entry):
+                self._tally.lost(entry.line, "message with bytes that are no text")
             self._take(entry)
             while waiting and (waiting[0][1].over or len(waiting) > WAITING or self._held > HELD):
                 yield from self._made(*waiting.popleft())
@@ -365,6 +368,14 @@ class Sessions:
             # pgaudit has the values of what was an expression
             return known.sql, sent.parameters
         return text, parameters
+
+
+def _is_damaged(entry: Entry) -> bool:
+    """Whether what is known of a message is; that of a statement is counted with the statement."""
+    told = (entry.time, entry.user, entry.database, entry.session, entry.severity, entry.statement)
+    if not entry.message.startswith(("statement: ", "execute ", "duration: ", START)):
+        told = (*told, entry.message, entry.detail)
+    return any(map(is_damaged, told))
 
 
 def _known(name: str) -> str:

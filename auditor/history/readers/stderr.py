@@ -12,6 +12,7 @@ from auditor.history.readers.entry import Entry
 from auditor.history.readers.prefix import LEVEL, LONGEST, MATCHERS, WITHIN, Matcher, loose
 from auditor.history.readers.source import LINE_LIMIT, Lines
 from auditor.history.readers.tally import Tally
+from auditor.history.readers.wholeness import is_damaged
 
 _BELONGS = {
     "DETAIL": "detail", "HINT": "", "QUERY": "", "CONTEXT": "context", "LOCATION": "",
@@ -72,6 +73,7 @@ def entries(lines: Lines, matcher: Matcher, tally: Tally) -> Iterator[Entry]:
             yield _finished(entry)
         tally.entry()
         entry = Entry(number, time, user, database, application, session, severity, tag=tag)
+        entry.damaged = is_damaged(line[:start])
         text = _Text("message", line[start:])
     if entry is not None:
         _put(entry, text)

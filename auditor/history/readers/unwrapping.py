@@ -111,7 +111,7 @@ def _messages(values: Iterable[tuple[int, object]], tally: Tally) -> Iterator[Me
             else None
         )
         if isinstance(value, Mapping) and isinstance(listed, list):
-            if any(value.get(name) for name in envelopes.MORE[:2]):
+            if any(value.get(name) for name in envelopes.MORE):
                 tally.lost(number, "page of an export that is not in the file")
             for each in listed:
                 yield from _message(number, each, tally)

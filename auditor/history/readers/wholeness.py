@@ -34,7 +34,7 @@ def flaw(sql: str, parameters: Sequence[str | None] | None, dialect: str) -> str
         dialect: Whose SQL it is.
     """
     values = [value for value in parameters or () if value]
-    if any("\ufffd" in text or "\0" in text for text in (sql, *values)):
+    if any(map(is_damaged, (sql, *values))):
         return "statement with bytes that are no text"
     if any(value.endswith("...") or _WITHHELD.match(value) for value in values):
         return "statement with a value that was cut or left out"
@@ -46,6 +46,11 @@ def flaw(sql: str, parameters: Sequence[str | None] | None, dialect: str) -> str
     if _at_limit(sql, dialect) or _open(text, dialect):
         return "statement whose text ends in its middle"
     return ""
+
+
+def is_damaged(text: str) -> bool:
+    """Whether bytes of a text were no text, or zeros, as a crash leaves them."""
+    return "\ufffd" in text or "\0" in text
 
 
 def _begins(text: str) -> bool:
@@ -65,7 +70,8 @@ def _at_limit(sql: str, dialect: str) -> bool:
 
 def _open(text: str, dialect: str) -> bool:
     """Whether a quote, a bracket or a comment of a text never ends."""
-    odd = text.count("'") % 2 or text.count('"') % 2 or text.count("$$") % 2
+    # behind a backslash a quote may end nothing
+    odd = "\\" in text or text.count("'") % 2 or text.count('"') % 2 or text.count("$$") % 2
     if not odd and all(text.count(first) == text.count(second) for first, second in _PAIRS):
         return False
     depth, last = 0, ("", 0, 0)

@@ -53,7 +53,7 @@ def test_damage_anywhere_leaves_the_statements_or_is_counted(
         (each.sql, each.parameters, each.user, each.answered is not False) for each in read([whole])
     )
     chance = random.Random(f"{kind} {how}")
-    for _ in range(60):
+    for _ in range(40):
         broken = damaged(content, how, chance)
         if how in ("end", "start") and _at_an_end(broken, content, how, kind):
             continue
