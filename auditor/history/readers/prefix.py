@@ -29,7 +29,8 @@ _PARTS = {
     "L": r"\S{0,64}?",
     "%": "%",
 }  # fmt: skip
-_PROCESS = re.compile(r"\[\d+\]")
+NO_TIME = "-"
+"""Stands in a line out of syslog for a time that is not known, as in RFC 5424."""
 COMMON = (
     "%m [%p] %q%u@%d %a ",
     "%m [%p] %q%u@%d ",
@@ -125,8 +126,7 @@ def loose(line: str) -> Found | None:
         return None
     before = head[: level.start("severity")]
     time = re.search(_TIME, before)
-    # of syslog the number of the process is there, where the time is not known
-    if time is None and _PROCESS.match(before) is None:
+    if time is None and not before.startswith(f"{NO_TIME} "):
         return None
     around = before[: time.start()] + " " + before[time.end() :] if time else before
     session = re.search(r"\b[0-9a-f]{8}\.[0-9a-f]+\b", around) or re.search(

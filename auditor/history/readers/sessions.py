@@ -372,9 +372,9 @@ class Sessions:
 
 def _is_damaged(entry: Entry) -> bool:
     """Whether what is known of a message is; that of a statement is counted with the statement."""
-    told = (entry.time, entry.user, entry.database, entry.session, entry.severity, entry.statement)
-    if not entry.message.startswith(("statement: ", "execute ", "duration: ", START)):
-        told = (*told, entry.message, entry.detail)
+    told = [entry.time, entry.user, entry.database, entry.session, entry.severity, entry.statement]
+    if not entry.message.startswith("statement: "):
+        told += [entry.message, entry.detail]
     return any(map(is_damaged, told))
 
 

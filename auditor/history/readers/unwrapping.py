@@ -17,7 +17,7 @@ from typing import cast
 
 from auditor.history.readers import envelopes
 from auditor.history.readers.json_stream import objects
-from auditor.history.readers.prefix import LEVEL, LONGEST
+from auditor.history.readers.prefix import LEVEL, LONGEST, NO_TIME
 from auditor.history.readers.source import Lines, lines
 from auditor.history.readers.tally import Tally
 from auditor.history.readers.times import parse_time
@@ -72,7 +72,7 @@ def sample(head: str, size: int = SAMPLE) -> str:
     if found is None:
         return ""
     # the start may end anywhere: what is counted here is not told
-    stream = io.BufferedReader(cast(io.RawIOBase, io.BytesIO(head.encode("utf-8", "replace"))))
+    stream = cast(io.BufferedReader, io.BufferedReader(io.BytesIO(head.encode("utf-8", "replace"))))
     inside = []
     for _, line in found(stream, "", Tally(Reading(), "")):
         inside.append(line)
@@ -225,7 +225,7 @@ def _stamped(line: str, time: str, process: str) -> str:
     if _STAMP.search(line[: level.start()]):
         return line
     begun = f"[{process}] " if process and not re.search(r"\[\d+\]", line[: level.start()]) else ""
-    return " ".join(filter(None, (time, begun + line))) if time or begun else line
+    return f"{time or NO_TIME} {begun}{line}"
 
 
 def _moment(value: object) -> str:

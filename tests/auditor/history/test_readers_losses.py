@@ -68,7 +68,8 @@ def test_damage_anywhere_leaves_the_statements_or_is_counted(
             )
         except LogError:
             continue
-        assert found == expected or reading.broken or reading.lost, (how, len(broken))
+        # a text that pgaudit repeats is still there, though a hole in it makes another of it
+        assert not expected - found or reading.broken or reading.lost, (how, len(broken))
 
 
 def _at_an_end(broken: bytes, content: bytes, how: str, kind: str) -> bool:
