@@ -8,6 +8,8 @@ shown is told as "at most" or "at least" that one: each table that gives it agre
 itself told so, or whoever knows the partition would read "less than" where "at most" is written. Of a sum
 over many, whose end would need more spare records than there are, it is a range as wide as these make it.
 
+Several values at once are told exactly inside of a box whose corners are shown (`boxes`).
+
 Promise: a partition follows from the question, past answers and hypothetical ones. Candidates are judged each
 with an allowance of its own, and only those that it takes to tell where a true answer lies: the others would
 change nothing, and nothing that judging them finds is kept.
@@ -21,6 +23,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from auditor.deciding.boxes import Question
 from auditor.told import Told, exactly
 from cae_sql.inference.facts.query import Kind
 
@@ -96,6 +99,8 @@ class Partition:
 
     def told(self, values: Sequence[int]) -> list[Told[int] | None]:
         """What is told of answers; None where nothing can be."""
+        if len(self.kinds) > 1:
+            return self._told_together(values)
         return [
             exactly(value) if self.settled[place] else self._told(place, value)
             for place, value in enumerate(values)
@@ -115,6 +120,29 @@ class Partition:
         if not 0 < place < len(known) or known[place] == value:
             return None
         return Told(known[place - 1] + 1, known[place] - 1)
+
+    def _told_together(self, values: Sequence[int]) -> list[Told[int] | None]:
+        """Of several values: exactly inside of a box, and as ends outside."""
+        question = Question(self.kinds, self.possible, self.kept, self.step, self._is_kept)
+        box, found = question.last_shown(values), list[Told[int] | None]()
+        for place, value in enumerate(values):
+            low, high, (least, most) = box.low[place], box.high[place], self.possible[place]
+            told = exactly(value)
+            if self.settled[place]:
+                pass
+            elif self.kinds[place] != "min" and least < low >= value:
+                told = self._at_most(place, low)
+            elif self.kinds[place] != "max" and most > high <= value:
+                # what is told as the other end is not told as this one
+                apart = self.kinds[place] == "min" or low == least
+                told = self._at_least(place, high if apart else max(high, low + 1))
+            found.append(told)
+        return found
+
+    def _is_kept(self, values: Values) -> bool:
+        if (0, *values) not in self._judged:
+            self._judged[0, *values] = values in self.kept or self.judge(values)
+        return self._judged[0, *values]
 
     def _told(self, place: int, value: int) -> Told[int] | None:
         kind, drawn = self.kinds[place], [values[place] for values in self.kept]
@@ -155,10 +183,8 @@ class Partition:
         ordered = sorted(set(drawn))
         middle = (len(ordered) - 1) // 2
         inmost = ordered[middle if way < 0 else min(middle + 1, len(ordered) - 1)]
-        bad: int | None = None
-        if len(self.kinds) == 1:
-            failed = [way * values[0] for values in self.broken if way * values[0] > way * good]
-            bad = way * min(failed) if failed else None
+        failed = [way * values[0] for values in self.broken if way * values[0] > way * good]
+        bad = way * min(failed) if failed else None
         step, looks = max(max(drawn) - min(drawn), self.step), LOOKS
         while bad is None and looks and good != last and way * good <= way * value + self.margin:
             candidate, step, looks = way * min(way * last, way * good + step), LONGER * step, looks - 1
@@ -184,15 +210,9 @@ class Partition:
         return edge if edge == good or self._shown(place, way, edge) else good
 
     def _shown(self, place: int, way: int, candidate: int) -> bool:
-        """Whether a value is, the others of the question being those of an answer in the middle."""
-        places = range(len(self.kinds))
-        middles = [sorted(values[each] for values in self.kept)[len(self.kept) // 2] for each in places]
-        middle = min(self.kept, key=lambda each: sum(abs(a - b) for a, b in zip(each, middles, strict=True)))
-        values = (*middle[:place], candidate, *middle[place + 1 :])
+        """Whether a value is, told exactly and as an end."""
         # the same value may be looked at as one end and as the other
-        if (way, *values) not in self._judged:
-            safe = self.judge(values)
-            if safe and len(self.kinds) == 1:
-                safe = self.judge_end(self._end_at(place, way, candidate))
-            self._judged[way, *values] = safe
-        return self._judged[way, *values]
+        if (way, candidate) not in self._judged:
+            safe = self.judge((candidate,)) and self.judge_end(self._end_at(place, way, candidate))
+            self._judged[way, candidate] = safe
+        return self._judged[way, candidate]

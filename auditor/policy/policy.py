@@ -47,8 +47,8 @@ __all__ = ["MOST_VALUES", "Dialect", "Limits", "Policy", "Protect", "written"]
 Dialect = Literal["duckdb", "postgres"]
 
 LEAST_PART = 0.1
-"""Of the bits at epsilon that must remain where there is no risk. Without any, 60 of 60 sums of a star were told. Of
-25 values, of which 20 units are within epsilon, the likeliest then has 95 % at most; of two 99 %."""
+"""Of the bits at epsilon that must remain where there is no risk. Without any, 60 of 60 sums of a star were
+told. Of two values the likelier then has 99 % at most, and of more less."""
 
 
 class Policy(Section):
@@ -190,8 +190,9 @@ class Policy(Section):
         least = LEAST_PART * bits
         if limits.risk is None and (limits.min_entropy is None or limits.min_entropy < least):
             text = (
-                f"alone is no limit{of}: nearly certain is not certain; give min_entropy too, at least {least:.2f} "
-                f"of the {bits:.3f} bits that are there at epsilon before any answer, or risk = 0.5 beside it"
+                f"alone is no limit{of}: nearly certain is not certain; give min_entropy too, at least "
+                f"{least:.2f} of the {bits:.3f} bits that are there at epsilon before any answer, or "
+                "risk = 0.5 beside it"
             )
             wrong(f"{place}.epsilon", limits.epsilon, text)
         believed = self.intruder.candidates == "posterior"

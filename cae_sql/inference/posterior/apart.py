@@ -1,11 +1,11 @@
 """Sums that many share and that tell next to nothing of anybody: what hangs together without them.
 
-One harmless sum, the total of a table, makes one component of everybody. So that small clusters are counted all
-the same, sums are left out of which nobody has more than `LITTLE` of the variance that they explain alone, and
-that so many others are in, outside of a cluster, that these are a bell. What they tell of a cluster's records to
-first order stays: exp(v Σ a λ) over the sums that are left out, λ being theirs in the fit of all of them. To
-second order they tell what their leverage is, and that is little for each record of a cluster, or it is not
-apart.
+One harmless sum, the total of a table, makes one component of everybody. So that small clusters are counted
+all the same, sums are left out of which nobody has more than `LITTLE` of the variance that they explain
+alone, and that so many others are in, outside of a cluster, that these are a bell. What they tell of a
+cluster's records to first order stays: exp(v Σ a λ) over the sums that are left out, λ being theirs in the
+fit of all of them. To second order they tell what their leverage is, and that is little for each record of a
+cluster, or it is not apart.
 
 Promise: it hangs on answers, domain and prior alone. Of whom is apart, sums that are left out tell at most
 `LITTLE` of the variance that is left.
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 Flags = NDArray[np.bool_]
 
 LITTLE = 0.02
-"""Leverage up to which the formula is off by less than its square (`likely.LITTLE`), and up to which a sum, or
-all that are left out together, tell little."""
+"""Leverage up to which the formula is off by less than its square (`likely.LITTLE`), and up to which a sum,
+or all that are left out together, tell little."""
 FEWEST = 50
 """Records of a sum that can be left out: of fewer somebody has more than `LITTLE` of it."""
 SPREAD = 4.0

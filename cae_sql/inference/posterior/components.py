@@ -117,8 +117,8 @@ def of_component(
         sums: (k,) their right-hand sides.
         atoms: Those of the component.
         allowance: What may be spent; nothing more is tried beyond it.
-        odds: By atom, how likely each unit of its box is before any answer, up to a factor; None where all are
-            alike.
+        odds: By atom, how likely each unit of its box is before any answer, up to a factor; None where all
+            are alike.
         aside: What somebody is known to have: the others of the atom are told of.
 
     Raises:

@@ -1,18 +1,19 @@
 """Where sums are no bell: a prior, or tilts, that put values in heaps.
 
-The formula of `bell` takes what the others add to a sum for spread evenly over its lattice. If nearly everybody
-has 0 or 10 it is not: the sum of eight others is a multiple of 10, and somebody with 5 in a few such sums is
-found. As a Fourier integral the chance of a sum has, besides the main lobe, which is the bell, one more of about
-the same shape at each frequency f at which
+The formula of `bell` takes what the others add to a sum for spread evenly over its lattice. If nearly
+everybody has 0 or 10 it is not: the sum of eight others is a multiple of 10, and somebody with 5 in a few
+such sums is found. As a Fourier integral the chance of a sum has, besides the main lobe, which is the bell,
+one more of about the same shape at each frequency f at which
 
     Π_{j ≠ i} |φ_j(f)|,   φ_j(f) = E exp(2πi f x_j) under p⁰_j,
 
-is not small: what is known is known modulo 1/f. It is looked at for f = k/d, d = 2 … T (T + 1 values), of each
-sum and of each difference of two that share somebody, two records left out: the one that is judged, and an
-insider. What a bell has itself at f is no fault of it.
+is not small: what is known is known modulo 1/f. It is looked at for f = k/d, d = 2 … T (T + 1 values), of
+each sum and of each difference of two that share somebody, two records left out: the one that is judged, and
+an insider. What a bell has itself at f is no fault of it.
 
-Promise: nobody is left unmarked who is in a sum, or a difference of two, whose lobes are not small. Where there
-are more than `MOST` frequencies, those at which the prior, under whatever tilt, hides least stand for all.
+Promise: nobody is left unmarked who is in a sum, or a difference of two, whose lobes are not small. Where
+there are more than `MOST` frequencies, those at which the prior, under whatever tilt, hides least stand for
+all.
 
 Source: `mathematics.md`, 10.
 """
@@ -34,8 +35,8 @@ from cae_sql.inference.posterior.windows import Tilt, Windows
 Flags = NDArray[np.bool_]
 
 SMALL = 0.05
-"""A lobe, as part of the main one, that is none; of all sums that somebody is in, the root of their squares: odds
-change by about twice as much."""
+"""A lobe, as part of the main one, that is none; of all sums that somebody is in, the root of their squares:
+odds change by about twice as much."""
 NOTHING = 7.0
 """−log of a lobe that is not looked at: a thousand sums of such ones come to less than `SMALL`."""
 HIDDEN = 3.0
@@ -309,7 +310,8 @@ def _excess(rows: Floats, finest: int, d: Ints, k: Ints) -> Floats:
 
 @lru_cache(8)
 def _listed(named: _Named, top: int) -> tuple[Floats, Floats]:
-    """Tilts, ascending, and how much a record with the whole domain hides at least, whatever the frequency."""
+    """Tilts, ascending, and how much a record with the whole domain hides at least, whatever the
+    frequency."""
     tilts = np.linspace(-STEEPEST, STEEPEST, LISTED) / top
     nothing = np.zeros(LISTED, dtype=np.int64)
     rows = named.tilt.rows(nothing, nothing + top, tilts)
