@@ -22,6 +22,8 @@ what many sums that share one person tell together.
     attaining.py        what is expected of records some of whom attain extremes, and so of sums beside these
     residues.py         combinations of sums in which few people are left modulo a small number
     telling.py          what these make likely; overheard.py: of whom an insider shares them with
+    heaps.py            sums that are no bell, by characteristic functions
+    apart.py            small clusters without the sums that many share
     asked.py            what if these were answered? From the kept factor
     insiders.py         given the value of anybody else; insiders_counted.py: in small systems, counted
     pairs.py            the most that anybody's value does, and what is known of that before a question

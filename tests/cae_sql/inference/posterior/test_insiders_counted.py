@@ -94,12 +94,12 @@ def test_who_has_nearly_all_of_a_sum_knows_what_the_others_have_better_than_the_
 def test_components_of_many_records_and_values_are_left_to_the_formula(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    system = AnsweredSystem(5, 0, 4, 1)
-    system.add_sum(range(5), 5)
+    system = AnsweredSystem(8, 0, 4, 1)
+    system.add_sum(range(8), 16)
     past = LikelyKnowledge(system, LikelyStandard(Limit(risk=0.5), Domain(0, 4, 1), "prior", 1))
     measure = Measure(past.standard.domain, past.baselines)
     assert counted_with_insider(past.likely, measure).atoms.all()
-    monkeypatch.setattr(insiders_counted, "MOST_ROOM", 24)
+    monkeypatch.setattr(insiders_counted, "MOST_ROOM", 39)
     assert not counted_with_insider(past.likely, measure).atoms.any()
 
 
