@@ -34,7 +34,7 @@ from cae_sql.risk import Risk, risk_of
 CHANCE = 1e-3
 """Guesses count where so many right ones would be rarer than this by chance."""
 DECISIONS = 300
-"""That one attack may cause: about a minute's on a table of thousands. What past answers settle costs none."""
+"""That one attack may cause: about a minute's on a table of thousands. Known answers cost none."""
 SETTLED = ("known", "public")
 """Codes of answers that no decision was made for."""
 

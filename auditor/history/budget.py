@@ -2,8 +2,8 @@
 
 Promises that work is counted in characters, which are the same on every machine: of what is read, and of the
 SQL that is run in its place. What would cost more is not read and is named as not understood. Programs that
-look for who is located count their own steps. Seconds are the last resort for the engine alone, which may take
-long over little.
+look for who is located count their own steps. Seconds are the last resort for the engine alone, which may
+take long over little.
 """
 
 from __future__ import annotations

@@ -19,11 +19,6 @@ def groups() -> list[Row]:
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(
-    strict=True,
-    reason="sums are told as ends, and then everything is refused: beyond 256 records nothing but the roomy "
-    "table shows anybody, and of 0/1 it gives up; the engine is to show groups by the room of their atoms",
-)
 def test_sums_of_disjoint_groups_with_room_to_both_sides_are_all_told(tmp_path: Path) -> None:
     """Both rooms of each group are 3 or more, so everybody may have 0 and 1 whatever an insider has."""
     assert COLUMNS.startswith("id INTEGER, age INTEGER")

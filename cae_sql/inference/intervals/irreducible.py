@@ -326,7 +326,7 @@ class Claims:
     # --- by integers
 
     def by_integers(self, numbers: Sequence[int], record: int, allowed: Sequence[int]) -> Proved | None:
-        """A certificate by integers that the value is one of some; None where more work is needed than may be spent.
+        """A certificate by integers that the value is one of some; None where that takes too much work.
 
         Answers are taken in one by one, each because a table without it has another value, until none has.
         """
