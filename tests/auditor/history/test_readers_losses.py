@@ -75,7 +75,7 @@ def test_damage_anywhere_leaves_the_statements_or_is_counted(
 def _at_an_end(broken: bytes, content: bytes, how: str, kind: str) -> bool:
     """Whether a log was cut between two messages: it is a log that ends, or begins, there."""
     if how == "start":
-        return content[: -len(broken)].endswith(b"\n")
+        return broken.startswith(b"\n") or content[: -len(broken)].endswith(b"\n")
     # a record of the other formats shows that it is whole
     return broken.endswith(b"\n") or (kind != "log" and content[len(broken) :].startswith(b"\n"))
 
