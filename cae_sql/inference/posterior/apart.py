@@ -16,7 +16,7 @@ Source: `mathematics.md`, 10.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 import scipy
@@ -24,10 +24,9 @@ from numpy.typing import NDArray
 
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.posterior.heaps import HIDDEN, Characters
+from cae_sql.inference.posterior.leverage import Factor
+from cae_sql.inference.posterior.observations import Observations
 from cae_sql.inference.posterior.weights import Floats, Ints
-
-if TYPE_CHECKING:
-    from cae_sql.inference.posterior.likely import Fit
 
 Flags = NDArray[np.bool_]
 
@@ -41,6 +40,26 @@ SPREAD = 4.0
 other lobes is exp(−2π² · 4)."""
 EXACT = 1e-3
 """To which a tilt over the domain is rounded, so that what was counted once can be used again."""
+
+
+class Fitted(Protocol):
+    """What is taken of a tilted model (`likely.Fit`). Shapes: k rows, q columns."""
+
+    @property
+    def observed(self) -> Observations:
+        """Its sums."""
+
+    @property
+    def point(self) -> Floats:
+        """(k,) λ."""
+
+    @property
+    def variances(self) -> Floats:
+        """(q,) of one record."""
+
+    @property
+    def factor(self) -> Factor:
+        """Of the sums' covariance."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +88,7 @@ class Apart:
         return cls(known, sums, everybody, np.zeros(known.count), np.ones(rows, dtype=np.bool_))
 
     @classmethod
-    def of(cls, known: Knowledge, sums: Ints, fit: Fit, characters: Characters) -> Apart:
+    def of(cls, known: Knowledge, sums: Ints, fit: Fitted, characters: Characters) -> Apart:
         """Leave out what can be.
 
         Args:
