@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from fractions import Fraction
+from itertools import count
 from math import ceil, floor
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
@@ -74,3 +77,17 @@ def test_a_sum_that_hangs_on_others_says_nothing_of_who_is_needed() -> None:
     table, sums = [2, 1, 3], [[0, 1], [1], [0, 1, 2], [2]]
     claims = claims_of(table, sums)
     assert claims._needed(range(4), 0, lambda from_, to: (from_ >= 2, to <= 2)) == set()
+
+
+def test_certificates_do_not_hang_on_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock that jumps by weeks at every look changes nothing: work is counted."""
+    table, sums = [1, 2, 3, 0], [[0, 1, 2, 3], [1, 2], [3], [0, 1]]
+    numbers, others = range(len(sums)), [table[0]]
+    calm = claims_of(table, sums).by_integers(numbers, 0, others)
+    reals = claims_of(table, sums).by_reals(numbers, 0, table[0], table[0])
+    looks = count(1)
+    monkeypatch.setattr(time, "monotonic", lambda: 1e6 * next(looks))
+    assert calm is not None
+    assert calm.irreducible
+    assert claims_of(table, sums).by_integers(numbers, 0, others) == calm
+    assert claims_of(table, sums).by_reals(numbers, 0, table[0], table[0]) == reals
