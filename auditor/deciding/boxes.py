@@ -71,6 +71,8 @@ class Question:
     """The least first step outwards."""
     shows: Callable[[Values], bool]
     """Whether everybody keeps the limit with these answers."""
+    settled: Sequence[bool] = ()
+    """Of which values past answers leave one: no box is wider there. By default of none."""
 
     def last_shown(self, values: Sequence[int]) -> Box:
         """The last box that is shown, or one before it that has these answers inside of its ends."""
@@ -97,9 +99,14 @@ class Question:
     def _has_inside(self, box: Box, values: Sequence[int]) -> bool:
         """Whether all are told exactly whatever larger box is shown: an end itself is told as an end."""
         return all(
-            (low < value or low == least) and (value < high or high == most)
-            for low, high, value, (least, most) in zip(box.low, box.high, values, self.possible, strict=True)
+            self._fixed(place) or ((low < value or low == least) and (value < high or high == most))
+            for place, (low, high, value, (least, most)) in enumerate(
+                zip(box.low, box.high, values, self.possible, strict=True)
+            )
         )
+
+    def _fixed(self, place: int) -> bool:
+        return bool(self.settled) and self.settled[place]
 
     def _boxes(self) -> Iterator[Box]:
         """From a middle answer outwards."""
@@ -115,7 +122,8 @@ class Question:
         out, step = whole, 1
         for _ in range(LOOKS):
             steps = [
-                step * max(high - low, self.step) for low, high in zip(whole.low, whole.high, strict=True)
+                0 if self._fixed(place) else step * max(high - low, self.step)
+                for place, (low, high) in enumerate(zip(whole.low, whole.high, strict=True))
             ]
             further = Box(
                 tuple(self._end(place, -1, out.low[place] - steps[place]) for place in places),

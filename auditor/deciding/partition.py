@@ -123,7 +123,7 @@ class Partition:
 
     def _told_together(self, values: Sequence[int]) -> list[Told[int] | None]:
         """Of several values: exactly inside of a box, and as ends outside."""
-        question = Question(self.kinds, self.possible, self.kept, self.step, self._is_kept)
+        question = Question(self.kinds, self.possible, self.kept, self.step, self._is_kept, self.settled)
         box, found = question.last_shown(values), list[Told[int] | None]()
         for place, value in enumerate(values):
             low, high, (least, most) = box.low[place], box.high[place], self.possible[place]

@@ -22,6 +22,8 @@ class Ways:
     """What is used. Each is True where it is."""
 
     # who is shown at once (`certify`, `tables`)
+    closed_form: bool = True
+    """Whoever is in a part with room enough is shown without a move."""
     bases: bool = True
     """The roomy table's bases pay for what moves."""
     new_bases: bool = True

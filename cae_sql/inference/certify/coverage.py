@@ -198,7 +198,8 @@ class Coverage:
     def _kept(self, need: int) -> tuple[Far, int]:
         """What the roomy table's bases show, and how many reserves were asked with them."""
         everyone, far = np.arange(self.boxes.count), Far(self.rooms)
-        if not self.soft:  # moves inside of a part change what ranges of statistics say
+        # moves inside of a part change what ranges of statistics say
+        if not self.soft and self.question_tables.roomy_table.ways.closed_form:
             far.show(np.flatnonzero(self.rooms.rich(need)), need)
         if not len(far.left(need)):
             return far, 0

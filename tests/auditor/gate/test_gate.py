@@ -282,7 +282,7 @@ def test_every_statement_is_on_record_as_asked(gate: Gate) -> None:
         decision = verdict(gate, sql, user=f"user {number}")
         assert (decision.verdict, decision.code) == (outcome, code)
     history = gate.history()
-    assert list(history.columns[:6]) == ["number", "time", "user", "sql", "verdict", "code"]
+    assert list(history.columns[:7]) == ["number", "time", "user", "sql", "zone", "verdict", "code"]
     assert history["number"].tolist() == list(range(1, len(ON_RECORD) + 1))
     assert history["sql"].tolist() == [sql for sql, _, _ in ON_RECORD]
     assert history["verdict"].tolist() == [outcome for _, outcome, _ in ON_RECORD]

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from auditor import Gate, Policy, QueryUnsupported
-from auditor.gate.hints import hint
+from auditor.gate.hints import COST, hint
 from auditor.sql import Column, Dialect, Plan, Protected, Schema, Table, Unsupported, understand
 from auditor.sql.unlike_types import unlike
 from auditor.sql.wording import worded
@@ -127,7 +127,7 @@ def test_hints_quote_conditions_in_the_dialect_of_the_question(condition: str, e
     plan = understand(sql, None, SCHEMA, "postgres")
     assert isinstance(plan, Plan)
     found = hint("risk", plan.normalised, ["pay"], sql, False, "postgres", sql)
-    assert found == expected
+    assert found == f"{expected} {COST}"
 
 
 def test_pieces_are_worded_in_a_dialect() -> None:
