@@ -272,7 +272,8 @@ def lines(findings: Findings) -> Iterator[str]:
     """The summary's sentences."""
     if findings.partial:
         yield f"PARTIAL: {findings.partial}"
-    missing, told = unread(findings.reading, findings.unmodelled), once(findings.findings)
+    missing = unread(findings.reading, findings.unmodelled, findings.parties)
+    told = once(findings.findings)
     if not told:
         yield "nobody was found to be located" + (f", but {missing.said}: somebody may be" if missing else "")
     elif missing:

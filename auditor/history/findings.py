@@ -123,7 +123,7 @@ class Moment:
     exact: int
     """Of these, those with one value left."""
     open: int
-    """Records neither shown to be located nor shown to keep the limit, in the time there was."""
+    """Records neither shown to be located nor shown to keep the limit, with the work that was allowed."""
     risk: float
     """Worst class: 1 − A/A_prior over what intervals leave."""
 

@@ -3,8 +3,8 @@
 Promise: a record is named only where its posterior is counted, or the formula is relied upon
 (`cae_sql.inference.posterior.likely`), and is beyond the policy's limit. It was beyond it after the statement
 that is named as the first; which one that is is found by halving, so one before it counts only if it was so
-from then on. Insiders are not considered, as nowhere in an audit. Where a system is too large, or time is
-over, there is no figure.
+from then on. Insiders are not considered, as nowhere in an audit. Where a system is too large, or the
+steps are used up, there is no figure.
 
 Source: `mathematics.md`, 7.
 """

@@ -42,7 +42,7 @@ class Table:
 def findings_of(
     party: Party, tables: Sequence[Table], differences: Sequence[Differences | None], stop: Callable[[], bool]
 ) -> tuple[list[Finding], int]:
-    """The located records of a party, and for how many no certificate was found in time."""
+    """The located records of a party, and for how many no certificate was found."""
     found: list[Finding] = []
     without = 0
     for part, table, pairs in zip(party.columns, tables, differences, strict=True):

@@ -1,4 +1,4 @@
-"""What an audit did not read, or could not follow: the reservation that stands beside whatever it found.
+"""What an audit did not read, could not follow or left unjudged: the reservation that stands beside whatever it found.
 
 Promises that what may have told something is counted and said in one phrase; nothing is counted that is known
 to have told nothing.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from auditor.history.findings import Unmodelled
+    from auditor.history.findings import PartyFindings, Unmodelled
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,11 @@ class Unread:
     """Statements that told something of a protected column which is not modelled."""
     nothing: bool
     """Whether no statement was read at all."""
+    unjudged: int = 0
+    """Records whose judging takes more work than an audit spends; of the party with most."""
 
     def __bool__(self) -> bool:
-        return bool(self.lines or self.statements or self.unmodelled or self.nothing)
+        return bool(self.lines or self.statements or self.unmodelled or self.nothing or self.unjudged)
 
     @property
     def said(self) -> str:
@@ -41,6 +43,7 @@ class Unread:
             _counted(self.lines, f"line{{}} or record{{}} of the log{size}", "not read"),
             _counted(self.statements, "statement{}", "cut, or missing from the log"),
             _counted(self.unmodelled, "statement{}", "not modelled"),
+            _counted(self.unjudged, "record{}", "left unjudged"),
         ]
         told = [part for part in parts if part]
         return " and ".join(filter(None, (", ".join(told[:-1]), told[-1] if told else "")))
@@ -53,8 +56,12 @@ def _counted(count: int, what: str, how: str) -> str:
     return f"{count:,} {what.replace('{}', '' if one else 's')} {'was' if one else 'were'} {how}"
 
 
-def unread(reading: Mapping[str, object], unmodelled: Sequence[Unmodelled]) -> Unread:
-    """What was not read, of `Findings.reading` and `Findings.unmodelled`."""
+def unread(
+    reading: Mapping[str, object],
+    unmodelled: Sequence[Unmodelled],
+    parties: Sequence[PartyFindings] = (),
+) -> Unread:
+    """What was not read, of `Findings.reading`, `Findings.unmodelled`; who was not judged, of `parties`."""
     size = reading.get("unread_bytes")
     return Unread(
         lines=_sum(reading.get("broken")),
@@ -62,6 +69,7 @@ def unread(reading: Mapping[str, object], unmodelled: Sequence[Unmodelled]) -> U
         statements=_sum(reading.get("lost")),
         unmodelled=sum(one.count for one in unmodelled),
         nothing=reading.get("statements") == 0,
+        unjudged=max((party.open for party in parties), default=0),
     )
 
 

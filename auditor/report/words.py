@@ -102,7 +102,7 @@ def columns_of(found: Findings) -> str:
 
 
 def _headline(found: Findings, counts: Tally) -> str:
-    missing = unread(found.reading, found.unmodelled)
+    missing = unread(found.reading, found.unmodelled, found.parties)
     reserved = f", but {missing.said}" if missing else ""
     if not counts.located:
         return "No statement was read" if _unread(found) else f"No record is shown to be located{reserved}"
@@ -211,11 +211,12 @@ def _doubts(found: Findings, counts: Tally) -> list[str]:
             "more may be known."
         )
     if counts.open:
-        doubts.append(f"{counted(counts.open, 'record')} could not be judged in the time there was.")
+        judged = "could not be judged: that takes more work than an audit spends."
+        doubts.append(f"{counted(counts.open, 'record')} {judged}")
     if counts.unproved > 0:
         doubts.append(
-            f"For {counted(counts.unproved, 'more record')} no proof was found in the time there was: they "
-            "are counted under “By whom”, not among the findings."
+            f"For {counted(counts.unproved, 'more record')} no proof was found: they are "
+            "counted under “By whom”, not among the findings."
         )
     missing = unread(found.reading, ())
     if missing.lines or missing.statements:

@@ -94,7 +94,7 @@ class LocatedSoFar:
         self.fixed: NDArray[np.bool_] = np.zeros(size, dtype=np.bool_)
         """(n,) records whose value an answer gave, and that have been taken out of all sums."""
         self.open: NDArray[np.bool_] = np.zeros(size, dtype=np.bool_)
-        """(n,) neither shown to be located nor shown to keep the standard, in the time there was."""
+        """(n,) neither shown to be located nor shown to keep the standard, with the work that was allowed."""
         self.looked: Ints = np.zeros(size, dtype=np.int64)
         """(n,) with how many answers it was last shown what a record's state is."""
         self.before = 0

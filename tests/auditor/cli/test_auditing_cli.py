@@ -113,6 +113,14 @@ def test_what_is_open_fails_where_that_is_asked_for(run: Run) -> None:
     assert [run(open_one, "--fail-on", each)[0] for each in ("open", "approximate")] == [3, 0]
 
 
+def test_who_was_not_judged_stands_beside_nothing_found(run: Run) -> None:
+    open_one = replace(NOTHING, parties=[replace(NOTHING.parties[0], open=3)])
+    assert (
+        "nobody was found to be located, but 3 records were left unjudged: somebody may be"
+        in run(open_one)[1]
+    )
+
+
 UNREAD = [
     (
         {"statements": 3, "broken": {"not JSON": 4}, "unread_bytes": 120},

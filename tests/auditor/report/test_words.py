@@ -32,14 +32,17 @@ def test_the_headline_says_how_many_records_of_how_many() -> None:
     said = "The answers give away “salary” for {} of 2,435 records"
     assert summary(FOUND).headline.startswith(said.format(60))
     assert summary(made(1)).headline.startswith(said.format(1))
-    whole = replace(FOUND, unmodelled=(), reading={"statements": 1})
+    judged = [replace(party, open=0) for party in FOUND.parties]
+    whole = replace(FOUND, unmodelled=(), reading={"statements": 1}, parties=judged)
     assert summary(whole).headline == said.format(60)
 
 
 def test_what_was_not_read_or_not_modelled_stands_in_the_headline() -> None:
-    missing = ", but 3 lines or records of the log were not read and {} statements were not modelled"
-    assert summary(FOUND).headline.endswith(missing.format(41))
-    assert summary(nothing_found()).headline == "No record is shown to be located" + missing.format(12)
+    lines = ", but 3 lines or records of the log were not read"
+    missing = f"{lines}, 41 statements were not modelled and 6 records were left unjudged"
+    assert summary(FOUND).headline.endswith(missing)
+    missing = f"{lines} and 12 statements were not modelled"
+    assert summary(nothing_found()).headline == "No record is shown to be located" + missing
 
 
 def test_each_record_is_counted_once_under_its_gravest_kind() -> None:
@@ -119,8 +122,19 @@ def test_records_without_a_finding_are_a_doubt() -> None:
 def test_records_that_were_not_judged_are_a_doubt() -> None:
     parties = [replace(one, open=5) for one in nothing_found().parties]
     said = summary(replace(nothing_found(), parties=parties))
-    assert "5 records could not be judged in the time there was." in said.doubts
+    assert "5 records could not be judged: that takes more work than an audit spends." in said.doubts
     assert "every record that could be judged" in said.lead
+
+
+def test_records_that_were_not_judged_stand_in_the_headline() -> None:
+    clean = replace(nothing_found(), unmodelled=[], reading={"statements": 3})
+    assert summary(clean).headline == "No record is shown to be located"
+    for count, said in ((1, "1 record was left unjudged"), (5, "5 records were left unjudged")):
+        parties = [replace(one, open=count) for one in clean.parties]
+        shown = summary(replace(clean, parties=parties)).headline
+        assert shown == f"No record is shown to be located, but {said}"
+    parties = [replace(one, open=5) for one in FOUND.parties]
+    assert summary(replace(FOUND, parties=parties)).headline.endswith("5 records were left unjudged")
 
 
 def test_direct_reading_leads_to_its_own_advice_only_where_it_happened() -> None:
