@@ -1,4 +1,4 @@
-"""What an audit did not read, could not follow or left unjudged: the reservation that stands beside whatever it found.
+"""What an audit did not read, could not follow or left unjudged: the reservation beside whatever it found.
 
 Promises that what may have told something is counted and said in one phrase; nothing is counted that is known
 to have told nothing.

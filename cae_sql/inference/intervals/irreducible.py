@@ -193,7 +193,10 @@ class Claims:
             return reached(least[atom], most[atom])
 
         at_once = ends()
-        return all(at_once[side] or ends(side)[side] for side in (0, 1))
+        return all(
+            at_once[side] or (not _beyond(programs, system, atom, side, reached) and ends(side)[side])
+            for side in (0, 1)
+        )
 
     def by_reals(self, numbers: Sequence[int], record: int, low: Exact, high: Exact) -> Proved | None:
         """A certificate that the value lies in low … high, by two sums; None where these answers have none.
@@ -401,6 +404,17 @@ class Claims:
             if rest:
                 made[members[full]] = low + rest
         return made
+
+
+def _beyond(programs: dict[int, ByPrograms], system: Solved, atom: int, side: int, reached: Reached) -> bool:
+    """Whether a linear program carries a record plainly beyond a claim: no multipliers need be tried then."""
+    program = programs[int(system.known.components[atom])]
+    column, sign = int(np.searchsorted(program.atoms, atom)), (1, -1)[side]
+    outcome = program.linear.minimise({column: float(sign)})
+    if outcome.status != "optimal" or system.known.sizes[atom] != 1:
+        return False
+    end = Fraction(outcome.value) * sign + (SLACK, -SLACK)[side]
+    return not reached(end, end)[side]
 
 
 def _ranges(allowed: Sequence[int], top: int) -> list[tuple[int, int]]:

@@ -65,6 +65,26 @@ def test_what_is_seen_to_be_needed_cannot_be_spared(system: tuple[list[int], lis
         assert ceil(least - 1e-7) < ceil(low) or floor(most + 1e-7) > floor(high)
 
 
+@given(systems())
+def test_a_claim_survives_without_an_answer_where_another_solver_says_so(
+    system: tuple[list[int], list[list[int]]],
+) -> None:
+    """Asked of part after part of the same answers, as certificates ask."""
+    table, sums = system
+    claims = claims_of(table, sums)
+    low, high = claims.interval(range(len(sums)), 0)
+
+    def within(from_: Exact, to: Exact) -> tuple[bool, bool]:
+        return ceil(low) <= ceil(from_), floor(to) <= floor(high)
+
+    assert claims._hold(range(len(sums)), 0, within)
+    for number in range(len(sums)):
+        some = [place for place in range(len(sums)) if place != number]
+        least, most = ends(table, [sums[place] for place in some])
+        survives = ceil(low) <= ceil(least - 1e-7) and floor(most + 1e-7) <= floor(high)
+        assert claims._hold(some, 0, within) == survives
+
+
 def test_each_sum_of_a_chain_that_locates_a_record_is_seen_to_be_needed() -> None:
     table, sums = [2, 1, 3, 2], [[0, 1, 2, 3], [1, 2], [2, 3], [2]]
     claims = claims_of(table, sums)
