@@ -264,7 +264,7 @@ class _Audit:
     def _proved(
         self, there: Sequence[Party], stop: Callable[[], bool]
     ) -> tuple[list[Finding], list[PartyFindings], list[ClassRisk], list[MadeLikely], str]:
-        """What is found of parties, everyone first, and of whom no certificate was found in time."""
+        """What is found of parties, everyone first, and of whom no certificate was found."""
         found: list[Finding] = []
         parties: list[PartyFindings] = []
         classes: list[ClassRisk] = []
@@ -275,7 +275,7 @@ class _Audit:
         for party in there:
             own, without = self._of(party, by_party, stop)
             if without and not lacking:
-                lacking = f"no certificate was found in time for {without} located records of {party.name}"
+                lacking = f"no certificate was found for {without} located records of {party.name}"
             found += own
             by_place.append(own)
         prepare()

@@ -48,7 +48,7 @@ class Prover:
         """By atom, state and time: what locates one record locates all that no answer tells from it."""
 
     def proved(self, record: int) -> tuple[Proved, Sequence[Source]] | None:
-        """What locates a record, and where its answers come from; None where no proof was found in time."""
+        """What locates a record, and where its answers come from; None where no proof was found."""
         so_far = self._standing
         state = int(so_far.by_integers[record])
         if state == KEEPS:
