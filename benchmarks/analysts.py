@@ -114,7 +114,7 @@ def one(
         return Told(source, dialect, sql, "no query")
     plan = understand(sql, None, schema, dialect)
     if isinstance(plan, Unsupported) and plan.code == "pivot":
-        listed = with_list(sql, schema, database)
+        listed = with_list(sql, "UTC", schema, database)
         plan = plan if listed is None else understand(listed, None, schema)
     if isinstance(plan, Unsupported):
         return Told(source, dialect, sql, "unsupported", plan.code, plan.message, plan.hint)

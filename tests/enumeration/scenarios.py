@@ -130,7 +130,8 @@ def rules_at_random(rng: np.random.Generator, settings: Settings, top: int) -> R
         if rng.random() < 0.2 and top // ratio > 1:
             epsilon = int(rng.integers(0, max(top // ratio - 1, 1)))
             bits = float(rng.choice([0.5, 0.9])) if rng.random() < 0.5 else None
-            risk = None if rng.random() < 0.5 else risk
+            # alone it is a limit with bits only
+            risk = None if bits is not None and rng.random() < 0.5 else risk
         rules = Rules(
             settings.insiders,
             settings.mode,

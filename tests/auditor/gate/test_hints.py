@@ -42,7 +42,7 @@ CASES: list[tuple[str, list[str]]] = [
     ("SELECT min(2 * salary) FROM staff", ["Ask for AVG(2 * salary) instead of MIN(2 * salary)."]),
     ("WITH x AS (SELECT * FROM staff WHERE sex = 'f') SELECT sum(salary) FROM x", ["condition sex = 'f'"]),
     ("SELECT avg(s) FROM (SELECT dept, sum(salary) AS s FROM staff GROUP BY dept)", [HAVING]),
-    ("SELECT sum(salary) FROM staff", [FIXED["risk"]]),
+    ("SELECT sum(salary) FROM staff", [EVERYBODY["risk"]]),
     ("SELECT sum(salary) FROM staff WHERE age = 3 OR id = 4", [FIXED["risk"]]),
     ("SELECT sum(salary) FROM staff WHERE dept IN (SELECT dept FROM staff WHERE age = 3)", ["age = 3"]),
     ('SELECT sum(salary) FROM staff AS "ü" WHERE "ü".dept = \'é"\'', ["condition dept = 'é\"'"]),

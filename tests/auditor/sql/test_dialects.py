@@ -284,6 +284,7 @@ def test_answers_are_the_same_behind_the_gates_parser(tmp_path_factory: pytest.T
     database = Database.open(path, [_Protection()], public_tables=["kinds"])
     with duckdb.connect(str(path), read_only=True) as plain:
         planned = 0
+        plain.execute("SET TimeZone = 'UTC'")
         for macro in macros.STATEMENTS:
             plain.execute(macro.replace("CREATE", "CREATE TEMP", 1))
         for sql in [*STATEMENTS, "SELECT ok, sum(secret) / 4, round(avg(secret), 1) FROM items GROUP BY ok"]:
