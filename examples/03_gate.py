@@ -14,6 +14,7 @@ POLICY = """
 [protect]
 table = "staff"
 column = "salary"
+key = "id"
 minimum = 0
 maximum = 250
 step = 10

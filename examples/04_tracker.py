@@ -14,6 +14,7 @@ POLICY = """
 [protect]
 table = "staff"
 column = "salary"
+key = "id"
 minimum = 0
 maximum = 250
 step = 10
@@ -42,7 +43,7 @@ def build(path: Path) -> None:
     with duckdb.connect(str(path)) as connection:
         connection.execute("""
             CREATE TABLE staff AS
-            SELECT CASE WHEN i = 4 THEN 58 ELSE 25 + (i * 11) % 30 END AS age,
+            SELECT i AS id, CASE WHEN i = 4 THEN 58 ELSE 25 + (i * 11) % 30 END AS age,
                    ['Sales', 'Finance', 'Research'][1 + i % 3] AS dept,
                    CASE WHEN i = 4 THEN 170 ELSE 30 + (i * 37) % 20 * 10 END AS salary
             FROM range(90) t(i)""")

@@ -22,6 +22,9 @@ public = ["ward"]
 
 [limit]
 risk = 0.5
+
+[ledger]
+editions = false
 """
 
 # One patient in ward X, ten in each of A, B, C; the diagnosis is 0 or 1.

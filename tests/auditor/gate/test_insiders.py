@@ -140,7 +140,7 @@ def least_spread_for_an_insider(told: Intruder) -> int:
 @pytest.mark.slow
 def test_what_is_released_leaves_everybody_the_limit_whoever_asks(tmp_path: Path) -> None:
     """Asked with 0 the same questions are answered so that an insider would learn too much."""
-    database = build(tmp_path / "staff.duckdb", people(10, 1))
+    database = build(tmp_path / "staff.duckdb", people(10, 4))
     spread = {}
     for number in (0, 1):
         policy = rules(insiders(number, LOOKS), limit="risk = 0.8")

@@ -19,7 +19,7 @@ import urllib.request
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -340,6 +340,12 @@ def test_the_end_is_told_to_idle_clients_and_running_statements_are_stopped(tmp_
         busy.close()
 
 
+def said_port(stderr: IO[str]) -> int:
+    """Where a server listens, which it says after what its owner is warned of."""
+    line = next(line for line in stderr if "127.0.0.1:" in line)
+    return int(line.partition("127.0.0.1:")[2].partition('"')[0])
+
+
 @pytest.mark.slow
 def test_cae_sql_serve_runs_until_it_is_told_to_stop(tmp_path: Path) -> None:
     """The command itself, in a process of its own: SIGHUP, then SIGTERM while a statement runs."""
@@ -351,8 +357,7 @@ def test_cae_sql_serve_runs_until_it_is_told_to_stop(tmp_path: Path) -> None:
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=dict(os.environ)) as process:
         try:
             assert process.stderr is not None
-            first = process.stderr.readline()
-            port = int(first.partition("127.0.0.1:")[2].partition('"')[0])
+            port = said_port(process.stderr)
             with psycopg.connect(
                 host="127.0.0.1", port=port, user="ana", password=PASSWORD, dbname="staff", autocommit=True
             ) as connection:
@@ -539,7 +544,7 @@ def test_a_low_limit_on_open_files_is_raised_to_what_the_connections_need(tmp_pa
     ):
         try:
             assert process.stderr is not None
-            port = int(process.stderr.readline().partition("127.0.0.1:")[2].partition('"')[0])
+            port = said_port(process.stderr)
             threading.Thread(target=process.stderr.read, daemon=True).start()
             for _ in range(200):
                 stack.enter_context(socket.create_connection(("127.0.0.1", port), 5))

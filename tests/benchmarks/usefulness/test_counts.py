@@ -74,9 +74,9 @@ def early_ends() -> Iterator[None]:
 
 
 MUTANTS = (
-    (without_payments, "quick crossing: 0/1, 300"),
+    (without_payments, "quick sums: 8 of 25 values, 300"),
     (early_ends, "quick sums: 8 of 25 values, 300"),
-    (another_size, "quick groups: 0/1, 8 of 20, rate 0.3"),
+    (another_size, "quick crossing: 25 values, 150"),
 )
 """Each with the line that notices it soonest."""
 
