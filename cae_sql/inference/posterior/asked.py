@@ -59,7 +59,6 @@ class Asked:
             queries: In the order in which they would be answered.
         """
         self.queries, self._past = list(queries), past
-        self._kept: dict[bytes, list[Floats] | None] = {}
         self._laid: tuple[scipy.sparse.csc_array, Layout] | None = None
 
     def given(self, values: Sequence[int], allowance: Allowance = UNLIMITED) -> Likely:
@@ -80,7 +79,14 @@ class Asked:
             fit = Fit.of(seen, tilt, None, allowance, Attaining.of(known, seen, tilt))
         fit = with_observed(fit, known, self._past.tilt, self._layout(fit.observed, known))
         return Likely(
-            known, sums, self._past.tilt, self._past.top, fit, allowance, self._kept, ways=self._past.ways
+            known,
+            sums,
+            self._past.tilt,
+            self._past.top,
+            fit,
+            allowance,
+            self._past.counts,
+            ways=self._past.ways,
         )
 
     def _layout(self, seen: Observations, known: Knowledge) -> Layout | None:
@@ -94,7 +100,7 @@ class Asked:
     def apart(self) -> Asked:
         """The same queries, with nothing kept of the answers to them that were looked at.
 
-        What hangs on the queries alone is the same.
+        What hangs on the queries alone is the same, and what was counted, which costs the same again.
         """
         found = Asked(self._past, self.queries)
         vars(found).update(

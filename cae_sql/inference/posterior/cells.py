@@ -43,6 +43,10 @@ STIFF, STIFFER = 16, 0.25
 worth a look of its own."""
 SHIFTS, FURTHER = 64, 0.1
 """Levels of s, in terms of 1 / domain."""
+FINE, FINEST = 0.05, 1_000
+"""Between slopes at 0 of bells that are measured, in terms of 1 / domain, and how many there are to either
+side: up to 50, which is more than θ, s and κ times a mean come to. Areas of 200 values take milliseconds, so
+pieces share them; a bound is greater by at most as much as with θ and s in steps of 0.125."""
 ROUNDING = 1e-9
 """Part by which cells are taken wider than they are: which one a number is in is rounded."""
 
@@ -106,6 +110,8 @@ class Cells:
         """By level of θ, and the greatest levels of κ and of |s|."""
         self._pieces = _List((2 * TILTS, STIFF, 2 * SHIFTS))
         """By level of θ, of κ, and of s from the least: what cells share."""
+        self._bell_list = _List((2 * FINEST + 1, STIFF))
+        """By slope at 0, and level of κ: what pieces share."""
 
     def most(self, theta: Floats, kappa: Floats, shift: Floats) -> Floats:
         """(r,) how bad each may be at most; ∞ where nothing is said.
@@ -157,7 +163,7 @@ class Cells:
         low, high = ends[0, at], ends[2, at]
         base = self._baseline(low, high, less, more, soft, hard, variance)
         turn = hard * away  # κ (μ − m) is a slope too
-        left = self._least(low + less - turn, high + more + turn, means[1, at], soft, hard)
+        left = self._least(low + less - turn, high + more + turn, means[1, at], firm)
         return self._measure.bad(left, base)
 
     def _baseline(
@@ -177,16 +183,33 @@ class Cells:
         corners = [self._held.tilts(kappa, theta) for kappa in (soft, hard) for theta in (start, end)]
         return self._held.greatest(np.min(corners, axis=0), np.max(corners, axis=0))
 
-    def _least(self, low: Floats, high: Floats, middle: Floats, soft: Floats, hard: Floats) -> Floats:
+    def _least(self, low: Floats, high: Floats, middle: Floats, firm: Ints) -> Floats:
         """(b,) what bells with slopes, at some middles, and stiffnesses between two leave at least."""
-        windows, none = self._tilt.windows, np.zeros(len(low), dtype=np.int64)
+        windows, wide = self._tilt.windows, self._wide
+        soft: Floats = firm.astype(np.float64) * (STIFFER / wide**2)
+        hard: Floats = soft + (1 + ROUNDING) * (STIFFER / wide**2)
         down = low + high < 0
-        slope = np.where(down, low, high)
-        rows = rows_of(self._tilt, none, none + self._top, slope, middle, hard)
+        # a bell around 0 of the list, whose slope is a little further out than those of the piece
+        slope = np.where(down, low, high) + hard * middle
+        node = np.where(down, np.floor(slope * (wide / FINE)), np.ceil(slope * (wide / FINE)))
+        away = np.abs(node * (FINE / wide) - slope)
+        rows = self._bells(node.astype(np.int64), hard)
+        left = self._bell_list.of((node.astype(np.int64) + FINEST, firm), self._of_bells)
         first = np.arange(windows.count, dtype=np.float64) * windows.width
         last = np.minimum(first + windows.width - 1, self._top)
         far = np.where(down[:, None], last, self._top - first)
         off = np.maximum(np.abs(first - middle[:, None]), np.abs(last - middle[:, None]))
-        rise = (high - low)[:, None] * far + 0.5 * (hard - soft)[:, None] * off**2
-        left: Floats = self._measure.left(rows) / (rows * np.exp(rise)).sum(axis=1) / (1 + ROUNDING)
-        return left
+        rise = (high - low + away)[:, None] * far + 0.5 * (hard - soft)[:, None] * off**2
+        found: Floats = left / (rows * np.exp(rise)).sum(axis=1) / (1 + ROUNDING)
+        return found
+
+    def _of_bells(self, node: Ints, firm: Ints) -> Floats:
+        """(b,) what bells of the list leave."""
+        hard: Floats = (firm.astype(np.float64) + (1 + ROUNDING)) * (STIFFER / self._wide**2)
+        return self._measure.left(self._bells(node - FINEST, hard))
+
+    def _bells(self, node: Ints, hard: Floats) -> Floats:
+        """(b, w) those of some slopes at 0 and stiffnesses."""
+        none = np.zeros(len(node), dtype=np.int64)
+        slope: Floats = node.astype(np.float64) * (FINE / self._wide)
+        return rows_of(self._tilt, none, none + self._top, slope, np.zeros(len(node)), hard)

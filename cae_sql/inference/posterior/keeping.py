@@ -32,6 +32,7 @@ from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.intervals.fixed_point import solved
 from cae_sql.inference.posterior.areas import areas_of_rows, entropies_of_rows
 from cae_sql.inference.posterior.asked import Asked
+from cae_sql.inference.posterior.counts import Counts
 from cae_sql.inference.posterior.figures import ClassFigures
 from cae_sql.inference.posterior.insiders import (
     Measure,
@@ -99,6 +100,7 @@ class LikelyKnowledge(AsItStands["LikelyQuestion"]):
         self._before = None if before is None else before._so_far()
         self._fitted = list[Answer]()
         """All answers, once they are fitted."""
+        self._counts: Counts = Counts() if before is None else before._counts
 
     def _so_far(self) -> _SoFar | None:
         """None where nothing was fitted, or no λ was found."""
@@ -149,7 +151,8 @@ class LikelyKnowledge(AsItStands["LikelyQuestion"]):
         tilt = Tilt(windows, self.system.prior)
         known = found.known.refined(self.system.observed).observing(self.system.observed)
         start = None if self._before is None else self._before.start
-        return likely_of(known, found.sums, tilt, int(self.system.grid.top), start, self.system.ways)
+        top, ways = int(self.system.grid.top), self.system.ways
+        return likely_of(known, found.sums, tilt, top, start, ways, self._counts)
 
     @cached_property
     def pairs(self) -> KeptPairs:

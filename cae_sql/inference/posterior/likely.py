@@ -33,6 +33,7 @@ from cae_sql.inference.posterior.attained import Ends, doubtful, mixed
 from cae_sql.inference.posterior.attaining import Attaining, with_attained
 from cae_sql.inference.posterior.bell import STILL, SURE, rows_of, stiffness
 from cae_sql.inference.posterior.components import MOST_COUNTED, Aside, name_of, of_component
+from cae_sql.inference.posterior.counts import Counts
 from cae_sql.inference.posterior.heaps import Characters, in_heaps
 from cae_sql.inference.posterior.leverage import Factor, covariance
 from cae_sql.inference.posterior.observations import Observations, observations
@@ -329,7 +330,7 @@ class Likely:
         top: int,
         fit: Fit | None = None,
         allowance: Allowance = UNLIMITED,
-        kept: dict[bytes, list[Floats] | None] | None = None,
+        counts: Counts | None = None,
         start: Start | None = None,
         ways: Ways = ALL,
     ) -> None:
@@ -342,13 +343,14 @@ class Likely:
             top: Greatest value of a record, in units.
             fit: Of the same sums, where it is known.
             allowance: What the fit may spend.
-            kept: What was counted of components before, None where it could not be; what is now is added.
+            counts: What was counted of components before; what is now is added.
             start: Where λ is looked for first.
             ways: What is reckoned with.
         """
         self.ways = ways
         self.known, self.sums, self.tilt, self.top = known, sums, tilt, top
-        self._fit, self._allowance, self._kept, self._start = fit, allowance, kept, start
+        self._fit, self._allowance, self._start = fit, allowance, start
+        self.counts = Counts() if counts is None else counts
 
     @cached_property
     def fit(self) -> Fit:
@@ -372,7 +374,7 @@ class Likely:
         """
         fit = replace(self.fit, skewed=False, worked_out=self.fit.leverage)
         found = Likely(
-            self.known, self.sums, self.tilt, self.top, fit, self._allowance, self._kept, ways=self.ways
+            self.known, self.sums, self.tilt, self.top, fit, self._allowance, self.counts, ways=self.ways
         )
         found.exact, found.telling, found._doubtful = self.exact, self.telling, self._doubtful
         found.apart, found.heaped = self.apart, self.heaped
@@ -660,17 +662,13 @@ class Likely:
         return self._aside(atoms, aside, left)
 
     def _aside(self, atoms: Ints, aside: Aside | None, left: Allowance) -> list[Floats]:
-        name, near = self._name(atoms, aside), self.apart
-        found = None if self._kept is None else self._kept.get(name)
-        if found is None:
-            found = of_component(near.known, near.sums, atoms, left, self._odds(atoms), aside)
-            if self._kept is not None:
-                self._kept[name] = found
-        return found
-
-    def _name(self, atoms: Ints, aside: Aside | None = None) -> bytes:
         near = self.apart
-        return name_of(near.known, near.sums, atoms, aside, None if near.all else near.tilts)
+        name = name_of(near.known, near.sums, atoms, aside, None if near.all else near.tilts)
+        return self.counts.of(
+            name,
+            left,
+            lambda part: of_component(near.known, near.sums, atoms, part, self._odds(atoms), aside),
+        )
 
     def _odds(self, atoms: Ints) -> list[Floats] | None:
         """By atom, how likely each unit of its box is before the sums that are left; None where
@@ -689,18 +687,12 @@ class Likely:
 
     def _counted(self, atoms: Ints, left: Allowance) -> list[Floats] | None:
         """Of one component; None where it costs too much."""
-        name, near = b"" if self._kept is None else self._name(atoms), self.apart
-        if self._kept is not None and name in self._kept:
-            return self._kept[name]
         steps = STEPS * (MORE if self.bits[atoms].min() < FEW_BITS else 1)
-        enough = left.steps >= steps
         part = Allowance(min(steps, left.steps), left.until)
         begun, found = part.steps, None
         with contextlib.suppress(OutOfTime):
-            found = of_component(near.known, near.sums, atoms, part, self._odds(atoms))
+            found = self._aside(atoms, None, part)
         left.spend(begun - part.steps + FOR_EACH)
-        if self._kept is not None and (enough or found is not None):
-            self._kept[name] = found  # what others had used up says nothing of it
         return found
 
     @cached_property

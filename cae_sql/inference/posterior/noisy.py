@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from cae_sql.inference.facts.knowledge import Knowledge, Observed
 from cae_sql.inference.posterior.attaining import Attaining
 from cae_sql.inference.posterior.bell import STILL
+from cae_sql.inference.posterior.counts import Counts
 from cae_sql.inference.posterior.leverage import Factor
 from cae_sql.inference.posterior.likely import Fit, Likely, Start
 from cae_sql.inference.posterior.noise import noise_of
@@ -55,15 +56,21 @@ SURE = 1e-9
 
 
 def likely_of(
-    known: Knowledge, sums: Ints, tilt: Tilt, top: int, start: Start | None = None, ways: Ways = ALL
+    known: Knowledge,
+    sums: Ints,
+    tilt: Tilt,
+    top: int,
+    start: Start | None = None,
+    ways: Ways = ALL,
+    counts: Counts | None = None,
 ) -> Likely:
     """What answers make likely, with what is observed besides. As `Likely`."""
     if not known.observed:
-        return Likely(known, sums, tilt, top, start=start, ways=ways)
+        return Likely(known, sums, tilt, top, counts=counts, start=start, ways=ways)
     seen = observations(known, sums)
     begun = None if start is None else start.of(seen)
     fit = Fit.of(seen, tilt, begun, ends=Attaining.of(known, seen, tilt))
-    return Likely(known, sums, tilt, top, with_observed(fit, known, tilt), ways=ways)
+    return Likely(known, sums, tilt, top, with_observed(fit, known, tilt), counts=counts, ways=ways)
 
 
 def with_observed(fit: Fit, known: Knowledge, tilt: Tilt, layout: Layout | None = None) -> Fit:

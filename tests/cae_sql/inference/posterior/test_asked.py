@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.posterior import asked as asked_module
+from cae_sql.inference.posterior import likely as likely_module
 from cae_sql.inference.posterior.asked import Asked
 from cae_sql.inference.posterior.likely import Fit
 from cae_sql.inference.system import AnsweredSystem
@@ -154,12 +155,21 @@ def test_extremes_change_boxes_and_are_worked_out_anew() -> None:
     assert max(compared(system, queries, [20, int(true[10:90].sum())])) < 1e-6
 
 
-def test_what_was_counted_of_parts_that_a_question_leaves_alone_is_kept() -> None:
+def test_what_was_counted_of_parts_that_a_question_leaves_alone_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By the next question too: each component is counted once, and each answer to a question."""
+    counted, count = list[int](), likely_module.of_component
+    monkeypatch.setattr(
+        likely_module, "of_component", lambda *args: counted.append(len(args[2])) or count(*args)
+    )
     system = AnsweredSystem(20, 0, 9, 1)
     system.add_sum([0, 1, 2], 12)
-    question = Asked(likely(system), [system.query("sum", np.arange(10, 14))])
+    past = likely(system)
+    for members in (np.arange(10, 14), np.arange(5, 8)):
+        question = Asked(past, [system.query("sum", members)])
+        for value in (10, 11, 12, 11):
+            assert question.given([value]).exact[1].all()
+    assert len(counted) == 1 + 3 + 2  # three records that have 12 together were counted before
     for value in (10, 11, 12):
-        found = question.given([value])
-        assert found.exact[1].all()
         assert max(compared(system, question.queries, [value])) < 1e-9
-    assert len(question._kept) == 4
