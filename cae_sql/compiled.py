@@ -18,7 +18,12 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, TypeVar, cast
 
+import numpy as np
+
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+as_int64 = cast(Callable[[Any], int], np.int64)
+"""For what a kernel hands on to another one: numba compiles anew for each literal number and each width."""
 
 
 coming: dict[tuple[str, str], threading.Event] = {}

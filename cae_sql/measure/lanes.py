@@ -23,7 +23,7 @@ import numpy as np
 from llvmlite import ir
 from numpy.typing import NDArray
 
-from cae_sql.compiled import compiled, numba_without_file
+from cae_sql.compiled import as_int64, compiled, numba_without_file
 
 _numba = numba_without_file()
 intrinsic, types = _numba.extending.intrinsic, _numba.types
@@ -146,8 +146,9 @@ def entropies(p: Floats, cells: int, lanes: int, table: Floats, heights: Floats)
         table[whole + lane] = 0.0  # certainty, whatever the sum was rounded to
     for k in range(cells * lanes):
         heights[k] = 0.0
+    start = as_int64(0)
     for v in range(cells):
-        _add(heights, 0, heights, 0, table, (v * (v + 1) // 2 + v) * lanes, lanes)
+        _add(heights, start, heights, start, table, (v * (v + 1) // 2 + v) * lanes, lanes)
     distance = np.zeros((cells + 1) * lanes)
     after_full = np.zeros((cells + 1) * lanes)
     for w in range(2, cells):

@@ -190,3 +190,48 @@ def test_where_no_process_can_be_started_kernels_are_compiled_here(
     warming.warm(lambda done, wanted: told.append((done, wanted)))
     assert told == [(1, 1)]
     assert (tmp_path / "mark").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("cae_sql.inference.certify.pooled_payments", "_pay"),
+        ("cae_sql.inference.search.unimodular", "_settle"),
+        ("cae_sql.inference.tables.moves", "push"),
+        ("cae_sql.inference.tables.kept_moves", "_over_parts"),
+        ("cae_sql.measure.lanes", "areas"),
+    ],
+)
+def test_no_kernel_within_a_kernel_is_compiled_twice(module: str, name: str, tmp_path: Path) -> None:
+    code = (
+        "from collections import Counter\n"
+        "from cae_sql import warming\n"
+        "from cae_sql.compiled import numba_without_file\n"
+        "numba_without_file()\n"
+        "from numba.core import event\n"
+        "found = Counter()\n"
+        "class Listener(event.Listener):\n"
+        "    def on_start(self, event): pass\n"
+        "    def on_end(self, event):\n"
+        "        function = event.data['dispatcher'].py_func\n"
+        "        found[function.__module__, function.__qualname__] += function.__module__[:7] == 'cae_sql'\n"
+        "event.register('numba:compile', Listener())\n"
+        f"[one] = [each for each in warming.listed() if each[:2] == {(module, name)!r}]\n"
+        "warming.compile_one(*one)\n"
+        "assert found[one[:2]] == 1\n"
+        "print([each for each, times in found.items() if times > 1])\n"
+    )
+    assert python(code, tmp_path / "cache") == "[]"
+
+
+def test_kernels_that_a_first_table_of_sums_calls_are_listed() -> None:
+    names = {each[:2] for each in warming.listed(200)}
+    for module, name in (
+        ("cae_sql.inference.search.unimodular", "_settle"),
+        ("cae_sql.inference.search.unimodular", "_has_signs"),
+        ("cae_sql.inference.posterior.residues", "_find"),
+        ("cae_sql.inference.posterior.residues", "_is_unimodular"),
+        ("cae_sql.inference.tables.kept_moves", "_copy"),
+    ):
+        assert (module, name) in names

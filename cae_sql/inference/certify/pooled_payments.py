@@ -42,7 +42,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cae_sql.compiled import compiled
+from cae_sql.compiled import as_int64, compiled
 from cae_sql.inference.allowance import ENTRIES, LANES, Allowance
 from cae_sql.inference.certify.rooms import Far, Rooms
 from cae_sql.inference.facts.query import Ints
@@ -380,7 +380,7 @@ def _pay(
     costs = np.empty((2, many), np.float32)
     their, where = np.empty(1024, np.int32), np.zeros(1025, np.int64)
     their_parts, their_by = np.empty(16384, np.int32), np.empty(16384, np.int32)
-    made, left = 0, np.empty(len(budget))
+    made, left = as_int64(0), np.empty(len(budget))
     for place in range(start, end):
         if target[place] <= 0:
             continue
@@ -461,7 +461,7 @@ def _by_kept(
             break
         step = target + worst - total
         for e in range(starts[m], starts[m + 1]):
-            _meet(asked, turn, who, most, parts[e])
+            _meet(asked, turn, who, most, as_int64(parts[e]))
             step = min(step, free[0 if by[e] < 0 else 1, parts[e]] // abs(by[e]))
             if step <= 0:
                 break
@@ -470,7 +470,8 @@ def _by_kept(
             total += step
             for e in range(starts[m], starts[m + 1]):
                 side = 0 if by[e] < 0 else 1
-                lost = _load(free, asked.load, asked.kept, asked.touched, side, parts[e], step, abs(by[e]))
+                part, entry = as_int64(parts[e]), as_int64(abs(by[e]))
+                lost = _load(free, asked.load, asked.kept, asked.touched, side, part, step, entry)
                 worst = max(worst, lost)
     return total, worst
 
@@ -585,7 +586,7 @@ def _paid(
                     end += 1
             for n in range(count):
                 side = 0 if signs[used[n]] < 0 else 1
-                worst = max(worst, _load(free, load, kept, touched, side, size + used[n], step, 1))
+                worst = max(worst, _load(free, load, kept, touched, side, size + used[n], step, as_int64(1)))
                 parts[end], by[end] = payers[size + used[n]], signs[used[n]]
                 end += 1
             made += 1
@@ -597,7 +598,7 @@ def _paid(
             tries += 1
             if tries > TRIES or blocks < 0:
                 break
-            weigh(weights, lengths, theirs, blocks, weights[blocks] * 15)
+            weigh(weights, lengths, theirs, blocks, np.float32(weights[blocks] * 15))
     return max(total - worst, 0), made
 
 

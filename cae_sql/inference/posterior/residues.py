@@ -242,9 +242,10 @@ class Search:
         """Whether the columns that real numbers come to are dependent modulo a prime: else both agree."""
         if number not in self._squares:
             columns = self._orders[number][np.sort(self._pivots(number))]
-            square = self._matrix[:, columns].toarray()
+            # by rows: for another order the kernel would be compiled a second time
+            square = self._matrix[:, columns].toarray(order="C")
             # a determinant of 1 or −1 is none of 0 modulo any prime, and most are
-            self._squares[number] = None if _is_unimodular(square.astype(np.int64)) else square
+            self._squares[number] = None if _is_unimodular(square.astype(np.int64, order="C")) else square
         whole = self._squares[number]
         if whole is None:
             return False

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cae_sql.compiled import compiled
+from cae_sql.compiled import as_int64, compiled
 from cae_sql.inference.allowance import ENTRIES, UNLIMITED, Allowance
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
@@ -234,7 +234,7 @@ def _push(
         for row in range(rows):
             if basic[row] == which:
                 home = row
-        column, direction = -1, 0
+        column, direction = as_int64(-1), 0
         for k in range(columns):
             wanted = float(way) if free[k] == which else 0.0
             if home >= 0:
@@ -250,7 +250,7 @@ def _push(
         step = high[moved] - values[moved] if direction > 0 else values[moved] - low[moved]
         if moved == which:
             step = min(step, way * (enough - values[which]))
-        leaving = -1
+        leaving = as_int64(-1)
         for row in range(rows):
             entry = direction * entries[row, column]
             if abs(entry) <= EXACT:
@@ -300,7 +300,7 @@ def _to_sums(
     for row in range(rows):
         name = atoms + row
         way = 1 if rest[row] >= values[name] else -1
-        if not _push(entries, basic, free, values, bottom, top, name, way, rest[row], pivots):
+        if not _push(entries, basic, free, values, bottom, top, name, way, float(rest[row]), pivots):
             return UNKNOWN
         if abs(values[name] - rest[row]) > EXACT:
             return NO_TABLE

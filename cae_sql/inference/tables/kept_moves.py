@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cae_sql.compiled import compiled
+from cae_sql.compiled import as_int64, compiled
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.tables.columns import Columns
 
@@ -198,7 +198,7 @@ def _over_atoms(
         for e in range(starts[m], starts[m + 1]):
             atom = parents[parts[e]]
             itself = itself or atom == mine
-            end = _added(atoms, gains, first, end, atom, by[e])
+            end = _added(atoms, gains, first, end, atom, as_int64(by[e]))
         if not itself:
             their[made] = mine
             made += 1
@@ -266,7 +266,7 @@ def _over_parts(
                     break
             end = first
             for n in range(length):
-                end = _added(their_parts, their_by, first, end, order[chosen[n]], by[starts[m] + n])
+                end = _added(their_parts, their_by, first, end, order[chosen[n]], as_int64(by[starts[m] + n]))
             well = True
             for g in range(news):
                 if missing[g] != 0 and well:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cae_sql.compiled import compiled
+from cae_sql.compiled import as_int64, compiled
 from cae_sql.inference.facts.query import Ints
 
 Mask = NDArray[np.bool_]
@@ -209,8 +209,8 @@ def push(
                         gains[j] = -entries[place]
     gained = 0
     for _ in range(tries):
-        best, chosen, way = 0, -1, 0
-        thin, target, target_way = 1 << 30, -1, 0
+        best, chosen, way = 0, as_int64(-1), as_int64(0)
+        thin, target, target_way = 1 << 30, as_int64(-1), as_int64(0)
         for j in range(len(free)):
             if not free[j] or abs(gains[j]) != 1:
                 continue
@@ -244,7 +244,7 @@ def push(
             side = down[blocked] if weight > 0 else up[blocked]
             if side >= abs(weight) * (amount - gained) or blocked == atom:
                 continue
-            relief, ally, ally_way = 0, -1, 0
+            relief, ally, ally_way = 0, as_int64(-1), as_int64(0)
             for j in range(len(free)):
                 if not free[j] or j == target or abs(gains[j]) > 1:
                     continue

@@ -125,7 +125,7 @@ def collected(
             tries += 1
             if tries > TRIES or blocks < 0:
                 break
-            weigh(weights, lengths, theirs, blocks, weights[blocks] * 15)
+            weigh(weights, lengths, theirs, blocks, np.float32(weights[blocks] * 15))
     return total, made
 
 
@@ -167,7 +167,7 @@ def mended(change: Ints, theirs: Columns, free: Ints, by: Ints, most: int, looke
             # whoever is in the way weighs more
             for i in range(size):
                 if abs(change[i]) > free[0 if change[i] > 0 else 1, i]:
-                    weigh(weights, lengths, theirs, i, weights[i] * 3)
+                    weigh(weights, lengths, theirs, i, np.float32(weights[i] * 3))
                     looked[0] += 1
     return False
 
