@@ -4,6 +4,10 @@ Promise: a module with kernels can be imported without numba, which is woken by 
 compiled once is taken from the cache by every later process. numba takes its settings from the environment,
 never from a file in the working directory, which could name a cache of somebody else's code; so numba is
 imported here alone.
+
+Some kernels are *exact*: as Python they give the same bits (tests compare both). While another process still
+compiles one of these, small calls run the function as it is written: on a table of 150 persons that takes
+milliseconds, and compiling seconds. No result hangs on which of the two ran.
 """
 
 from __future__ import annotations
@@ -30,8 +34,27 @@ coming: dict[tuple[str, str], threading.Event] = {}
 """Kernels, by module and name, that another process is compiling for this one, with what says that it has.
 Forked children find them here too, and nobody who would tell them: see `_wait`."""
 _process = os.getpid()
+hurried: set[tuple[str, str]] = set()
+"""Those of them that a call waits for: they come next."""
 waited = [0.0]
-"""Seconds that calls have waited for such kernels: no decision's, as `cae_sql.inference.allowance` counts."""
+"""Seconds that calls have waited for such kernels, or were run by Python in their place: no decision's, as
+`cae_sql.inference.allowance` counts."""
+
+FEW = 2_000
+"""Entries of all arrays of a call that Python may run. A table of 200 persons comes to 1,800; all its calls
+together took Python four seconds of a busy processor, and compiling sixty."""
+PATIENCE = 3.0
+"""Seconds of a processor that Python may take for all calls of a kernel together; then they wait for the
+compiler, which takes about as long for the dearest."""
+
+
+class _Here(threading.local):
+    """Whether Python runs a kernel in this thread: those that it calls run in Python too."""
+
+    python = False
+
+
+_here = _Here()
 
 
 def _wait(module: str, name: str) -> None:
@@ -39,6 +62,7 @@ def _wait(module: str, name: str) -> None:
     done = coming.get((module, name))
     if done is None or done.is_set() or os.getpid() != _process:
         return
+    hurried.add((module, name))
     began = time.monotonic()
     done.wait()
     waited[0] += time.monotonic() - began
@@ -47,22 +71,63 @@ def _wait(module: str, name: str) -> None:
 class Compiled:
     """A function that numba compiles when it is first called, here or by another kernel."""
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any], exact: bool = False) -> None:
         """Not compiled yet.
 
         Args:
             function: What is compiled.
             options: Further options of numba's `njit`.
+            exact: Whether Python comes to the same bits.
         """
         functools.update_wrapper(self, function)
         self.py_func = function
         """The function as written."""
+        self.exact = exact
+        """Whether Python comes to the same bits."""
         self._options = options
         self._made: Any = None
+        self._taken = 0.0
+        """Seconds that Python took."""
 
     def __call__(self, *arguments: Any) -> Any:
         """Run it."""
+        if _here.python:
+            return self.py_func(*arguments)
+        if self._made is None and self._is_for_python(arguments):
+            return self._by_python(arguments)
         return (self._made or self.dispatcher)(*arguments)
+
+    def _is_for_python(self, arguments: tuple[Any, ...]) -> bool:
+        """Whether Python is to run this call: a small one of an exact kernel that is still being compiled."""
+        done = coming.get((self.py_func.__module__, self.py_func.__name__))
+        if not self.exact or done is None or done.is_set() or os.getpid() != _process:
+            return False
+        arrays = [each for each in arguments if isinstance(each, np.ndarray)]
+        # NumPy keeps to floats of four bytes where numba goes over to eight: with each number written out
+        single = any(each.dtype == np.float32 for each in arrays)
+        return not single and sum(each.size for each in arrays) <= FEW and self._taken < PATIENCE
+
+    def _by_python(self, arguments: tuple[Any, ...]) -> Any:
+        """Run the function as it is written; where Python's numbers end, the compiled one from the start.
+
+        Numbers of few bytes are not widened by NumPy, as they are by numba: what is too large for one is an
+        error here and never another result.
+        """
+        before = [each.copy() if isinstance(each, np.ndarray) else None for each in arguments]
+        began, busy = time.monotonic(), time.thread_time()
+        _here.python = True
+        try:
+            with np.errstate(over="raise", divide="raise", invalid="raise"):
+                return _plain(self.py_func(*arguments))
+        except ArithmeticError:
+            for each, kept in zip(arguments, before, strict=True):
+                if kept is not None and each.flags.writeable:
+                    each[...] = kept
+        finally:
+            _here.python = False
+            self._taken += time.thread_time() - busy
+            waited[0] += time.monotonic() - began
+        return self.dispatcher(*arguments)
 
     @property
     def dispatcher(self) -> Any:
@@ -85,7 +150,14 @@ class Compiled:
         return Dispatcher(self.dispatcher)
 
 
-def compiled(**options: Any) -> Callable[[Kernel], Kernel]:
+def _plain(result: Any) -> Any:
+    """What a kernel returned, with Python's numbers, which numba gives back, in place of NumPy's."""
+    if isinstance(result, tuple):
+        return tuple(_plain(each) for each in result)
+    return result.item() if isinstance(result, np.generic) else result
+
+
+def compiled(exact: bool = False, **options: Any) -> Callable[[Kernel], Kernel]:
     """Compile a function with numba: no Python objects inside, and the interpreter's lock released.
 
     numba raises when no cache folder can be written (neither beside the source nor in the user's cache
@@ -96,11 +168,14 @@ def compiled(**options: Any) -> Callable[[Kernel], Kernel]:
     file, delete `__pycache__`.
 
     Args:
+        exact: Whether Python comes to the same bits. So nothing is drawn at random, no `fastmath` reorders,
+            no logarithm is taken, and floats of four bytes meet no number that is written out; the same
+            of what it calls. Its work is not exponential in what it is given.
         options: Further options of numba's `njit`.
     """
 
     def decorate(function: Kernel) -> Kernel:
-        return cast(Kernel, Compiled(function, options))
+        return cast(Kernel, Compiled(function, options, exact))
 
     return decorate
 

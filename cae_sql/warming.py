@@ -5,10 +5,11 @@ process for each processor and kept in numba's cache, and a mark beside it says 
 `warm` costs some milliseconds. A kernel or a signature that is not listed is compiled at its first use, as
 ever. Where nothing can be cached it is compiled in this process, and again by the next one.
 
-Who does not want to wait for all of it waits for what first decisions call. The rest is compiled beside the
-work, by the same processes at a lower priority; a call that comes too early waits for its kernel, and no
-decision's last resort counts that. When this process ends, they end with the kernel that they are at, and the
-next one goes on from there.
+Who does not want to wait for all of it waits for what first decisions call; of small tables for less, since
+Python runs small calls of exact kernels meanwhile (`cae_sql.compiled`). The rest is compiled beside the work,
+by the same processes at a lower priority. A call that comes too early waits for its kernel, which comes next
+then; no decision's last resort counts that. When this process ends, they end with the kernel that they are
+at, and the next one goes on from there.
 
 Nothing is read from or written to the working directory.
 """
@@ -31,7 +32,7 @@ from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 
-from cae_sql.compiled import Compiled, coming, numba_without_file
+from cae_sql.compiled import Compiled, coming, hurried, numba_without_file
 
 Progress = Callable[[int, int], None]
 """Called with how many kernels are compiled, and how many there are to be."""
@@ -39,6 +40,8 @@ Progress = Callable[[int, int], None]
 LIST = "kernels.csv"
 BESIDE = 10
 """By how much those that compile what nobody waits for stand back."""
+SMALL = 500
+"""Records of tables whose first calls of exact kernels are as a rule small enough for Python."""
 MOST_PROCESSES = 8
 """Each takes some 200 MB, and few kernels take as long as all others of an eighth together."""
 
@@ -71,28 +74,55 @@ def warm(progress: Progress | None = None, records: int | None = None, whole: bo
         whole: Wait for all of it. Otherwise for what first decisions call, and the rest is compiled beside
             this process' work.
     """
+    _warm(progress, records, whole)
+
+
+def begin(records: int | None = None) -> None:
+    """Begin with what `warm` waits for later, beside what this process does until then.
+
+    Args:
+        records: As of `warm`.
+    """
+    _warm(None, records, whole=False, wait=False)
+
+
+def _warm(progress: Progress | None, records: int | None, whole: bool, wait: bool = True) -> None:
     try:
         wanted = listed(records)
-        first = wanted if whole else [each for each in wanted if each[:2] not in later()]
+        first = wanted if whole else [each for each in wanted if each[:2] not in later(records)]
         if len(first) in _done:
             return
         mark, marked = _mark(wanted), _mark(first)
     except OSError:
         return  # with no file to be opened: kernels are compiled, or not, when they are called
     if mark is None or marked is None:
-        _compile_here(first, progress)
+        if not wait:
+            return
+        # nobody compiles beside the work, so Python runs nothing meanwhile
+        _compile_here(wanted if whole else [each for each in wanted if each[:2] not in later()], progress)
     elif not mark.exists():
         missing = first if whole or not marked.exists() else []
         rest = [each for each in wanted if each not in first]
-        while _beside:  # two compilers would do the same work
-            _beside.pop().finish()
-        apart = _Apart([*missing, *rest], {marked: first, mark: wanted})
-        if rest:
-            _beside.append(apart)
+        apart = _begun([*missing, *rest], {marked: first, mark: wanted}, len(missing))
+        if not wait:
+            return
         if not apart.wait(missing, progress):
             _compile_here(missing, progress)
             _touch(marked)
     _done.add(len(first))
+
+
+def _begun(
+    wanted: Sequence[tuple[str, ...]], marks: Mapping[Path, Sequence[tuple[str, ...]]], first: int
+) -> _Apart:
+    """Those that compile this already, or else do from now on."""
+    while _beside:
+        if _beside[-1].compiles(wanted):
+            _beside[-1].stand_for(marks)
+            return _beside[-1]
+        _beside.pop().finish()  # two compilers would do the same work
+    _beside.append(_Apart(wanted, marks, first))
+    return _beside[-1]
 
 
 def _touch(mark: Path) -> None:
@@ -101,9 +131,17 @@ def _touch(mark: Path) -> None:
 
 
 @cache
-def later() -> frozenset[tuple[str, ...]]:
-    """Module and name of the kernels that first decisions seldom call: those of searches record by record."""
-    return frozenset((row["module"], row["name"]) for row in _rows() if row["later"])
+def later(records: int | None = None) -> frozenset[tuple[str, ...]]:
+    """Module and name of the kernels that first decisions do not wait for.
+
+    Those that they seldom call, of searches record by record; of small tables, those that Python runs too.
+
+    Args:
+        records: Of a table with so many; None: of any.
+    """
+    small = records is not None and records <= SMALL
+    kinds = {"yes", "small"} if small else {"yes"}
+    return frozenset((row["module"], row["name"]) for row in _rows() if row["later"] in kinds)
 
 
 def _rows() -> list[dict[str, str]]:
@@ -137,11 +175,11 @@ def compile_one(module: str, name: str, *signatures: str) -> None:
 
 def serve() -> None:
     """Compile what stdin names, a line of JSON each, and say so after each."""
-    waited_for = True
+    beside = False
     for line in sys.stdin:
-        each = json.loads(line)
-        if waited_for and tuple(each[:2]) in later() and hasattr(os, "nice"):
-            waited_for = False
+        waited_for, *each = json.loads(line)
+        if not (waited_for or beside) and hasattr(os, "nice"):
+            beside = True
             os.nice(BESIDE)
         compile_one(*each)
         print(flush=True)
@@ -185,15 +223,17 @@ class _Apart:
     """Processes that compile, each with a thread of this one that tells it what and hears how far it is."""
 
     def __init__(
-        self, wanted: Sequence[tuple[str, ...]], marks: Mapping[Path, Sequence[tuple[str, ...]]]
+        self, wanted: Sequence[tuple[str, ...]], marks: Mapping[Path, Sequence[tuple[str, ...]]], first: int
     ) -> None:
         """Begin.
 
         Args:
-            wanted: What to compile, in this order.
+            wanted: What to compile, in this order but for what a call waits for.
             marks: Put in place once all that they stand for is there.
+            first: So many of them are waited for.
         """
         self._waiting, self._missing = deque(wanted), set(wanted)
+        self._first, self._all = frozenset(wanted[:first]), frozenset(wanted)
         self._marks = dict(marks)
         self._changed = threading.Condition()
         self._failed = not sys.executable
@@ -246,6 +286,16 @@ class _Apart:
             self._fail()
             raise
 
+    def compiles(self, wanted: Sequence[tuple[str, ...]]) -> bool:
+        """Whether all of these are among what it compiles, or has."""
+        return not self._failed and self._all.issuperset(wanted)
+
+    def stand_for(self, marks: Mapping[Path, Sequence[tuple[str, ...]]]) -> None:
+        """Put further marks in place once all that they stand for is there."""
+        with self._changed:
+            self._marks.update(marks)
+            self._touch_all()
+
     def finish(self) -> None:
         """Wait for all of it, or until it has failed."""
         self.wait(list(self._missing), None)
@@ -257,9 +307,11 @@ class _Apart:
             with self._changed:
                 if not self._waiting:
                     break
-                each = self._waiting.popleft()
+                each = next((one for one in self._waiting if one[:2] in hurried), self._waiting[0])
+                self._waiting.remove(each)
+            line = json.dumps([each in self._first or each[:2] in hurried, *each])
             try:
-                process.stdin.write(json.dumps(each).encode() + b"\n")
+                process.stdin.write(line.encode() + b"\n")
                 answered = process.stdout.read(1)
             except (OSError, ValueError):
                 answered = b""
@@ -275,12 +327,15 @@ class _Apart:
     def _compiled(self, each: tuple[str, ...]) -> None:
         with self._changed:
             self._missing.discard(each)
-            for mark, stands_for in list(self._marks.items()):
-                if not self._missing.intersection(stands_for):
-                    _touch(mark)
-                    del self._marks[mark]
+            self._touch_all()
             coming[each[0], each[1]].set()
             self._changed.notify_all()
+
+    def _touch_all(self) -> None:
+        for mark, stands_for in list(self._marks.items()):
+            if not self._missing.intersection(stands_for):
+                _touch(mark)
+                del self._marks[mark]
 
     def _fail(self) -> None:
         """End all: what is missing is compiled where it is called."""

@@ -40,6 +40,9 @@ class CountedTime(threading.local):
         self.now += 0.001
         return self.now
 
+    def thread_time(self) -> float:
+        return time.thread_time()
+
 
 @contextmanager
 def counting() -> Iterator[None]:

@@ -64,6 +64,9 @@ def demo(
     ] = None,
 ) -> None:
     """Show it at work: a protected table, honest questions, and a tracker attack that is stopped."""
+    from cae_sql import warming
+
+    warming.begin(warming.SMALL)  # while the rest is imported, and the table built
     from auditor.cli.demo import run
 
     run(show.output_console(), keep, show.compiling)

@@ -99,7 +99,7 @@ LISTED = (
     "from cae_sql import warming\n"
     f"two = {TWO!r}\n"
     "warming.listed = lambda records=None: two\n"
-    "warming.later = lambda: frozenset({two[1][:2]})\n"
+    "warming.later = lambda records=None: frozenset({two[1][:2]})\n"
 )
 
 
@@ -235,3 +235,75 @@ def test_kernels_that_a_first_table_of_sums_calls_are_listed() -> None:
         ("cae_sql.inference.tables.kept_moves", "_copy"),
     ):
         assert (module, name) in names
+
+
+SMALL_CALLS = (
+    "import threading\n"
+    "import numpy as np\n"
+    "import cae_sql.compiled as compiled\n"
+    "from cae_sql.inference.facts.rank import join, roots\n"
+    "from cae_sql.inference.posterior.residues import _is_unimodular as whole\n"
+    "coming = compiled.coming[join.__module__, 'join'] = threading.Event()\n"
+    "compiled.coming[whole.__module__, '_is_unimodular'] = coming\n"
+)
+
+
+def test_while_an_exact_kernel_is_compiled_python_runs_small_calls() -> None:
+    code = SMALL_CALLS + (
+        "root = np.arange(4)\n"
+        "join(root, np.array([1, 3]))\n"
+        "found = whole(np.eye(3, dtype=np.int64))\n"
+        "import sys\n"
+        "print(root, found, type(found).__name__, 'numba' in sys.modules)\n"
+    )
+    assert python(code) == "[0 1 2 1] True bool False"
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        "join(np.arange(compiled.FEW), np.array([1, 3]))",  # too large
+        "join._taken = compiled.PATIENCE; join(np.arange(4), np.array([1, 3]))",
+        "whole(np.array([[1, 2**62], [4, 1]]))",  # beyond what 64 bits hold
+    ],
+)
+def test_other_calls_wait_for_the_compiler_which_takes_theirs_next(case: str) -> None:
+    code = SMALL_CALLS + (
+        "threading.Timer(1, lambda: (print(*(name for _, name in compiled.hurried)), coming.set())).start()\n"
+        f"{case}\n"
+        "print(coming.is_set())\n"
+    )
+    assert python(code).split("\n") == ["join" if "join" in case else "_is_unimodular", "True"]
+
+
+def test_what_python_did_not_end_is_begun_anew() -> None:
+    code = SMALL_CALLS + (
+        "coming.set()\n"
+        "square = np.array([[1, 2**62], [4, 1]])\n"
+        "compiled.coming.clear()\n"
+        "expected = square.copy()\n"
+        "told = whole(expected)\n"
+        "found = whole._by_python((square,))\n"
+        "print(found == told, (square == expected).all())\n"
+    )
+    assert python(code) == "True True"
+
+
+def test_small_tables_wait_for_fewer_kernels_and_only_for_those_that_python_is_not_to_run() -> None:
+    waited_for = {each[:2] for each in warming.listed(150)} - warming.later(150)
+    assert waited_for < {each[:2] for each in warming.listed(150)} - warming.later()
+    assert not any(getattr(import_module(module), name).exact for module, name in waited_for)
+
+
+@pytest.mark.slow
+def test_what_was_begun_before_is_waited_for_and_not_begun_twice(tmp_path: Path) -> None:
+    code = LISTED + (
+        "apart = warming._Apart\n"
+        "warming._Apart = lambda *a: (print('apart'), apart(*a))[1]\n"
+        "warming.begin(150)\n"
+        "warming.warm(lambda done, wanted: print(done, wanted), 150, whole=False)\n"
+        "warming.warm(records=150)\n"
+        "warming.warm(records=150)\n"
+    )
+    assert python(code, tmp_path / "cache").split("\n") == ["apart", "1 1"]
+    assert len(list((tmp_path / "cache").rglob("*.done"))) == 2

@@ -330,7 +330,7 @@ def _meet(asked: _Asked, turn: int, who: int, most: int, part: int) -> None:
             asked.load[side, part] = 0
 
 
-@compiled()
+@compiled(exact=True)
 def _pay(
     columns: Columns, theirs: Columns, room: Ints, kept: Ints, payers: Ints, whom: Ints, own: Ints,
     lost_inside: Ints, target: Ints, part: int, start: int, end: int, firsts: Ints, ends: Ints,
@@ -598,7 +598,7 @@ def _paid(
             tries += 1
             if tries > TRIES or blocks < 0:
                 break
-            weigh(weights, lengths, theirs, blocks, np.float32(weights[blocks] * 15))
+            weigh(weights, lengths, theirs, blocks, weights[blocks] * np.float32(15))
     return max(total - worst, 0), made
 
 

@@ -216,7 +216,7 @@ def remainder(rows: NDArray[np.int64], row: Ints, values: Ints | None = None, va
     return left
 
 
-@compiled()
+@compiled(exact=True)
 def eliminate(
     entries: NDArray[np.int64], pending: NDArray[np.bool_], room: NDArray[np.float64], basic: Ints
 ) -> bool:

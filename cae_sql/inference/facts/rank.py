@@ -117,7 +117,7 @@ def _agree(weights: NDArray[np.int64], kept: Ints, rest: Ints, slack: int) -> No
         raise InconsistentAnswers("an answer contradicts the ones before it")
 
 
-@compiled()
+@compiled(exact=True)
 def join(root: Ints, atoms: Ints) -> None:
     """Let some atoms be of one component; `root` (p,) leads each to the least of its component so far."""
     for place in range(1, len(atoms)):
@@ -131,7 +131,7 @@ def join(root: Ints, atoms: Ints) -> None:
         root[max(one, two)] = min(one, two)
 
 
-@compiled()
+@compiled(exact=True)
 def roots(root: Ints) -> Ints:
     """(p,) the least atom of each one's component."""
     found = np.empty_like(root)

@@ -68,7 +68,7 @@ def sparse_columns(
     return scipy.sparse.csc_array((entries, rows, starts.astype(kind)), shape=dense.shape)
 
 
-@compiled()
+@compiled(exact=True)
 def count_entries(dense: NDArray[np.generic], first: int, last: int, counts: Places) -> None:
     """How many entries other than 0 some columns have, one place on."""
     for column in range(first, last):
@@ -76,7 +76,7 @@ def count_entries(dense: NDArray[np.generic], first: int, last: int, counts: Pla
             counts[column + 1] += dense[row, column] != 0
 
 
-@compiled()
+@compiled(exact=True)
 def list_entries(
     dense: NDArray[np.generic], first: int, last: int, starts: Places, rows: Places, entries: Floats
 ) -> None:  # fmt: skip
@@ -313,7 +313,7 @@ def gram(matrix: scipy.sparse.csc_array, weights: Floats) -> Floats:
     return whole
 
 
-@compiled()
+@compiled(exact=True)
 def add_outer(
     starts: Places, rows: Places, entries: Floats, weights: Floats, first: int, last: int, total: Floats
 ) -> None:  # fmt: skip
@@ -325,7 +325,7 @@ def add_outer(
                 line[rows[b]] += x * entries[b]
 
 
-@compiled()
+@compiled(exact=True)
 def add_squares(
     starts: Places, rows: Places, entries: Floats, turned: Floats, columns: Places, out: Floats
 ) -> None:
@@ -381,7 +381,7 @@ def inverse_root(matrix: Floats) -> Floats:
     return np.asarray((vectors / np.sqrt(spectrum)).T * scale, np.float64)
 
 
-@compiled()
+@compiled(exact=True)
 def invert_factor(matrix: Floats, root: Floats) -> bool:
     """Turn M into U with Uᵀ U = M, and fill `root`, of zeros, with U⁻ᵀ; False where M is not positive."""
     k = len(matrix)

@@ -43,7 +43,7 @@ def from_single_sums(known: Knowledge, atoms: Ints, rows: Ints, sums: Ints) -> t
     return low, high
 
 
-@compiled()
+@compiled(exact=True)
 def narrow(
     starts: Ints, columns: Ints, entries: Ints, values: Ints, low: Ints, high: Ints, largest: float
 ) -> bool:

@@ -470,7 +470,7 @@ def _reduce(
         pivots[chosen] = first + j
 
 
-@compiled()
+@compiled(exact=True)
 def _find(
     starts: Ints, rows: Ints, entries: Ints, order: Ints, prime: int, weights: Ints, pivots: Ints
 ) -> None:
@@ -508,7 +508,7 @@ def _find(
             break
 
 
-@compiled()
+@compiled(exact=True)
 def _is_unimodular(square: Ints) -> bool:
     """Whether elimination in whole numbers finds nothing but pivots of ±1; what was there is overwritten."""
     count = len(square)

@@ -308,7 +308,7 @@ def _to_sums(
     return KEPT
 
 
-@compiled()
+@compiled(exact=True)
 def _settle(
     matrix: Ints, rest: Ints, low: Floats, high: Floats, sizes: Ints, protected: NDArray[np.bool_],
     table: Ints, need: int, insiders: int, pivots: Ints,

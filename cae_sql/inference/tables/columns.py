@@ -45,7 +45,7 @@ def effective(
         buffer[width + h] = y
 
 
-@compiled()
+@compiled(exact=True)
 def columns_of(
     columns: Columns, width: int, parents: Ints, ys: NDArray[np.int32], pivots: NDArray[np.int32], count: int,
     parts: Ints,
@@ -115,7 +115,7 @@ def multiplied(
     return largest
 
 
-@compiled()
+@compiled(exact=True)
 def strains(
     pivots: NDArray[np.int32], signs: Ints, spaces: Ints, shown: NDArray[np.int32], ys: NDArray[np.int32],
     allowed: Ints,
@@ -142,7 +142,7 @@ def strains(
     return found
 
 
-@compiled()
+@compiled(exact=True)
 def reduce_row(
     columns: Columns, width: int, parents: Ints, ys: NDArray[np.int32], pivots: NDArray[np.int32], count: int,
     weights: NDArray[np.int32], coefficients: NDArray[np.int32], first: int, last: int,
@@ -166,7 +166,7 @@ def reduce_row(
         out[j] = coefficients[j] - total
 
 
-@compiled(fastmath={"nnan", "ninf", "nsz", "reassoc"})
+@compiled(exact=True, fastmath={"nnan", "ninf", "nsz"})
 def loads(
     columns: Columns, width: int, parents: Ints, ys: NDArray[np.int32], pivots: NDArray[np.int32], count: int,
     scarce: NDArray[np.floating], parts: Ints, basic: Ints, gradient: NDArray[np.float64],
@@ -223,10 +223,10 @@ def loads(
                     most[side, place] = load if load > most[side, place] else most[side, place]
         for side in range(4):
             for place in range(here):
-                ends[side, start + place] = safety / max(most[side, place], NOTHING)
+                ends[side, start + place] = safety / max(most[side, place], np.float64(NOTHING))
 
 
-@compiled()
+@compiled(exact=True)
 def combine(
     ends: NDArray[np.floating], own: Ints, share: float, slack: float, span: Ints, first: Ints, last: Ints,
     insiders: int, from_: int, to: int, out: Ints, free: NDArray[np.bool_],
@@ -250,7 +250,7 @@ def combine(
     for c in range(from_, to):
         far = np.zeros((2, 2), np.int64)  # for whom, in which direction
         for whom in range(2 if insiders else 1):
-            part = share if whom == 0 else 1.0 - share
+            part = np.float64(share if whom == 0 else 1.0 - share)
             for way in range(2):
                 total = int(min(part * own[way, c] + slack, float(span[c])))
                 most = 0
@@ -266,7 +266,7 @@ def combine(
         free[c] = not insiders or (far[1, 0] >= span[c] - first[c] and far[1, 1] >= last[c])
 
 
-@compiled()
+@compiled(exact=True)
 def apply_pending(
     columns: Columns, width: int, ys: NDArray[np.int32], pivots: NDArray[np.int32], count: int,
     first: int, last: int,

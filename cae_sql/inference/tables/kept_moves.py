@@ -144,7 +144,7 @@ def _roomiest(pairs: tuple[Ints, Ints], room: Ints) -> tuple[Ints, Ints]:
     return inside[order], outside[order]
 
 
-@compiled()
+@compiled(exact=True)
 def _copy(firsts: Ints, parts: Whole, by: Whole, starts: Ints, to_parts: Whole, to_by: Whole) -> None:
     """Copy runs of entries, each from where it began to where it begins now."""
     for m in range(len(firsts)):
@@ -163,7 +163,7 @@ def _put(starts: Ints, parts: Whole, by: Whole, goals: Ints, to_parts: Whole, to
                 to_by[goals[m] + place] = by[starts[m] + place]
 
 
-@compiled()
+@compiled(exact=True)
 def _kept_by(
     whom: Whole, starts: Ints, parts: Whole, by: Whole, marks: Columns, found: NDArray[np.bool_]
 ) -> None:
@@ -182,7 +182,7 @@ def _kept_by(
         found[m] = well
 
 
-@compiled()
+@compiled(exact=True)
 def _over_atoms(
     whom: Whole, starts: Ints, parts: Whole, by: Whole, parents: Whole
 ) -> tuple[Whole, Ints, Whole, Whole]:
@@ -220,7 +220,7 @@ def _added(parts: Whole, by: Whole, first: int, end: int, part: int, gain: int) 
     return end + 1
 
 
-@compiled()
+@compiled(exact=True)
 def _over_parts(
     whom: Whole, starts: Ints, parts: Whole, by: Whole, order: Whole, firsts: Ints, rows: Whole,
     pair_starts: Ints, pairs: Whole,

@@ -16,7 +16,7 @@ from cae_sql.inference.facts.query import Ints
 Mask = NDArray[np.bool_]
 
 
-@compiled()
+@compiled(exact=True)
 def ranges(
     basic: Ints,
     free: Mask,

@@ -65,7 +65,7 @@ def spread_out(parts: NDArray[np.float64], marks: Columns, room: NDArray[np.numb
     return found
 
 
-@compiled()
+@compiled(exact=True)
 def collected(
     column: Ints, theirs: Columns, free: Ints, target: int, most: int, load: Ints, way: Ints, looked: Ints
 ) -> tuple[int, int]:
@@ -125,11 +125,11 @@ def collected(
             tries += 1
             if tries > TRIES or blocks < 0:
                 break
-            weigh(weights, lengths, theirs, blocks, np.float32(weights[blocks] * 15))
+            weigh(weights, lengths, theirs, blocks, weights[blocks] * np.float32(15))
     return total, made
 
 
-@compiled()
+@compiled(exact=True)
 def mended(change: Ints, theirs: Columns, free: Ints, by: Ints, most: int, looked: Ints) -> bool:
     """Whether basic parts find room for a change that they must make, by helpers.
 
@@ -167,7 +167,7 @@ def mended(change: Ints, theirs: Columns, free: Ints, by: Ints, most: int, looke
             # whoever is in the way weighs more
             for i in range(size):
                 if abs(change[i]) > free[0 if change[i] > 0 else 1, i]:
-                    weigh(weights, lengths, theirs, i, np.float32(weights[i] * 3))
+                    weigh(weights, lengths, theirs, i, weights[i] * np.float32(3))
                     looked[0] += 1
     return False
 
@@ -218,7 +218,7 @@ def weight(below: int, above: int) -> np.float32:
     return np.float32(1.0 / (room * room)) if room > 0 else np.float32(9.0)
 
 
-@compiled(fastmath={"nnan", "ninf", "nsz", "reassoc"})
+@compiled(fastmath={"nnan", "ninf", "nsz"})
 def weigh(
     weights: NDArray[np.float32], lengths: NDArray[np.float32], theirs: Columns, i: int, by: np.floating
 ) -> None:
@@ -229,7 +229,7 @@ def weigh(
         lengths[j] += more * theirs[i, j] * theirs[i, j]
 
 
-@compiled(fastmath={"nnan", "ninf", "nsz", "reassoc"})
+@compiled(fastmath={"nnan", "ninf", "nsz"})
 def added(along: NDArray[np.float32], row: Columns, times: np.float32) -> None:
     """Add a row of the helpers' columns."""
     for j in range(len(along)):
@@ -251,7 +251,7 @@ def costs_of(free: Ints, costs: NDArray[np.float32], size: int, helper: int) -> 
         costs[side, helper] = np.float32(1.0 / (room * room)) if room > 0 else UNABLE
 
 
-@compiled(fastmath={"nnan", "ninf", "nsz", "reassoc"})
+@compiled(fastmath={"nnan", "ninf", "nsz"})
 def gained(
     along: NDArray[np.float32], costs: NDArray[np.float32], lengths: NDArray[np.float32],
     gains: NDArray[np.float32],
@@ -260,7 +260,8 @@ def gained(
     fall, rise = costs[0], costs[1]
     best = np.float32(0)
     for j in range(len(along)):
-        gains[j] = max(2 * along[j] - fall[j], -2 * along[j] - rise[j]) - lengths[j]
+        twice = 2 * np.float64(along[j])
+        gains[j] = max(twice - fall[j], -twice - rise[j]) - lengths[j]
     for j in range(len(along)):
         best = max(best, gains[j])
     return best

@@ -87,7 +87,7 @@ def _sparse(vectors: NDArray[np.int64]) -> Moves:
     return Moves(starts, atoms, vectors[rows, atoms])
 
 
-@compiled()
+@compiled(exact=True)
 def reduce_lattice(vectors: NDArray[np.int64], delta: float) -> None:
     """LLL reduction of independent integer vectors (rows), in place; the Gram matrix stays exact.
 

@@ -1,0 +1,326 @@
+"""Kernels that are said to be exact come to the same bits where Python runs them: of random calls."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable
+from importlib import import_module
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+import cae_sql.compiled as compiled_module
+import cae_sql.inference
+from cae_sql.compiled import Compiled
+from cae_sql.inference.certify.pooled_payments import _pay
+from cae_sql.inference.facts import basis, rank
+from cae_sql.inference.intervals import interior, presolve
+from cae_sql.inference.posterior import residues
+from cae_sql.inference.search import unimodular
+from cae_sql.inference.tables import columns, kept_moves, moves, shared_moves, short_moves
+from tests.quick import rounds
+
+Call = tuple[Any, ...]
+
+
+def counts(draw: Generator, most: int, *shape: int) -> NDArray[np.int64]:
+    return draw.integers(0, most + 1, shape)
+
+
+def signs(draw: Generator, most: int, *shape: int, there: float = 0.6) -> NDArray[np.int64]:
+    return draw.integers(-most, most + 1, shape) * (draw.random(shape) < there)
+
+
+def sparse(draw: Generator, lines: int, length: int, kind: Any) -> tuple[Any, Any, Any]:
+    """Where each of some sparse lines begins, its places and its entries, some of them fractions."""
+    lengths = draw.integers(0, length + 1, lines)
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(kind)
+    places = [np.sort(draw.choice(length, size, replace=False)) for size in lengths]
+    rows = np.concatenate([np.zeros(0), *places]).astype(kind)
+    return starts, rows, np.where(draw.random(len(rows)) < 0.7, 1.0, draw.normal(size=len(rows)))
+
+
+def pivoted(draw: Generator) -> tuple[Any, ...]:
+    """What the kernels over a basis' columns are given: rank, parents, pending pivots; parts."""
+    atoms, parts, width, count = 6, 11, int(draw.integers(0, 5)), int(draw.integers(0, 3))
+    whole = np.zeros((atoms, width + count), np.int8)
+    whole[:, :width] = signs(draw, 3, atoms, width)
+    ys = signs(draw, 2, max(count, 1), parts).astype(np.int32)
+    pivots = signs(draw, 2, max(count, 1), width + count).astype(np.int32)
+    return whole, width, counts(draw, atoms - 1, parts), ys, pivots, count, parts
+
+
+def helped(draw: Generator) -> tuple[int, int, NDArray[np.int8], NDArray[np.int64]]:
+    """Basic parts, helpers, the helpers' columns and what all may lose and gain."""
+    size, many = int(draw.integers(1, 7)), int(draw.integers(1, 40))
+    most = int(draw.choice([1, 4, 60]))
+    return (
+        size,
+        many,
+        signs(draw, int(draw.choice([1, 3])), size, many).astype(np.int8),
+        counts(draw, most, 2, size + many),
+    )
+
+
+def kept(draw: Generator, atoms: int) -> tuple[Any, Any, Any, Any]:
+    """Moves of records of some atoms."""
+    made, (starts, parts, _) = 5, sparse(draw, 5, atoms, np.int32)
+    whom = np.sort(draw.integers(0, atoms, made)).astype(np.int32)
+    by = np.where(draw.random(len(parts)) < 0.5, 1, -1) * draw.integers(1, 3, len(parts))
+    return whom, starts.astype(np.int64), parts, by.astype(np.int32)
+
+
+def collected(draw: Generator) -> Call:
+    size, many, theirs, free = helped(draw)
+    way = np.zeros((3, size + many), np.int64)
+    looked, load = np.zeros(1, np.int64), np.zeros_like(free)
+    return signs(draw, 3, size), theirs, free, int(draw.integers(1, 30)), 40, load, way, looked
+
+
+def mended(draw: Generator) -> Call:
+    size, many, theirs, free = helped(draw)
+    return signs(draw, 9, size), theirs, free, np.zeros(many, np.int64), 20, np.zeros(1, np.int64)
+
+
+def paid(draw: Generator) -> Call:
+    size, many, theirs, _ = helped(draw)
+    whom, ranges = 4, int(draw.integers(0, 3))
+    parts = size + many + whom
+    room = counts(draw, int(draw.choice([3, 40])), 2, parts)
+    owners, starts, places, by = kept(draw, parts)
+    these = np.sort(draw.choice(parts, whom, replace=False))
+    return (
+        signs(draw, 2, whom, size).astype(np.int8), theirs, room, np.maximum(room - 2, 0),
+        draw.permutation(parts)[: size + many], these, counts(draw, 5, whom), counts(draw, 2, whom),
+        counts(draw, 12, whom), int(draw.integers(1, 7)), 0, whom,
+        np.searchsorted(owners, these), np.searchsorted(owners, these, side="right"), starts, places, by,
+        draw.normal(size=(ranges, parts)), draw.random((ranges, parts)), 9 * draw.random(ranges),
+        np.zeros(whom, np.int64), np.zeros(whom, np.int64),
+    )  # fmt: skip
+
+
+def loads(draw: Generator) -> Call:
+    whole, width, parents, ys, pivots, count, parts = pivoted(draw)
+    these, m = np.sort(draw.choice(parts, 7, replace=False)), int(draw.integers(0, 3))
+    return (
+        whole, width, parents, ys, pivots, count, 1 / draw.integers(1, 50, (4, width + count)), these,
+        draw.permutation(parts)[: width + count], draw.normal(size=(m, parts)), draw.random((m, parts)),
+        1 + draw.random(m), float(draw.choice([1.0, 1 - 1e-5])), 0, 7, np.zeros((4, 7)),
+    )  # fmt: skip
+
+
+def combined(draw: Generator) -> Call:
+    ends, span = 30 * draw.random((int(draw.integers(0, 4)), 4, 9)), counts(draw, 20, 9)
+    first = counts(draw, 20, 9) % (span + 1)
+    last = np.minimum(first + counts(draw, 5, 9), span)
+    share, slack = float(draw.choice([0.5, 1 / 3, 1.0])), float(draw.choice([0.0, 1e-9]))
+    return (
+        ends, counts(draw, 12, 2, 9), share, slack, span, first, last, int(draw.integers(0, 2)), 0, 9,
+        np.zeros(9, np.int64), np.zeros(9, np.bool_),
+    )  # fmt: skip
+
+
+def columns_of(draw: Generator) -> Call:
+    *given, parts = pivoted(draw)
+    return *given, np.sort(draw.choice(parts, 6, replace=False))
+
+
+def reduced(draw: Generator) -> Call:
+    *given, parts = pivoted(draw)
+    wide = given[1] + given[5]
+    row = signs(draw, 2, parts).astype(np.int32)
+    return *given, signs(draw, 2, wide).astype(np.int32), row, 0, parts, np.zeros(parts, np.int32)
+
+
+def applied(draw: Generator) -> Call:
+    whole, width, _, _, pivots, count, _ = pivoted(draw)
+    ys = signs(draw, 90, max(count, 1), len(whole)).astype(np.int32)
+    return whole, width, ys, pivots, count, 0, len(whole)
+
+
+def strained(draw: Generator) -> Call:
+    pivots, shown = signs(draw, 3, 4, 5).astype(np.int32), signs(draw, 3, 6, 5).astype(np.int32)
+    ways, spaces = draw.choice([-1, 1], 4), counts(draw, 30, 4)
+    return pivots, ways, spaces, shown, signs(draw, 2, 6).astype(np.int32), 1 + counts(draw, 30, 5)
+
+
+def eliminated(draw: Generator) -> Call:
+    k, p = int(draw.integers(1, 7)), int(draw.integers(2, 30))
+    entries = signs(draw, 1, k, p + 1, there=0.5)
+    room = draw.integers(0, 9, p) / 3.0
+    return entries, np.ones(k, np.bool_), room, np.full(k, -1)
+
+
+def ranged(draw: Generator) -> Call:
+    atoms, k = 12, 4
+    basic, free = draw.permutation(atoms)[:k], np.ones(atoms, np.bool_)
+    free[basic] = False
+    starts, rows, _ = sparse(draw, atoms, k, np.int64)
+    entries = draw.choice([-2, -1, 1, 2], len(rows))
+    empty = np.zeros(atoms, np.int64)
+    up, down = counts(draw, 9, atoms), counts(draw, 9, atoms)
+    return basic, free, starts, rows, entries, up, down, empty, empty.copy()
+
+
+def narrowed(draw: Generator) -> Call:
+    starts, places, _ = sparse(draw, 4, 9, np.int64)
+    entries = draw.choice([-2, -1, 1, 3], len(places))
+    low, high, table = np.zeros(9, np.int64), np.full(9, 20), counts(draw, 20, 9)
+    values = [int(entries[a:b] @ table[places[a:b]]) for a, b in pairwise(starts)]
+    return starts, places, entries, np.array(values), low, high, float(2**52)
+
+
+def factored(draw: Generator) -> Call:
+    k = int(draw.integers(1, 9))
+    whole = draw.normal(size=(k, k + int(draw.integers(-2, 3)) if k > 2 else k))
+    return whole @ whole.T, np.zeros((k, k))
+
+
+def outer(draw: Generator) -> Call:
+    kind = draw.choice([np.int32, np.int64])
+    starts, rows, entries = sparse(draw, 8, 5, kind)
+    return starts, rows, entries, draw.random(8), 0, 8, np.zeros((5, 5))
+
+
+def squared(draw: Generator) -> Call:
+    kind = draw.choice([np.int32, np.int64])
+    starts, rows, entries = sparse(draw, 8, 5, kind)
+    return starts, rows, entries, draw.normal(size=(5, 5)), draw.permutation(8)[:6], np.zeros(6)
+
+
+def counted(draw: Generator) -> Call:
+    return signs(draw, 2, 4, 9).astype(np.int8), 0, 9, np.zeros(10, np.int64)
+
+
+def entered(draw: Generator) -> Call:
+    dense, first, last, found = counted(draw)
+    found[1:] = np.count_nonzero(dense, axis=0)
+    starts = np.cumsum(found)
+    return dense, first, last, starts, np.empty(starts[-1], np.int32), np.empty(starts[-1])
+
+
+def settled(draw: Generator) -> Call:
+    rows, atoms = int(draw.integers(1, 4)), int(draw.integers(2, 7))
+    matrix = counts(draw, 1, rows, atoms) if draw.random() < 0.7 else signs(draw, 2, rows, atoms)
+    low, sizes = counts(draw, 2, atoms), 1 + counts(draw, 3, atoms)
+    high = low + 1 + counts(draw, 5, atoms)
+    rest = matrix @ draw.integers(sizes * low, sizes * high + 1)
+    table = draw.integers(sizes * low, sizes * high + 1)
+    return (
+        matrix, rest, low.astype(np.float64), high.astype(np.float64), sizes, draw.random(atoms) < 0.8, table,
+        int(draw.integers(1, 4)), int(draw.integers(0, 2)), np.full(1, 20_000),
+    )  # fmt: skip
+
+
+def found(draw: Generator) -> Call:
+    k, atoms, prime = int(draw.integers(1, 6)), 9, int(draw.choice([2, 3, 65_537]))
+    starts, rows, _ = sparse(draw, atoms, k, np.int32)
+    entries = draw.choice([-1, 1, 2], len(rows))
+    return starts, rows, entries, draw.permutation(atoms), prime, np.eye(k, dtype=np.int64), np.full(k, atoms)
+
+
+def over_parts(draw: Generator) -> Call:
+    atoms, parts, news = 7, 15, int(draw.integers(1, 4))
+    parents = np.sort(np.concatenate([np.arange(atoms), draw.integers(0, atoms, parts - atoms)]))
+    firsts = np.searchsorted(parents, np.arange(atoms + 1))
+    rows = counts(draw, 1, parts, news).astype(np.int32)
+    pairs = [
+        (a, b) for g in range(news) for a in range(parts) for b in range(parts)
+        if rows[a, g] and not rows[b, g]
+    ]  # fmt: skip
+    sizes = [np.count_nonzero(rows[:, g]) * np.count_nonzero(rows[:, g] == 0) for g in range(news)]
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    both = np.ascontiguousarray(np.array(pairs, dtype=np.int32).reshape(-1, 2).T)
+    return *kept(draw, atoms), np.arange(parts, dtype=np.int32), firsts, rows, starts, both
+
+
+def over_atoms(draw: Generator) -> Call:
+    return *kept(draw, 9), np.sort(draw.integers(0, 5, 9)).astype(np.int32)
+
+
+def kept_by(draw: Generator) -> Call:
+    moves = kept(draw, 8)
+    return *moves, signs(draw, 1, 8, 3, there=0.3).astype(np.int8), np.zeros(len(moves[0]), np.bool_)
+
+
+def copied(draw: Generator) -> Call:
+    _, starts, parts, by = kept(draw, 8)
+    chosen = draw.permutation(5)[:3]
+    to = np.concatenate([[0], np.cumsum(np.diff(starts)[chosen])])
+    return starts[chosen], parts, by, to, np.zeros(to[-1], np.int32), np.zeros(to[-1], np.int32)
+
+
+def joined(draw: Generator) -> Call:
+    return np.minimum(np.arange(12), draw.integers(0, 12, 12)), np.sort(draw.choice(12, 4, replace=False))
+
+
+CASES: dict[Any, Callable[[Generator], Call]] = {
+    _pay: paid,
+    basis.eliminate: eliminated,
+    columns.apply_pending: applied,
+    columns.columns_of: columns_of,
+    columns.combine: combined,
+    columns.loads: loads,
+    columns.reduce_row: reduced,
+    columns.strains: strained,
+    interior.add_outer: outer,
+    interior.add_squares: squared,
+    interior.count_entries: counted,
+    interior.invert_factor: factored,
+    interior.list_entries: entered,
+    kept_moves._copy: copied,
+    kept_moves._kept_by: kept_by,
+    kept_moves._over_atoms: over_atoms,
+    kept_moves._over_parts: over_parts,
+    moves.ranges: ranged,
+    presolve.narrow: narrowed,
+    rank.join: joined,
+    rank.roots: lambda draw: joined(draw)[:1],
+    residues._find: found,
+    residues._is_unimodular: lambda draw: (signs(draw, 1, 5, 5),),
+    shared_moves.collected: collected,
+    shared_moves.mended: mended,
+    short_moves.reduce_lattice: lambda draw: (signs(draw, 4, 5, 8), 0.99),
+    unimodular._settle: settled,
+}
+
+
+def test_every_exact_kernel_is_compared() -> None:
+    exact = set()
+    for module in pkgutil.walk_packages(cae_sql.inference.__path__, "cae_sql.inference."):
+        for each in vars(import_module(module.name)).values():
+            exact |= {each} if isinstance(each, Compiled) and each.exact else set()
+    assert exact == set(CASES)
+
+
+def bits(found: Any) -> Any:
+    """What is the same exactly where all bits are."""
+    if isinstance(found, tuple):
+        return tuple(bits(each) for each in found)
+    if isinstance(found, np.ndarray):
+        return found.dtype, found.shape, found.tobytes()
+    return type(found), np.asarray(found).tobytes() if found is not None else None
+
+
+@pytest.mark.parametrize("kernel", CASES, ids=lambda kernel: kernel.py_func.__name__)
+def test_python_comes_to_the_same_bits(kernel: Any) -> None:
+    draw, compared = np.random.default_rng(43), 0
+    for _ in range(rounds(200)):
+        call = CASES[kernel](draw)
+        copies = tuple(each.copy() if isinstance(each, np.ndarray) else each for each in call)
+        compared += python(kernel, call) == bits((kernel.dispatcher(*copies), copies))
+    assert compared == rounds(200)
+
+
+def python(kernel: Compiled, call: Call) -> Any:
+    """What Python comes to, of what is returned and of what is changed."""
+    compiled_module._here.python = True
+    try:
+        with np.errstate(over="raise", divide="raise", invalid="raise"):
+            return bits((compiled_module._plain(kernel(*call)), call))
+    finally:
+        compiled_module._here.python = False
