@@ -9,6 +9,9 @@ corners whatever the whole bounds (Hoffman and Kruskal 1956), also with some rec
 - what they are apart is concave in the other's value: who keeps enough at the least and at the greatest value
   that the other can have keeps enough at all of them.
 
+What the closed form of `cae_sql.inference.certify.rooms` shows in the first table that agrees, two rich atoms
+or one, needs no linear program.
+
 All steps are exchanges of pivots that are 1 or −1, so everything is whole numbers, and both ends are exact:
 "kept" and "lost" alike. Of other sums a linear program is no proof that anybody keeps enough; but who keeps
 too little in it loses in whatever is searched for, so the search is spared.
@@ -325,9 +328,18 @@ def _settle(
     code = _to_sums(entries, basic, free, values, bottom, top, rest, pivots)
     if code != KEPT:
         return code, -1.0
-    least, most, narrowest = np.zeros(atoms), np.zeros(atoms), np.inf
+    rich, narrowest, poor = np.zeros(atoms, np.bool_), np.inf, False
+    for atom in range(atoms):
+        # this table is enough for whoever is in a rich atom, beside an insider of another one or the same
+        room, span = min(values[atom] - bottom[atom], top[atom] - values[atom]), high[atom] - low[atom]
+        width = min(room - span if insiders else room, span)
+        rich[atom] = width >= need and sizes[atom] >= insiders + 2
+        if protected[atom] and rich[atom]:
+            narrowest = min(narrowest, width)
+        poor = poor or (protected[atom] and not rich[atom])
+    least, most = np.zeros(atoms), np.zeros(atoms)
     for insider in range(atoms if insiders else 1):
-        if insiders and not protected[insider]:
+        if insiders and (not protected[insider] or (rich[insider] and not poor)):
             continue
         for way in (1, -1):
             if way < 0 and not insiders:
@@ -355,6 +367,8 @@ def _settle(
             _note(atoms, given, value, values, low, high, sizes, least, most)
             for atom in range(atoms):
                 if not protected[atom] or (atom == given and sizes[atom] == 1):
+                    continue
+                if rich[atom] and (given < 0 or rich[given]):
                     continue
                 for turn in (1, -1):
                     if most[atom] - least[atom] >= need:

@@ -15,7 +15,7 @@ from cae_sql.inference.certify.question import Question
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.search.judging import Standard
-from cae_sql.inference.search.unimodular import Exact, exactly, is_unimodular
+from cae_sql.inference.search.unimodular import KEPT, Exact, _settle, exactly, is_unimodular
 from cae_sql.inference.system import AnsweredSystem
 
 
@@ -163,3 +163,27 @@ def test_as_things_stand_is_known_exactly_too() -> None:
     assert not system.judged(Standard(15, insiders=1), Allowance()).safe
     by_center = Question(system.roomy_table, system.pool(), []).judge_around_table((), standard, Allowance())
     assert by_center is None or not by_center.safe
+
+
+@pytest.mark.parametrize("insiders", [0, 1])
+def test_what_the_closed_form_shows_in_the_first_table_takes_no_exchange(insiders: int) -> None:
+    matrix, sizes = np.array([[1, 1, 0], [0, 1, 1]]), np.array([4, 5, 6])
+    low, high, table = np.zeros(3), np.full(3, 3.0), np.array([6, 7, 9])
+    pivots = np.full(1, 20_000)
+    found = _settle(
+        matrix, matrix @ table, low, high, sizes, np.ones(3, np.bool_), table, 2, insiders, pivots
+    )
+    assert found == (KEPT, 3.0)
+    assert pivots[0] == 20_000
+
+
+@pytest.mark.parametrize("insiders", [0, 1])
+def test_beside_poor_atoms_rich_ones_are_looked_at_as_before(insiders: int) -> None:
+    for first in range(3):
+        known, _ = known_of(8, 1, [(1, 1, 1, 1, 1, 0, 0, 0), (0, 0, 0, 0, 0, 1, 1, 1)])
+        values = np.array([2, first])
+        tables = np.array([each for each in product((0, 1), repeat=8) if sum(each[:5]) == 2])
+        kept = by_all_tables(tables[tables[:, 5:].sum(axis=1) == first], insiders)
+        found = exactly(known, values, known.totals(np.zeros((1, 8), np.int64))[0], 1, insiders)
+        assert found is not None
+        assert found.safe == (kept >= 1)
