@@ -10,6 +10,7 @@ Source: `mathematics.md`, 2 (certificates).
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -43,6 +44,8 @@ A_LOOK, BY_ANSWER = 10**5, 10**4
 NODES = 20_000
 """Search nodes after which it is not known whether there is another table."""
 
+MOST_TABLES = 256
+"""Real tables kept, of which the last are the likeliest to be of use: a search of 34 answers makes 70."""
 SLACK = Fraction(1, 10**6)
 """Units within which a float is at an end."""
 EXACTLY, TINY = 1e-7, 1e-11
@@ -145,6 +148,35 @@ class _Vertices:
         return found
 
 
+@dataclass(frozen=True, eq=False)
+class _RealTable:
+    """A table over the reals that agrees with some answers: none of them, nor fewer, prove what it breaks."""
+
+    numbers: frozenset[int]
+    """The answers."""
+    records: Ints
+    """(m,) of one component, ascending: the others have values that agree whatever these are."""
+    values: Floats
+    """(m,) in units."""
+
+    @classmethod
+    def of(cls, numbers: Sequence[int], framed: Framed, atoms: Ints, totals: Floats) -> _RealTable:
+        """From totals (c,) of a component's atoms (c,): records of one atom share them evenly."""
+        share = np.full(framed.atoms.count, np.nan)
+        share[atoms] = totals / framed.atoms.sizes[atoms]
+        values = share[framed.atoms.labels]
+        there = np.isfinite(values)
+        return cls(frozenset(numbers), framed.everybody[there], values[there])
+
+    def breaks(self, record: int, reached: Reached) -> bool:
+        """Whether it carries a record plainly beyond a claim."""
+        place = int(np.searchsorted(self.records, record))
+        if place == len(self.records) or self.records[place] != record:
+            return False
+        value = Fraction(float(self.values[place]))
+        return not (reached(value + SLACK, value)[0] and reached(value, value - SLACK)[1])
+
+
 class Claims:
     """Certificates over one system of answers."""
 
@@ -154,6 +186,8 @@ class Claims:
         self._last: Framed | None = None
         self._solved_last: _Vertices | None = None
         self._interval_last: tuple[tuple[int, tuple[int, ...]], tuple[Exact, Exact]] | None = None
+        self._tables: deque[_RealTable] = deque(maxlen=MOST_TABLES)
+        """Found for one record; most of them say as much of others."""
 
     def _framed(self, numbers: Sequence[int], record: int) -> Framed:
         """These answers over the records in them, or not many more answers that were framed before."""
@@ -183,8 +217,10 @@ class Claims:
     def _hold(self, numbers: Sequence[int], record: int, reached: Reached) -> bool:
         """Whether multipliers prove both ends: where one fails, the other is not asked for.
 
-        An end that single sums prove needs no program.
+        An end that single sums prove needs no program; a table found before needs none either.
         """
+        if any(each.numbers.issuperset(numbers) and each.breaks(record, reached) for each in self._tables):
+            return False
         system, atom = self._solved(numbers, record)
         programs: dict[int, ByPrograms] = {}
 
@@ -194,9 +230,31 @@ class Claims:
 
         at_once = ends()
         return all(
-            at_once[side] or (not _beyond(programs, system, atom, side, reached) and ends(side)[side])
+            at_once[side] or (not self._beyond(programs, numbers, record, side, reached) and ends(side)[side])
             for side in (0, 1)
         )
+
+    def _beyond(
+        self,
+        programs: dict[int, ByPrograms],
+        numbers: Sequence[int],
+        record: int,
+        side: int,
+        reached: Reached,
+    ) -> bool:
+        """Whether a linear program carries a record plainly beyond a claim: no multipliers are tried then."""
+        framed = self._framed(numbers, record)
+        (program,) = programs.values()
+        column, sign = int(np.searchsorted(program.atoms, framed.atom)), (1, -1)[side]
+        outcome = program.linear.minimise({column: float(sign)})
+        if outcome.status != "optimal" or program.known.sizes[framed.atom] != 1:
+            return False
+        end = Fraction(outcome.value) * sign + (SLACK, -SLACK)[side]
+        if reached(end, end)[side]:
+            return False
+        totals = outcome.solution[: len(program.atoms)]
+        self._tables.append(_RealTable.of(numbers, framed, program.atoms, totals))
+        return True
 
     def by_reals(self, numbers: Sequence[int], record: int, low: Exact, high: Exact) -> Proved | None:
         """A certificate that the value lies in low … high, by two sums; None where these answers have none.
@@ -404,17 +462,6 @@ class Claims:
             if rest:
                 made[members[full]] = low + rest
         return made
-
-
-def _beyond(programs: dict[int, ByPrograms], system: Solved, atom: int, side: int, reached: Reached) -> bool:
-    """Whether a linear program carries a record plainly beyond a claim: no multipliers need be tried then."""
-    program = programs[int(system.known.components[atom])]
-    column, sign = int(np.searchsorted(program.atoms, atom)), (1, -1)[side]
-    outcome = program.linear.minimise({column: float(sign)})
-    if outcome.status != "optimal" or system.known.sizes[atom] != 1:
-        return False
-    end = Fraction(outcome.value) * sign + (SLACK, -SLACK)[side]
-    return not reached(end, end)[side]
 
 
 def _ranges(allowed: Sequence[int], top: int) -> list[tuple[int, int]]:
