@@ -66,8 +66,8 @@ class Framed:
                 own = answers[number].coefficients
                 row[self._place[answers[number].members]] = 1 if own is None else own
                 self._rows[number] = row
-        self._independent = frozenset[int]()
-        """Sums that were found to be independent last: so is every part of them."""
+        self.independent = frozenset[int]()
+        """Sums that were found to be independent last: so is every part of them, over any partition."""
 
     def _sound(self, answers: Sequence[Answer], numbers: Sequence[int]) -> bool:
         """Whether each answer is over whole atoms, with one coefficient each: names may deceive."""
@@ -107,12 +107,12 @@ class Framed:
         sums = [number for number in numbers if number in self._rows]
         values = np.array([int(self._answers[number].value) for number in sums], dtype=np.int64)
         matrix = np.array([self._rows[number] for number in sums], dtype=np.int64).reshape(len(sums), count)
-        if self._independent.issuperset(sums):
+        if self.independent.issuperset(sums):
             rows: Ints = np.arange(len(sums))
         else:
             room = (known.sizes * (known.high - known.low)).astype(np.float64)
             rows = independent_sums(matrix, values, room)
-            self._independent = frozenset(sums[row] for row in rows.tolist())
+            self.independent = frozenset(sums[row] for row in rows.tolist())
         known = replace(known, matrix=matrix[rows])
         return known, values[rows], [sums[row] for row in rows.tolist()]
 

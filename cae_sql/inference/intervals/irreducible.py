@@ -10,7 +10,6 @@ Source: `mathematics.md`, 2 (certificates).
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -45,7 +44,9 @@ NODES = 20_000
 """Search nodes after which it is not known whether there is another table."""
 
 MOST_TABLES = 256
-"""Real tables kept, of which the last are the likeliest to be of use: a search of 34 answers makes 70."""
+"""Real tables kept, each for other answers: a search for a certificate among 34 answers makes some 60."""
+FAR = 4
+"""Tables at random that are mixed in when a second record asks the same answers."""
 SLACK = Fraction(1, 10**6)
 """Units within which a float is at an end."""
 EXACTLY, TINY = 1e-7, 1e-11
@@ -158,6 +159,8 @@ class _RealTable:
     """(m,) of one component, ascending: the others have values that agree whatever these are."""
     values: Floats
     """(m,) in units."""
+    count: int = 1
+    """Of how many tables it is the mean, so that it differs wherever one of them does."""
 
     @classmethod
     def of(cls, numbers: Sequence[int], framed: Framed, atoms: Ints, totals: Floats) -> _RealTable:
@@ -167,6 +170,14 @@ class _RealTable:
         values = share[framed.atoms.labels]
         there = np.isfinite(values)
         return cls(frozenset(numbers), framed.everybody[there], values[there])
+
+    def mixed_with(self, other: _RealTable) -> _RealTable:
+        """The mean of both, where they are over the same records; else the other."""
+        if not np.array_equal(self.records, other.records):
+            return other
+        count = self.count + other.count
+        values = (self.count * self.values + other.count * other.values) / count
+        return replace(self, values=values, count=count)
 
     def breaks(self, record: int, reached: Reached) -> bool:
         """Whether it carries a record plainly beyond a claim."""
@@ -186,15 +197,18 @@ class Claims:
         self._last: Framed | None = None
         self._solved_last: _Vertices | None = None
         self._interval_last: tuple[tuple[int, tuple[int, ...]], tuple[Exact, Exact]] | None = None
-        self._tables: deque[_RealTable] = deque(maxlen=MOST_TABLES)
-        """Found for one record; most of them say as much of others."""
+        self._tables: dict[frozenset[int], _RealTable] = {}
+        """By the answers that they agree with; what was found for one record says as much of others."""
 
     def _framed(self, numbers: Sequence[int], record: int) -> Framed:
         """These answers over the records in them, or not many more answers that were framed before."""
         last = self._last
         fits = last is not None and last.record == record and len(last.numbers) <= 2 * len(numbers) + FEW
         if last is None or not fits or not last.numbers.issuperset(numbers):
-            last = self._last = Framed(self._size, self._top, self._answers, numbers, record)
+            framed = Framed(self._size, self._top, self._answers, numbers, record)
+            if last is not None:
+                framed.independent = last.independent
+            last = self._last = framed
         return last
 
     # --- by reals
@@ -214,12 +228,14 @@ class Claims:
         known, sums, _ = framed.stated(numbers)
         return Solved(replace(known, extremes=()), sums), framed.atom
 
-    def _hold(self, numbers: Sequence[int], record: int, reached: Reached) -> bool:
+    def _hold(self, numbers: Sequence[int], record: int, reached: Reached, exactly: bool = True) -> bool:
         """Whether multipliers prove both ends: where one fails, the other is not asked for.
+
+        Not exactly: whether linear programs leave it so, as far as floats say.
 
         An end that single sums prove needs no program; a table found before needs none either.
         """
-        if any(each.numbers.issuperset(numbers) and each.breaks(record, reached) for each in self._tables):
+        if self._broken(numbers, record, reached):
             return False
         system, atom = self._solved(numbers, record)
         programs: dict[int, ByPrograms] = {}
@@ -230,7 +246,11 @@ class Claims:
 
         at_once = ends()
         return all(
-            at_once[side] or (not self._beyond(programs, numbers, record, side, reached) and ends(side)[side])
+            at_once[side]
+            or (
+                not self._beyond(programs, numbers, record, side, reached)
+                and (not exactly or ends(side)[side])
+            )
             for side in (0, 1)
         )
 
@@ -252,9 +272,31 @@ class Claims:
         end = Fraction(outcome.value) * sign + (SLACK, -SLACK)[side]
         if reached(end, end)[side]:
             return False
-        totals = outcome.solution[: len(program.atoms)]
-        self._tables.append(_RealTable.of(numbers, framed, program.atoms, totals))
+        self._keep(numbers, framed, program.atoms, outcome)
+        if self._tables[frozenset(numbers)].count > 1:
+            # asked of one record after another: tables that are far from each other carry nearly all of them
+            chance = np.random.default_rng(record)
+            for _ in range(FAR):
+                costs = chance.uniform(-1.0, 1.0, len(program.atoms))
+                self._keep(
+                    numbers, framed, program.atoms, program.linear.minimise(dict(enumerate(costs.tolist())))
+                )
         return True
+
+    def _broken(self, numbers: Sequence[int], record: int, reached: Reached) -> bool:
+        """Whether a table that was found before carries a record plainly beyond a claim."""
+        tables = self._tables.values()
+        return any(each.numbers.issuperset(numbers) and each.breaks(record, reached) for each in tables)
+
+    def _keep(self, numbers: Sequence[int], framed: Framed, atoms: Ints, outcome: Outcome) -> None:
+        """Keep a solution of a linear program over a component as a table, mixed with those there are."""
+        if outcome.status != "optimal":
+            return
+        table = _RealTable.of(numbers, framed, atoms, outcome.solution[: len(atoms)])
+        before = self._tables.pop(table.numbers, None)
+        self._tables[table.numbers] = table if before is None else before.mixed_with(table)
+        if len(self._tables) > MOST_TABLES:
+            del self._tables[next(iter(self._tables))]
 
     def by_reals(self, numbers: Sequence[int], record: int, low: Exact, high: Exact) -> Proved | None:
         """A certificate that the value lies in low … high, by two sums; None where these answers have none.
@@ -315,14 +357,18 @@ class Claims:
         def holds(some: Sequence[int]) -> bool:
             return self._hold(some, record, reached)
 
+        def nearly(some: Sequence[int]) -> bool:
+            return self._hold(some, record, reached, exactly=False)
+
         if not holds(numbers):
             return None
         needed = self._needed(numbers, record, reached)
-        kept, whole = _spared(list(numbers), holds, Allowance(STEPS), needed)
-        lower, upper = self._ends(kept, record)
-        if lower is None or upper is None:
-            return None
-        if not all(reached(lower.bound, upper.bound)):
+        for trial in (nearly, holds):
+            kept, whole = _spared(list(numbers), trial, Allowance(STEPS), needed)
+            lower, upper = self._ends(kept, record)
+            if lower is not None and upper is not None and all(reached(lower.bound, upper.bound)):
+                break
+        else:
             return None
         from_, to = ceil(lower.bound), floor(upper.bound)
         kind: Kind = "reals" if lower.bound == upper.bound or from_ < to else "integers"

@@ -134,20 +134,24 @@ def solved_exactly(square: list[list[int]], right: list[int]) -> list[Fraction]:
     rows = [[*line, end] for line, end in zip(square, right, strict=True)]
     count, last = len(rows), 1
     for place in range(count):
-        pivot = next((row for row in range(place, count) if rows[row][place]), None)
+        pivot = next((row for row in range(place, count) if rows[row][0]), None)
         if pivot is None:
             return []
         rows[place], rows[pivot] = rows[pivot], rows[place]
-        head = rows[place]
-        for row in range(count):
-            if row != place:
-                factor = rows[row][place]
-                # every quotient is whole (Bareiss 1968)
-                rows[row] = [
-                    (head[place] * a - factor * b) // last for a, b in zip(rows[row], head, strict=True)
-                ]
-        last = head[place]
-    return [Fraction(rows[place][count], rows[place][place]) for place in range(count)]
+        first, *head = rows[place]
+        for row in range(place + 1, count):
+            factor, *line = rows[row]
+            # every quotient is whole (Bareiss 1968)
+            rows[row] = [(first * a - factor * b) // last for a, b in zip(line, head, strict=True)]
+        last = first
+    found: list[Fraction] = []
+    for first, *line in reversed(rows):
+        *weights, end = line
+        known = sum(
+            (weight * each for weight, each in zip(weights, found, strict=True) if weight), Fraction(0)
+        )
+        found.insert(0, (end - known) / first)
+    return found
 
 
 def rational(number: float, largest: int = 10**6) -> Fraction:

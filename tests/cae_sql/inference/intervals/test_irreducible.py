@@ -29,15 +29,15 @@ def systems(draw: st.DrawFn) -> tuple[list[int], list[list[int]]]:
     return table, [sorted({0, *rest[0]}), *(sorted(each) for each in rest[1:])]
 
 
-def ends(table: list[int], sums: list[list[int]]) -> tuple[float, float]:
-    """Least and greatest value of record 0 over real tables, by SciPy."""
+def ends(table: list[int], sums: list[list[int]], record: int = 0) -> tuple[float, float]:
+    """Least and greatest value of a record over real tables, by SciPy."""
     rows = np.zeros((len(sums), len(table)))
     for row, members in zip(rows, sums, strict=True):
         row[members] = 1
     found = []
     for sign in (1, -1):
         costs = np.zeros(len(table))
-        costs[0] = sign
+        costs[record] = sign
         solved = linprog(costs, A_eq=rows, b_eq=rows @ table, bounds=(0, TOP)) if sums else None
         found.append(sign * solved.fun if solved is not None else (0.0 if sign > 0 else float(TOP)))
     return found[0], found[1]
@@ -83,6 +83,29 @@ def test_a_claim_survives_without_an_answer_where_another_solver_says_so(
         least, most = ends(table, [sums[place] for place in some])
         survives = ceil(low) <= ceil(least - 1e-7) and floor(most + 1e-7) <= floor(high)
         assert claims._hold(some, 0, within) == survives
+
+
+@given(systems())
+def test_what_was_found_for_one_record_spoils_nothing_for_the_next(
+    system: tuple[list[int], list[list[int]]],
+) -> None:
+    """Tables that break a claim are kept: whoever is asked about later is judged as another solver says."""
+    table, sums = system
+    claims = claims_of(table, sums)
+    for record in range(len(table)):
+        low, high = claims.interval(range(len(sums)), record)
+
+        def within(from_: Exact, to: Exact, low: Exact = low, high: Exact = high) -> tuple[bool, bool]:
+            return low <= from_, to <= high
+
+        for number in range(len(sums)):
+            some = [place for place in range(len(sums)) if place != number]
+            least, most = ends(table, [sums[place] for place in some], record)
+            survives = low <= least + 1e-5 and most - 1e-5 <= high
+            assert claims._hold(some, record, within) == survives
+            assert claims._hold(some, record, within, exactly=False) == survives
+        proved = claims.by_reals(range(len(sums)), record, low, high)
+        assert proved == claims_of(table, sums).by_reals(range(len(sums)), record, low, high)
 
 
 def test_each_sum_of_a_chain_that_locates_a_record_is_seen_to_be_needed() -> None:
