@@ -23,6 +23,7 @@ from sqlglot.errors import SqlglotError
 from auditor.data.database import Database, StatementFailed
 from auditor.data.python_values import python_values
 from auditor.history import budget
+from auditor.history.alike import Alike
 from auditor.history.binding import Unbound, bound
 from auditor.history.budget import Budget
 from auditor.history.facts import Fact, Unusable, facts_of
@@ -106,6 +107,7 @@ class School:
         self._database, self._grids = database, list(grids)
         self.budget = Budget() if spending is None else spending
         self._mentions = Mentions(database.schema)
+        self._alike = Alike(database.schema)
 
     # --- reading
 
@@ -113,6 +115,21 @@ class School:
         """What a statement teaches; nothing runs yet."""
         if len(sql) > budget.ENTRY:
             return self.unread(sql)
+        alike = self._alike.lesson(sql, dialect, lambda text: self._read(text, None, dialect))
+        if alike is not None and self._engine_reads(alike):
+            return alike
+        return self._read(sql, parameters, dialect)
+
+    def _engine_reads(self, lesson: Lesson) -> bool:
+        """Whether the engine takes a statement with these numbers: names and types are as they were."""
+        try:
+            for work in lesson.works:
+                shape_of(self._database.schema).describe(work.shown)
+        except NotUnderstood:
+            return False
+        return True
+
+    def _read(self, sql: str, parameters: Sequence[str | None] | None, dialect: str) -> Lesson:
         # the same statement again teaches nothing more
         parts = list(dict.fromkeys(parts_of(sql, dialect)))
         if not parts:
