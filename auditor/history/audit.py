@@ -17,8 +17,6 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
 from auditor.data.database import Database, Limits
 from auditor.data.sources import Given, source_of
 from auditor.history import checkpoint as checkpoints
@@ -44,6 +42,7 @@ from auditor.parties.party import Knowledge
 from auditor.policy.policy import Policy
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.lookback.assess import STEPS
+from cae_sql.threads import alone
 
 Log = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Iterable[Logged]
 LIMITS = Limits(seconds=120.0, rows=20_000_000, bytes=2 << 30)
@@ -118,7 +117,7 @@ def audit(
     opened = Database.open(source, protects, public_tables=tables.public, views=tables.views, cells=cells)
     beside = Beside(source, rules, dialect or rules.dialect, gate_seconds)
     # matrices are small and many: with other work on the machine threads would wait for each other
-    with opened as data, threadpool_limits(1, "blas"), beside:
+    with opened as data, alone(), beside:
         data.limits = LIMITS
         audit = _Audit(rules, data, beside, groups or {}, dialect or rules.dialect, effort)
         reading = Reading()

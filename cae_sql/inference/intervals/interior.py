@@ -309,7 +309,7 @@ def gram(matrix: scipy.sparse.csc_array, weights: Floats) -> Floats:
 
     total = sum(in_two(work, columns, (matrix.nnz // max(columns, 1)) ** 2), np.zeros((size, size)))
     whole: Floats = total + total.T
-    whole[np.diag_indices_from(whole)] /= 2
+    whole.flat[:: size + 1] /= 2
     return whole
 
 

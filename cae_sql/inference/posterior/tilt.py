@@ -239,7 +239,7 @@ def _equations(
         sparse = scipy.sparse.linalg.splu((turned @ hessian @ turned + ridge).tocsc())
         return lambda right: scale * sparse.solve(scale * right)
     scaled = dense * scale * scale[:, None]
-    scaled[np.diag_indices_from(scaled)] += RIDGE
+    scaled.flat[:: count + 1] += RIDGE
     with alone():
         parts, pivots, _ = scipy.linalg.lapack.dgetrf(scaled)
 
