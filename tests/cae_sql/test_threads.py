@@ -7,8 +7,9 @@ import time
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
-from cae_sql.threads import ENOUGH_WORK, in_two
+from cae_sql.threads import ENOUGH_WORK, alone, in_two
 
 
 def test_both_halves_are_done_and_come_in_order() -> None:
@@ -64,3 +65,17 @@ def test_many_callers_share_the_second_thread() -> None:
     for each in callers:
         each.join(30)
     assert found == [9] * 200
+
+
+def test_alone_within_alone_leaves_the_library_in_one_thread() -> None:
+    def threads() -> set[int]:
+        return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+    with alone():
+        pass  # it brings its library
+    before = threads()
+    with alone():
+        with alone():
+            assert threads() == {1}
+        assert threads() == {1}
+    assert threads() == before

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from auditor import Policy
 from auditor.data.database import Database
 from auditor.data.sources import source_of
-from auditor.history.lessons import School
+from auditor.history.lessons import Lesson, School
 from auditor.history.meanings import Grid
 
 POLICY = """
@@ -89,7 +89,12 @@ def test_a_shape_is_read_a_few_times_however_many_texts_have_it(
 ) -> None:
     taught, read = school(database), list[str]()
     itself = taught._read
-    monkeypatch.setattr(taught, "_read", lambda sql, *rest: read.append(sql) or itself(sql, *rest))
+
+    def noted(sql: str, parameters: Sequence[str | None] | None, dialect: str) -> Lesson:
+        read.append(sql)
+        return itself(sql, parameters, dialect)
+
+    monkeypatch.setattr(taught, "_read", noted)
     texts = [
         f"SELECT sum(salary) FROM person WHERE age > {n} AND height < {n % 9 + 1}.5" for n in range(20, 60)
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
@@ -12,6 +13,7 @@ from cae_sql.domain import Domain
 from cae_sql.inference.posterior.keeping import FOUND
 from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.posterior.marginals import marginals
+from cae_sql.inference.posterior.tilt import Moments, fitted, of_boxes
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.inference.tables.priors import Prior
 from tests.cae_sql.inference.posterior.tables import listed
@@ -164,3 +166,19 @@ def test_within_a_window_a_prior_is_spread_evenly() -> None:
 def _mean(weights: np.ndarray, theta: float) -> float:
     p = weights * np.exp(theta * np.arange(6))
     return float(p @ np.arange(6) / p.sum())
+
+
+def test_a_fit_ends_where_only_what_is_settled_moves() -> None:
+    """One person at the end of the domain, told apart by two sums: their λ grows without end, to no use."""
+    low, high, looks = np.array([0, 0]), np.array([1, 1]), [0]
+    plain = of_boxes(low, high)
+
+    def moments(theta: np.ndarray) -> Moments:
+        looks[0] += 1
+        return plain(theta)
+
+    rows, sizes = scipy.sparse.csr_array(np.array([[1.0, 1.0], [1.0, 0.0]])), np.array([50, 1])
+    point, off = fitted(rows, sizes, np.array([26, 25]), moments)
+    assert off < FOUND
+    assert sizes * plain(rows.T @ point).means == pytest.approx([25, 1], abs=1e-9)
+    assert looks[0] < 50
