@@ -12,13 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from auditor.history.budget import LOWERED, ORDINARY
+from auditor.history.lesson import Lesson
 from auditor.sql.schema import Schema, folded
-
-if TYPE_CHECKING:
-    from auditor.history.lessons import Lesson
 
 _PLAIN = re.compile(r"[A-Za-z_][\w\s.,()*+\-/<>=!]*")
 """No text, no quoted name, no parameter, no cast, one statement."""
@@ -37,7 +34,7 @@ OFTEN = 3
 """Texts of a shape that are read before it pays to look for what they have in common."""
 MOST_SHAPES = 1_000
 """Shapes that are kept; later ones are read one by one."""
-Read = Callable[[str], "Lesson"]
+Read = Callable[[str], Lesson]
 Texts = tuple[str, ...]
 
 

@@ -27,6 +27,7 @@ from auditor.history.alike import Alike
 from auditor.history.binding import Unbound, bound
 from auditor.history.budget import Budget
 from auditor.history.facts import Fact, Unusable, facts_of
+from auditor.history.lesson import Lesson, Work
 from auditor.history.lineage import Lowered, lower
 from auditor.history.meanings import Grid, Known
 from auditor.history.mentions import Mentions
@@ -51,41 +52,6 @@ CATALOGUE = "catalogue"
 PUBLIC = "public"
 UNASKED = frozenset({"definition", "change", "settings"})
 """Kinds of statements that ask for nothing, however long they are."""
-COSTLY = "not understood: too costly"
-"""By which statements are counted that were not read since that would have cost too much."""
-
-
-@dataclass(frozen=True)
-class Work:
-    """One SELECT that shows something of a protected column."""
-
-    sql: str
-    """Lists records, in the public instance."""
-    outputs: tuple[tuple[str, Known | None], ...]
-    limit: int | None
-    shown: str
-    """The statement as the database has it: its tables, its names, its parameters written in."""
-
-
-@dataclass(frozen=True)
-class Lesson:
-    """What a statement teaches."""
-
-    kind: str
-    """By which it is counted; see `docs/audit.md`."""
-    works: tuple[Work, ...] = ()
-    unmodelled: tuple[tuple[str, str], ...] = ()
-    """Kind and reason of what it shows besides."""
-
-    @classmethod
-    def too_costly(cls, reason: str) -> Lesson:
-        """Of a statement that is not read: it may show anything."""
-        return cls("unmodelled", (), ((COSTLY, reason),))
-
-    @property
-    def characters(self) -> int:
-        """Of the SQL that is run in place of the statement."""
-        return sum(len(work.sql) for work in self.works)
 
 
 @dataclass(eq=False)

@@ -18,7 +18,8 @@ from auditor.history.budget import ENTRY, Budget
 from auditor.history.differences import Differences
 from auditor.history.facts import Fact
 from auditor.history.findings import Cited, Unmodelled
-from auditor.history.lessons import UNASKED, Lesson, School, Taught, term_sql
+from auditor.history.lesson import Lesson
+from auditor.history.lessons import UNASKED, School, Taught, term_sql
 from auditor.history.meanings import Grid
 from auditor.history.parties import Parties, Party, Source
 from auditor.history.statement import Logged

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from auditor import Policy
 from auditor.data.database import Database
 from auditor.data.sources import source_of
-from auditor.history.lessons import Lesson, School
+from auditor.history.lesson import Lesson
+from auditor.history.lessons import School
 from auditor.history.meanings import Grid
 
 POLICY = """

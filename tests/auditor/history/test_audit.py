@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from auditor import PolicyError, audit
 from auditor.errors import LogError
 from auditor.history.findings import Finding, Findings
-from auditor.history.lessons import Lesson, School, Taught
+from auditor.history.lesson import Lesson
+from auditor.history.lessons import School, Taught
 from auditor.history.statement import Logged
 from cae_sql.candidates import grid_candidates
 
