@@ -24,9 +24,8 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 _NUMBER = re.compile(r"(?<![\w.])(?:0|[1-9]\d{0,8})(?:\.\d{1,9})?(?![\w.])")
 """Of a whole number 32 bits are enough, so that all have one type; of others digits say which they have."""
 _CONDITION = re.compile(r"\bwhere\b", re.IGNORECASE)
-_WORDS = frozenset(["and", "or", "not", "between", "in", "is", "null"]) | frozenset(
-    ["abs", "ceil", "ceiling", "exp", "floor", "ln", "mod", "pow", "power", "sqrt"]
-)
+_OPERATORS = frozenset(["and", "or", "not", "between", "in", "is", "null"])
+_FUNCTIONS = frozenset(["abs", "ceil", "ceiling", "exp", "floor", "ln", "mod", "pow", "power", "sqrt"])
 """What may stand in a condition besides columns: a number means its value there and nothing else."""
 _SPECIAL = ("0", "1")
 """Numbers that rules of rewriting may look for; a fraction of noughts is one too. They stay as they are."""
@@ -120,8 +119,10 @@ class Alike:
         start = conditions[0].end()
         condition = sql[start:]
         before, after = ({folded(word) for word in _WORD.findall(part)} for part in (sql[:start], condition))
-        # in a view, or given by the text itself, a public column's name may be that of protected values
-        if not after <= self._columns | _WORDS or before & (self._views | (after - _WORDS)):
+        if not after <= self._columns | _OPERATORS | _FUNCTIONS:
+            return None
+        # in a view, or given by the text itself, a name of the condition may be that of protected values
+        if before & (self._views | (after - _OPERATORS)):
             return None
         spans = [
             match.span()

@@ -231,9 +231,8 @@ class Claims:
     def _hold(self, numbers: Sequence[int], record: int, reached: Reached, exactly: bool = True) -> bool:
         """Whether multipliers prove both ends: where one fails, the other is not asked for.
 
-        Not exactly: whether linear programs leave it so, as far as floats say.
-
-        An end that single sums prove needs no program; a table found before needs none either.
+        Not exactly: whether linear programs leave it so, as far as floats say. No program is asked about an
+        end that single sums prove, nor where a table found before breaks the claim.
         """
         if self._broken(numbers, record, reached):
             return False

@@ -109,6 +109,7 @@ def test_a_shape_is_read_a_few_times_however_many_texts_have_it(
     [
         "SELECT count(*) FROM person WHERE salary > {}",
         "SELECT salary AS pay FROM person WHERE pay > {}",
+        "SELECT salary AS floor FROM person WHERE floor > {}",
         "SELECT sum(age) FROM old WHERE age > {}",
         "SELECT sum(salary) FROM person WHERE age > {} LIMIT 3",
         "SELECT sum(salary) FROM person WHERE age > {} GROUP BY height",
