@@ -7,6 +7,9 @@ those drawn and all of them outwards, by longer and longer steps and then by hal
 corners are: the width of what reals leave anybody is concave in all answers together, so what holds at the
 corners holds between. What no table agrees with is not shown.
 
+Values of different components (`certify.question`) hang on nothing together, so each component has boxes of
+its own. All are looked at in one go; where that fails, those fail in whom somebody was left open, or all.
+
 Promise: the last box that is shown follows from the question, past answers and hypothetical ones. Boxes are
 looked at only as far as it takes to tell where the true answers lie: the others would change nothing.
 
@@ -15,9 +18,11 @@ Source: `mathematics.md`, 4 (a shortcut) and 8.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+
+from cae_sql.cached import cached_property
 
 Values = tuple[int, ...]
 
@@ -29,6 +34,10 @@ high, or those are whose number has a certain binary digit. Every two values are
 of each."""
 
 
+NAMED = 8
+"""How often it is asked which of several components fail: then all do."""
+
+
 @dataclass(frozen=True)
 class Box:
     """Answers between two, (m,) each, ends included."""
@@ -36,18 +45,27 @@ class Box:
     low: Values
     high: Values
 
-    def corners(self) -> list[Values]:
-        """Those that are looked at, each once."""
-        count = len(self.low)
-        wide = [place for place in range(count) if self.low[place] < self.high[place]]
+    def corners(self, numbers: Sequence[int]) -> list[Values]:
+        """Those that are looked at, each once.
+
+        Args:
+            numbers: (m,) of each value among those of its component, from 0: values with one number go the
+                same way.
+        """
+        pairs = list(zip(self.low, self.high, strict=True))
+        wide = sorted({number for number, (low, high) in zip(numbers, pairs, strict=True) if low < high})
         if 2 ** len(wide) <= MOST_CORNERS:
-            pairs = zip(self.low, self.high, strict=True)
-            return list(dict.fromkeys(product(*pairs)))
-        found = [self.low, self.high]
-        for digit in range((count - 1).bit_length()):
-            for one, other in ((self.low, self.high), (self.high, self.low)):
-                found.append(tuple((other if place >> digit & 1 else one)[place] for place in range(count)))
-        return list(dict.fromkeys(found))
+            ways = [dict(zip(wide, each, strict=True)) for each in product((0, 1), repeat=len(wide))]
+        else:
+            ways = [dict.fromkeys(wide, end) for end in (0, 1)]
+            for digit in range(wide[-1].bit_length()):
+                ways += [{number: end ^ (number >> digit & 1) for number in wide} for end in (0, 1)]
+        return list(
+            dict.fromkeys(
+                tuple(pair[way.get(number, 0)] for number, pair in zip(numbers, pairs, strict=True))
+                for way in ways
+            )
+        )
 
     def to(self, other: Box, part: float) -> Box:
         """So far on the way to a larger one."""
@@ -56,6 +74,13 @@ class Box:
             return tuple(a + round((b - a) * part) for a, b in zip(mine, theirs, strict=True))
 
         return Box(between(self.low, other.low), between(self.high, other.high))
+
+    def with_those_of(self, other: Box, places: Iterable[int]) -> Box:
+        """This one, but another one's in some places."""
+        low, high = list(self.low), list(self.high)
+        for place in places:
+            low[place], high[place] = other.low[place], other.high[place]
+        return Box(tuple(low), tuple(high))
 
 
 @dataclass(frozen=True)
@@ -73,37 +98,80 @@ class Question:
     """Whether everybody keeps the limit with these answers."""
     settled: Sequence[bool] = ()
     """Of which values past answers leave one: no box is wider there. By default of none."""
+    components: Sequence[int] = ()
+    """Which one each value is of. By default all are of one."""
+    suspects: Callable[[], Collection[int]] = tuple
+    """Components because of which the last answers were not shown, as far as that is known."""
+    reach: Sequence[tuple[int, int] | None] = ()
+    """Beyond which nothing is looked at, where that is known."""
 
     def last_shown(self, values: Sequence[int]) -> Box:
         """The last box that is shown, or one before it that has these answers inside of its ends."""
-        good, bad = next(boxes := self._boxes()), None
-        for box in boxes:
-            if self._has_inside(good, values):
-                return good
-            if not self._is_shown(box):
-                bad = box
+        boxes = self._boxes()
+        good, bad, halved = next(boxes), dict[int, Box](), dict.fromkeys(self._places, 0)
+        # what is looked at next hangs on no true answer: those only tell when there is enough of it
+        while self._open(good, values):
+            further, looked_at = next(boxes, None), dict[int, Box]()
+            for component in self._places:
+                if component not in bad:
+                    if further is not None:
+                        looked_at[component] = further
+                elif halved[component] < HALVED:
+                    middle = good.to(bad[component], 0.5)
+                    halved[component] += 1
+                    moved = self._moved(good, {component: middle})
+                    if moved not in (good, self._moved(good, {component: bad[component]})):
+                        looked_at[component] = middle
+            if not looked_at and further is None and all(halved[each] >= HALVED for each in bad):
                 break
-            good = box
-        for _ in range(HALVED):
-            if bad is None or self._has_inside(good, values):
-                break
-            middle = good.to(bad, 0.5)
-            if middle in (good, bad):
-                break
-            good, bad = (middle, bad) if self._is_shown(middle) else (good, middle)
+            failing = self._failing(good, looked_at)
+            bad |= {component: looked_at[component] for component in failing}
+            good = self._moved(good, {each: box for each, box in looked_at.items() if each not in failing})
         return good
 
-    def _is_shown(self, box: Box) -> bool:
-        return all(self.shows(corner) for corner in box.corners())
+    @cached_property
+    def _places(self) -> dict[int, list[int]]:
+        """By component, where its values are."""
+        found = dict[int, list[int]]()
+        for place in range(len(self.kinds)):
+            found.setdefault(self.components[place] if self.components else 0, []).append(place)
+        return found
 
-    def _has_inside(self, box: Box, values: Sequence[int]) -> bool:
-        """Whether all are told exactly whatever larger box is shown: an end itself is told as an end."""
-        return all(
-            self._fixed(place) or ((low < value or low == least) and (value < high or high == most))
-            for place, (low, high, value, (least, most)) in enumerate(
-                zip(box.low, box.high, values, self.possible, strict=True)
-            )
-        )
+    @cached_property
+    def _numbers(self) -> list[int]:
+        """(m,) as `Box.corners`."""
+        numbers = {place: number for places in self._places.values() for number, place in enumerate(places)}
+        return [numbers[place] for place in range(len(self.kinds))]
+
+    def _moved(self, good: Box, boxes: Mapping[int, Box]) -> Box:
+        """The same, with another box of some components."""
+        for component, box in boxes.items():
+            good = good.with_those_of(box, self._places[component])
+        return good
+
+    def _failing(self, good: Box, boxes: Mapping[int, Box]) -> list[int]:
+        """Which components' boxes are not shown, the others being where they were: all, where it is not known
+        which."""
+        failing = list[int]()
+        for _ in range(NAMED):
+            left = {component: box for component, box in boxes.items() if component not in failing}
+            box = self._moved(good, left)
+            if not left or all(map(self.shows, box.corners(self._numbers))):
+                return failing
+            named = [each for each in self.suspects() if each in left]
+            if not named:
+                break
+            failing += named
+        return list(boxes)
+
+    def _open(self, box: Box, values: Sequence[int]) -> bool:
+        """Whether answers are not inside of their ends: an end itself is told as an end."""
+        return not all(self._has_inside(box, place, value) for place, value in enumerate(values))
+
+    def _has_inside(self, box: Box, place: int, value: int) -> bool:
+        """Whether it is told exactly whatever larger box is shown."""
+        low, high, (least, most) = box.low[place], box.high[place], self.possible[place]
+        return self._fixed(place) or ((low < value or low == least) and (value < high or high == most))
 
     def _fixed(self, place: int) -> bool:
         return bool(self.settled) and self.settled[place]
@@ -126,8 +194,14 @@ class Question:
                 for place, (low, high) in enumerate(zip(whole.low, whole.high, strict=True))
             ]
             further = Box(
-                tuple(self._end(place, -1, out.low[place] - steps[place]) for place in places),
-                tuple(self._end(place, 1, out.high[place] + steps[place]) for place in places),
+                tuple(
+                    min(low, self._end(place, -1, low - step))
+                    for place, (low, step) in enumerate(zip(out.low, steps, strict=True))
+                ),
+                tuple(
+                    max(high, self._end(place, 1, high + step))
+                    for place, (high, step) in enumerate(zip(out.high, steps, strict=True))
+                ),
             )
             if further == out:
                 return
@@ -135,6 +209,6 @@ class Question:
             out, step = further, LONGER * step
 
     def _end(self, place: int, way: int, value: int) -> int:
-        """No further than what is possible."""
-        least, most = self.possible[place]
+        """No further than what is possible, and than where the closed form shows everybody's runs."""
+        least, most = self.reach[place] or self.possible[place] if self.reach else self.possible[place]
         return max(value, least) if way < 0 else min(value, most)

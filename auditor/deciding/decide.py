@@ -28,8 +28,8 @@ from auditor.deciding.cases import NOTHING, Case, Judged, Outcome, Part
 from auditor.deciding.following import Following, following
 from auditor.deciding.hypothetical import simulate
 from auditor.deciding.ladder import Cells, is_on_a_ladder, known_range, narrowest, rungs
-from auditor.deciding.looks import LOOK, end_is_kept_by, is_kept_by
-from auditor.deciding.one_value import margin_of
+from auditor.deciding.looks import LOOK, end_is_kept_by, is_kept_by, suspects_of
+from auditor.deciding.one_value import margin_of, margin_of_many
 from auditor.deciding.partition import Partition
 from auditor.deciding.recorded import Recorded, recorded
 from auditor.deciding.rules import TRUE_ANSWER_FACTOR, Budget, Rules
@@ -192,6 +192,9 @@ def _partition(case: Case, judged: Judged, rules: Rules) -> Partition | None:
         kept=kept,
         margin=margin_of(case),
         broken=broken,
+        components=question.components if len(case.queries) > 1 else (),
+        suspects=lambda: suspects_of(case),
+        reach=question.reach(case.standard, margin_of_many(case)) if len(case.queries) > 1 else (),
     )
     return found.with_shown_ends()
 

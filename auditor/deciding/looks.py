@@ -12,6 +12,7 @@ from auditor.deciding.rules import Rules
 from auditor.told import Told
 from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.allowance import Allowance
+from cae_sql.inference.posterior.keeping import LikelyQuestion
 
 LOOK = 0.5
 """Part of a decision's work that may be spent on one candidate."""
@@ -23,6 +24,13 @@ def is_kept_by(case: Case, values: Values, rules: Rules) -> bool:
     return is_not_excluded_by(case, values, allowance) and (
         model is None or model.judge(values, allowance, keep=False).safe
     )
+
+
+def suspects_of(case: Case) -> list[int]:
+    """Components of queries because of which the last answers were not kept, as far as that is known."""
+    question, model = case.question(), case.model_question()
+    places = question.open or (model.open if isinstance(model, LikelyQuestion) else [])
+    return [question.components[place] for place in places]
 
 
 def is_not_excluded_by(case: Case, values: Values, allowance: Allowance) -> bool:

@@ -20,11 +20,12 @@ Source: `mathematics.md`, 8.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from auditor.deciding.boxes import Question
 from auditor.told import Told, exactly
+from cae_sql.cached import cached_property
 from cae_sql.inference.facts.query import Kind
 
 LOOKS, LONGER = 12, 3
@@ -62,6 +63,12 @@ class Partition:
     """How far inside of the first answer that fails an end of a single sum stays."""
     broken: list[Values] = field(default_factory=list)
     """Hypothetical answers that break it."""
+    components: Sequence[int] = ()
+    """Of several queries, which one each is of, as `boxes`; by default all are of one."""
+    suspects: Callable[[], Collection[int]] = tuple
+    """Because of which of them `judge` said no."""
+    reach: Sequence[tuple[int, int] | None] = ()
+    """Of several queries, as `boxes`."""
     _judged: dict[Values, bool] = field(default_factory=dict)
 
     def with_shown_ends(self) -> Partition | None:
@@ -123,8 +130,7 @@ class Partition:
 
     def _told_together(self, values: Sequence[int]) -> list[Told[int] | None]:
         """Of several values: exactly inside of a box, and as ends outside."""
-        question = Question(self.kinds, self.possible, self.kept, self.step, self._is_kept, self.settled)
-        box, found = question.last_shown(values), list[Told[int] | None]()
+        box, found = self._boxes.last_shown(values), list[Told[int] | None]()
         for place, value in enumerate(values):
             low, high, (least, most) = box.low[place], box.high[place], self.possible[place]
             told = exactly(value)
@@ -138,6 +144,20 @@ class Partition:
                 told = self._at_least(place, high if apart else max(high, low + 1))
             found.append(told)
         return found
+
+    @cached_property
+    def _boxes(self) -> Question:
+        return Question(
+            self.kinds,
+            self.possible,
+            self.kept,
+            self.step,
+            self._is_kept,
+            self.settled,
+            self.components,
+            self.suspects,
+            self.reach,
+        )
 
     def _is_kept(self, values: Values) -> bool:
         if (0, *values) not in self._judged:

@@ -40,6 +40,8 @@ Fate = Literal["known", "safe", "risk", "time", "uncounted"]
 
 GIVEN, REFUSED = ("known", "safe"), ("risk", "uncounted")
 
+TOGETHER = 1 / 8
+"""Part of a statement's work that one look at several groups together may take."""
 SHARES = (1 / 16, 1 / 4)
 """Parts of a statement's work that one group may take: at first, and of those that it did not suffice for."""
 
@@ -65,6 +67,17 @@ class Unit:
         if self.of_group:
             return {(each.block, each.group) for each in self.asked}
         return {(each.block, each.group, each.column) for each in self.asked}
+
+    @property
+    def is_of_sums(self) -> bool:
+        """Whether it is of a group of which sums are asked exactly."""
+        exact = self.grouped and self.of_group and not self.ranged
+        return exact and all(each.kind == "sum" and each.statistic is None for each in self.asked)
+
+    @property
+    def size(self) -> int:
+        """Records that it is about."""
+        return len(self.asked[0].records)
 
     @property
     def may_be_taken_apart(self) -> bool:
@@ -120,6 +133,12 @@ def totals_first(units: Sequence[Unit]) -> list[Unit]:
         depth[place] = inside[members[place]].min(initial=len(units))
         inside[members[place]] = depth[place] + 1
     return [units[place] for place in np.argsort(depth, kind="stable").tolist()]
+
+
+def joined(units: Sequence[Unit]) -> Unit:
+    """Several groups as one question."""
+    places = tuple(place for unit in units for place in unit.places)
+    return replace(units[0], places=places, asked=tuple(each for unit in units for each in unit.asked))
 
 
 @dataclass
@@ -192,7 +211,7 @@ class Suppression:
             if fate not in GIVEN:
                 return found
         fates = dict[Unit, Fate]()
-        waiting = [unit for unit in self._units if unit.grouped]
+        waiting = self._give_together([unit for unit in self._units if unit.grouped], found, fates)
         for share in SHARES:
             doubtful = []
             for unit in waiting:
@@ -207,6 +226,39 @@ class Suppression:
                 fates[unit] = self._judge(unit, found, self._budget).fate
         found.fates += fates.items()
         return found
+
+    def _give_together(self, units: Sequence[Unit], found: Suppressed, fates: dict[Unit, Fate]) -> list[Unit]:
+        """Judge sums that hang on nothing together as one question; where not all are given, the larger half.
+
+        Returns:
+            The units that are left to be judged by themselves.
+        """
+        for block in dict.fromkeys(unit.asked[0].block for unit in units):
+            some = [unit for unit in units if unit.asked[0].block == block and unit.is_of_sums]
+            some.sort(key=lambda unit: -unit.size)
+            take = len(some) if self._are_apart(some) else 0
+            while take > 1:
+                with self._budget.part(TOGETHER) as budget:
+                    judged = self._judge(joined(some[:take]), found, budget)
+                if judged.fate in GIVEN or judged.surprise:
+                    fates |= dict.fromkeys(some[:take], judged.fate)
+                    some = some[take:]
+                    take = len(some)
+                else:
+                    take //= 2
+        return [unit for unit in units if unit not in fates]
+
+    def _are_apart(self, units: Sequence[Unit]) -> bool:
+        """Whether each sum of some units is of another component: whatever is told of one tells nothing of
+        the others."""
+        if len(units) < 2 or not self._knowledge.rules.simulatable:
+            return False
+        components = [
+            component
+            for place, case in enumerate(self._party.cases(self._party.reads(joined(units).asked)))
+            for component in ((place, each) for each in case.question().components)
+        ]
+        return len(set(components)) == len(components)
 
     def check(self) -> Iterator[tuple[Unit, Fate]]:
         """What would become of each unit alone, on past answers; nothing is looked at or learned."""
@@ -237,8 +289,8 @@ class Suppression:
         else:
             yield unit, judged
 
-    def _judge(self, unit: Unit, found: Suppressed, budget: Budget) -> _Judged:
-        """What becomes of a unit as a whole."""
+    def _judge(self, unit: Unit, found: Suppressed, budget: Budget, rules: Rules | None = None) -> _Judged:
+        """What becomes of a unit as a whole, by default under the rules for what it is."""
         reads = self._party.reads(unit.asked)
         name = (
             unit.ranged,

@@ -22,6 +22,7 @@ from cae_sql.inference.certify.learned import Learned
 from cae_sql.inference.facts.bounds import Bound
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Answer, Ints, Query
+from cae_sql.inference.facts.rank import join, roots
 from cae_sql.inference.facts.ties import narrows, without_ties
 from cae_sql.inference.search.judging import Judgement, Search, Standard
 from cae_sql.inference.search.runs import Effort
@@ -98,6 +99,8 @@ class Question:
             self.question_tables.usable = False
         self.left_open: Ints = np.zeros(0, dtype=np.int64)
         """Atoms of whom the last look left somebody open."""
+        self._open_parts: Ints = np.zeros(0, dtype=np.int64)
+        """The same by parts."""
         self._found: dict[tuple[Hashable, tuple[int, ...]], Ints] = {}
         """Tables for single answers."""
         self._shown: dict[Hashable, dict[frozenset[tuple[int, ...]], _Shown]] = {}
@@ -134,6 +137,56 @@ class Question:
     def derivable(self) -> bool:
         """Whether past answers already settle every query."""
         return all(value is not None for value in self.settled)
+
+    @property
+    def components(self) -> list[int]:
+        """(m,) the component that each query is of: what is answered of different ones hangs on nothing
+        together, whatever was answered before. All of one where ranges are kept, or no table is at hand."""
+        labels, tables = self._components, self.question_tables
+        return [int(labels[tables.boxes.atoms.labels[query.members[0]]]) for query in self.queries]
+
+    @property
+    def open(self) -> list[int]:
+        """Queries of the components in which the last look left somebody open, as far as it says so."""
+        lost = set(self._components[self._open_parts].tolist())
+        return [place for place, component in enumerate(self.components) if component in lost]
+
+    def reach(self, standard: Standard, margin: int) -> list[tuple[int, int] | None]:
+        """(m,) between which answers the closed form shows everybody's runs (`Rooms.rich`), so far inside.
+
+        None where that is not known at a glance: of what is no sum of people about whom nothing was answered.
+        """
+        tables, roomy_table = self.question_tables, self.roomy_table
+        boxes, found = tables.boxes, list[tuple[int, int] | None]()
+        if not tables.usable or boxes.outer is not None or boxes.extremes or self._bounds or self.held != ():
+            return [None] * len(self.queries)
+        marks = np.abs(roomy_table.marks[tables.parents, : roomy_table.rank]).sum(axis=1)
+        for query in self.queries:
+            parts = np.unique(boxes.atoms.labels[query.members])
+            part, count = int(parts[0]), len(query.members)
+            plain = query.kind == "sum" and len(parts) == 1 and not marks[part] and query.coefficients is None
+            if not plain or boxes.sizes[part] != count or boxes.atoms.multiples[part] > 1:
+                found.append(None)
+                continue
+            low, high = int(boxes.low[part]), int(boxes.high[part])
+            room = standard.need + (high - low if standard.insiders else 0) + margin
+            found.append((count * low + room, count * high - room))
+        return found
+
+    @cached_property
+    def _components(self) -> Ints:
+        """(p',) by part."""
+        tables, roomy_table = self.question_tables, self.roomy_table
+        root = np.arange(tables.boxes.count)
+        if not tables.usable or self.held is None or self.held or self._bounds:
+            return np.zeros_like(root)
+        for row in roomy_table.marks[tables.parents, : roomy_table.rank].T:
+            join(root, np.flatnonzero(row))
+        for extreme in tables.boxes.extremes:
+            join(root, extreme.atoms)
+        for query in self.queries:
+            join(root, np.unique(tables.boxes.atoms.labels[query.members]))
+        return roots(root)
 
     def hypothetical(self, count: int) -> dict[tuple[int, ...], list[int]]:
         """The answers that the first worlds of the pool give, with the worlds that give them."""
@@ -346,6 +399,7 @@ class Question:
             renew: Whether bases may be chosen anew: only where later verdicts may hang on these answers.
                 They are searched for then, however wide the runs are.
         """
+        self._open_parts = np.zeros(0, dtype=np.int64)
         exact = self.exactly(values, standard, allowance)
         if exact is not None:
             return exact
@@ -492,7 +546,8 @@ class Question:
                 break
         if not seen:
             return None
-        self.left_open = np.unique(question_tables.parents[min((each.open for each in seen), key=len)])
+        self._open_parts = min((each.open for each in seen), key=len)
+        self.left_open = np.unique(question_tables.parents[self._open_parts])
         width = max(shown.width for shown in seen)
         judgement = Judgement(safe, max(width, need) if safe else width)
         if keep:

@@ -177,6 +177,9 @@ class LikelyQuestion:
         self.smooth = True
         """Leverage hardly hangs on answers: those between two that keep a limit keep it. Residues do: once a
         hypothetical answer has been judged whose residues tell of somebody, it is False."""
+        self.open: list[int] = []
+        """Queries because of which the last answers broke the limit, as far as that is known: those of the
+        components in which somebody has too little."""
 
     def judge(self, values: Sequence[int], allowance: Allowance, keep: bool = True) -> ModelJudgement:
         """How everybody would fare with these answers, and all past ones, known.
@@ -186,7 +189,7 @@ class LikelyQuestion:
             allowance: What may be spent; nothing more is tried beyond it.
             keep: Whether later judgements may build on this one: not where the answers are the true ones.
         """
-        name = tuple(values)
+        name, self.open = tuple(values), []
         if name in self._judged:
             return self._judged[name]
         asked = self._asked if keep else self._asked.apart()
@@ -216,6 +219,7 @@ class LikelyQuestion:
             return UNKNOWN
         mine = np.flatnonzero(likely.known.protected)
         if not likely.reliable[mine].all():
+            self._leave_open(likely, mine[~likely.reliable[mine]])
             return UNKNOWN
         measure = Measure(domain, self._past.baselines)
         quick = quick_risks(likely, measure) if self._insiders else None
@@ -235,6 +239,13 @@ class LikelyQuestion:
             entropy = None if entropy is None or least is None else -_greater(-entropy, -least)
         return ModelJudgement(_keeps(limit, worst, entropy), worst)
 
+    def _leave_open(self, likely: Likely, atoms: Ints) -> None:
+        """Say because of which queries some atoms have too little."""
+        labels = likely.known.components
+        own = labels[likely.known.atoms.labels[[int(query.members[0]) for query in self.queries]]]
+        lost = np.flatnonzero(np.isin(own, labels[atoms])).tolist()
+        self.open = sorted({*self.open, *lost})
+
     def _seen_through(self, likely: Likely, heaped: Ints) -> bool:
         """Whether of atoms in sums that are no bell it is counted what an insider makes of them."""
         if not len(heaped):
@@ -248,14 +259,17 @@ class LikelyQuestion:
         With insiders, of whom the formula is all that is said: they see more, and are looked at in any case.
         """
         if not self._insiders:
-            risk = posterior_risks(likely, self._standard.domain, self._standard.baseline).risk
-            return float(risk[mine].max())
+            risk = posterior_risks(likely, self._standard.domain, self._standard.baseline).risk[mine]
+            self._leave_open(likely, mine[~(risk <= _enough(self._standard.limit))])
+            return float(risk.max())
         open_ = mine[~likely.plain[mine]]
         if not len(open_):
             return -np.inf
         columns = np.searchsorted(likely.fit.observed.atoms, open_)
         each = [self._each(by, open_, columns) for by in likely.both]
-        return float(self._past.baselines.judged(each[-1], each[0]).max())
+        risk = self._past.baselines.judged(each[-1], each[0])
+        self._leave_open(likely, open_[~(risk <= _enough(self._standard.limit))])
+        return float(risk.max())
 
     def _each(self, likely: Likely, atoms: Ints, columns: Ints) -> Floats:
         """(r,) the risks of some atoms, each at its column of the fit; a bound where it keeps the limit."""
@@ -291,8 +305,10 @@ class LikelyQuestion:
             by_count = counted if measure.epsilon is None else counted_with_insider(likely, measure)
             kept = self._past.pairs if likely.ways.kept_pairs else None
             by_formula = risks_with_insider(likely, ends, measure, enough, quick, kept).risk
-            found = float(np.where(by_count.atoms, by_count.risk, by_formula).max())
+            each = np.where(by_count.atoms, by_count.risk, by_formula)
+            found = float(each.max())
             if not found <= enough:
+                self._leave_open(likely, np.flatnonzero(~(each <= enough)))
                 return found
             return _greater(found, risk_overheard(likely, ends, measure))
 

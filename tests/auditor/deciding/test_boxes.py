@@ -66,7 +66,7 @@ def test_a_box_has_shown_corners(kept: list[tuple[int, int]], width: int) -> Non
 
 
 def test_of_many_values_every_two_are_seen_in_all_four_ways() -> None:
-    corners = np.array(Box((0,) * 20, (1,) * 20).corners())
+    corners = np.array(Box((0,) * 20, (1,) * 20).corners(range(20)))
     assert len(corners) == 12
     for one in range(20):
         for other in range(one):
@@ -94,3 +94,77 @@ def test_no_table_is_refused_for_what_two_sums_tell_together() -> None:
         assert (found.verdict, found.surprise) == ("safe", False), values
         told.add(sum(each.told.exact for each in found.parts[0].recorded))
     assert told == {0, 1, 2}
+
+
+@given(
+    st.lists(st.tuples(st.integers(2, 7), st.integers(12, 19)), min_size=2, max_size=6),
+    st.data(),
+)
+def test_values_of_different_components_have_boxes_of_their_own(
+    shown: list[tuple[int, int]], data: st.DataObject
+) -> None:
+    """Each as wide as if it had been asked alone; nothing that is looked at hangs on the true answers."""
+
+    def alone(component: int, asked: list[tuple[int, ...]]) -> Question:
+        low, high = shown[component]
+        kept = [(10,), (9,), (11,)]
+        return Question(
+            ["sum"], [(0, LAST)], kept, 1, lambda v: asked.append(v) or low <= v[0] <= high, (), [component]
+        )
+
+    def together(asked: list[tuple[int, ...]]) -> Question:
+        count = len(shown)
+
+        def shows(values: tuple[int, ...]) -> bool:
+            asked.append(values)
+            return not suspects()
+
+        def suspects() -> list[int]:
+            pairs = enumerate(zip(asked[-1], shown, strict=True))
+            return [place for place, (v, (low, high)) in pairs if not low <= v <= high]
+
+        kept = [(value,) * count for value in (10, 9, 11)]
+        domain = [(0, LAST)] * count
+        return Question(["sum"] * count, domain, kept, 1, shows, (), list(range(count)), suspects)
+
+    looked, truth = list[list[tuple[int, ...]]](), st.tuples(*[st.integers(0, LAST)] * len(shown))
+    for values in (data.draw(truth), data.draw(truth)):
+        looked.append([])
+        box = together(looked[-1]).last_shown(values)
+        for place, value in enumerate(values):
+            mine = alone(place, []).last_shown((value,))
+            if not box.low[place] < value < box.high[place] and value not in (0, LAST):
+                # of what is told exactly it is of no account how far is shown beyond
+                assert (mine.low[0], mine.high[0]) == (box.low[place], box.high[place])
+    shorter, longer = sorted(looked, key=len)
+    assert longer[: len(shorter)] == shorter
+
+
+def test_where_nobody_says_which_component_fails_all_do() -> None:
+    """As far as the nearest of them, by halving; nothing is looked at for each of them."""
+    count, asked = 300, list[tuple[int, ...]]()
+    limits = [4 + place % 5 for place in range(count)]
+
+    def shows(values: tuple[int, ...]) -> bool:
+        asked.append(values)
+        return all(low <= value <= 14 for value, low in zip(values, limits, strict=True))
+
+    kept = [(value,) * count for value in (10, 9, 11)]
+    question = Question(["sum"] * count, [(0, LAST)] * count, kept, 2, shows, (), list(range(count)))
+    box = question.last_shown((0,) * count)
+    assert len(asked) < 30
+    assert set(box.low) == {8}
+    assert shows(box.low)
+    assert shows(box.high)
+
+
+def test_nothing_is_looked_at_beyond_what_the_closed_form_shows() -> None:
+    asked = list[tuple[int, ...]]()
+    kept = [(10, 10), (9, 11)]
+    reach = [(5, 15), None]
+    question = Question(
+        ["sum"] * 2, [(0, LAST)] * 2, kept, 2, lambda v: asked.append(v) or True, (), [0, 1], tuple, reach
+    )
+    box = question.last_shown((0, 0))
+    assert (box.low, box.high) == ((5, 0), (15, LAST))
+    assert {value for value, _ in asked} <= set(range(5, 16))
