@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,11 +13,13 @@ from auditor.deciding.boxes import Box, Question
 from auditor.deciding.cases import Case
 from auditor.deciding.decide import decide
 from auditor.deciding.rules import Rules
+from auditor.told import Told
 from cae_sql.domain import Domain
 from cae_sql.inference.search.judging import Standard
 from cae_sql.inference.search.runs import Effort
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.risk import Limit
+from tests.quick import some
 
 LAST = 20
 
@@ -168,3 +171,42 @@ def test_nothing_is_looked_at_beyond_what_the_closed_form_shows() -> None:
     box = question.last_shown((0, 0))
     assert (box.low, box.high) == ((5, 0), (15, LAST))
     assert {value for value, _ in asked} <= set(range(5, 16))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "top", "insiders"),
+    some([((24, 28), 1, 1), ((22, 30), 1, 0), ((16, 18), 4, 1), ((24, 26, 30), 1, 1), ((300, 40), 1, 1)], 2),
+)
+def test_what_is_told_of_separate_groups_says_all_that_decided_it(
+    sizes: tuple[int, ...], top: int, insiders: int
+) -> None:
+    """Every table that agrees with what is told is told the same, and none is refused once it is known.
+
+    So nobody learns more than what is recorded. What is told of a group hangs on its own sum alone.
+    """
+    limit, domain = Limit(risk=0.5), Domain(0, top, 1)
+    least = min(limit.least_span(domain), top)
+    starts = np.cumsum([0, *sizes])
+    tails = np.arange(0, 3 * top, top)
+    every = [np.unique([*tails, size * top // 2, *(size * top - tails)]).tolist() for size in sizes]
+    told = dict[tuple[int, ...], tuple[Told[int], ...]]()
+    for values in product(*every):
+        system = AnsweredSystem(int(starts[-1]), 0, top, 1)
+        asked = [system.query("sum", np.arange(first, last)) for first, last in pairwise(starts)]
+        standard = Standard(least, insiders=insiders)
+        case = Case(system, asked, standard, lambda _, values=values: values, Effort())
+        found = decide([case], Rules(True, 20, 0.0, 60.0))
+        assert (found.verdict, found.surprise) == ("safe", False), values
+        told[values] = tuple(each.told for each in found.parts[0].recorded)
+    for place, sums in enumerate(every):
+        own = {
+            value: {each[place] for values, each in told.items() if values[place] == value} for value in sums
+        }
+        assert all(len(each) == 1 for each in own.values())
+        said = {value: next(iter(each)) for value, each in own.items()}
+        assert any(each.exact for each in said.values())
+        for value in sums:
+            assert said[value].holds(value)
+            assert {other for other in sums if said[other] == said[value]} == {
+                other for other in sums if said[value].holds(other)
+            }
