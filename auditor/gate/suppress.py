@@ -1,10 +1,12 @@
 """`partial = "suppress"`: of a GROUP BY, the groups that may be answered are, and the others are withheld.
 
-What is not grouped is judged first and must be safe, or the statement is refused. Then come the groups in
-their public order, totals before what they are made of, the aggregates of each together, judged on all that
-has been released so far, the earlier groups of the same statement included. What is not safe is withheld:
-NULL takes its place, and nothing else of it goes on. Each has its part of the statement's work; those for
-whom that does not suffice come last and have more, so that a doubtful group does not cost the others theirs.
+What is not grouped is judged first and must be safe, or the statement is refused. Then sums that hang on
+nothing together are judged as one question; those of the larger half, where not all pass. Then come the
+others in their public order, totals before what they are made of, the aggregates of each together, judged on
+all that has been released so far, the earlier groups of the same statement included. What is not safe is
+withheld: NULL takes its place, and nothing else of it goes on. Each has its part of the statement's work;
+those for whom that does not suffice come last and have more, so that a doubtful group does not cost the
+others theirs.
 
 The aggregates of a group are judged together. Where that fails, each is judged by itself, sums first, with
 those before it known. So it is with values that AT_LEAST and AT_MOST alone are asked of, grouped or not; each
