@@ -72,9 +72,9 @@ class Unit:
 
     @property
     def is_of_sums(self) -> bool:
-        """Whether it is of a group of which sums are asked exactly."""
-        exact = self.grouped and self.of_group and not self.ranged
-        return exact and all(each.kind == "sum" and each.statistic is None for each in self.asked)
+        """Whether it is of a group of which sums are asked."""
+        of_group = self.grouped and self.of_group
+        return of_group and all(each.kind == "sum" and each.statistic is None for each in self.asked)
 
     @property
     def size(self) -> int:
@@ -138,9 +138,10 @@ def totals_first(units: Sequence[Unit]) -> list[Unit]:
 
 
 def joined(units: Sequence[Unit]) -> Unit:
-    """Several groups as one question."""
+    """Several groups as one question; ranges that are asked of single ones are for when it fails."""
     places = tuple(place for unit in units for place in unit.places)
-    return replace(units[0], places=places, asked=tuple(each for unit in units for each in unit.asked))
+    asked = tuple(each for unit in units for each in unit.asked)
+    return replace(units[0], places=places, asked=asked, ranged=False)
 
 
 @dataclass
