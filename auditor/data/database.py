@@ -322,8 +322,6 @@ class Database:
         self.close()
 
     def _evaluated(self, plan: Plan) -> tuple[list[Groups], list[Asked]]:
-        if plan.public:
-            return [], []
         # `finish` follows `ask` with the same plan; the data never change, so remembering is safe.
         with self._lock:
             if plan in self._groups:

@@ -327,7 +327,7 @@ def test_it_is_not_closed_in_the_midst_of_another_threads_call(database: Databas
     busy = Busy(database._loaded.connection)
     database._loaded = replace(database._loaded, connection=busy)  # type: ignore[arg-type]
     found: list[object] = []
-    one = plan(database, "SELECT SUM(salary) AS s FROM staff")
+    one = plan(database, "SELECT 1 AS one")
     runs = threading.Thread(target=lambda: found.append(database.ask(one)))
     runs.start()
     assert busy.inside.wait(60)
@@ -338,7 +338,7 @@ def test_it_is_not_closed_in_the_midst_of_another_threads_call(database: Databas
     runs.join()
     closes.join()
     assert busy.told == ["cursor", "close"]
-    assert len(found) == 1
+    assert found == [[]]
 
 
 def test_what_is_asked_after_the_end_fails_like_any_other_statement(database: Database) -> None:
