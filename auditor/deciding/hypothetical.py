@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from auditor.deciding.cases import NOTHING, Case, Drawn, Judged, Outcome
+from auditor.deciding.cases import NOTHING, Case, Drawn, Judged, Outcome, Values
 from auditor.deciding.one_value import is_one_sum, of_one_value, sides
 from auditor.deciding.rules import Rules
 from cae_sql.inference.allowance import Allowance
@@ -113,6 +113,10 @@ def by_what_is_likely(
     if model is None:
         return None
     passed = sorted(values for values, worlds in drawn.answers.items() if not broken.issuperset(worlds))
+    for values in _all_at_once(drawn.case, passed):
+        likely = model.judge(values, allowance)
+        if not likely.safe:
+            return drawn.refuse(cases, "risk" if likely.counted else "uncounted", None, likely)
     for side in sides(model, passed, allowance):
         for values in side:
             likely, excluded = model.judge(values, allowance), drawn.judged.get(values)
@@ -130,3 +134,14 @@ def by_what_is_likely(
                 )
                 return drawn.refuse(cases, verdict, excluded, likely)
     return None
+
+
+def _all_at_once(case: Case, answers: Sequence[Values]) -> list[Values]:
+    """The least and the greatest answer to each query together, where these hang on nothing together.
+
+    The least and the greatest sum of all say little of any one of them.
+    """
+    components = case.question().components
+    if len(components) < 2 or len(set(components)) < len(components) or not answers:
+        return []
+    return [tuple(map(end, zip(*answers, strict=True))) for end in (min, max)]
