@@ -12,7 +12,6 @@ from auditor.deciding.rules import Rules
 from auditor.told import Told
 from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.posterior.keeping import LikelyQuestion
 
 LOOK = 0.5
 """Part of a decision's work that may be spent on one candidate."""
@@ -29,7 +28,7 @@ def is_kept_by(case: Case, values: Values, rules: Rules) -> bool:
 def suspects_of(case: Case) -> list[int]:
     """Components of queries because of which the last answers were not kept, as far as that is known."""
     question, model = case.question(), case.model_question()
-    places = question.open or (model.open if isinstance(model, LikelyQuestion) else [])
+    places = question.open or ([] if model is None else model.open)
     return [question.components[place] for place in places]
 
 

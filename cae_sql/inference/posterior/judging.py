@@ -139,6 +139,8 @@ class ModelQuestion:
             queries: In the order in which they would be answered.
         """
         self.queries = list(queries)
+        self.open: list[int] = []
+        """As `LikelyQuestion`; it is not known here."""
         self._past, self._standard = past, past.standard
         self._judged: dict[tuple[int, ...], ModelJudgement] = {}
         self._counted: dict[bytes, list[Floats]] = {}
