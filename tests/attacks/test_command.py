@@ -117,6 +117,7 @@ def failing(target: Target) -> list[Claim]:
     raise ValueError("a mistake\nof ours")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["table", "csv", "json"])
 def test_an_attack_that_fails_is_a_line_and_the_rest_goes_on(
     form: str, place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

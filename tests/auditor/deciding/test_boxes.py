@@ -76,6 +76,7 @@ def test_of_many_values_every_two_are_seen_in_all_four_ways() -> None:
             assert len(np.unique(corners[:, [one, other]], axis=0)) == 4
 
 
+@pytest.mark.slow
 def test_no_table_is_refused_for_what_two_sums_tell_together() -> None:
     """Eight records of four values, sums over five each that share two; of ten hypothetical tables two may
     break.

@@ -52,6 +52,7 @@ STATEMENTS = (
 )
 
 
+@pytest.mark.slow
 def test_few_units_stand_for_many_persons_and_give_the_rows_of_records(
     staff: pa.Table, tmp_path: Path
 ) -> None:

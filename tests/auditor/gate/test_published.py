@@ -147,6 +147,7 @@ def test_in_a_later_edition_what_is_safe_is_published(tmp_path: Path) -> None:
         assert gate.execute("SELECT AVG(salary) FROM staff").decision.code == "known"
 
 
+@pytest.mark.slow
 def test_what_becomes_of_it_in_a_later_edition_does_not_hang_on_the_values(tmp_path: Path) -> None:
     """It is judged like anybody's question: the same people with other values get the same verdict."""
     codes = set()

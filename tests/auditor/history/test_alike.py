@@ -70,6 +70,7 @@ parts = st.sampled_from(["0.5", "0.0", "1.75", "12.5", "2.50", "2.5", "3"])
 constants = st.tuples(whole, whole, whole, parts, parts)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.sampled_from(SHAPES),

@@ -90,6 +90,7 @@ def test_what_is_not_shown_is_not_called_excluded(tmp_path: Path, monkeypatch: p
     assert (frame["not_known"] >= 24).all()
 
 
+@pytest.mark.slow
 def test_only_so_many_classes_get_a_closer_look_and_the_bar_hears_of_it(tmp_path: Path) -> None:
     heard = list[tuple[int, int]]()
     with Gate.open(build(tmp_path / "staff.duckdb", people(40, 1)), policy()) as gate:

@@ -219,6 +219,7 @@ def test_of_many_who_are_open_so_many_are_looked_at_at_a_time(monkeypatch: pytes
     assert not looked_at
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("pooled_alone")
 def test_who_are_shown_one_at_a_time_keep_a_run_in_all_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coverage, "MOST_OPEN", 1)

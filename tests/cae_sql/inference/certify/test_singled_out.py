@@ -87,6 +87,7 @@ def somebody_is_told(sums: list[Query], insiders: int) -> bool:
     return any(np.linalg.matrix_rank(np.vstack([rows, each])) == rank for each in wanted)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(
     st.lists(queries(), max_size=4),

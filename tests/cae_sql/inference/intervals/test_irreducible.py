@@ -85,6 +85,7 @@ def test_a_claim_survives_without_an_answer_where_another_solver_says_so(
         assert claims._hold(some, 0, within) == survives
 
 
+@pytest.mark.slow
 @given(systems())
 def test_what_was_found_for_one_record_spoils_nothing_for_the_next(
     system: tuple[list[int], list[list[int]]],

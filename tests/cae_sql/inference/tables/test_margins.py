@@ -152,6 +152,7 @@ class Moved:
             yield [value for part in each_part for value in part]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["weighted", "spread"])
 def test_whoever_pays_no_more_than_the_budget_leaves_the_statistic_inside(kind: str) -> None:
     """One end at a time, as near as the moves' price lets it be."""
