@@ -32,8 +32,6 @@ MOST_CORNERS = 16
 """Corners that are all looked at. Of twenty values there are a million: then those at which all are low, or
 high, or those are whose number has a certain binary digit. Every two values are both low, both high, and one
 of each."""
-
-
 NAMED = 8
 """How often it is asked which of several components fail: then all do."""
 
@@ -113,16 +111,12 @@ class Question:
         while self._open(good, values):
             further, looked_at = next(boxes, None), dict[int, Box]()
             for component in self._places:
-                if component not in bad:
-                    if further is not None:
-                        looked_at[component] = further
-                elif halved[component] < HALVED:
-                    middle = good.to(bad[component], 0.5)
+                if component not in bad and further is not None:
+                    looked_at[component] = further
+                elif component in bad and halved[component] < HALVED:
+                    looked_at[component] = good.to(bad[component], 0.5)
                     halved[component] += 1
-                    moved = self._moved(good, {component: middle})
-                    if moved not in (good, self._moved(good, {component: bad[component]})):
-                        looked_at[component] = middle
-            if not looked_at and further is None and all(halved[each] >= HALVED for each in bad):
+            if not looked_at:
                 break
             failing = self._failing(good, looked_at)
             bad |= {component: looked_at[component] for component in failing}
@@ -210,5 +204,6 @@ class Question:
 
     def _end(self, place: int, way: int, value: int) -> int:
         """No further than what is possible, and than where the closed form shows everybody's runs."""
-        least, most = self.reach[place] or self.possible[place] if self.reach else self.possible[place]
+        known = self.reach[place] if self.reach else None
+        least, most = known or self.possible[place]
         return max(value, least) if way < 0 else min(value, most)
