@@ -72,11 +72,12 @@ class Budget:
     def part(self, share: float) -> Iterator[Budget]:
         """A budget for one decision of several: so much of all the work, and no more than is left."""
         part, left = copy(self), self._left
+        seconds = left.seconds
         steps = min(share * self._steps, left.allowance.steps)
-        part._left = _Timed(Allowance(steps), left.most, left.seconds)
+        part._left = _Timed(Allowance(steps), left.most, seconds)
         yield part
         left.allowance.spend(steps - part._left.allowance.steps)
-        left.seconds = part._left.seconds
+        left.seconds -= seconds - part._left.seconds  # the whole may have been counted meanwhile
 
     @property
     def used_up(self) -> bool:

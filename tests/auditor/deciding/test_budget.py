@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from auditor.deciding.rules import SEVERAL, Budget, Rules
 
 
@@ -59,3 +61,25 @@ def test_a_doubtful_group_costs_the_others_nothing_of_theirs() -> None:
             given += allowance.spend(min(cost, 70))
     assert given == 2
     assert not whole.used_up
+
+
+def test_what_calls_waited_for_the_compiler_is_no_time_of_a_decision(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited = [0.0]
+    monkeypatch.setattr("cae_sql.inference.allowance.waited", waited)
+    whole = budget()
+    with whole as allowance:
+        before = allowance.seconds
+        waited[0] += 3_600.0
+        assert not allowance.late
+        assert allowance.seconds > before
+    assert not whole.over
+
+
+def test_what_the_whole_spends_while_a_part_is_open_stays_spent() -> None:
+    whole = budget()
+    with whole.part(1 / 4) as part:
+        with whole as allowance:
+            allowance.until -= 100.0
+        with part as allowance:
+            allowance.until -= 141.0
+    assert whole.over

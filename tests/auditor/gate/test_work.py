@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -55,8 +55,8 @@ def clock_of(each: float) -> Iterator[Clock]:
     clock = Clock(each)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(time, "monotonic", clock)
-        if importlib.util.find_spec("cae_sql.inference.allowance"):
-            patch.setattr("cae_sql.inference.allowance.clock", clock)
+        patch.setattr("cae_sql.inference.allowance.time", SimpleNamespace(monotonic=clock))
+        patch.setattr("cae_sql.inference.allowance.waited", [0.0])
         # what is known exactly takes no time at all
         patch.setattr(judging.Search, "exactly", lambda *_: None)
         for owner, name in ((pairs, "walk"), (question, "show"), (solver.Program, "minimise")):
