@@ -102,7 +102,12 @@ Checkpoint = Annotated[
 Written = Annotated[
     str | None, typer.Option("--dialect", help="Whose SQL the logs are in, where they do not say.")
 ]
-
+Timezone = Annotated[
+    str,
+    typer.Option(
+        "--timezone", help="In which sessions reckon until their log says otherwise: Europe/Berlin, say."
+    ),
+]
 Effort = Annotated[
     float,
     typer.Option("--effort", min=0.0, help="How many times as much costly statements may cost together."),
@@ -123,6 +128,7 @@ def audit(
     allow_unread: Allow = False,
     checkpoint: Checkpoint = None,
     dialect: Written = None,
+    timezone: Timezone = "UTC",
     effort: Effort = 1.0,
 ) -> None:
     """Find out what query logs have given away: whose values, to whom, and which queries prove it."""
@@ -138,7 +144,7 @@ def audit(
     with stopping() as stop, _bar() as bar:
         findings = run(
             database, rules, log, format=form.value, columns=names or None, groups=groups or None,
-            dialect=dialect, progress=bar, checkpoint=checkpoint, stop=stop, effort=effort,
+            dialect=dialect, timezone=timezone, progress=bar, checkpoint=checkpoint, stop=stop, effort=effort,
         )  # fmt: skip
     write(findings, outputs)
     tell(findings, sys.stderr if Path("-") in outputs.values() else sys.stdout)

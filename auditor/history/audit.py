@@ -19,6 +19,7 @@ from typing import Any
 
 from auditor.data.database import Database, Limits
 from auditor.data.sources import Given, source_of
+from auditor.errors import LogError
 from auditor.history import checkpoint as checkpoints
 from auditor.history.beside import Beside
 from auditor.history.findings import (
@@ -40,6 +41,7 @@ from auditor.history.statement import Logged, Reading
 from auditor.parties.celling import with_values
 from auditor.parties.party import Knowledge
 from auditor.policy.policy import Policy
+from auditor.sql.time_zones import session_zone
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.lookback.assess import STEPS
 from cae_sql.threads import alone
@@ -76,6 +78,7 @@ def audit(
     columns: Mapping[str, str] | None = None,
     groups: Mapping[str, Sequence[str]] | None = None,
     dialect: str | None = None,
+    timezone: str = "UTC",
     progress: Callable[[Progress], None] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     stop: Callable[[], bool] | None = None,
@@ -95,6 +98,7 @@ def audit(
         columns: Of tables, which column holds what, where it has another name.
         groups: Users who tell each other everything, by name.
         dialect: Whose SQL it is where the log does not say; by default as the policy says.
+        timezone: In which a session reckons until its log says otherwise (SET TIME ZONE).
         progress: Called now and then, and at the end.
         checkpoint: A file that is written every minute and when the audit is stopped, and gone on from where
             it is there already; removed when the audit is complete.
@@ -106,9 +110,15 @@ def audit(
 
     Raises:
         PolicyError, DatabaseError: as `Gate.open`.
-        LogError: a log that cannot be read, or a checkpoint of another audit.
+        LogError: a log that cannot be read, a checkpoint of another audit, or an unknown time zone.
     """
     rules = policy if isinstance(policy, Policy) else Policy.load(Path(policy))
+    try:
+        timezone = session_zone(timezone).name
+    except KeyError:
+        raise LogError(
+            f"{timezone} is no time zone that is known here: write one such as Europe/Berlin"
+        ) from None
     began = time.monotonic()
     protects = sorted(rules.protects, key=lambda each: each.name)
     source = source_of(database)
@@ -122,11 +132,12 @@ def audit(
         audit = _Audit(rules, data, beside, groups or {}, dialect or rules.dialect, effort)
         reading = Reading()
         paths = _paths(log)
-        how: list[object] = [format, sorted((columns or {}).items()), effort]
+        how: list[object] = [format, sorted((columns or {}).items()), effort, timezone]
         identity = _identity(rules, data, paths, groups or {}, audit.dialect, how)
         if checkpoint is not None:
             checkpoints.load(Path(checkpoint), audit.replay, identity)
         statements = _statements(log, paths, format, columns, reading)
+        statements = (each if each.zone else replace(each, zone=timezone) for each in statements)
         partial = audit.run(statements, reading, progress, checkpoint, identity, stop)
         if partial and checkpoint is not None:
             checkpoints.save(Path(checkpoint), audit.replay, identity)

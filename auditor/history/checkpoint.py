@@ -229,14 +229,23 @@ def _cited_again(kept: list[Any]) -> Cited:
 
 def _logged(each: Logged) -> list[Any]:
     parameters = None if each.parameters is None else list(each.parameters)
-    return [each.number, each.sql, parameters, each.user, _time(each.time), each.dialect, each.source]
+    return [
+        each.number,
+        each.sql,
+        parameters,
+        each.user,
+        _time(each.time),
+        each.dialect,
+        each.zone,
+        each.source,
+    ]
 
 
 def _logged_again(kept: list[Any]) -> Logged:
-    number, sql, parameters, user, when, dialect, source = kept
+    number, sql, parameters, user, when, dialect, zone, source = kept
     return Logged(
         number, sql, None if parameters is None else tuple(parameters), user, _time_again(when),
-        dialect=dialect, source=source,
+        dialect=dialect, zone=zone, source=source,
     )  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from auditor.history.replay import cited
 from auditor.history.sorting import parts_of
 from auditor.history.statement import Logged
 from auditor.policy.policy import Policy
+from auditor.sql.dialects import Dialect
 
 
 def verdicts(
@@ -84,9 +85,8 @@ def _asked(gate: Gate, logged: Logged, dialect: str) -> str:
         return "unsupported"
     try:
         text = bound(parts[0].sql, logged.parameters, dialect)
-        gate.execute(
-            text, user=logged.user or "unknown", dialect="postgres" if dialect == "postgres" else "duckdb"
-        )
+        spoken: Dialect = "postgres" if dialect == "postgres" else "duckdb"
+        gate.execute(text, user=logged.user or "unknown", dialect=spoken, timezone=logged.zone or "UTC")
     except QueryRefused:
         return "refused"
     except (QueryUnsupported, Unbound, PolicyError):

@@ -31,6 +31,8 @@ class Lesson:
     works: tuple[Work, ...] = ()
     unmodelled: tuple[tuple[str, str], ...] = ()
     """Kind and reason of what it shows besides."""
+    zone: str = "UTC"
+    """The time zone in which it reckons."""
 
     @classmethod
     def too_costly(cls, reason: str) -> Lesson:

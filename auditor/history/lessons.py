@@ -77,8 +77,20 @@ class School:
 
     # --- reading
 
-    def lesson(self, sql: str, parameters: Sequence[str | None] | None, dialect: str) -> Lesson:
-        """What a statement teaches; nothing runs yet."""
+    def lesson(
+        self, sql: str, parameters: Sequence[str | None] | None, dialect: str, zone: str = "UTC"
+    ) -> Lesson:
+        """What a statement teaches; nothing runs yet.
+
+        Args:
+            sql: The statement.
+            parameters: Values of $1, $2, …
+            dialect: Whose words it is read by.
+            zone: The time zone in which it reckons, a name of `auditor.sql.time_zones`.
+        """
+        return replace(self._lesson(sql, parameters, dialect), zone=zone)
+
+    def _lesson(self, sql: str, parameters: Sequence[str | None] | None, dialect: str) -> Lesson:
         if len(sql) > budget.ENTRY:
             return self.unread(sql)
         alike = self._alike.lesson(sql, dialect, lambda text: self._read(text, None, dialect))
@@ -225,7 +237,7 @@ class School:
         result = Taught()
         for branch, work in enumerate(lesson.works):
             names = tuple(f"c{place}" for place in range(len(work.outputs)))
-            plan = Plan(work.sql, (), work.sql, names, ())
+            plan = Plan(work.sql, (), work.sql, names, (), zone=lesson.zone)
             try:
                 table = self._run(plan)
             except StatementFailed as error:

@@ -106,7 +106,7 @@ class Replay:
         spending, written, why = self.budget, len(logged.sql), "costly statements have cost too much together"
         if len(logged.sql) > ENTRY or not spending.affords(written, self.statements):
             return self.school.unread(logged.sql, why)
-        lesson = self.school.lesson(logged.sql, logged.parameters, dialect)
+        lesson = self._read(logged, dialect)
         if lesson.kind in UNASKED:
             return lesson
         cost = written + lesson.characters
@@ -114,6 +114,9 @@ class Replay:
             lesson, cost = Lesson.too_costly(why), written
         spending.spend(cost)
         return lesson
+
+    def _read(self, logged: Logged, dialect: str) -> Lesson:
+        return self.school.lesson(logged.sql, logged.parameters, dialect, logged.zone or "UTC")
 
     def _note(self, name: bytes, lesson: Lesson, logged: Logged) -> None:
         self.lessons[name] = (lesson.kind, lesson.unmodelled, bool(lesson.works))
@@ -154,7 +157,7 @@ class Replay:
             return self._taught[name][1]
         first = lesson is not None
         if lesson is None:
-            lesson = self.school.lesson(logged.sql, logged.parameters, dialect)
+            lesson = self._read(logged, dialect)
         taught = self.school.taught(lesson)
         if first and taught.unmodelled:
             kind, unmodelled, _ = self.lessons[name]
@@ -212,7 +215,7 @@ def _order(fact: Fact) -> tuple[int, int, str, bytes]:
 
 
 def _digest(logged: Logged, dialect: str) -> bytes:
-    text = "\0".join([dialect, logged.sql, repr(logged.parameters)])
+    text = "\0".join([dialect, logged.zone, logged.sql, repr(logged.parameters)])
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 

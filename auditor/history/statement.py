@@ -32,6 +32,8 @@ class Logged:
     """Whether it was answered; None where the log does not say: it is then taken as answered."""
     dialect: str = ""
     """Whose SQL it is, by sqlglot's names; "" where only the user can tell."""
+    zone: str = ""
+    """The session's time zone, a name of `auditor.sql.time_zones`; "" where the log does not say."""
     source: str = ""
     """File and line, for a person who looks it up."""
 

@@ -45,6 +45,7 @@ from auditor.history.readers.splitting import statements
 from auditor.history.readers.tally import Tally
 from auditor.history.readers.times import parse_time
 from auditor.history.readers.wholeness import is_damaged
+from auditor.history.readers.zones import SessionZone
 from auditor.history.statement import Logged
 
 WAITING = 10_000
@@ -115,6 +116,7 @@ class Session:
     line: int = 0
     """Where the last of these was."""
     cursors: set[str] = field(default_factory=set)
+    zone: SessionZone = field(default_factory=SessionZone)
 
 
 class Sessions:
@@ -326,12 +328,15 @@ class Sessions:
                 self._tally.pass_over("prepare")
                 continue
             self._follow_cursor(entry, sql, session, answered)
+            if answered is not False and not session.zone.take(sql):
+                self._tally.odd("SET of a time zone that is not known, taken as not made")
             text, parameters = self._meant(sent, sql, session)
             made.append(
                 self._tally.statement(
                     entry.line, text, parameters=parameters, user=entry.user or session.authorized[0],
                     time=time, application=_known(entry.application) or session.authorized[2],
                     database=entry.database or session.authorized[1], answered=answered, dialect="postgres",
+                    zone=session.zone.now,
                 )
             )  # fmt: skip
         return made

@@ -71,6 +71,7 @@ class Tally:
         database: str = "",
         answered: bool | None = None,
         dialect: str = "",
+        zone: str = "",
     ) -> Logged:
         """A statement, numbered."""
         reading = self.reading
@@ -86,5 +87,5 @@ class Tally:
                 reading.earliest = time
         return Logged(
             reading.statements, sql, parameters, user, time, application, database, answered, dialect,
-            f"{self.name}:{line}",
+            zone, f"{self.name}:{line}",
         )  # fmt: skip
