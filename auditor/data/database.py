@@ -322,6 +322,8 @@ class Database:
         self.close()
 
     def _evaluated(self, plan: Plan) -> tuple[list[Groups], list[Asked]]:
+        if not plan.blocks:
+            return [], []
         # `finish` follows `ask` with the same plan; the data never change, so remembering is safe.
         with self._lock:
             if plan in self._groups:

@@ -93,6 +93,7 @@ class Locating:
         waiting = self._waiting()
         if len(waiting):
             self._by_reals(waiting)
+            self._of_two_values(waiting)
             for atom in waiting[so_far.by_integers[self.first[waiting]] != EXACT].tolist():
                 self._on_the_grid(atom)
         for totals in runs.noted[-WORLDS // 2 :]:
@@ -178,6 +179,36 @@ class Locating:
 
     # --- on the grid
 
+    def _of_two_values(self, waiting: Ints) -> None:
+        """Whether records of two values all have the true one in every table: one program asks about them."""
+        known, so_far, runs = self.known, self.so_far, self.runs
+        two = (known.sizes[waiting] == 1) & (known.high[waiting] - known.low[waiting] == 1)
+        left = two & (so_far.by_integers[self.first[waiting]] != EXACT) & (runs.high == runs.low)[waiting]
+        groups: dict[int, list[int]] = {}
+        for atom in waiting[left].tolist():
+            groups.setdefault(int(known.components[atom]), []).append(atom)
+        for atoms in groups.values():
+            program = self._program(atoms[0])
+            if not program.whole or len(atoms) == 1:
+                continue
+            try:
+                world = program.world_with_another(atoms, runs.allowance, NODES)
+            except OutOfTime:
+                continue
+            if world is not None:
+                # of those who are left some may have one value: each alone is easier to say then
+                runs.absorb(world)
+                self._keep(world)
+                continue
+            for atom in atoms:
+                self._exact(program, atom)
+
+    def _exact(self, program: ComponentProgram, atom: int) -> None:
+        """Note that a record has the true value in every table."""
+        record, value = int(self.first[atom]), int(self.totals[atom])
+        self._note(record, value, value)
+        program.integer.bound(int(np.searchsorted(program.atoms, atom)), value, value)
+
     def _on_the_grid(self, atom: int) -> None:
         """Whether tables on the grid reach what reals allow."""
         record, known = int(self.first[atom]), self.known
@@ -225,9 +256,7 @@ class Locating:
                 self._keep(world)
                 return
         if program.whole and rest == 0:
-            value = int(self.so_far.truth[record])
-            self._note(record, value, value)
-            program.integer.bound(int(np.searchsorted(program.atoms, atom)), value, value)
+            self._exact(program, atom)
 
     def _enough_values(self, atom: int, record: int) -> None:
         """Whether tables have so many values of a record that it keeps the standard."""

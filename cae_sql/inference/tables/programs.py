@@ -143,6 +143,30 @@ class ComponentProgram:
             raise OutOfTime("no world was found in the time allowed, or only one that rounding spoils")
         return totals
 
+    def world_with_another(
+        self, atoms: list[int], allowance: Allowance, nodes: int = MOST_NODES
+    ) -> Ints | None:
+        """A world (p,) in which some of these atoms has another total than in this one, or None without one.
+
+        Args:
+            atoms: Some of the component, each with its total here at an end of its box: the sum of how far
+                they are from there is then linear.
+            allowance: What may be spent.
+            nodes: Of the search.
+
+        Raises:
+            OutOfTime: neither found nor excluded with what may be spent, or in so many nodes of the search.
+        """
+        known, world = self.knowledge, self.world
+        away = {each: 1 if world[each] == known.sizes[each] * known.low[each] else -1 for each in atoms}
+        weights = {int(np.searchsorted(self.atoms, each)): float(sign) for each, sign in away.items()}
+        least = 1 + sum(sign * int(world[each]) for each, sign in away.items())
+        with self.integer.at_least(weights, least):
+            found = self.world_where({}, allowance, nodes)
+        if found is not None and all(found[each] == world[each] for each in atoms):
+            raise OutOfTime("rounding spoils the world that was found")
+        return found
+
     def extreme(self, atom: int, sign: int, allowance: Allowance, nodes: int = MOST_NODES) -> Ints:
         """A world (p,) in which the atom's total is as small (sign 1) or as great (−1) as in any.
 

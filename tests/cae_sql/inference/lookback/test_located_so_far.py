@@ -21,6 +21,7 @@ from cae_sql.inference.lookback.assess import assess
 from cae_sql.inference.lookback.located_so_far import APPROXIMATE, EXACT, KEEPS, LocatedSoFar
 from cae_sql.inference.search.judging import Standard
 from cae_sql.inference.tables import roomy_table
+from cae_sql.inference.tables.programs import ComponentProgram
 
 TOP, NEED = 3, 2
 
@@ -206,3 +207,33 @@ def test_a_linear_program_that_is_not_solved_leaves_its_own_record_open(
     assess(so_far, whole=True)
     assert asked == [[1, 2], [1], [2]]
     assert sorted(so_far.by_reals[[0, 2]].tolist()) == [KEEPS, EXACT]
+
+
+def test_of_yes_and_no_it_is_asked_of_all_at_once_who_has_one_value_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As enumeration of all tables says it, also where reals leave everybody both values."""
+    proved = 0
+    asked_of_all = ComponentProgram.world_with_another
+
+    def counting(self: ComponentProgram, atoms: list[int], *more: Any) -> Ints | None:
+        nonlocal proved
+        found = asked_of_all(self, atoms, *more)
+        proved += len(atoms) if found is None else 0
+        return found
+
+    monkeypatch.setattr(ComponentProgram, "world_with_another", counting)
+    tables = np.array(list(product((0, 1), repeat=12)))
+    for seed in range(25):
+        chance = np.random.default_rng(seed)
+        truth, left = chance.integers(0, 2, 12), tables
+        so_far = LocatedSoFar(truth, 1, Standard(1))
+        for _ in range(7):
+            query = Query(kind="sum", members=np.flatnonzero(chance.random(12) < 0.5))
+            so_far.add([query])
+            assess(so_far)
+            left = left[query.of(left) == query.of(truth)]
+            fixed = (left == truth).all(axis=0)
+            assert not so_far.open.any()
+            assert np.array_equal(so_far.by_integers == EXACT, fixed)
+    assert proved > 4
