@@ -20,7 +20,7 @@ from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.intervals.bounds import Bounds
 from cae_sql.inference.search.programs_for_one import search, values_of
-from cae_sql.inference.search.runs import Runs
+from cae_sql.inference.search.runs import Effort, Runs
 
 if TYPE_CHECKING:
     from cae_sql.inference.search.judging import Standard
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 LOOKING = 10**8
 """Steps for a closer look: a few seconds. What is then not known is said to be not known. On ACS after eleven
 statements four times as many show 22 records to be able to have every value, and this 12 or so."""
+PROGRAMS = 8
+"""Integer programs of a closer look: over 200 groups of records each took three quarters of a second, and a
+step counts little of that."""
 PROGRAM = 2 * 10**6
 """Steps that a pair of linear programs for one record counts for: some twenty milliseconds, as over 200
 groups of records and thirty sums."""
@@ -59,6 +62,7 @@ class Standing:
         self._runs: Runs | None = None
         if system.searched and not system.keeps_some:
             self._runs = system.runs(standard.need, Allowance(0))
+            self._runs.effort = Effort(PROGRAMS)
             self.low, self.high = self._ends_of(self._runs)
             if len(self._runs.short):
                 self._join(system.certified_at_once())
