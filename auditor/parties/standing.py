@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 LOOKING = 10**8
 """Steps for a closer look: a few seconds. What is then not known is said to be not known. On ACS after eleven
 statements four times as many show 22 records to be able to have every value, and this 12 or so."""
-PROGRAMS = 8
-"""Integer programs of a closer look: over 200 groups of records each took three quarters of a second, and a
-step counts little of that."""
+PROGRAMS = 2_000
+"""Of a closer look: so many integer programs, divided by the groups of records that no answer tells apart.
+Over 200 groups each took three quarters of a second, and steps count little of that."""
 PROGRAM = 2 * 10**6
 """Steps that a pair of linear programs for one record counts for: some twenty milliseconds, as over 200
 groups of records and thirty sums."""
@@ -62,7 +62,7 @@ class Standing:
         self._runs: Runs | None = None
         if system.searched and not system.keeps_some:
             self._runs = system.runs(standard.need, Allowance(0))
-            self._runs.effort = Effort(PROGRAMS)
+            self._runs.effort = Effort(PROGRAMS // self._runs.knowledge.count)
             self.low, self.high = self._ends_of(self._runs)
             if len(self._runs.short):
                 self._join(system.certified_at_once())
