@@ -134,7 +134,8 @@ def _passing(target: Target, sets: Sequence[Selection]) -> list[Claim]:
             target.aggregate(kind, who)
             if target.tally.refused > refused:
                 members = [record for record in target.alone if who.members[record]][:20]
-                found += _beyond(target, kind, members)
+                # what else may have refused it is not known: a guess
+                found += _beyond(target, kind, members, guess=True)
     return found + target.claims()
 
 

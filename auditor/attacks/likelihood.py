@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from auditor.attacks.attack import Attack
 from auditor.attacks.sources import OWN
 from auditor.attacks.target import Claim, Target, number
-from auditor.attacks.totals import log_likely
+from auditor.attacks.totals import log_likely, log_likely_near
 
 PERSONS, SUMS, OTHERS = 2, 60, 12
 """Whom it is after, in how many sums each, with how many others in each of them."""
@@ -35,7 +35,7 @@ IMPOSSIBLE = -80.0
 MOST_VALUES = 1_000
 """Values of the domain up to which they are looked at one by one."""
 MOST_BESIDE = 2_000
-"""People beside a star, beyond which their total says next to nothing of it."""
+"""People beside a star, beyond which how often they have a total is worked out near that total alone."""
 
 Floats = NDArray[np.float64]
 
@@ -115,47 +115,87 @@ def _claimed(target: Target, person: int, logs: Floats, of_others: Sequence[Floa
     return [target.likelihood(person, likely.tolist(), other.tolist(), proof)]
 
 
+class Star:
+    """What sums over one person and company of its own each say, beside the total of all if that is known."""
+
+    def __init__(self, target: Target, company: Company, whole: Fraction | None) -> None:
+        """Nothing is told yet."""
+        self.each = list[Floats]()
+        """(values,) what each sum alone says of the person."""
+        self._target, self._company, self._whole = target, company, whole
+        self._units = self._others = 0
+
+    def told(self, count: int, total: Fraction, most: int | None = None) -> None:
+        """A sum over the person and so many others; `most`: the greatest value of these, if it is known."""
+        self.each.append(self._company.with_total(count, float(total), 1, most))
+        self._units += self._company.units(float(total), 1 + count)
+        self._others += count
+
+    def says(self) -> Floats:
+        """(values,) what all of it says, as logarithms up to a constant.
+
+        Whoever is in none of the sums has what these leave of the total: where values are low, so are sums,
+        and a total that is as low explains them.
+        """
+        company, values = self._company, self._company.values
+        likely, beside = sum(self.each, np.zeros(values)), self._target.size - 1 - self._others
+        if self._whole is None or not self.each:
+            return likely
+        left = company.units(float(self._whole), self._target.size) - self._units
+        totals = left + (len(self.each) - 1) * np.arange(values)
+        if beside <= MOST_BESIDE or totals[0] < 0 or totals[-1] > beside * (values - 1):
+            return likely + company.of(beside, totals)
+        return likely + log_likely_near(beside, values - 1, totals)
+
+
+def _known_total(target: Target) -> Fraction | None:
+    """The sum over everybody, if that is known already: a published mean."""
+    said = target.check(f"SELECT SUM({target.column}) FROM {target.table}")
+    known = said is not None and said.verdict == "answered" and not said.decided
+    return target.sum(target.everyone) if known else None
+
+
 def star(target: Target) -> list[Claim]:
     """Each person in many sums, all with different company."""
-    company, found = Company(target), list[Claim]()
+    company, found, whole = Company(target), list[Claim](), _known_total(target)
     for person, arms in _stars(target):
-        each = list[Floats]()
+        told = Star(target, company, whole)
         for arm in arms:
             total = target.sum(target.among([person, *arm]))
             if total is not None:
-                each.append(company.with_total(len(arm), float(total), 1))
-        found += _claimed(target, person, sum(each, np.zeros(company.values)), each)
+                told.told(len(arm), total)
+        found += _claimed(target, person, told.says(), told.each)
     return found
 
 
 def beside_extremes(target: Target) -> list[Claim]:
     """The same, and of each company the greatest value, which says more of how its total spreads."""
-    company, found = Company(target), list[Claim]()
+    company, found, whole = Company(target), list[Claim](), _known_total(target)
     for person, arms in _stars(target):
-        each = list[Floats]()
+        told = Star(target, company, whole)
         for arm in arms:
             greatest = target.aggregate("max", target.among(arm))
             total = target.sum(target.among([person, *arm]))
             if total is not None:
                 most = None if greatest is None else company.units(float(greatest), 1)
-                each.append(company.with_total(len(arm), float(total), 1, most))
-        found += _claimed(target, person, sum(each, np.zeros(company.values)), each)
+                told.told(len(arm), total, most)
+        found += _claimed(target, person, told.says(), told.each)
     return found
 
 
 def differences(target: Target) -> list[Claim]:
     """The same, every sum as the difference of two large ones."""
-    company, found = Company(target), list[Claim]()
+    company, found, everything = Company(target), list[Claim](), _known_total(target)
     halves = target.cuts()[:4] or [target.everyone]
     for person, arms in _stars(target):
-        each = list[Floats]()
+        told = Star(target, company, everything)
         for turn, arm in enumerate(arms):
             large, small = halves[turn % len(halves)], target.among([person, *arm])
             whole = target.sum(large | small)
             rest = None if whole is None else target.sum(large & ~small)
             if whole is not None and rest is not None:
-                each.append(company.with_total(len(arm), float(whole - rest), 1))
-        found += _claimed(target, person, sum(each, np.zeros(company.values)), each)
+                told.told(len(arm), whole - rest)
+        found += _claimed(target, person, told.says(), told.each)
     return found
 
 
@@ -164,19 +204,12 @@ def groups(target: Target) -> list[Claim]:
     company, found = Company(target), list[Claim]()
     whole = target.sum(target.everyone)
     for person, arms in _stars(target):
-        each, units, company_of = list[Floats](), 0, 0
+        told = Star(target, company, whole)
         for arm in arms:
             total = _of_its_group(target, [person, *arm], whole)
             if total is not None:
-                each.append(company.with_total(len(arm), float(total), 1))
-                units += company.units(float(total), 1 + len(arm))
-                company_of += len(arm)
-        likely, beside = sum(each, np.zeros(company.values)), target.size - 1 - company_of
-        if whole is not None and each and beside <= MOST_BESIDE:
-            # whoever is in none of the groups has what these leave of the total
-            left = company.units(float(whole), target.size) - units
-            likely = likely + company.of(beside, left + (len(each) - 1) * np.arange(company.values))
-        found += _claimed(target, person, likely, each)
+                told.told(len(arm), total)
+        found += _claimed(target, person, told.says(), told.each)
     return found
 
 

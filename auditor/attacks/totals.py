@@ -45,6 +45,23 @@ def log_likely(count: int, top: int, values: int) -> Floats:
     return found
 
 
+def log_likely_near(count: int, top: int, totals: NDArray[np.int64]) -> Floats:
+    """As `log_likely` of some totals next to each other, up to a constant: of thousands, by a saddle point.
+
+    Args:
+        count: How many people, so many that these totals are near to each other beside how they spread.
+        top: The greatest value of each.
+        totals: (k,) ascending, each possible.
+    """
+    middle = int(totals[len(totals) // 2])
+    each = np.arange(top + 1)
+    tilt = _tilt(top, min(max(middle, 0.5), count * top - 0.5) / count)
+    weights = np.exp(tilt * each - logsumexp(tilt * each))
+    variance = count * float(weights @ each**2 - (weights @ each) ** 2)
+    away = totals - middle
+    return np.asarray(-tilt * away - away**2 / (2 * variance))
+
+
 def _read_off(count: int, top: int, start: int, found: Floats) -> int:
     """Fill in log(ways) of the totals from `start` on, as many as one choice of weights tells; how many."""
     each = np.arange(top + 1)

@@ -174,9 +174,10 @@ class LikelyQuestion:
         self.queries = list(queries)
         self._past, self._standard = past, past.standard
         self._judged: dict[tuple[int, ...], ModelJudgement] = {}
-        self.smooth = True
-        """Leverage hardly hangs on answers: those between two that keep a limit keep it. Residues do: once a
-        hypothetical answer has been judged whose residues tell of somebody, it is False."""
+        self.smooth = all(query.kind == "sum" for query in queries)
+        """Leverage hardly hangs on sums: those between two that keep a limit keep it. Residues do: once a
+        hypothetical answer has been judged whose residues tell of somebody, it is False. Extremes do, too:
+        who attains a rare one stands out, whatever lesser and greater ones would leave."""
         self.open: list[int] = []
         """Queries because of which the last answers broke the limit, as far as that is known: those of the
         components in which somebody has too little."""

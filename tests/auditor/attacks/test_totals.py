@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 from math import log
 from types import SimpleNamespace
 from typing import Any, cast
@@ -10,8 +11,9 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from auditor.attacks.likelihood import Company
-from auditor.attacks.totals import log_likely
+from auditor.attacks import likelihood
+from auditor.attacks.likelihood import Company, Star
+from auditor.attacks.totals import log_likely, log_likely_near
 
 
 def counted(count: int, top: int) -> list[int]:
@@ -50,3 +52,32 @@ def test_a_greatest_value_leaves_the_tables_that_have_it() -> None:
     company = Company(cast(Any, SimpleNamespace(scene=scene)))
     found = np.exp(company.of(2, np.arange(7), most=2)) * 16
     assert found == pytest.approx([0, 0, 2, 2, 1, 0, 0])
+
+
+@pytest.mark.parametrize(("top", "mean"), [(26, 3.1), (26, 13.0), (1, 0.1), (4, 3.5)])
+def test_of_thousands_totals_near_each_other_fare_as_when_all_are_counted(top: int, mean: float) -> None:
+    totals = round(3_000 * mean) + 4 * np.arange(-top, top + 1)
+    expected = log_likely(3_000, top, top + 1)[totals]
+    found = log_likely_near(3_000, top, totals)
+    assert found - found[top] == pytest.approx(expected - expected[top], abs=0.01)
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_a_star_beside_a_known_total_is_what_all_tables_say(
+    many: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One person in two sums with two others each, and two people beside: by a list of all tables."""
+    if not many:
+        monkeypatch.setattr(likelihood, "MOST_BESIDE", 0)
+    scene = SimpleNamespace(minimum=Fraction(0), maximum=Fraction(2), resolution=Fraction(1))
+    target = cast(Any, SimpleNamespace(scene=scene, size=7))
+    tables = np.array(list(product(range(3), repeat=7)))
+    sums, whole = (tables[:, [0, 1, 2]].sum(axis=1), tables[:, [0, 3, 4]].sum(axis=1)), tables.sum(axis=1)
+    for first, second, of_all in [(2, 3, 5), (1, 1, 3), (4, 5, 9)]:
+        agree = tables[(sums[0] == first) & (sums[1] == second) & (whole == of_all)]
+        star = Star(target, Company(target), Fraction(of_all))
+        star.told(2, Fraction(first))
+        star.told(2, Fraction(second))
+        likely = np.exp(star.says() - star.says().max())
+        expected = np.bincount(agree[:, 0], minlength=3) / len(agree)
+        assert likely / likely.sum() == pytest.approx(expected, abs=1e-9 if many else 0.2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import pytest
 
@@ -10,12 +12,15 @@ from auditor.deciding.decide import decide
 from auditor.deciding.hypothetical import simulate
 from auditor.deciding.one_value import margin_of, sides
 from auditor.deciding.rules import Budget, Rules
+from cae_sql.domain import Domain
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.posterior.judging import ModelJudgement
+from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard
 from cae_sql.inference.search.judging import Standard
 from cae_sql.inference.search.runs import Effort
 from cae_sql.inference.system import AnsweredSystem
+from cae_sql.risk import Limit
 
 SIZE, TOP, FEW = 400, 24, 17
 RULES = Rules(True, 20, 0.05, 60.0)
@@ -126,3 +131,16 @@ def test_the_least_and_the_greatest_are_judged_first_and_more_where_one_breaks_t
 
 def test_of_no_answers_there_are_no_sides() -> None:
     assert not sides(Judging(set()), [], Allowance())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("kind", "passed_over"), [("sum", True), ("max", False), ("min", False)])
+def test_between_two_extremes_that_keep_the_limit_one_may_break_it(
+    kind: Literal["sum", "max", "min"], passed_over: bool
+) -> None:
+    """Whoever attains a rare one stands out: each is looked at. Of sums those between are as the others."""
+    system = AnsweredSystem(40, 0, 24, 1)
+    standard = LikelyStandard(Limit(risk=0.5), Domain(0, 24, 1), "members", 0)
+    question = LikelyKnowledge(system, standard).question([system.query(kind, np.arange(30))])
+    answers = [(value,) for value in (range(300, 400, 10) if kind == "sum" else range(8, 18))]
+    looked_at = sides(question, answers, Allowance(10**9))
+    assert (sum(map(len, looked_at)) < len(answers)) == passed_over
