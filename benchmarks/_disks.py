@@ -17,6 +17,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -185,13 +186,13 @@ def begun_on_a_full_disk(folder: Path, steps: int) -> Finding:
     return finding
 
 
-def no_files_left(folder: Path) -> Finding:
-    """A disk that takes no more files: lock, log and temporary files cannot be made."""
+def no_files_left(folder: Path, by: int) -> Finding:
+    """A disk that takes few files more, or none: lock, log and temporary files cannot be made."""
     finding, told = Finding("disk", "no file can be made (inodes used up)"), list[Told]()
     database = build(folder / "staff.duckdb", 20)
     with timing(finding), small_disk(folder, "size=2m,nr_inodes=24") as small:
         rules_here = policy(small / "staff.ledger", small / "staff.anchor", folder=folder)
-        for free in range(10):
+        for free in range(0, 10, by):
             for path in small.iterdir():
                 path.unlink()
             names = iter(range(100))
@@ -216,7 +217,9 @@ def no_files_left(folder: Path) -> Finding:
                     ask(gate, TOTAL.format(2)).kind == "answered", f"{free} free: it did not go on"
                 )
     finding.notes = [
-        "with 0 to 9 files free; each time begun or one clear error, and went on with room again"
+        "with 0 to 9 files free"
+        + (f", by {by}" if by > 1 else "")
+        + "; each time begun or one clear error, and went on with room again"
     ]
     return finding
 
@@ -255,12 +258,12 @@ def _run(pipe: Connection, case: Callable[[Finding, Path], None], finding: Findi
     pipe.send(finding)
 
 
-def _file_limit(finding: Finding, folder: Path) -> None:
+def _file_limit(finding: Finding, folder: Path, teams: int) -> None:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    database, told, errors = build(folder / "staff.duckdb", 40), list[Told](), 0
+    database, told, errors = build(folder / "staff.duckdb", teams), list[Told](), 0
     chance = random.Random(5)
     with Gate.open(database, policy(folder / "staff.ledger", folder / "staff.anchor", folder=folder)) as gate:
-        for team in range(40):
+        for team in range(teams):
             size = (folder / "staff.ledger-wal").stat().st_size
             hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
             resource.setrlimit(resource.RLIMIT_FSIZE, (size + chance.randrange(20_000), hard))
@@ -274,7 +277,7 @@ def _file_limit(finding: Finding, folder: Path) -> None:
     finding.notes = [f"answered {len(told)}, each on record; one clear error {errors} times"]
 
 
-def _few_descriptors(finding: Finding, folder: Path) -> None:
+def _few_descriptors(finding: Finding, folder: Path, by: int) -> None:
     database, told, errors = build(folder / "staff.duckdb", 20), list[Told](), 0
     rules_here = policy(folder / "staff.ledger", folder / "staff.anchor", folder=folder)
     with Gate.open(database, rules_here) as gate:
@@ -283,7 +286,7 @@ def _few_descriptors(finding: Finding, folder: Path) -> None:
         for sql in ("SELECT sum(salary) FROM staff WHERE team <> {}", *KINDS):
             ask(gate, sql.format(19))
         resource.setrlimit(resource.RLIMIT_NOFILE, (200, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
-        for free in range(16):
+        for free in range(0, 16, by):
             gate._ledger._place.close()
             held = []
             try:
@@ -299,7 +302,9 @@ def _few_descriptors(finding: Finding, folder: Path) -> None:
             finding.expect(ask(gate, PUBLIC.format(free)).kind == "answered", "it did not go on")
         finding.broken += Record(folder / "staff.ledger").missing(told) + list(gate.verify().problems)
     finding.notes = [
-        f"a gate in use, with 0 to 15 free; answered {len(told)}, one clear error {errors} times"
+        "a gate in use, with 0 to 15 free"
+        + (f", by {by}" if by > 1 else "")
+        + f"; answered {len(told)}, one clear error {errors} times"
     ]
 
 
@@ -397,11 +402,17 @@ def becomes_read_only(folder: Path) -> Finding:
     return finding
 
 
-def apart_cases(folder: Path) -> list[Callable[[], Finding]]:
-    """The cases that need a process of their own."""
+def apart_cases(folder: Path, teams: int = 40, by: int = 1) -> list[Callable[[], Finding]]:
+    """The cases that need a process of their own.
+
+    Args:
+        folder: An empty one.
+        teams: Asked about where files may not grow.
+        by: How many descriptors more are free each time.
+    """
     cases = {
-        ("disk", "files may not grow (RLIMIT_FSIZE)"): _file_limit,
-        ("disk", "too many open files (RLIMIT_NOFILE)"): _few_descriptors,
+        ("disk", "files may not grow (RLIMIT_FSIZE)"): partial(_file_limit, teams=teams),
+        ("disk", "too many open files (RLIMIT_NOFILE)"): partial(_few_descriptors, by=by),
         ("read-only", "folder and lock file of another user"): _as_nobody,
     }
     found: list[Callable[[], Finding]] = []

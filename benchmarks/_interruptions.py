@@ -145,10 +145,10 @@ def names(folder: Path, rounds: int) -> Finding:
     return finding
 
 
-def clock_set_back(folder: Path) -> Finding:
+def clock_set_back(folder: Path, teams: int) -> Finding:
     """Time goes backwards between entries, by years."""
     finding = Finding("interrupts", "clock set back between entries")
-    database, moments = build(folder / "staff.duckdb", 12), iter(range(0, 10_000))
+    database, moments = build(folder / "staff.duckdb", teams), iter(range(0, 10_000))
 
     class Backwards(datetime):
         @classmethod
@@ -157,7 +157,7 @@ def clock_set_back(folder: Path) -> Finding:
 
     here = policy(folder / "staff.ledger", folder / "staff.anchor", folder=folder)
     with timing(finding), mock.patch("auditor.ledger.book.datetime", Backwards):
-        for team in range(12):
+        for team in range(teams):
             with Gate.open(database, here) as gate:
                 finding.expect(ask(gate, TOTAL.format(team)).text == "answered", f"team {team} not answered")
                 finding.expect(

@@ -43,7 +43,8 @@ def pgbench(
         script: As pgbench reads it; one statement.
         mode: "simple" or "prepared".
         clients: Connections at once, one thread for four of them.
-        seconds: How long.
+        seconds: How long; of less than half a second so many transactions of each connection as it would
+            have time for at 100 a second.
         place: Options that say where: -h, -p, -U and the database.
         environment: PGPASSWORD and the like.
 
@@ -53,8 +54,13 @@ def pgbench(
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "script.sql"
         file.write_text(script)
+        lasting = (
+            ("-t", str(max(1, round(100 * seconds))))
+            if seconds < 0.5
+            else ("-T", str(max(1, round(seconds))))
+        )
         command = [program("pgbench") or "pgbench", "-n", "-f", str(file), "-M", mode, "-c", str(clients),
-                   "-j", str(max(1, min(4, clients // 4))), "-T", str(max(1, round(seconds))),
+                   "-j", str(max(1, min(4, clients // 4))), *lasting,
                    "-l", "--log-prefix", f"{folder}/log", "--random-seed", "7", *place]  # fmt: skip
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, env={**os.environ, **environment}

@@ -74,7 +74,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--table", choices=[place.name for place in PLACES])
     parser.add_argument("--measured", type=int, default=40, help="sums that are asked")
     given = parser.parse_args(arguments)
-    count = min(given.measured, 4) if given.quick else given.measured
+    count = min(given.measured, 2) if given.quick else given.measured
     console, lines = Console(width=120), list[Line]()
     table = Table("table", "ranges before", "told exactly", "median s", "worst s", "median of ratios")
     with tempfile.TemporaryDirectory() as folder:
@@ -82,8 +82,10 @@ def main(arguments: list[str] | None = None) -> None:
             if given.table not in (None, place.name) or not place.source.exists():
                 continue
             path = Path(folder) / f"{place.name}.duckdb"
-            place.build(path)
-            asked(place, path, False, 2, console)  # what is compiled and loaded is no decision's
+            place.build(path, 400 if given.quick else None)
+            asked(
+                place, path, False, 1 if given.quick else 2, console
+            )  # what is compiled and loaded is no decision's
             path.with_suffix(".False.ledger").unlink()
             plain = asked(place, path, False, count, console)
             ranged = asked(place, path, True, count, console)

@@ -418,7 +418,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--attack", choices=ATTACKS)
     parser.add_argument("--millions", type=float, default=20, help="steps of each walk, in millions")
     given = parser.parse_args(arguments)
-    ranges = min(given.ranges, 8) if given.quick else given.ranges
+    ranges = min(given.ranges, 4) if given.quick else given.ranges
     steps = 200_000 if given.quick else int(given.millions * 1e6)
     console, lines, rows = Console(width=150), list[Line](), list[Row]()
     for name in ATTACKS:

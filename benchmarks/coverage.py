@@ -191,7 +191,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--most-seconds", type=float, default=600.0, help="of a run")
     given = parser.parse_args(arguments)
     if given.quick:
-        given.decisions, given.timeout, given.most_seconds = 4, 1.0, 10.0
+        given.decisions, given.timeout, given.most_seconds = 2, 0.5, 5.0
     ways = given.beforehand or [NOTHING, MEAN, PRIOR, BOTH]
     console = Console(width=150)
     runs: list[Run] = []

@@ -155,7 +155,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--statements", type=int, default=STATEMENTS)
     parser.add_argument("--values", choices=("uniform", "lognormal"), default="lognormal")
     given = parser.parse_args(arguments)
-    rows, count = (1_000, 60) if given.quick else (given.rows, given.statements)
+    rows, count = (1_000, 10) if given.quick else (given.rows, given.statements)
     with tempfile.TemporaryDirectory() as folder:
         parts, recorded = run(given.values, rows, count, Path(folder))
     table = Table(

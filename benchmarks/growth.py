@@ -118,8 +118,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--from", type=Path, dest="earlier", help="plot the figures of an earlier --json")
     given = parser.parse_args(arguments)
     if given.quick:
-        given.records, given.answers, given.measured = [300, 600], [2, 4], 2
-        given.most_seconds, given.rival_seconds, given.timeout = 20.0, 3.0, 3.0
+        given.records, given.answers, given.measured = [200, 400], [1, 2], 1
+        given.most_seconds, given.rival_seconds, given.timeout = 10.0, 1.0, 1.0
     names = ("measured", "values", "insiders", "most_seconds", "rival_seconds", "timeout")
     passed_on = [
         text for name in names for text in (f"--{name.replace('_', '-')}", str(getattr(given, name)))

@@ -445,6 +445,7 @@ def _asked(arguments: list[str] | None) -> argparse.Namespace:
     given = parser.parse_args(arguments)
     if given.quick:
         given.judged, given.modes, given.risks = 1, given.modes[:1], given.risks[:1]
+        given.checked = min(given.checked, 2.0)
     return given
 
 
@@ -459,7 +460,7 @@ def days(study: Study, given: argparse.Namespace, folder: Path) -> Iterator[list
         ways = [replace(how, candidates=judged, baseline=to) for judged, to in JUDGED]
     database = folder / f"{study.name}.duckdb"
     study.build(database, 300 if given.quick else None)
-    statements = study.statements()[: 4 if given.quick else None]
+    statements = study.statements()[: 2 if given.quick else None]
     if given.grouped:
         statements = [sql for sql in statements if is_grouped(sql)]
     parts = [[sql] for sql in statements] if given.alone else [statements]

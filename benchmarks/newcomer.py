@@ -45,11 +45,14 @@ class Place:
     lookup: str
     """A public table beside it."""
 
-    def build(self, path: Path) -> None:
-        """A DuckDB file with the table and its lookup table."""
+    def build(self, path: Path, rows: int | None = None) -> None:
+        """A DuckDB file with the table, or its first rows, and its lookup table."""
         kept = f"* EXCLUDE ({self.left_out})" if self.left_out else "*"
         with duckdb.connect(str(path)) as connection:
-            connection.execute(f"CREATE TABLE {self.name} AS SELECT {kept} FROM read_csv('{self.source}')")
+            first = "" if rows is None else f" LIMIT {rows}"
+            connection.execute(
+                f"CREATE TABLE {self.name} AS SELECT {kept} FROM read_csv('{self.source}'){first}"
+            )
             connection.execute((STATEMENTS / "newcomer_tables.sql").read_text("utf-8"))
 
     def policy(self, risk: float, partial: str, timeout: float) -> Policy:

@@ -398,7 +398,7 @@ def main(arguments: list[str] | None = None) -> None:
         console.print("the data are not beside the project (../shared/data)")
         return
     if given.quick:
-        given.queries, given.timeout, given.modes, given.insiders = 6, 0.3, ["simulatable"], [1]
+        given.queries, given.timeout, given.modes, given.insiders = 3, 0.3, ["simulatable"], [1]
     with tempfile.TemporaryDirectory() as folder, duckdb.connect() as reading:
         database = Path(folder) / "loans.duckdb"
         with duckdb.connect(str(database)) as connection:

@@ -47,28 +47,28 @@ def cases(section: str, quick: bool) -> list[Case]:
 
     found: dict[str, list[Case]] = {
         "kill": [
-            lambda folder: killed(folder, size(200, 4)),
-            lambda folder: killed_at_the_beginning(folder, size(60, 3)),
+            lambda folder: killed(folder, size(200, 2)),
+            lambda folder: killed_at_the_beginning(folder, size(60, 2)),
         ],
         "clients": [
-            lambda folder: clients(folder, size(32, 6), size(20, 4), "mixed"),
-            lambda folder: clients(folder, size(32, 6), size(60, 10), "settled"),
+            lambda folder: clients(folder, size(32, 4), size(20, 3), "mixed", size(12, 4)),
+            lambda folder: clients(folder, size(32, 4), size(60, 5), "settled", size(12, 3)),
         ],
-        "processes": [lambda folder: races(folder, size(300, 5))],
+        "processes": [lambda folder: races(folder, size(300, 2))],
         "disk": [
-            lambda folder: full_disk(folder, "ledger", size(40, 3)),
+            lambda folder: full_disk(folder, "ledger", size(40, 2)),
             lambda folder: full_disk(folder, "anchor", size(20, 2)),
-            lambda folder: full_disk(folder, "ledger and anchor", size(40, 3)),
-            lambda folder: begun_on_a_full_disk(folder, size(120, 6)),
-            no_files_left,
-            lambda folder: apart_cases(folder)[0](),
-            lambda folder: apart_cases(folder)[1](),
+            lambda folder: full_disk(folder, "ledger and anchor", size(40, 2)),
+            lambda folder: begun_on_a_full_disk(folder, size(120, 4)),
+            lambda folder: no_files_left(folder, size(1, 4)),
+            lambda folder: apart_cases(folder, size(40, 8), size(1, 5))[0](),
+            lambda folder: apart_cases(folder, size(40, 8), size(1, 5))[1](),
         ],
         "read-only": [read_only_folder, becomes_read_only, lambda folder: apart_cases(folder)[2]()],
         "interrupts": [
-            lambda folder: interrupted(folder, size(300, 8)),
-            lambda folder: names(folder, size(60, 3)),
-            clock_set_back,
+            lambda folder: interrupted(folder, size(300, 4)),
+            lambda folder: names(folder, size(60, 2)),
+            lambda folder: clock_set_back(folder, size(12, 3)),
         ],
     }
     return found[section]

@@ -5,7 +5,7 @@ for each unit of scale. l_quantity is protected, five columns are public, and 10
 cells, records and plain DuckDB over the file is a process of its own: seconds to open, seconds for the
 questions, and its peak memory. The rival of cells is `mode = "records"` in the same run; plain DuckDB answers
 the same questions with no gate between. Rows of what a gate answers are compared with those of DuckDB. Of
-more than 3,000,000 rows records are left out: they would fill the memory. `--quick` asks four questions of a
+more than 3,000,000 rows records are left out: they would fill the memory. `--quick` asks two questions of a
 table of 6,000 rows that is made here.
 
 `--beside PostgreSQL Spark` has the same questions answered by these too, without a gate, and the cells made
@@ -43,7 +43,7 @@ from benchmarks import _postgres, _spark, _tpch
 from benchmarks._data import peak_megabytes, shown, timed
 from benchmarks._results import Line, options, write
 
-QUESTIONS, FEW = 100, 4
+QUESTIONS, FEW = 100, 2
 MOST_RECORDS = 3_000_000
 """Of more rows no gate is opened by records."""
 BATCH = 5_000_000

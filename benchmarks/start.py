@@ -84,13 +84,14 @@ def taken(command: Sequence[str], folder: Path, environment: Mapping[str, str]) 
     )
 
 
-def measure(folder: Path, turns: int, demos: bool) -> dict[str, list[Taken]]:
+def measure(folder: Path, turns: int, demos: bool, apart: bool = True) -> dict[str, list[Taken]]:
     """Every figure, turn by turn.
 
     Args:
         folder: An empty one.
         turns: How often each but the first demonstration.
         demos: Whether demonstrations are run too.
+        apart: Whether bytecode is written in a folder of its own, and not beside the modules.
     """
     with duckdb.connect(str(folder / "staff.duckdb")) as connection:
         connection.execute(
@@ -100,7 +101,8 @@ def measure(folder: Path, turns: int, demos: bool) -> dict[str, list[Taken]]:
         )
     (folder / "policy.toml").write_text(POLICY, encoding="utf-8")
     plain = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    plain["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")
+    if apart:
+        plain["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")
     fresh = {**plain, "NUMBA_CACHE_DIR": str(folder / "kernels")}
     known = (*COMMAND, "query", "staff.duckdb", QUESTION, "-p", "policy.toml")
     commands = {
@@ -149,7 +151,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--turns", type=int, default=TURNS, help="of everything but the first demonstration")
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
-        found = measure(Path(folder), 1 if given.quick else given.turns, demos=not given.quick)
+        found = measure(Path(folder), 1 if given.quick else given.turns, not given.quick, not given.quick)
     told = lines(found)
     table = Table("what", "seconds", "processor and aim", "rival", "the rival's", "rival / this")
     for each in told:

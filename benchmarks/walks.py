@@ -60,11 +60,11 @@ class Study:
     by: tuple[str, ...]
     domain: Domain
 
-    def read(self) -> pd.DataFrame:
+    def read(self, most: int = PERSONS) -> pd.DataFrame:
         table = pd.read_csv(self.source)
-        if len(table) <= PERSONS:
+        if len(table) <= most:
             return table
-        return table.sample(PERSONS, random_state=SEED).sort_index().reset_index(drop=True)
+        return table.sample(most, random_state=SEED).sort_index().reset_index(drop=True)
 
 
 STUDIES = {
@@ -254,9 +254,9 @@ def main(arguments: list[str] | None = None) -> None:
         print(f"{study.source.name} is not among the shared data: nothing is measured", file=sys.stderr)
         write(given.json, [], [])
         return
-    table = study.read()
+    table = study.read(600) if given.quick else study.read()
     rows = [
-        row(study, table, wanted, 2 if given.quick else given.millions, given.prior) for wanted in given.sums
+        row(study, table, wanted, 1 if given.quick else given.millions, given.prior) for wanted in given.sums
     ]
     shown = Table(
         title=f"{study.name}, {len(table):,} records: posteriors by formula, and by walks over tables"
