@@ -71,7 +71,7 @@ constants = st.tuples(whole, whole, whole, parts, parts)
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.sampled_from(SHAPES),
     st.lists(constants, min_size=4, max_size=12),
