@@ -83,7 +83,7 @@ def test_after_every_answer_everybody_keeps_the_limit_if_all_tables_are_equally_
 ) -> None:
     """Ends among the answers; measured against the whole domain."""
     settings = replace(QUICK, mode=mode, insiders=insiders, baseline="prior")
-    tally = played(settings, 50, others=1)
+    tally = played(settings, 25, others=1)
     assert tally.verdicts["safe"] + tally.verdicts["ends"] > 5
 
 
@@ -92,7 +92,7 @@ def test_after_every_answer_everybody_keeps_the_limit_if_all_tables_are_equally_
 @pytest.mark.parametrize("baseline", ["members", "prior"])
 def test_ranges_keep_the_promises_and_tell_nothing_by_which_is_told(insiders: int, baseline: str) -> None:
     settings = replace(QUICK, kinds=("sum",), insiders=insiders, baseline=baseline, ranges=True)
-    tally = played(settings, 40, others=1)
+    tally = played(settings, 20, others=1)
     assert tally.verdicts["ranges"] > 5
 
 
@@ -104,7 +104,7 @@ def test_the_rule_for_one_sum_of_larger_tables_keeps_the_promises_on_small_ones_
     """Where nobody is searched for, some hypothetical answers next to each other are enough."""
     monkeypatch.setattr(certify_question, "MOST_SEARCHED", 0)
     settings = replace(QUICK, kinds=("sum",), largest=8, baseline=baseline)
-    tally = played(settings, 60, others=1)
+    tally = played(settings, 30, others=1)
     assert tally.verdicts["safe"] + tally.verdicts["ends"] > 5
 
 
