@@ -61,8 +61,8 @@ def cases(section: str, quick: bool) -> list[Case]:
             lambda folder: full_disk(folder, "ledger and anchor", size(40, 2)),
             lambda folder: begun_on_a_full_disk(folder, size(120, 4)),
             lambda folder: no_files_left(folder, size(1, 4)),
-            lambda folder: apart_cases(folder, size(40, 8), size(1, 5))[0](),
-            lambda folder: apart_cases(folder, size(40, 8), size(1, 5))[1](),
+            lambda folder: apart_cases(folder, size(40, 3), size(1, 8))[0](),
+            lambda folder: apart_cases(folder, size(40, 3), size(1, 8))[1](),
         ],
         "read-only": [read_only_folder, becomes_read_only, lambda folder: apart_cases(folder)[2]()],
         "interrupts": [
