@@ -77,7 +77,7 @@ def test_the_same_sum_with_other_weights_of_somebody_tells_too_little_of_him(pay
 
 @pytest.mark.slow
 def test_hundreds_of_ranges_of_random_people_leave_everybody_the_limit() -> None:
-    kinds = told([persons_at_random(1, 0, 40), persons_at_random(1, 1, 40)], others=1)
+    kinds = told([persons_at_random(1, 0, 80), persons_at_random(1, 1, 80)], others=1)
     assert kinds, kinds
 
 
