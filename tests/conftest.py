@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 settings.register_profile(
     "quick", max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.register_profile("long", parent=settings.get_profile("quick"), max_examples=40, derandomize=True)
+settings.register_profile("long", parent=settings.get_profile("quick"), max_examples=24, derandomize=True)
 settings.load_profile("long" if os.environ.get("CI") else "quick")
 
 

@@ -69,7 +69,7 @@ def test_what_it_calls_broken_is_and_without_insiders_the_reverse_holds_too(
     rng = np.random.default_rng(insiders)
     found = {True: 0, False: 0}
     missed = 0
-    for _ in range(40):
+    for _ in range(20):
         truth, answers, tables = asked(rng)
         for each in check(answers, RECORDS, DOMAIN, LIMIT, insiders, truth=truth if near else None):
             assert not each.undecided
@@ -80,5 +80,5 @@ def test_what_it_calls_broken_is_and_without_insiders_the_reverse_holds_too(
                 assert each.broken is true
             missed += true and not each.broken
             found[each.broken] += 1
-    assert min(found.values()) > 20, "systems of both kinds"
+    assert min(found.values()) > 10, "systems of both kinds"
     assert missed < found[True] / 4, "few insiders are looked at, but those who learn most"

@@ -27,10 +27,10 @@ def test_the_tightest_ranges_leave_everybody_the_standard() -> None:
 @pytest.mark.slow
 def test_many_of_the_tightest_ranges_leave_everybody_the_standard() -> None:
     seen = Counter[str]()
-    for number in range(96):
+    for number in range(56):
         assert played(11, number, seen) is None
-    assert min(seen[each] for each in ("weighted both", "spread both", "exact sum", "together")) >= 5, seen
-    assert seen["exact min"] + seen["exact max"] >= 5, seen
+    assert min(seen[each] for each in ("weighted both", "spread both", "exact sum", "together")) >= 3, seen
+    assert seen["exact min"] + seen["exact max"] >= 3, seen
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ from postgres_server import Server, alike, missing, started
 from auditor.data.database import Database, StatementFailed
 from auditor.sql import Unsupported, understand
 
-SEEDS = range(0, 2_000, int(os.environ.get("CAE_EVERY", "5")))
-"""What `-m slow` asks: every fifth, or with CAE_EVERY=1 all."""
+SEEDS = range(0, 2_000, int(os.environ.get("CAE_EVERY", "10")))
+"""What `-m slow` asks: every tenth, or with CAE_EVERY=1 all."""
 COLUMNS = {
     "id": "int", "age": "int", "sex": "text", "dept": "text", "hired": "date", "bonus": "numeric(8,2)",
     "active": "boolean", "salary": "numeric(10,2)",

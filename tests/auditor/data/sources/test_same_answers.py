@@ -20,13 +20,13 @@ from tests.quick import some
 ACS = """
 SELECT id::INTEGER AS id, salary::INTEGER AS salary, age::INTEGER AS age, sex::INTEGER AS sex,
     education::INTEGER AS education, industry, occupation, travel_time::INTEGER AS travel_time
-FROM read_csv('{file}')
+FROM read_csv('{file}') WHERE id % 3 = 0
 """
 ADULT = """
 SELECT age::INTEGER AS age, workclass, education, education_num::INTEGER AS education_num, marital_status,
     occupation, relationship, race, sex, capital_gain::INTEGER AS capital_gain,
     capital_loss::INTEGER AS capital_loss,
-    hours_per_week::INTEGER AS hours_per_week, native_country, income FROM read_csv('{file}')
+    hours_per_week::INTEGER AS hours_per_week, native_country, income FROM read_csv('{file}') LIMIT 9000
 """
 RULES = """
 [protect]
