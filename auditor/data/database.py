@@ -268,7 +268,7 @@ class Database:
         Raises:
             StatementFailed: if it fails.
         """
-        blocks, asked = self._evaluated(plan)
+        blocks, asked = self._evaluated(plan) if plan.blocks else ([], [])
         exact = [None if x is None else each.value(x) for each, x in zip(asked, values, strict=True)]
         told = [None if x is None else (x, x) for x in exact] if ends is None else ends
 
@@ -322,8 +322,6 @@ class Database:
         self.close()
 
     def _evaluated(self, plan: Plan) -> tuple[list[Groups], list[Asked]]:
-        if not plan.blocks:
-            return [], []
         # `finish` follows `ask` with the same plan; the data never change, so remembering is safe.
         with self._lock:
             if plan in self._groups:
