@@ -65,6 +65,7 @@ def test_an_end_and_the_sum_of_all_others_locate_nobody(tmp_path: Path) -> None:
         assert located(gate, 40) == []
 
 
+@pytest.mark.slow
 def test_the_groups_given_do_not_settle_one_that_is_told_as_an_end(tmp_path: Path) -> None:
     """One statement: a NULL once said that ten persons have at most 130, the others say 1250 together."""
     rows = [list(person) for person in people(40, 3)]
