@@ -329,7 +329,7 @@ class Sessions:
                 continue
             self._follow_cursor(entry, sql, session, answered)
             if answered is not False and not session.zone.take(sql):
-                self._tally.odd("SET of a time zone that is not known, taken as not made")
+                self._tally.lost(entry.line, "time zone that is not known, of the statements after it")
             text, parameters = self._meant(sent, sql, session)
             made.append(
                 self._tally.statement(

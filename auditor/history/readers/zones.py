@@ -36,8 +36,9 @@ class SessionZone:
     zone: str = SERVERS
     """A name of `auditor.sql.time_zones`."""
     _local: str | None = None
-    _before: str = SERVERS
-    """Of the session, before its transaction."""
+    """Until the transaction ends."""
+    _before: str | None = None
+    """Of the session, before its transaction; None outside of one."""
 
     @property
     def now(self) -> str:
@@ -52,18 +53,19 @@ class SessionZone:
             zone = _named(found["zone"])
             if zone is None:
                 return False
-            if found["local"]:
-                self._local = zone
-            else:
+            if not found["local"]:
                 self.zone, self._local = zone, None
+            elif self._before is not None:
+                self._local = zone
         elif _RESET.match(sql):
             self.zone, self._local = SERVERS, None
         elif _BEGIN.match(sql):
-            self._before = self.zone
+            self._before = self.zone if self._before is None else self._before
         elif _COMMIT.match(sql):
-            self._before, self._local = self.zone, None
+            self._before = self._local = None
         elif _ROLLBACK.match(sql):
-            self.zone, self._local = self._before, None
+            self.zone = self.zone if self._before is None else self._before
+            self._before = self._local = None
         return True
 
 

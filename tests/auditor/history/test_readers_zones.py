@@ -58,6 +58,14 @@ def test_reset_and_the_end_of_a_transaction_give_the_zone_back(tmp_path: Path) -
     assert zones(*sent, tmp_path=tmp_path) == ["UTC", "Asia/Tokyo", "Europe/Paris", "Asia/Tokyo", ""]
 
 
+def test_outside_of_a_transaction_set_stays_and_set_local_does_nothing() -> None:
+    zone = SessionZone()
+    for sql in ("BEGIN", "COMMIT", "SET TIME ZONE 'Asia/Tokyo'", "SET LOCAL TIME ZONE 'UTC'", "ROLLBACK"):
+        assert zone.take(sql)
+        assert zone.now in ("", "Asia/Tokyo")
+    assert zone.now == "Asia/Tokyo"
+
+
 def test_a_rollback_to_a_savepoint_ends_no_transaction() -> None:
     zone = SessionZone()
     for sql in ("BEGIN", "SET TIME ZONE 'Asia/Tokyo'", "ROLLBACK TO SAVEPOINT a"):
@@ -69,7 +77,7 @@ def test_a_zone_that_is_not_known_is_said(tmp_path: Path) -> None:
     path, reading = tmp_path / "server.log", Reading()
     path.write_text("2026-01-01 00:00:00.000 UTC [7] anna@acs LOG:  statement: SET TIME ZONE 'Atlantis'\n")
     list(read([path], reading=reading))
-    assert any("time zone" in reason for reason in reading.odd)
+    assert any("time zone" in reason for reason in reading.lost)
 
 
 POLICY = Policy.parse("""[protect]
