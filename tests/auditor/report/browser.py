@@ -25,10 +25,10 @@ PATIENCE = 60.0
 """Seconds after which the browser is taken to hang."""
 
 _START = """
-import os, sys
-read, write = int(sys.argv[1]), int(sys.argv[2])
-os.dup2(read, 30), os.dup2(write, 31)
-os.dup2(30, 3), os.dup2(31, 4)
+import fcntl, os, sys
+# to places that are free first: either may itself be 3 or 4
+read, write = (fcntl.fcntl(int(each), fcntl.F_DUPFD, 10) for each in sys.argv[1:3])
+os.dup2(read, 3), os.dup2(write, 4)
 os.execvp(sys.argv[3], sys.argv[3:])
 """
 KEYS = {"Enter": ("\r", 13), "Tab": ("", 9), "Space": (" ", 32)}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -14,7 +16,7 @@ import pytest
 
 from auditor.report import html
 
-from .browser import Browser
+from .browser import Browser, chromium, started
 from .made import made, nothing_found, said
 
 FIRST = "#rows tr:first-child"
@@ -373,3 +375,18 @@ def test_a_partial_report_shows_so_on_the_first_screen(browser: Browser, folder:
     )
     browser.open(page, width=360, height=640)
     assert browser.run("document.querySelector('.partial').getBoundingClientRect().bottom < 640")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(26, 32))
+def test_the_browser_starts_whatever_numbers_its_pipes_have(first: int) -> None:
+    """With one of them at 30 or 31, as after thousands of tests, the other one was written over."""
+    path = chromium()
+    if path is None:
+        pytest.skip("no Chromium on this machine (Debian's package: chromium)")
+    with ExitStack() as held:
+        while (number := os.open(os.devnull, os.O_RDONLY)) < first:
+            held.callback(os.close, number)
+        os.close(number)
+        with started(path) as browser:
+            assert browser.run("1 + 1") == 2
