@@ -83,9 +83,8 @@ def main(arguments: list[str] | None = None) -> None:
                 continue
             path = Path(folder) / f"{place.name}.duckdb"
             place.build(path, 400 if given.quick else None)
-            asked(
-                place, path, False, 1 if given.quick else 2, console
-            )  # what is compiled and loaded is no decision's
+            # what is compiled and loaded is no decision's
+            asked(place, path, False, 1 if given.quick else 2, console)
             path.with_suffix(".False.ledger").unlink()
             plain = asked(place, path, False, count, console)
             ranged = asked(place, path, True, count, console)

@@ -224,9 +224,8 @@ def measured(folder: Path, wanted: list[str], connections: tuple[int, ...], seco
                         running.close()
                         place = running.enter_context(served(kind, folder))
                     elif n == connections[0]:
-                        ask(
-                            name, mode, n, place, min(1, seconds)
-                        )  # what is asked first is not what is measured
+                        # what is asked first is not what is measured
+                        ask(name, mode, n, place, min(1, seconds))
                     keep(name, mode, n, target, ask(name, mode, n, place, seconds))
         for name in wanted:
             for n in connections:

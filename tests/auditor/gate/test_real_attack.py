@@ -80,7 +80,7 @@ def no_table_was_seen_for(tables: np.ndarray) -> list[tuple[int, int, int, int]]
 
 
 @pytest.mark.slow
-def test_at_the_end_of_the_attack_tables_are_at_hand_for_each_two_values_of_each_two_records(
+def test_where_the_attack_is_stopped_tables_are_at_hand_for_each_two_values_of_each_two_records(
     shared_data: Path, tmp_path: Path
 ) -> None:
     """The gate mixes tables; that they agree with all answers, and what they show, is seen by arithmetic."""
