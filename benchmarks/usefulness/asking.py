@@ -28,13 +28,22 @@ def budget(seconds: float) -> Iterator[None]:
         _Spent: that is so.
     """
 
+    over = False
+
     def spent(*_: object) -> None:
+        nonlocal over
+        over = True
         raise _Spent
 
     before = signal.signal(signal.SIGPROF, spent)
     signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
+    except SystemError as error:
+        # so numba says that a handler raised something inside of a kernel
+        if not over:
+            raise
+        raise _Spent from error
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)

@@ -71,3 +71,19 @@ def test_a_day_that_takes_longer_than_its_budget_is_cut_and_keeps_what_it_had(
     found = asking.asked(replace(day, statements=day.statements), tmp_path / "l.ledger", 2.0)
     assert found.cut
     assert (found.ended, len(found.decided)) == (1, 3)
+
+
+def test_a_budget_that_ends_inside_of_a_kernel_cuts_too_and_other_faults_of_kernels_are_faults() -> None:
+    """What a handler raises there arrives as a SystemError: a day of 100 sums ended the whole run by it."""
+
+    def kernel() -> None:
+        try:
+            while True:
+                pass
+        except BaseException as error:
+            raise SystemError from error  # as a kernel's dispatcher does
+
+    with pytest.raises(asking._Spent), asking.budget(0.1):
+        kernel()
+    with pytest.raises(SystemError), asking.budget(60.0):
+        raise SystemError
