@@ -42,6 +42,8 @@ CHORDS = 8
 """Steps with a kept factor, at most; each needs every column's moments, as one of Newton's does."""
 CLOSE = 1e-6
 """Standard deviations of the sums by which expected ones may be off."""
+HALVED = 60
+"""How often the interval of an end's λ is halved: to the digits that floats have."""
 CHANGED = 1.1
 """Factor by which variances may have changed before leverage is worked out anew: h/(1 − h) is then off by
 less than its square. An answer moves few records' variances by so much in a large system; in a small one a
@@ -180,8 +182,9 @@ class _Widened:
     """(r,) what is to be added to an answer so that slack counts from 0."""
     ends: Attaining | None
     """Extremes that were answered."""
-    is_end: bool
-    """Whether it is one end, or range, of a sum: its slack is the last column."""
+    slacks: Ints
+    """(r,) the column of each new sum's slack, -1 of one that is told exactly; empty where a new sum has more
+    than one, or new sums hang together."""
 
     @classmethod
     def of(cls, past: Fit, before: Knowledge, refined: _Refined, tilt: Tilt) -> _Widened | None:
@@ -205,7 +208,8 @@ class _Widened:
             return None  # spare records that several sums share, or that are like somebody
         width = known.sizes[mine] * (known.high[mine] - known.low[mine])
         offset = np.zeros(refined.fresh, dtype=np.int64)
-        np.add.at(offset, np.nonzero(signs)[0], np.where(signs.sum(axis=0) < 0, width, 0))
+        of_slack = np.nonzero(signs.T)[1]  # the new sum of each
+        np.add.at(offset, of_slack, np.where(signs.sum(axis=0) < 0, width, 0))
         old = seen.matrix[:, source]
         slack = scipy.sparse.csc_array(np.abs(signs).astype(np.float64))
         nothing = scipy.sparse.csc_array((refined.fresh, len(seen.sizes) - seen.people))
@@ -230,10 +234,16 @@ class _Widened:
         )
         image, expected = border.image(old, new), new @ (observed.sizes * means)
         ends = Attaining.of(known, observed, tilt)
-        is_end = refined.fresh == 1 and len(mine) == 1
+        slacks = np.full(refined.fresh, -1)
+        slacks[of_slack] = len(people) + len(seen.sizes) - seen.people + np.arange(len(mine))
+        if (
+            len(mine) > np.count_nonzero(slacks >= 0)
+            or border.root[~np.eye(len(slacks), dtype=np.bool_)].any()
+        ):
+            slacks = slacks[:0]
         mapped = source[: len(people)]
         return cls(
-            *(past, observed, border, variances, base, image, mapped, theta, expected, offset, ends, is_end)
+            *(past, observed, border, variances, base, image, mapped, theta, expected, offset, ends, slacks)
         )
 
     @cached_property
@@ -246,32 +256,33 @@ class _Widened:
     def _begun(self, new: Ints) -> tuple[_Widened, Floats]:
         """Where λ is looked for first, (k,), and this with the variance that slack has there.
 
-        Of a single end: with the past sums kept its λ moves the sum by the variance that these leave it, and
-        its slack as a box moves.
+        Of ends that hang on nothing together: with the past sums kept an end's λ moves its sum by the
+        variance that these leave it, and its slack as a box moves.
 
         Args:
             new: (r,) right-hand sides of the new sums.
         """
-        plain = self, np.append(self.past.point, np.zeros(len(new)))
-        if not self.is_end:
-            return plain
-        width = self.observed.high[-1:]
-        total = 1.0 / float(self.border.root[0, 0]) ** 2
-        moves, of_slack = total - float(self.variances[-1]), of_boxes(np.zeros_like(width), width)
-        if moves <= STILL:
-            return plain
-        lacking = float(new[0] - self.expected[0])
-
-        def over(point: float) -> float:
-            return moves * point + float(of_slack(np.array([point])).means[0]) - lacking
-
+        rows = np.flatnonzero(self.slacks >= 0)
+        points, total = np.zeros(len(new)), 1.0 / np.diag(self.border.root)[rows] ** 2
+        slacks = self.slacks[rows]
+        width = self.observed.high[slacks]
+        moves = total - self.variances[slacks]
+        if not len(rows) or (moves <= STILL).any():
+            return self, np.append(self.past.point, points)
+        lacking, of_slack = new[rows] - self.expected[rows], of_boxes(np.zeros_like(width), width)
         # slack is between 0 and its width; a unit more to both sides, for rounding
-        point = scipy.optimize.brentq(over, (lacking - width[0] - 1) / moves, (lacking + 1) / moves)
-        slack = float(of_slack(np.array([point])).variances[0])
-        border = replace(self.border, root=np.array([[1.0 / np.sqrt(moves + slack)]]))
-        variances, image = self.variances.copy(), self.image * np.sqrt(total / (moves + slack))
-        variances[-1] = slack
-        start = np.append(self.past.point - self.border.weights[:, 0] * point, point)
+        low, high = (lacking - width - 1) / moves, (lacking + 1) / moves
+        for _ in range(HALVED):
+            middle = (low + high) / 2
+            over = moves * middle + of_slack(middle).means > lacking
+            low, high = np.where(over, low, middle), np.where(over, middle, high)
+        points[rows] = (low + high) / 2
+        left = moves + of_slack(points[rows]).variances
+        root, image, variances = self.border.root.copy(), self.image.copy(), self.variances.copy()
+        root[rows, rows], image[rows] = 1.0 / np.sqrt(left), image[rows] * np.sqrt(total / left)[:, None]
+        variances[slacks] = left - moves
+        start = np.append(self.past.point - self.border.weights @ points, points)
+        border = replace(self.border, root=root)
         return replace(self, border=border, variances=variances, image=image), start
 
     def fit(self, values: Sequence[int], tilt: Tilt, allowance: Allowance) -> Fit:
@@ -289,14 +300,14 @@ class _Widened:
             step = np.concatenate(here.border.solve(off[:known], off[known:]))
             decrement = float(off @ step)
             if not decrement <= last / 2:
-                return self._anew(observed, tilt, allowance)
+                return self._anew(observed, tilt, allowance, point)
             if decrement <= CLOSE**2:
                 break
             last = decrement
             point = point - step
             theta = observed.matrix.T @ point
         else:
-            return self._anew(observed, tilt, allowance)
+            return self._anew(observed, tilt, allowance, point)
         ratio = (now.variances + TINY) / (here.variances + TINY)
         off = float(np.sqrt(max(decrement, 0.0)))
         found = Fit(
@@ -313,8 +324,7 @@ class _Widened:
             return found
         return replace(found, worked_out=found.beside(self.ends.shared(theta, plain(theta))))
 
-    def _anew(self, observed: Observations, tilt: Tilt, allowance: Allowance) -> Fit:
-        start = np.append(self.past.point, np.zeros(len(observed.sums) - len(self.past.point)))
+    def _anew(self, observed: Observations, tilt: Tilt, allowance: Allowance, start: Floats) -> Fit:
         found = Fit.of(observed, tilt, start, allowance, self.ends)
         return replace(found, before=self.variances, added=self.beside(found.variances))
 

@@ -120,6 +120,26 @@ def test_of_ends_it_is_what_is_worked_out_anew(seed: int, away: int, below: bool
     assert off < 0.01
 
 
+@given(st.integers(0, 10**9), st.lists(st.sampled_from(["value", "low", "high"]), min_size=2, max_size=5))
+def test_of_several_ends_asked_together_it_is_what_is_worked_out_anew(seed: int, told: list[str]) -> None:
+    """Each with its own slack: of two ends the upper one once had what the lower one left open."""
+    chance = np.random.default_rng(seed)
+    sizes = chance.integers(8, 60, len(told))
+    starts, system = np.cumsum(sizes) - sizes, AnsweredSystem(400, 0, 24, 1)
+    true, queries, values = chance.integers(0, 25, 400), list[Query](), list[int]()
+    for kind, start, size in zip(told, starts.tolist(), sizes.tolist(), strict=True):
+        plain = system.query("sum", np.arange(start, start + size))
+        value = int(plain.of(true))
+        ends = {"low": system.at_most, "high": system.at_least}
+        query = plain if kind == "value" else ends[kind](plain, value, queries)
+        assert query is not None
+        queries.append(query)
+        values.append(value)
+    leverage, off = compared(system, queries, values)
+    assert leverage < 0.01
+    assert off < 0.01
+
+
 def test_no_factor_is_made_anew_for_ends_of_many(monkeypatch: pytest.MonkeyPatch) -> None:
     system, true = grouped(7)
     plain = system.query("sum", np.flatnonzero(np.random.default_rng(7).random(400) < 0.5))
