@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.inference.allowance import ENTRIES, REPORT, Allowance
+from cae_sql.inference.certify.leaning import leaning
 from cae_sql.inference.certify.pooled_payments import MOST_OPEN, Pooled
 from cae_sql.inference.certify.rooms import Far, Rooms, Whom
 from cae_sql.inference.facts.bounds import Bound
@@ -322,6 +323,7 @@ def show(
         keep: See `Coverage.exactly`.
         whom: Of whom something is to be shown; by default of everybody.
     """
+    tables = leaning(question_tables, boxes, pins, tables, need, insiders)
     showing = Coverage(question_tables, boxes, pins, tables, need, insiders, whom)
     span, whole = showing.rooms.span, boxes.narrowest
     if whole < need:
