@@ -661,11 +661,15 @@ class Likely:
         """
         return self._aside(atoms, aside, left)
 
+    def name_of(self, atoms: Ints, aside: Aside | None = None) -> bytes:
+        """One name for components that are counted alike."""
+        near = self.apart
+        return name_of(near.known, near.sums, atoms, aside, None if near.all else near.tilts)
+
     def _aside(self, atoms: Ints, aside: Aside | None, left: Allowance) -> list[Floats]:
         near = self.apart
-        name = name_of(near.known, near.sums, atoms, aside, None if near.all else near.tilts)
         return self.counts.of(
-            name,
+            self.name_of(atoms, aside),
             left,
             lambda part: of_component(near.known, near.sums, atoms, part, self._odds(atoms), aside),
         )
