@@ -112,11 +112,9 @@ class Apart:
         far = many[(alone <= LITTLE).all(axis=0)]
         if not len(far):
             return plain
-        inverse = fit.factor.inverse[np.ix_(far, far)]
-        part = seen.matrix.T @ fit.factor.inverse[:, far]
-        together = fit.variances * np.einsum(
-            "ij,ij->i", part, np.linalg.lstsq(inverse, part.T, rcond=None)[0].T
-        )
+        inverse = fit.factor.inverse
+        part = Factor.by(inverse[np.ix_(far, far)]).root @ (seen.matrix.T @ inverse[:, far]).T
+        together = fit.variances * np.einsum("ij,ij->j", part, part)
         kept = np.ones(len(plain.rows), dtype=np.bool_)
         kept[far] = False
         rows = _rows_of(known, seen.rows, seen.atoms)
