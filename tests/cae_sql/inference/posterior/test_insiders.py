@@ -86,6 +86,38 @@ def test_insiders_are_gone_through_in_blocks(monkeypatch: pytest.MonkeyPatch) ->
     assert parts.shift == pytest.approx(whole.shift, abs=1e-4)
 
 
+@over(st.integers(0, 10**9), st.floats(0.02, 0.98), st.sampled_from([None, 2.0]))
+def test_of_chunks_of_pairs_the_greatest_is_that_of_all_or_a_bound_that_is_enough(
+    seed: int, part: float, epsilon: float | None
+) -> None:
+    """Against all pairs, each by itself."""
+    chance = np.random.default_rng(seed)
+    system = AnsweredSystem(60, 0, 24, 1)
+    true = np.minimum(chance.geometric(0.2, 60), 24)
+    for _ in range(int(chance.integers(1, 12))):
+        members = np.flatnonzero(chance.random(60) < chance.uniform(0.1, 0.7))
+        if len(members) > 1:
+            system.add_sum(members, int(true[members].sum()))
+    found, domain = likely(system), Domain(0, 24, 1)
+    measure = Measure(domain, Baselines(found.tilt, 24, domain, "members"), epsilon)
+    ends = np.tile([0.0, 24.0], (len(found.fit.observed.sizes), 1))
+    for column in range(min(found.fit.observed.people, 6)):
+        told = given(found.fit, column, ends)
+        told = Given(told.leverage.ravel(), told.shift.ravel())
+        count = len(told.shift)
+        every = insiders._of_pairs(found, np.full(count, column), told, np.arange(count), measure)
+        enough = float(every.min() + part * (every.max() - every.min()))
+        for limit in (enough, float(every.max()) + 0.01):
+            (most, other) = insiders._greatest(
+                found, np.array([column, column]), [told, told], measure, limit
+            )
+            assert most == other
+            if most > limit:
+                assert most == pytest.approx(every.max(), abs=1e-12)
+            else:
+                assert every.max() <= most + 1e-12
+
+
 @over(st.integers(0, 10**9), st.sampled_from(BASELINES))
 def test_whom_the_bound_spares_no_pair_brings_beyond_what_is_enough(seed: int, baseline: Baseline) -> None:
     found, _ = projection(seed)
