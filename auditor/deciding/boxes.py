@@ -8,7 +8,9 @@ corners are: the width of what reals leave anybody is concave in all answers tog
 corners holds between. What no table agrees with is not shown.
 
 Values of different components (`certify.question`) hang on nothing together, so each component has boxes of
-its own. All are looked at in one go; where that fails, those fail in whom somebody was left open, or all.
+its own, which are shown if what is told beyond their ends is, too. All are looked at in one go; where that
+fails, those fail because of whom it did, or all. What the closed form shows at least (`reach`) is the next
+box after what was drawn: nothing is gained by smaller steps.
 
 Promise: the last box that is shown follows from the question, past answers and hypothetical ones. Boxes are
 looked at only as far as it takes to tell where the true answers lie: the others would change nothing.
@@ -22,6 +24,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from itertools import product
 
+from auditor.deciding.looks import Look
 from cae_sql.cached import cached_property
 
 Values = tuple[int, ...]
@@ -92,23 +95,41 @@ class Question:
     """Hypothetical answers that keep the limit, at least one."""
     step: int
     """The least first step outwards."""
-    shows: Callable[[Values], bool]
+    shows: Callable[[Values], Look]
     """Whether everybody keeps the limit with these answers."""
     settled: Sequence[bool] = ()
     """Of which values past answers leave one: no box is wider there. By default of none."""
     components: Sequence[int] = ()
     """Which one each value is of. By default all are of one."""
-    suspects: Callable[[], Collection[int]] = tuple
-    """Components because of which the last answers were not shown, as far as that is known."""
     reach: Sequence[tuple[int, int] | None] = ()
     """Beyond which nothing is looked at, where that is known."""
+    drawn: Sequence[Values] = ()
+    """Hypothetical answers that boxes should have inside; by default those that keep the limit."""
+    shows_ends: Callable[[Box, int, Collection[int]], Look] | None = None
+    """Whether everybody keeps the limit with what is told beyond a box's low ends, -1, or its high ones, 1,
+    of the values in some places, the others being told exactly; None where ends are not looked at."""
 
     def last_shown(self, values: Sequence[int]) -> Box:
         """The last box that is shown, or one before it that has these answers inside of its ends."""
+        return self._looked_for(values)[0]
+
+    @cached_property
+    def without_ends(self) -> list[int]:
+        """Places of the values no box of which has ends that are shown. It hangs on no true answer."""
+        unshown = self._looked_for(None)[1]
+        return sorted(place for component in unshown for place in self._places[component])
+
+    def _looked_for(self, values: Sequence[int] | None) -> tuple[Box, set[int]]:
+        """The last box; None: no more than it takes to know of which components one has ends that are shown.
+
+        Returns:
+            The box, and the components none of whose boxes has.
+        """
         boxes = self._boxes()
         good, bad, halved = next(boxes), dict[int, Box](), dict.fromkeys(self._places, 0)
+        unshown = set(self._places) if self.shows_ends else set[int]()
         # what is looked at next hangs on no true answer: those only tell when there is enough of it
-        while self._open(good, values):
+        while unshown or (values is not None and self._open(good, values)):
             further, looked_at = next(boxes, None), dict[int, Box]()
             for component in self._places:
                 if component not in bad and further is not None:
@@ -121,7 +142,8 @@ class Question:
             failing = self._failing(good, looked_at)
             bad |= {component: looked_at[component] for component in failing}
             good = self._moved(good, {each: box for each, box in looked_at.items() if each not in failing})
-        return good
+            unshown &= set(failing) | (set(self._places) - looked_at.keys())
+        return good, unshown
 
     @cached_property
     def _places(self) -> dict[int, list[int]]:
@@ -149,14 +171,28 @@ class Question:
         failing = list[int]()
         for _ in range(NAMED):
             left = {component: box for component, box in boxes.items() if component not in failing}
-            box = self._moved(good, left)
-            if not left or all(map(self.shows, box.corners(self._numbers))):
+            look = self._look(self._moved(good, left), left)
+            if not left or look.safe:
                 return failing
-            named = [each for each in self.suspects() if each in left]
+            named = {self.components[place] if self.components else 0 for place in look.open} & left.keys()
             if not named:
                 break
-            failing += named
+            failing += sorted(named)
         return list(boxes)
+
+    def _look(self, box: Box, components: Iterable[int]) -> Look:
+        """At the corners of a box, and at the ends of some components where these are to be shown."""
+        for corner in box.corners(self._numbers):
+            look = self.shows(corner)
+            if not look.safe:
+                return look
+        places = [place for component in components for place in self._places[component]]
+        for way in (-1, 1) if self.shows_ends else ():
+            assert self.shows_ends is not None
+            look = self.shows_ends(box, way, places)
+            if not look.safe:
+                return look
+        return Look(True)
 
     def _open(self, box: Box, values: Sequence[int]) -> bool:
         """Whether answers are not inside of their ends: an end itself is told as an end."""
@@ -173,13 +209,17 @@ class Question:
     def _boxes(self) -> Iterator[Box]:
         """From a middle answer outwards."""
         places = range(len(self.kinds))
-        drawn = [sorted(values[place] for values in self.kept) for place in places]
+        drawn = [sorted(values[place] for values in self.drawn or self.kept) for place in places]
         middles = [each[len(each) // 2] for each in drawn]
         middle = min(self.kept, key=lambda each: sum(abs(a - b) for a, b in zip(each, middles, strict=True)))
-        whole = Box(tuple(each[0] for each in drawn), tuple(each[-1] for each in drawn))
+        whole = Box(
+            tuple(min(each[0], value) for each, value in zip(drawn, middle, strict=True)),
+            tuple(max(each[-1], value) for each, value in zip(drawn, middle, strict=True)),
+        )
         around = Box(middle, middle)
         yield around
-        yield around.to(whole, 0.5)
+        if not self.shows_ends:
+            yield around.to(whole, 0.5)
         yield whole
         out, step = whole, 1
         for _ in range(LOOKS):
@@ -203,7 +243,9 @@ class Question:
             out, step = further, LONGER * step
 
     def _end(self, place: int, way: int, value: int) -> int:
-        """No further than what is possible, and than where the closed form shows everybody's runs."""
+        """Where the closed form shows everybody's runs, at once; else no further than what is possible."""
         known = self.reach[place] if self.reach else None
-        least, most = known or self.possible[place]
+        if known is not None and not self._fixed(place):
+            return known[0 if way < 0 else 1]
+        least, most = self.possible[place]
         return max(value, least) if way < 0 else min(value, most)

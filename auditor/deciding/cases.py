@@ -13,7 +13,7 @@ from auditor.deciding.recorded import Recorded
 from cae_sql.inference.certify.kept_ranges import Holding
 from cae_sql.inference.certify.learned import Learned
 from cae_sql.inference.certify.question import Question
-from cae_sql.inference.facts.query import Query
+from cae_sql.inference.facts.query import Name, Query
 from cae_sql.inference.facts.shares import Kept
 from cae_sql.inference.search.judging import Judgement, Standard
 from cae_sql.inference.search.runs import Effort
@@ -100,6 +100,9 @@ class Part:
     """Of a range of a statistic: what the system keeps of it."""
     given: bool = True
     """Whether something is told, or nothing was asked that past answers had not settled."""
+    open: tuple[Query, ...] = ()
+    """Of several queries that hang on nothing together, those because of which nothing is told, as far as
+    that is known."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +119,11 @@ class Outcome:
     def surprise(self) -> bool:
         """Whether true answers were not shown to be safe after the hypothetical ones had passed."""
         return any(part.surprise for part in self.parts)
+
+    @property
+    def open(self) -> set[Name]:
+        """Names of the queries because of which nothing is told, where others could be told without them."""
+        return {query.name for part in self.parts for query in part.open}
 
     @property
     def certain(self) -> bool:
@@ -149,7 +157,9 @@ class Drawn:
         verdict: Literal["risk", "uncounted"],
         judgement: Judgement | None,
         likely: ModelJudgement | None = None,
+        open_: Sequence[int] = (),
     ) -> Outcome:
-        """A refusal at the answer where the search stopped."""
-        part = Part(judgement=judgement, model=likely, given=False)
+        """A refusal at the answer where the search stopped, because of the queries in some places."""
+        queries = tuple(self.case.queries[place] for place in open_)
+        part = Part(judgement=judgement, model=likely, given=False, open=queries)
         return Outcome(verdict, tuple(part if each is self.case else NOTHING for each in cases))

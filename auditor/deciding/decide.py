@@ -28,11 +28,12 @@ from auditor.deciding.cases import NOTHING, Case, Judged, Outcome, Part
 from auditor.deciding.following import Following, following
 from auditor.deciding.hypothetical import simulate
 from auditor.deciding.ladder import Cells, is_on_a_ladder, known_range, narrowest, rungs
-from auditor.deciding.looks import LOOK, end_is_kept_by, is_kept_by, suspects_of
+from auditor.deciding.looks import LOOK, look, places_open
 from auditor.deciding.one_value import margin_of, margin_of_many
 from auditor.deciding.partition import Partition
-from auditor.deciding.recorded import Recorded, recorded
+from auditor.deciding.recorded import Recorded, recorded_together
 from auditor.deciding.rules import TRUE_ANSWER_FACTOR, Budget, Rules
+from auditor.deciding.separate import are_separate, inside
 from auditor.told import Told, exactly
 from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.allowance import Allowance
@@ -124,9 +125,14 @@ def _before_true_answers(
         return refusal, [None for _ in cases]
     told = list[Partition | Cells | None]()
     for case, known in zip(cases, judged, strict=True):
-        told.append(_partition(case, known, rules))
-        if told[-1] is None:
-            return Outcome("risk", tuple(NOTHING for _ in cases)), [None for _ in cases]
+        found = _partition(case, known, rules)
+        unshown = [] if found is None else found.without_ends
+        if found is None or unshown:
+            lost = replace(NOTHING, open=tuple(case.queries[place] for place in unshown))
+            return Outcome("risk", tuple(lost if each is case else NOTHING for each in cases)), [
+                None for _ in cases
+            ]
+        told.append(found)
     return None, told
 
 
@@ -187,13 +193,12 @@ def _partition(case: Case, judged: Judged, rules: Rules) -> Partition | None:
         settled=settled,
         far=MOST * top,
         step=1 + case.standard.need // 4,
-        judge=lambda values: is_kept_by(case, values, rules),
-        judge_end=lambda told: end_is_kept_by(case, told, rules),
+        look=lambda told: look(case, told, rules),
         kept=kept,
         margin=margin_of(case),
         broken=broken,
+        drawn=inside(case, question.hypothetical(rules.worlds)) if are_separate(case) else (),
         components=question.components if len(case.queries) > 1 else (),
-        suspects=lambda: suspects_of(case),
         reach=question.reach(case.standard, margin_of_many(case)) if len(case.queries) > 1 else (),
     )
     return found.with_shown_ends()
@@ -229,21 +234,17 @@ def _told(
         if part.given:
             return replace(part, surprise=True)
     # no figure that the true answer had a part in may leave with the refusal
-    return Part(surprise=True, given=False)
+    return Part(surprise=True, given=False, open=part.open)
 
 
 def _recorded(
     case: Case, told: Sequence[Told[int] | None], allowance: Allowance, judged: Judged, renew: bool = False
 ) -> Part:
     """What is told as the system is to know it, if everybody keeps the standard then."""
-    found = list[Recorded]()
-    for query, each in zip(case.queries, told, strict=True):
-        after = [one.query for one in found if not one.told.exact]
-        made = None if each is None else recorded(case.system, query, each, after)
-        if made is None:
-            return NOTHING
-        found.append(made)
-    case = replace(case, queries=[one.query for one in found])
+    found = recorded_together(case.system, case.queries, told)
+    if found is None:
+        return NOTHING
+    asked, case = case.queries, replace(case, queries=[one.query for one in found])
     question, values, model = case.question(), tuple(one.value for one in found), case.model_question()
     judgement = judged.get(values) if all(one.told.exact for one in found) else None
     if judgement is None:
@@ -262,4 +263,5 @@ def _recorded(
         safe = judgement.safe
     if safe:
         return Part(tuple(found), learned, judgement, likely)
-    return Part(judgement=judgement, model=likely, given=False)
+    open_ = tuple(asked[place] for place in places_open(case))
+    return Part(judgement=judgement, model=likely, given=False, open=open_)

@@ -1,6 +1,7 @@
 """Does everybody keep the limit with hypothetical answers? The part of a decision that knows no true one.
 
-Of several values at once more than δN failures refuse; of one value see `one_value`.
+Of several values at once more than δN failures refuse; of one value see `one_value`, of several that hang on
+nothing together `separate`.
 
 Source: `mathematics.md`, 4 and 8.
 """
@@ -10,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from auditor.deciding.cases import NOTHING, Case, Drawn, Judged, Outcome, Values
+from auditor.deciding.cases import NOTHING, Case, Drawn, Judged, Outcome
 from auditor.deciding.one_value import is_one_sum, of_one_value, sides
 from auditor.deciding.rules import Rules
+from auditor.deciding.separate import are_separate, of_separate_values
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.search.judging import Judgement
 from cae_sql.threads import alone
@@ -39,6 +41,8 @@ def simulate(
             drawn.append(Drawn(place, case, answers, allowed, {} if judged is None else judged[place]))
     if len(cases) == 1 and drawn and is_one_sum(cases[0]):
         return of_one_value(cases, drawn[0], allowance)
+    if len(cases) == 1 and drawn and are_separate(cases[0]):
+        return of_separate_values(cases, drawn[0], allowance)
     broken = set[int]()
     # what costs least first: where bounds make a refusal certain, nothing is searched for
     for step in (_by_what_is_certain, _by_what_is_excluded, by_what_is_likely):
@@ -113,10 +117,6 @@ def by_what_is_likely(
     if model is None:
         return None
     passed = sorted(values for values, worlds in drawn.answers.items() if not broken.issuperset(worlds))
-    for values in _all_at_once(drawn.case, passed):
-        likely = model.judge(values, allowance)
-        if not likely.safe:
-            return drawn.refuse(cases, "risk" if likely.counted else "uncounted", None, likely)
     for side in sides(model, passed, allowance):
         for values in side:
             likely, excluded = model.judge(values, allowance), drawn.judged.get(values)
@@ -134,14 +134,3 @@ def by_what_is_likely(
                 )
                 return drawn.refuse(cases, verdict, excluded, likely)
     return None
-
-
-def _all_at_once(case: Case, answers: Sequence[Values]) -> list[Values]:
-    """The least and the greatest answer to each query together, where these hang on nothing together.
-
-    The least and the greatest sum of all say little of any one of them.
-    """
-    components = case.question().components
-    if len(components) < 2 or len(set(components)) < len(components) or not answers:
-        return []
-    return [tuple(map(end, zip(*answers, strict=True))) for end in (min, max)]

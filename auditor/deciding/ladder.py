@@ -22,8 +22,7 @@ from dataclasses import dataclass, replace
 
 from auditor.deciding.cases import Case, Drawn, Judged, Values
 from auditor.deciding.hypothetical import by_what_is_likely
-from auditor.deciding.looks import is_kept_by, is_not_excluded_by
-from auditor.deciding.recorded import recorded
+from auditor.deciding.looks import is_not_excluded_by, look
 from auditor.deciding.rules import Rules
 from auditor.told import Told, exactly
 from cae_sql.inference.allowance import Allowance
@@ -218,7 +217,7 @@ def _outwards(rung: Rung, judged: dict[int, bool], rules: Rules, allowance: Allo
             continue
         # no further than past answers leave something: so many spare records fewer are needed
         tail = rung.whole(Told(last, end) if way < 0 else Told(end, last), way)
-        if not _tail_is_kept_by(rung, tail, rules):
+        if not look(rung.case, [tail], rules).safe:
             return None
         tails.append(tail)
     if ends[0] == ends[1] and None not in tails:
@@ -237,18 +236,11 @@ def _end(rung: Rung, way: int, last: int, inmost: int, judged: dict[int, bool], 
         candidate = way * min(way * last, way * good + step)
         if bad is not None:
             candidate = good + way * (abs(bad - good) // 2)
-        if is_kept_by(rung.extended, (rung.upper(candidate),), rules):
+        if look(rung.extended, [exactly(rung.upper(candidate))], rules).safe:
             good, step = candidate, 2 * step
         else:
             bad = candidate
     return good
-
-
-def _tail_is_kept_by(rung: Rung, tail: Told[int], rules: Rules) -> bool:
-    found = recorded(rung.case.system, rung.case.queries[0], tail)
-    if found is None:
-        return False
-    return is_kept_by(replace(rung.case, queries=[found.query]), (found.value,), rules)
 
 
 def is_on_a_ladder(cases: Sequence[Case]) -> bool:

@@ -4,10 +4,11 @@ true answer, and nothing that judging one finds is kept.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from auditor.deciding.cases import Case, Values
-from auditor.deciding.recorded import recorded
+from auditor.deciding.recorded import recorded_together
 from auditor.deciding.rules import Rules
 from auditor.told import Told
 from cae_sql.errors import InconsistentAnswers, OutOfTime
@@ -17,19 +18,37 @@ LOOK = 0.5
 """Part of a decision's work that may be spent on one candidate."""
 
 
-def is_kept_by(case: Case, values: Values, rules: Rules) -> bool:
-    """Whether everybody is shown to keep the limit with these answers."""
-    allowance, model = _allowance(rules), case.model_question()
-    return is_not_excluded_by(case, values, allowance) and (
+@dataclass(frozen=True)
+class Look:
+    """What a look at one candidate came to."""
+
+    safe: bool
+    """Whether everybody is shown to keep the limit."""
+    open: tuple[int, ...] = ()
+    """Places of the queries because of which not, as far as that is known."""
+
+
+def look(case: Case, told: Sequence[Told[int]], rules: Rules) -> Look:
+    """Whether everybody is shown to keep the limit with this told of the queries, values and ends.
+
+    An end's tables are more than those of the exact answer there, and still it is looked at as what it is:
+    what is not shown of it now would not be shown later, when its true answer is known, or more is asked.
+    """
+    found = recorded_together(case.system, case.queries, told)
+    if found is None:
+        return Look(False)
+    case = replace(case, queries=[each.query for each in found])
+    values, allowance, model = tuple(each.value for each in found), _allowance(rules), case.model_question()
+    safe = is_not_excluded_by(case, values, allowance) and (
         model is None or model.judge(values, allowance, keep=False).safe
     )
+    return Look(safe, () if safe else places_open(case))
 
 
-def suspects_of(case: Case) -> list[int]:
-    """Components of queries because of which the last answers were not kept, as far as that is known."""
-    question, model = case.question(), case.model_question()
-    places = question.open or ([] if model is None else model.open)
-    return [question.components[place] for place in places]
+def places_open(case: Case) -> tuple[int, ...]:
+    """Places of the queries because of which the last answers were not kept, as far as that is known."""
+    model = case.model_question()
+    return tuple(case.question().open or ([] if model is None else model.open))
 
 
 def is_not_excluded_by(case: Case, values: Values, allowance: Allowance) -> bool:
@@ -42,16 +61,6 @@ def is_not_excluded_by(case: Case, values: Values, allowance: Allowance) -> bool
     except (OutOfTime, InconsistentAnswers):
         return False
     return judgement.safe
-
-
-def end_is_kept_by(case: Case, told: Told[int], rules: Rules) -> bool:
-    """Whether everybody is shown to keep the limit with an end of a single query told.
-
-    Its tables are more than those of the exact answer there, and still it is looked at as what it is: what is
-    not shown of it now would not be shown later, when its true answer is known, or when more is asked.
-    """
-    found = recorded(case.system, case.queries[0], told)
-    return found is not None and is_kept_by(replace(case, queries=[found.query]), (found.value,), rules)
 
 
 def _allowance(rules: Rules) -> Allowance:

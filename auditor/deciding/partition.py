@@ -8,7 +8,8 @@ shown is told as "at most" or "at least" that one: each table that gives it agre
 itself told so, or whoever knows the partition would read "less than" where "at most" is written. Of a sum
 over many, whose end would need more spare records than there are, it is a range as wide as these make it.
 
-Several values at once are told exactly inside of a box whose corners are shown (`boxes`).
+Several values at once are told exactly inside of a box whose corners are shown (`boxes`), and its ends where
+they hang on nothing together.
 
 Promise: a partition follows from the question, past answers and hypothetical ones. Candidates are judged each
 with an allowance of its own, and only those that it takes to tell where a true answer lies: the others would
@@ -23,7 +24,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
-from auditor.deciding.boxes import Question
+from auditor.deciding.boxes import Box, Question
+from auditor.deciding.looks import Look
 from auditor.told import Told, exactly
 from cae_sql.cached import cached_property
 from cae_sql.inference.facts.query import Kind
@@ -36,8 +38,8 @@ HALVED = 4
 """How often it is halved between the last one that was shown and the first that was not."""
 
 Values = tuple[int, ...]
-Shows = Callable[[Values], bool]
-"""Whether everybody keeps the limit with these answers told."""
+Looks = Callable[[Sequence[Told[int]]], Look]
+"""Whether everybody keeps the limit with this told of each query."""
 
 
 @dataclass
@@ -54,22 +56,26 @@ class Partition:
     """So much, at most, may lie between an end and the least, or greatest, answer that it leaves."""
     step: int
     """The least first step outwards."""
-    judge: Shows
-    judge_end: Callable[[Told[int]], bool]
-    """Whether everybody keeps the limit with an end of a single query told."""
+    look: Looks
     kept: list[Values]
     """Hypothetical answers that keep the limit, at least one."""
     margin: int = 0
     """How far inside of the first answer that fails an end of a single sum stays."""
     broken: list[Values] = field(default_factory=list)
     """Hypothetical answers that break it."""
+    drawn: Sequence[Values] = ()
+    """Of several queries, hypothetical answers as far as boxes should have them; by default those kept."""
     components: Sequence[int] = ()
     """Of several queries, which one each is of, as `boxes`; by default all are of one."""
-    suspects: Callable[[], Collection[int]] = tuple
-    """Because of which of them `judge` said no."""
     reach: Sequence[tuple[int, int] | None] = ()
     """Of several queries, as `boxes`."""
     _judged: dict[Values, bool] = field(default_factory=dict)
+    _looks: dict[tuple[Told[int], ...], Look] = field(default_factory=dict)
+
+    @property
+    def without_ends(self) -> list[int]:
+        """Of several queries that hang on nothing together, those that no end could be told of."""
+        return self._boxes.without_ends if len(self.kinds) > 1 else []
 
     def with_shown_ends(self) -> Partition | None:
         """The partition whose ends are all shown to keep the limit; None where there is none.
@@ -83,7 +89,7 @@ class Partition:
             last, left_out = self.possible[0][0 if way < 0 else 1], 1
             while self.kept and self.kinds[0] != none:
                 inwards = sorted(self.kept, key=lambda values: -way * values[0])
-                if inwards[0][0] == last or self.judge_end(self._end_at(0, way, inwards[0][0])):
+                if inwards[0][0] == last or self._is_shown(self._end_at(0, way, inwards[0][0])):
                     break
                 self.kept = inwards[left_out:]
                 left_out *= 2  # each look takes long, and those next to each other fare alike
@@ -101,7 +107,7 @@ class Partition:
         return not (
             least < shown < most
             and self._end(0, -1, least, shown) == shown == self._end(0, 1, most, shown)
-            and not self.judge_end(self._at_least(0, shown + 1))
+            and not self._is_shown(self._at_least(0, shown + 1))
         )
 
     def told(self, values: Sequence[int]) -> list[Told[int] | None]:
@@ -130,20 +136,24 @@ class Partition:
 
     def _told_together(self, values: Sequence[int]) -> list[Told[int] | None]:
         """Of several values: exactly inside of a box, and as ends outside."""
-        box, found = self._boxes.last_shown(values), list[Told[int] | None]()
-        for place, value in enumerate(values):
-            low, high, (least, most) = box.low[place], box.high[place], self.possible[place]
-            told = exactly(value)
-            if self.settled[place]:
-                pass
-            elif self.kinds[place] != "min" and least < low >= value:
-                told = self._at_most(place, low)
-            elif self.kinds[place] != "max" and most > high <= value:
-                # what is told as the other end is not told as this one
-                apart = self.kinds[place] == "min" or low == least
-                told = self._at_least(place, high if apart else max(high, low + 1))
-            found.append(told)
-        return found
+        box = self._boxes.last_shown(values)
+        return [
+            self._of_box(box, place, -1 if value <= box.low[place] else int(value >= box.high[place]), value)
+            for place, value in enumerate(values)
+        ]
+
+    def _of_box(self, box: Box, place: int, way: int, value: int) -> Told[int]:
+        """What is told of a value that is beyond an end of a box, or at it, one way; 0: inside."""
+        low, high, (least, most) = box.low[place], box.high[place], self.possible[place]
+        if self.settled[place]:
+            return exactly(value)
+        if way < 0 and self.kinds[place] != "min" and least < low:
+            return self._at_most(place, low)
+        if (way > 0 or value >= high) and self.kinds[place] != "max" and most > high:
+            # what is told as the other end is not told as this one
+            apart = self.kinds[place] == "min" or low == least
+            return self._at_least(place, high if apart else max(high, low + 1))
+        return exactly(value)
 
     @cached_property
     def _boxes(self) -> Question:
@@ -155,14 +165,30 @@ class Partition:
             self._is_kept,
             self.settled,
             self.components,
-            self.suspects,
             self.reach,
+            self.drawn,
+            self._ends_are_kept if len(set(self.components)) == len(self.kinds) else None,
         )
 
-    def _is_kept(self, values: Values) -> bool:
-        if (0, *values) not in self._judged:
-            self._judged[0, *values] = values in self.kept or self.judge(values)
-        return self._judged[0, *values]
+    def _looked(self, told: Sequence[Told[int]]) -> Look:
+        """Looked at once."""
+        name = tuple(told)
+        if name not in self._looks:
+            self._looks[name] = self.look(told)
+        return self._looks[name]
+
+    def _is_kept(self, values: Values) -> Look:
+        return Look(True) if values in self.kept else self._looked([exactly(value) for value in values])
+
+    def _ends_are_kept(self, box: Box, way: int, places: Collection[int]) -> Look:
+        """Whether everybody keeps the limit with what is told beyond a box's ends one way, of some values."""
+        ends, some = (box.low if way < 0 else box.high), set(places)
+        return self._looked(
+            [
+                self._of_box(box, place, way, value) if place in some else exactly(value)
+                for place, value in enumerate(ends)
+            ]
+        )
 
     def _told(self, place: int, value: int) -> Told[int] | None:
         kind, drawn = self.kinds[place], [values[place] for values in self.kept]
@@ -229,10 +255,14 @@ class Partition:
         # no further inside than that: whoever lies there was told exactly without a look at this end
         return edge if edge == good or self._shown(place, way, edge) else good
 
+    def _is_shown(self, told: Told[int]) -> bool:
+        """Of a single query."""
+        return self.look([told]).safe
+
     def _shown(self, place: int, way: int, candidate: int) -> bool:
         """Whether a value is, told exactly and as an end."""
         # the same value may be looked at as one end and as the other
         if (way, candidate) not in self._judged:
-            safe = self.judge((candidate,)) and self.judge_end(self._end_at(place, way, candidate))
+            safe = self._is_shown(exactly(candidate)) and self._is_shown(self._end_at(place, way, candidate))
             self._judged[way, candidate] = safe
         return self._judged[way, candidate]

@@ -50,3 +50,17 @@ def recorded(
         return None if extended is None else Recorded(extended, value, told)
     found = system.within(query, told.least, told.most, after)
     return None if found is None else Recorded(found[0], told.most, Told(found[1], told.most))
+
+
+def recorded_together(
+    system: AnsweredSystem, queries: Sequence[Query], told: Sequence[Told[int] | None]
+) -> list[Recorded] | None:
+    """The same of several queries that are told in one decision; None where one of them cannot be."""
+    found = list[Recorded]()
+    for query, each in zip(queries, told, strict=True):
+        after = [one.query for one in found if not one.told.exact]
+        made = None if each is None else recorded(system, query, each, after)
+        if made is None:
+            return None
+        found.append(made)
+    return found

@@ -1,8 +1,8 @@
 """`partial = "suppress"`: of a GROUP BY, the groups that may be answered are, and the others are withheld.
 
 What is not grouped is judged first and must be safe, or the statement is refused. Then sums that hang on
-nothing together are judged as one question; those of the larger half, where not all pass. Then come the
-others in their public order, totals before what they are made of, the aggregates of each together, judged on
+nothing together are judged as one question, without those that make it fail. Then come the others in their
+public order, totals before what they are made of, the aggregates of each together, judged on
 all that has been released so far, the earlier groups of the same statement included. What is not safe is
 withheld: NULL takes its place, and nothing else of it goes on. Each has its part of the statement's work;
 those for whom that does not suffice come last and have more, so that a doubtful group does not cost the
@@ -20,6 +20,7 @@ whoever fails to record what this gives must let the party forget it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -36,17 +37,15 @@ from auditor.parties.confidential import GROUP_WORLDS
 from auditor.parties.party import Knowledge, Party, Reads
 from auditor.sql import Plan
 from auditor.told import Told
+from cae_sql.inference.facts.query import Name
 
 Fate = Literal["known", "safe", "risk", "time", "uncounted"]
 """What becomes of a group: past answers settle it, it may be answered, or why it is withheld."""
 
 GIVEN, REFUSED = ("known", "safe"), ("risk", "uncounted")
 
-MOST_TOGETHER = 60
-"""Groups of one question: of 300 with a dozen ends among them the true answers were once not shown to be safe
-after all hypothetical ones had passed, and such a surprise withholds all of them."""
-TOGETHER = 1 / 8
-"""Part of a statement's work that one look at several groups together may take."""
+TOGETHER = 1 / 2
+"""Part of a statement's work that groups of one question may take."""
 SHARES = (1 / 16, 1 / 4)
 """Parts of a statement's work that one group may take: at first, and of those that it did not suffice for."""
 
@@ -177,6 +176,8 @@ class _Judged:
     """Whether more work might have shown that it may be given."""
     surprise: bool = False
     """Whether it was refused once the true answers were looked at."""
+    open: frozenset[Name] = frozenset()
+    """Names of the queries because of which it was refused, as `Outcome.open`."""
 
 
 def verdict_of(fates: Sequence[tuple[Unit, Fate]]) -> tuple[str, int]:
@@ -234,37 +235,53 @@ class Suppression:
         return found
 
     def _give_together(self, units: Sequence[Unit], found: Suppressed, fates: dict[Unit, Fate]) -> list[Unit]:
-        """Judge sums that hang on nothing together as one question; where not all are given, the larger half.
+        """Judge sums that hang on nothing together as one question, without those that make it fail.
 
         Returns:
             The units that are left to be judged by themselves.
         """
         for block in dict.fromkeys(unit.asked[0].block for unit in units):
-            some = [unit for unit in units if unit.asked[0].block == block and unit.is_of_sums]
-            some.sort(key=lambda unit: -unit.size)
-            take = min(len(some), MOST_TOGETHER) if self._are_apart(some) else 0
-            while take > 1:
-                with self._budget.part(TOGETHER) as budget:
-                    judged = self._judge(joined(some[:take]), found, budget)
-                if judged.fate in GIVEN or judged.surprise:
-                    fates |= dict.fromkeys(some[:take], judged.fate)
-                    some = some[take:]
-                    take = min(len(some), MOST_TOGETHER)
-                else:
-                    take //= 2
+            some = self._apart([unit for unit in units if unit.asked[0].block == block and unit.is_of_sums])
+            with self._budget.part(TOGETHER) as budget:
+                while len(some) > 1 and not budget.used_up:
+                    judged = self._judge(joined(some), found, budget)
+                    if judged.fate in GIVEN:
+                        fates |= dict.fromkeys(some, judged.fate)
+                        break
+                    lost = [unit for unit in some if self._names(unit) & judged.open]
+                    if judged.surprise:
+                        # whether one is looked at again would hang on the true answers
+                        fates |= dict.fromkeys(lost or some, judged.fate)
+                    elif not lost:
+                        lost = sorted(some, key=lambda unit: unit.size)[: (len(some) + 1) // 2]
+                    some = [unit for unit in some if unit not in lost and unit not in fates]
         return [unit for unit in units if unit not in fates]
 
-    def _are_apart(self, units: Sequence[Unit]) -> bool:
-        """Whether each sum of some units is of another component: whatever is told of one tells nothing of
-        the others."""
+    def _apart(self, units: Sequence[Unit]) -> list[Unit]:
+        """Those of some units whose sums hang on none of the others': what is told of one tells nothing of
+        them."""
         if len(units) < 2 or not self._knowledge.rules.simulatable:
-            return False
-        components = [
-            component
-            for place, case in enumerate(self._party.cases(self._party.reads(joined(units).asked)))
-            for component in ((place, each) for each in case.question().components)
-        ]
-        return len(set(components)) == len(components)
+            return []
+        reads = self._party.reads(joined(units).asked)
+        component = {
+            (place, query.name): (place, each)
+            for place, case in zip(reads, self._party.cases(reads), strict=True)
+            for query, each in zip(case.queries, case.question().components, strict=True)
+        }
+        of_unit = {
+            unit: {
+                component[place, query.name]
+                for place, queries in self._party.reads(unit.asked).items()
+                for query in queries
+                if (place, query.name) in component
+            }
+            for unit in units
+        }
+        often = Counter(each for components in of_unit.values() for each in components)
+        return [unit for unit, mine in of_unit.items() if mine and all(often[each] == 1 for each in mine)]
+
+    def _names(self, unit: Unit) -> set[Name]:
+        return {query.name for queries in self._party.reads(unit.asked).values() for query in queries}
 
     def check(self) -> Iterator[tuple[Unit, Fate]]:
         """What would become of each unit alone, on past answers; nothing is looked at or learned."""
@@ -324,7 +341,7 @@ class Suppression:
         undecided = budget.used_up and not outcome.surprise
         if not undecided:
             self._lost.add(name)
-        return _Judged(outcome.verdict, undecided, outcome.surprise)
+        return _Judged(outcome.verdict, undecided, outcome.surprise, frozenset(outcome.open))
 
     def _rules(self, unit: Unit) -> Rules:
         return self._of_groups if unit.grouped and unit.of_group else self._knowledge.rules

@@ -20,6 +20,8 @@ Kind = Literal["sum", "max", "min", "count", "quantile", "weighted", "spread", "
 Region = tuple[tuple[int, int], ...]
 """Values in units: disjoint intervals, ascending, ends included."""
 Ints = NDArray[np.int64]
+Name = tuple[str, bytes, bytes]
+"""Of a query, as `Query.name`."""
 
 SNAP = Fraction(1, 10**6)
 """A sum this near to the grid, in units, is taken to be on it: means arrive as rounded quotients."""
@@ -75,7 +77,7 @@ class Query:
     terms of that of one record's value; of "squares" of the spread itself."""
 
     @property
-    def name(self) -> tuple[str, bytes, bytes]:
+    def name(self) -> Name:
         """Equal for queries that ask the same."""
         further = b"" if self.coefficients is None else self.coefficients.tobytes()
         if self.kind not in ("sum", "max", "min"):

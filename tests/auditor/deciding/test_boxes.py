@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from itertools import pairwise, product
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from auditor.deciding.boxes import Box, Question
 from auditor.deciding.cases import Case
 from auditor.deciding.decide import decide
+from auditor.deciding.looks import Look
 from auditor.deciding.rules import Rules
 from auditor.told import Told
 from cae_sql.domain import Domain
@@ -27,9 +29,9 @@ LAST = 20
 def question(shows: np.ndarray, kept: list[tuple[int, int]], asked: list[tuple[int, ...]]) -> Question:
     """Of two sums; `shows` (21, 21) says which answers keep the limit."""
 
-    def shown(values: tuple[int, ...]) -> bool:
+    def shown(values: tuple[int, ...]) -> Look:
         asked.append(values)
-        return bool(shows[values])
+        return Look(bool(shows[values]))
 
     return Question(["sum", "sum"], [(0, LAST), (0, LAST)], kept, 2, shown)
 
@@ -112,24 +114,25 @@ def test_values_of_different_components_have_boxes_of_their_own(
     def alone(component: int, asked: list[tuple[int, ...]]) -> Question:
         low, high = shown[component]
         kept = [(10,), (9,), (11,)]
-        return Question(
-            ["sum"], [(0, LAST)], kept, 1, lambda v: asked.append(v) or low <= v[0] <= high, (), [component]
-        )
+
+        def shows(values: tuple[int, ...]) -> Look:
+            asked.append(values)
+            return Look(low <= values[0] <= high)
+
+        return Question(["sum"], [(0, LAST)], kept, 1, shows, (), [component])
 
     def together(asked: list[tuple[int, ...]]) -> Question:
         count = len(shown)
 
-        def shows(values: tuple[int, ...]) -> bool:
+        def shows(values: tuple[int, ...]) -> Look:
             asked.append(values)
-            return not suspects()
-
-        def suspects() -> list[int]:
-            pairs = enumerate(zip(asked[-1], shown, strict=True))
-            return [place for place, (v, (low, high)) in pairs if not low <= v <= high]
+            pairs = enumerate(zip(values, shown, strict=True))
+            lost = tuple(place for place, (v, (low, high)) in pairs if not low <= v <= high)
+            return Look(not lost, lost)
 
         kept = [(value,) * count for value in (10, 9, 11)]
         domain = [(0, LAST)] * count
-        return Question(["sum"] * count, domain, kept, 1, shows, (), list(range(count)), suspects)
+        return Question(["sum"] * count, domain, kept, 1, shows, (), list(range(count)))
 
     looked, truth = list[list[tuple[int, ...]]](), st.tuples(*[st.integers(0, LAST)] * len(shown))
     for values in (data.draw(truth), data.draw(truth)):
@@ -149,26 +152,85 @@ def test_where_nobody_says_which_component_fails_all_do() -> None:
     count, asked = 300, list[tuple[int, ...]]()
     limits = [4 + place % 5 for place in range(count)]
 
-    def shows(values: tuple[int, ...]) -> bool:
+    def shows(values: tuple[int, ...]) -> Look:
         asked.append(values)
-        return all(low <= value <= 14 for value, low in zip(values, limits, strict=True))
+        return Look(all(low <= value <= 14 for value, low in zip(values, limits, strict=True)))
 
     kept = [(value,) * count for value in (10, 9, 11)]
     question = Question(["sum"] * count, [(0, LAST)] * count, kept, 2, shows, (), list(range(count)))
     box = question.last_shown((0,) * count)
     assert len(asked) < 30
     assert set(box.low) == {8}
-    assert shows(box.low)
-    assert shows(box.high)
+    assert shows(box.low).safe
+    assert shows(box.high).safe
+
+
+@given(
+    st.lists(st.tuples(*[st.integers(1, 8), st.integers(11, 19)] * 2), min_size=2, max_size=5),
+    st.data(),
+)
+def test_of_separate_values_every_end_that_is_told_was_shown_as_an_end(
+    shown: list[tuple[int, int, int, int]], data: st.DataObject
+) -> None:
+    """Exact answers between the first two, ends from the others inwards; what is told of one value hangs on
+    no other's."""
+    count = len(shown)
+
+    def shows(values: tuple[int, ...]) -> Look:
+        pairs = enumerate(zip(values, shown, strict=True))
+        lost = tuple(place for place, (v, (low, high, _, _)) in pairs if not low <= v <= high)
+        return Look(not lost, lost)
+
+    def shows_ends(box: Box, way: int, places: Collection[int] = range(9)) -> Look:
+        ends = [low >= each[2] for low, each in zip(box.low, shown, strict=True)]
+        if way > 0:
+            ends = [high <= each[3] for high, each in zip(box.high, shown, strict=True)]
+        lost = tuple(place for place, safe in enumerate(ends) if not safe and place in places)
+        return Look(not lost, lost)
+
+    def asked() -> Question:
+        drawn = [(value,) * count for value in (9, 10, 11)]
+        return Question(
+            *(["sum"] * count, [(0, LAST)] * count, [(10,) * count], 1, shows, (), list(range(count))),
+            *((), drawn, shows_ends),
+        )
+
+    assert asked().without_ends == []
+    truth = st.tuples(*[st.integers(0, LAST)] * count)
+    values = data.draw(truth)
+    box = asked().last_shown(values)
+    assert shows(box.low).safe
+    assert shows(box.high).safe
+    assert shows_ends(box, -1).safe
+    assert shows_ends(box, 1).safe
+    for place, value in enumerate(values):
+        others = data.draw(truth)
+        other = asked().last_shown([*others[:place], value, *others[place + 1 :]])
+        if box.low[place] >= value or value >= box.high[place]:
+            assert (other.low[place], other.high[place]) == (box.low[place], box.high[place])
+
+
+def test_a_value_no_end_of_which_is_shown_is_named_before_the_true_ones_are_looked_at() -> None:
+    def shows_ends(box: Box, _: int, places: Collection[int]) -> Look:
+        return Look(1 not in places, (1,))
+
+    question = Question(
+        *(["sum"] * 2, [(0, LAST)] * 2, [(10, 10)], 1, lambda _: Look(True), (), [0, 1]),
+        *((), [(9, 9), (11, 11)], shows_ends),
+    )
+    assert question.without_ends == [1]
 
 
 def test_nothing_is_looked_at_beyond_what_the_closed_form_shows() -> None:
     asked = list[tuple[int, ...]]()
     kept = [(10, 10), (9, 11)]
     reach = [(5, 15), None]
-    question = Question(
-        ["sum"] * 2, [(0, LAST)] * 2, kept, 2, lambda v: asked.append(v) or True, (), [0, 1], tuple, reach
-    )
+
+    def shows(values: tuple[int, ...]) -> Look:
+        asked.append(values)
+        return Look(True)
+
+    question = Question(["sum"] * 2, [(0, LAST)] * 2, kept, 2, shows, (), [0, 1], reach)
     box = question.last_shown((0, 0))
     assert (box.low, box.high) == ((5, 0), (15, LAST))
     assert {value for value, _ in asked} <= set(range(5, 16))

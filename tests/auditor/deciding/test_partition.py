@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from auditor.deciding.looks import Look
 from auditor.deciding.partition import Partition
 from auditor.told import Told
 from cae_sql.inference.facts.query import Query
@@ -30,10 +34,13 @@ def partition(
 ) -> Partition:
     """Of one question whose answers keep the limit between two values; `asked` takes what is judged."""
 
-    def judge(values: tuple[int, ...]) -> bool:
+    def look(told: Sequence[Told[int]]) -> Look:
+        value = told[0].value
+        if value is None:
+            return Look(True)
         if asked is not None:
-            asked.append(values[0])
-        return safe[0] <= values[0] <= safe[1]
+            asked.append(value)
+        return Look(safe[0] <= value <= safe[1])
 
     query = Query(kind=kind, members=np.arange(SIZE))  # type: ignore[arg-type]
     return Partition(
@@ -42,12 +49,17 @@ def partition(
         [False],
         MOST * TOP,
         2,
-        judge,
-        lambda _: True,
+        look,
         [(each,) for each in kept],
         margin,
         [(each,) for each in broken],
     )
+
+
+def with_ends(found: Partition, are_shown: Callable[[Told[int]], bool]) -> Partition:
+    """The same, where of ends something else says whether they are shown."""
+    exactly = found.look
+    return replace(found, look=lambda told: exactly(told) if told[0].exact else Look(are_shown(told[0])))
 
 
 @st.composite
@@ -128,7 +140,7 @@ def test_the_same_ends_are_told_whatever_the_judge_says(data, margin) -> None:
     told = []
     for value in range(LAST + 1):
         each = partition("sum", (0, LAST), kept, broken, None, margin)
-        each.judge, each.judge_end = (lambda values: safe[values[0]]), end_is_safe
+        each.look = lambda told: Look(safe[told[0].value] if told[0].exact else end_is_safe(told[0]))
         told += each.told([value])
     assert all(one is not None and one.holds(value) for value, one in enumerate(told))
     exact = [value for value, one in enumerate(told) if one.exact]
@@ -164,7 +176,7 @@ def test_what_past_answers_settle_is_told_as_it_is() -> None:
 
 def test_of_a_single_query_an_end_is_judged_as_an_end_too() -> None:
     found = partition("sum", (10, 90), [40, 60], [])
-    found.judge_end = lambda told: told.most is None or told.most >= 25
+    found = with_ends(found, lambda told: told.most is None or told.most >= 25)
     (told,) = found.told([5])
     assert told is not None
     assert told.most is not None
@@ -198,8 +210,7 @@ def test_every_end_that_is_told_was_shown_or_nothing_is_told(
         seen.add(told)
         return (told.most if told.least is None else told.least) not in fails
 
-    found.judge_end = is_shown
-    shown = found.with_shown_ends()
+    shown = with_ends(found, is_shown).with_shown_ends()
     if shown is None:
         assert fails
         return
@@ -223,8 +234,7 @@ def test_with_a_margin_the_two_ends_have_nothing_in_common_and_both_are_shown(
         seen.add(told)
         return True
 
-    found.judge_end = is_shown
-    shown = found.with_shown_ends()
+    shown = with_ends(found, is_shown).with_shown_ends()
     assert shown is not None
     told = [shown.told([value])[0] for value in range(LAST + 1)]
     ends = {each for each in told if each is not None and not each.exact}

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from auditor import Gate, LedgerError, Policy, QueryRefused
-from auditor.deciding.cases import NOTHING, Outcome
+from auditor.deciding.cases import NOTHING, Case, Outcome, Part
 from auditor.errors import WithheldWarning
+from auditor.gate import suppress
 from auditor.parties import confidential
 from auditor.told import Withheld, named
 from cae_sql.inference import system as systems
@@ -77,6 +78,62 @@ def test_no_total_is_lost_for_a_cell_that_could_be_withheld(tmp_path: Path) -> N
     assert len(withheld) == 2
     assert ("usual", "recommend") in withheld
     assert all(r is not None for _, r in withheld)
+
+
+def many_groups(path: Path, sizes: list[int], values: list[int]) -> Policy:
+    """A table of yes and no by group, and its policy."""
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE t (id INTEGER, g INTEGER, x INTEGER)")
+        rows = [(i, int(g), x) for i, (g, x) in enumerate(zip(labels, values, strict=True))]
+        connection.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
+    return Policy.parse(
+        '[protect]\ntable = "t"\ncolumn = "x"\nminimum = 0\nmaximum = 1\nstep = 1\nkey = "id"\n'
+        'public = ["g"]\n[limit]\nrisk = 0.5\n[intruder]\ninsiders = 1\n'
+    )
+
+
+def test_a_group_that_cannot_be_told_costs_the_others_of_its_question_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of thirty groups two have three people: they are dropped, and the others are one question still."""
+    sizes = [20] * 14 + [3] + [20] * 14 + [3]
+    values = [i % 2 for i in range(sum(sizes))]
+    protect, asked, real = many_groups(tmp_path / "g.duckdb", sizes, values), list[int](), suppress.decide
+
+    def counting(cases: list[Case], *more: object) -> Outcome:
+        asked.append(len(cases[0].queries))
+        return real(cases, *more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(suppress, "decide", counting)
+    with Gate.open(tmp_path / "g.duckdb", protect) as gate:
+        told = dict(gate.execute("SELECT g, sum(x) FROM t GROUP BY g").fetchall())
+    assert {group for group, total in told.items() if total is None} == {14, 29}
+    assert asked[0] == 30
+    assert 28 in asked
+    assert sorted(asked)[:-2] == [1, 1]
+
+
+def test_a_surprise_among_groups_withholds_those_alone_that_it_is_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And is counted; the one that it is about is not looked at again, which would hang on its value."""
+    sizes = [20] * 6
+    protect = many_groups(tmp_path / "g.duckdb", sizes, [i % 2 for i in range(120)])
+    real, looked = suppress.decide, list[int]()
+
+    def surprised(cases: list[Case], *more: object) -> Outcome:
+        looked.append(len(cases[0].queries))
+        if len(looked) > 1:
+            return real(cases, *more)  # type: ignore[arg-type]
+        return Outcome("risk", (Part(surprise=True, given=False, open=(cases[0].queries[2],)),))
+
+    monkeypatch.setattr(suppress, "decide", surprised)
+    with Gate.open(tmp_path / "g.duckdb", protect) as gate:
+        told = gate.execute("SELECT g, sum(x) FROM t GROUP BY g ORDER BY g").fetchall()
+        assert gate.history()["surprise"].sum() == 1
+    assert [total for _, total in told] == [10, 10, None, 10, 10, 10]
+    assert looked == [6, 5]
 
 
 def test_withheld_groups_are_named_since_a_top_two_may_lack_one(gate: Gate) -> None:
