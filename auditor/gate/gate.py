@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import threading
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -45,6 +44,7 @@ from auditor.gate.answer import Answer
 from auditor.gate.editions import Renewal, opened, renew
 from auditor.gate.lost import withheld_of
 from auditor.gate.suppress import Fate, Suppressed, Suppression, Unit, units_of, verdict_of
+from auditor.gate.turns import Turns
 from auditor.ledger import Entry, KnownAnswer, Ledger
 from auditor.parties.party import Knowledge, Party, Reads
 from auditor.policy.policy import Dialect, Policy
@@ -84,7 +84,7 @@ class Gate:
         self._database, self._ledger, self._knowledge = database, ledger, knowledge
         self._schema = _with_domains(database.schema, knowledge)
         knowledge.read_from(ledger.entries)
-        self._deciding = threading.RLock()
+        self._turns = Turns()
         self._memory = Memory()
         self._weighed = True
         self._forms: dict[tuple[str, str, str], bool] = {}
@@ -120,6 +120,7 @@ class Gate:
             found.knowledge.lay_on(book.editions)
             gate = cls(found.data, rules, book, found.knowledge)
             gate._catch_up()
+            found.knowledge.note()
             if book.binding.insiders < rules.intruder.insiders:
                 gate._warn_of_earlier_answers(book.binding.insiders)
             gate._weighed = rules.intruder.candidates == "interval"
@@ -200,7 +201,7 @@ class Gate:
 
     def _execute(self, ask: Ask) -> Answer:
         ask, knowledge, user = checked(ask), self._knowledge, ask.user
-        remembered = self._memory.recall(knowledge.party(user), ask, knowledge.learned(user))
+        remembered = self._memory.recall(knowledge.party(user), ask, knowledge.learned_on_record(user))
         if remembered is not None:
             self._record(replace(ask, plan=remembered.plan), remembered.decision)
             return Answer(
@@ -219,7 +220,10 @@ class Gate:
         asked = self._asked(ask)
         if not asked:
             return self._release(ask, Settled(verdict.PUBLIC, []))
-        with self._turn():
+        told = knowledge.at_a_glance(user, asked)
+        if told is not None:  # it teaches nothing, so it waits for nobody
+            return self._release(ask, self._settled(ask, asked, told, "known"), asked)
+        with self._turn(user):
             settled = self._known(ask, asked) or self._decide(ask, asked)
         return self._release(ask, settled, asked)
 
@@ -261,7 +265,7 @@ class Gate:
             asked = self._asked(ask)
         except QueryUnsupported as error:
             return error.decision
-        with self._turn():
+        with self._turn(user):
             self._catch_up()
             self._prepare_for(ask, asked)
             by_group = self._by_group(ask, asked)
@@ -324,6 +328,14 @@ class Gate:
     def limit(self, limits: Limits) -> None:
         """Say what a statement may take in the database: seconds, rows and bytes of its result."""
         self._database.limits = limits
+
+    def ahead(self, thread: int) -> int | None:
+        """How many decisions come before the one that a thread waits for, 0 while it decides; else None.
+
+        Args:
+            thread: Its identifier.
+        """
+        return self._turns.ahead(thread)
 
     def cancel(self, thread: int) -> None:
         """Interrupt the statement that a thread runs, as far as it is in the database just now.
@@ -768,9 +780,9 @@ class Gate:
         return [sql for sql in self.policy.intruder.published if sql not in asked]
 
     @contextmanager
-    def _turn(self) -> Iterator[None]:
+    def _turn(self, user: str = PUBLISHER) -> Iterator[None]:
         """Think alone. What an interrupt left half learned is learned anew from the ledger."""
-        with self._deciding, _files_explained():
+        with self._turns.turn(user), _files_explained():
             try:
                 yield
             except (AuditorError, CaeSqlError):
@@ -778,6 +790,8 @@ class Gate:
             except BaseException:
                 self._knowledge.forget()
                 raise
+            finally:
+                self._knowledge.note()
 
     def _catch_up(self) -> None:
         """Learn what the ledger holds and this object has not seen."""

@@ -6,8 +6,8 @@ the same end again, however much is known by then.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING
@@ -27,19 +27,70 @@ from auditor.parties.confidential import Confidential
 from auditor.parties.statistics import detail, public_count, query_of, statistic
 from auditor.told import Told, exactly
 from cae_sql.inference.allowance import REPORT, Allowance
-from cae_sql.inference.facts.query import Answer, Query
+from cae_sql.inference.facts.query import Answer, Name, Query
 from cae_sql.inference.facts.repeated import repeated
 from cae_sql.inference.facts.shares import kept_of
 from cae_sql.inference.search.judging import Judgement
 from cae_sql.inference.search.runs import Effort
+from cae_sql.inference.system import AnsweredSystem
 
 if TYPE_CHECKING:
     from auditor.parties.standing import Standing
     from cae_sql.inference.posterior.judging import ModelJudgement, ModelKnowledge
     from cae_sql.inference.posterior.keeping import LikelyKnowledge
 
-Name = tuple[str, bytes, bytes]
-"""Of a query, as `Query.name`."""
+
+@dataclass(frozen=True, eq=False)
+class Glance:
+    """What was on record of one protected column at some moment: for those who ask while others' statements
+    are decided. No decision changes it."""
+
+    system: AnsweredSystem
+    """For its grid alone."""
+    answers: tuple[Answer, ...]
+    ends: Mapping[bytes, Told[int]]
+    """As `ColumnKnowledge` has them."""
+
+    def settled(self, queries: Sequence[Query]) -> dict[Name, Told[Fraction]] | None:
+        """What is told of the queries, where that is seen without any table; else None."""
+        asked = open_of(queries, self.system, self.ends)
+        if any(query.kind in STATISTICS for query in asked):
+            return None
+        known = repeated(self.answers, asked, self.system.size) if self.answers else [None for _ in asked]
+        found = [value for value in known if value is not None]
+        if len(found) < len(asked):
+            return None
+        told = [exactly(value) for value in found]
+        return in_column_units(self.system, self.ends, queries, asked, told)
+
+
+def open_of(queries: Sequence[Query], system: AnsweredSystem, ends: Mapping[bytes, Told[int]]) -> list[Query]:
+    """Those of which no end was told."""
+    queries = [query for query in queries if public_count(query, system.grid) is None]
+    return [query for query in queries if not ends or digest([query]) not in ends]
+
+
+def in_column_units(
+    system: AnsweredSystem,
+    ends: Mapping[bytes, Told[int]],
+    queries: Sequence[Query],
+    asked: Sequence[Query],
+    told: Sequence[Told[int]],
+) -> dict[Name, Told[Fraction]]:
+    """What is told of queries, by name: of those asked what is told now, of others the ends told before."""
+    new = {query.name: each for query, each in zip(asked, told, strict=True)}
+    found = {}
+    for query in queries:
+        public = public_count(query, system.grid)
+        each = new.get(query.name) or (ends[digest([query])] if public is None else exactly(public))
+        whole = each.under(partial(system.column_value, query))
+        if query.kind == "quantile" and query.part and whole.most is not None:
+            # what lies between two values was rounded downwards
+            whole = replace(whole, most=whole.most + system.grid.unit)
+        if query.kind == "spread" and whole.most is not None:
+            whole = replace(whole, most=whole.most + system.grid.unit**2)  # as was a spread
+        found[query.name] = whole
+    return found
 
 
 class ColumnKnowledge:
@@ -79,8 +130,11 @@ class ColumnKnowledge:
         return Case(self.system, queries, self.column.standard, self._truth, self.effort, self.model)
 
     def _open(self, queries: Sequence[Query]) -> list[Query]:
-        queries = [query for query in queries if public_count(query, self.system.grid) is None]
-        return [query for query in queries if not self._ends or digest([query]) not in self._ends]
+        return open_of(queries, self.system, self._ends)
+
+    def glance(self) -> Glance:
+        """What is known now, for those who do not wait."""
+        return Glance(self.system, tuple(self.system.answers), dict(self._ends))
 
     @property
     def model(self) -> ModelKnowledge | LikelyKnowledge | None:
@@ -129,19 +183,7 @@ class ColumnKnowledge:
     def _in_column_units(
         self, queries: Sequence[Query], asked: Sequence[Query], told: Sequence[Told[int]]
     ) -> dict[Name, Told[Fraction]]:
-        new = {query.name: each for query, each in zip(asked, told, strict=True)}
-        found = {}
-        for query in queries:
-            public = public_count(query, self.system.grid)
-            each = new.get(query.name) or (self._ends[digest([query])] if public is None else exactly(public))
-            ends = each.under(partial(self.system.column_value, query))
-            if query.kind == "quantile" and query.part and ends.most is not None:
-                # what lies between two values was rounded downwards
-                ends = replace(ends, most=ends.most + self.system.grid.unit)
-            if query.kind == "spread" and ends.most is not None:
-                ends = replace(ends, most=ends.most + self.system.grid.unit**2)  # as was a spread
-            found[query.name] = ends
-        return found
+        return in_column_units(self.system, self._ends, queries, asked, told)
 
     def _new(self, part: Part) -> list[tuple[int, Recorded]]:
         """What past answers do not settle, with its places: the rest teaches nothing."""

@@ -20,7 +20,7 @@ from auditor.deciding.decide import at_once, decide
 from auditor.deciding.rules import Budget, Rules
 from auditor.ledger import Edition, Entry, KnownAnswer
 from auditor.ledger.people import persons_of
-from auditor.parties.column import ColumnKnowledge, Name
+from auditor.parties.column import ColumnKnowledge, Glance
 from auditor.parties.confidential import Confidential
 from auditor.parties.intruder import known_columns
 from auditor.parties.persons import Persons
@@ -28,7 +28,7 @@ from auditor.policy.policy import Policy
 from auditor.sql.schema import folded
 from auditor.told import Told
 from cae_sql.inference.allowance import for_decision
-from cae_sql.inference.facts.query import Query
+from cae_sql.inference.facts.query import Name, Query
 
 PARTIES = 64
 """Parties whose systems are held; of others the ledger says it all again when they ask."""
@@ -142,6 +142,23 @@ class Knowledge:
         name = self.party(user)
         return self._held[name].learned if name in self._held else self._let_go.get(name, 0)
 
+    def note(self) -> None:
+        """Take what is known now for what is on record: where nothing has been accepted that is not."""
+        for party in self._held.values():
+            if party.learned_on_record != party.learned or not party.on_record:
+                party.on_record = tuple(column.glance() for column in party.columns)
+                party.learned_on_record = party.learned
+
+    def at_a_glance(self, user: str, asked: Sequence[Asked]) -> list[Told[Fraction]] | None:
+        """What is on record settles all that is asked, seen without a table; else None. In any thread."""
+        party = self._held.get(self.party(user))
+        return None if party is None or not party.on_record else party.settled(asked, at_a_glance=True)
+
+    def learned_on_record(self, user: str) -> int:
+        """As `learned`, of what is on record."""
+        party = self._held.get(self.party(user))
+        return self.learned(user) if party is None else party.learned_on_record
+
     def position(self, answer: KnownAnswer) -> int:
         """The protected column that an answer is about."""
         return self._positions[answer.name]
@@ -168,7 +185,10 @@ class Party:
         }
         """By protected column of which somebody has several records."""
         self._refusals = Refusals()
-        self._on_record: float | None = None
+        self._risk_on_record: float | None = None
+        self.on_record: tuple[Glance, ...] = ()
+        """By column what is on record; see `Knowledge.note`."""
+        self.learned_on_record = 0
 
     @property
     def learned(self) -> int:
@@ -232,11 +252,16 @@ class Party:
         """Whether past answers settle everything that is asked."""
         return all(self.columns[place].derivable(queries) for place, queries in reads.items())
 
-    def settled(self, asked: Sequence[Asked]) -> list[Told[Fraction]] | None:
-        """What is told, in column units, where past answers settle all of it, else None."""
+    def settled(self, asked: Sequence[Asked], at_a_glance: bool = False) -> list[Told[Fraction]] | None:
+        """What is told, in column units, where past answers settle all of it, else None.
+
+        Args:
+            asked: What is asked.
+            at_a_glance: By what is on record alone, seen without a table: also while others are decided.
+        """
         told: dict[int, dict[Name, Told[Fraction]]] = {}
         for place, queries in self.reads(asked).items():
-            found = self.columns[place].settled(queries)
+            found = (self.on_record if at_a_glance else self.columns)[place].settled(queries)
             if found is None:
                 return None
             told[place] = found
@@ -279,7 +304,7 @@ class Party:
     def learn_entry(self, entry: Entry) -> None:
         """Take in an entry of the ledger."""
         if entry.verdict == "answered" and (entry.answers or entry.risk_after is not None):
-            self._on_record = entry.risk_after
+            self._risk_on_record = entry.risk_after
         self.learn(entry.answers)
 
     def learn(self, answers: Sequence[KnownAnswer]) -> None:
@@ -298,7 +323,7 @@ class Party:
 
     def risk_at_hand(self) -> float | None:
         """The same where it takes no search: of what only the ledger knows, the figure on record there."""
-        return self.risk() if all(column.judged for column in self.columns) else self._on_record
+        return self.risk() if all(column.judged for column in self.columns) else self._risk_on_record
 
     def risk_held(self) -> float | None:
         """The greatest risk that anybody can have as things stand, as the last answer on record left it.
