@@ -125,6 +125,12 @@ class Sources:
         for gate in gates:
             gate.cancel(thread)
 
+    def ahead(self, thread: int) -> int | None:
+        """How many decisions come before a thread's own, as `Gate.ahead`."""
+        with self._lock:
+            gates = [each.gate for each in self._alive]
+        return next((ahead for gate in gates if (ahead := gate.ahead(thread)) is not None), None)
+
     def close(self) -> None:
         """Forget the catalogue, and close the gate."""
         with self._lock:

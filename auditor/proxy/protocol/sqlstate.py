@@ -60,6 +60,7 @@ class SqlState(StrEnum):
     TOO_MANY_CONNECTIONS = "53300"
     PROGRAM_LIMIT_EXCEEDED = "54000"
     OBJECT_NOT_IN_PREREQUISITE_STATE = "55000"
+    LOCK_NOT_AVAILABLE = "55P03"
     QUERY_CANCELED = "57014"
     ADMIN_SHUTDOWN = "57P01"
     CANNOT_CONNECT_NOW = "57P03"
@@ -220,6 +221,19 @@ TIMED_OUT = ErrorFields(
     hint="Ask for fewer groups, or for fewer rows at once.",
 )
 """When the proxy's own time for a statement is up."""
+
+
+def working(ahead: int) -> ErrorFields:
+    """When that time is up while the gate decides, or others' decisions come first: so many."""
+    others = "decisions come" if ahead > 1 else "decision comes"
+    return ErrorFields(
+        SqlState.LOCK_NOT_AVAILABLE,
+        "the statement is being worked on" + (f": {ahead} {others} before it" if ahead else ""),
+        "Verdict: none yet, code: working.",
+        "The work is kept: ask the same again in a moment, and it is not begun anew.",
+    )
+
+
 TOO_MANY_CONNECTIONS = ErrorFields(
     SqlState.TOO_MANY_CONNECTIONS,
     "sorry, too many clients already",

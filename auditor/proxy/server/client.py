@@ -1,8 +1,9 @@
 """One client at the server: moves bytes between its wire and its session, and runs the session's jobs.
 
-Promises that a job that is canceled, late, or whose client is gone is answered at once and interrupted; that
-the next job of the same client waits for it to end, so that one client has one job at a time; and that a
-client that does not come in within the deadline is let go.
+Promises that a job that is canceled, late, or whose client is gone is answered at once; that it is
+interrupted then, and the next job of the same client waits for it to end, so that one client has one job at a
+time, unless the gate is deciding it, which goes on (`works`); and that a client that does not come in within
+the deadline is let go.
 """
 
 from __future__ import annotations
@@ -10,15 +11,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ssl
-import threading
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from typing import Any
 
 from auditor.proxy.protocol import CancelRequest, Connection, ErrorFields, ProtocolError, events
 from auditor.proxy.protocol.sqlstate import CANCELED, SHUTDOWN, STARTUP_TIMED_OUT, TIMED_OUT
 from auditor.proxy.server.wire import Lost, Wire
+from auditor.proxy.server.works import Work, Works
 from auditor.proxy.session.session import Session
 from auditor.proxy.session.steps import Job, Steps
 from auditor.proxy.users import User
@@ -28,9 +28,6 @@ SOCKETFUL = 64 << 10
 _LINGER = 10.0
 _AGAIN = 0.05
 """Seconds between two interrupts: DuckDB forgets one that comes before a query."""
-
-
-_Outcome = tuple[object, Exception | None]
 
 
 @dataclass(frozen=True)
@@ -53,8 +50,7 @@ class Client:
         wire: Wire,
         connection: Connection,
         session: Session,
-        pool: Executor,
-        interrupt: Callable[[int], None],
+        works: Works,
         times: Times,
     ) -> None:
         """Prepare.
@@ -63,17 +59,14 @@ class Client:
             wire: Its socket.
             connection: Its protocol.
             session: Its session.
-            pool: Threads for its jobs.
-            interrupt: Interrupts what a thread runs in the database.
+            works: Runs its jobs.
             times: What it may take.
         """
         self._wire, self._connection, self._session = wire, connection, session
-        self._pool, self._interrupt, self._times = pool, interrupt, times
+        self._works, self._times = works, times
         self._canceled = asyncio.Event()
         self._stopping: ErrorFields | None = None
-        self._job: Future[_Outcome] | None = None
-        self._thread = 0
-        self._turn = threading.Lock()
+        self._work: Work | None = None
         self.busy = False
         """Whether it has a statement running."""
         self.canceled: CancelRequest | None = None
@@ -195,52 +188,56 @@ class Client:
     async def _run(self, job: Job) -> object:
         """Run a job in a thread; give it up when it is canceled or late, or when its client is gone."""
         await self._let_go()
-        running = self._job = self._pool.submit(self._noted, job)
-        limit = min(job.seconds or self._times.statement, self._times.statement)
+        loop = asyncio.get_running_loop()
+        until = loop.time() + min(job.seconds or self._times.statement, self._times.statement)
+        while (other := self._works.same(job)) is not None:
+            if not await self._waited(other, until - loop.time()):
+                raise _error(CANCELED if self._canceled.is_set() else self._works.decides(other) or TIMED_OUT)
+        work = self._work = self._works.begin(job)
+        if await self._waited(work, until - loop.time()):
+            self._work = None
+            given, error = work.future.result()
+            if error is not None:
+                raise error
+            return given
+        said = self._works.leave(work)
+        if said is None:
+            self._works.stop(work)
+        else:
+            self._work = None
+        raise _error(CANCELED if self._canceled.is_set() else said or TIMED_OUT)
+
+    async def _waited(self, work: Work, seconds: float) -> bool:
+        """Whether a work has ended, before this client has canceled or its time is up.
+
+        Raises:
+            Lost: the client is gone.
+        """
         waits: list[asyncio.Future[Any]] = [
             asyncio.ensure_future(each.wait()) for each in (self._canceled, self._wire.gone)
         ]
         try:
             await asyncio.wait(
-                [asyncio.wrap_future(running), *waits], timeout=limit, return_when=asyncio.FIRST_COMPLETED
+                [asyncio.wrap_future(work.future), *waits],
+                timeout=max(seconds, 0.0),
+                return_when=asyncio.FIRST_COMPLETED,
             )
         finally:
             for each in waits:
                 each.cancel()
         if self._wire.gone.is_set():
             raise Lost
-        if running.done() and not self._canceled.is_set():
-            self._job = None
-            given, error = running.result()
-            if error is not None:
-                raise error
-            return given
-        self._stop()
-        fields = CANCELED if self._canceled.is_set() else TIMED_OUT
-        raise ProtocolError(fields.sqlstate, fields.message, hint=fields.hint)
-
-    def _noted(self, job: Job) -> _Outcome:
-        """Run a job in a thread. What it raises is given back: asyncio would print what nobody asks for."""
-        self._thread = threading.get_ident()
-        try:
-            return job.work(), None
-        except Exception as error:  # noqa: BLE001 -- raised again where the session waits for it
-            return None, error
-        finally:
-            with self._turn:
-                self._thread = 0
-
-    def _stop(self) -> None:
-        """Interrupt the thread of this client's job, and no job that it has after it."""
-        with self._turn:
-            if self._thread:
-                self._interrupt(self._thread)
+        return work.future.done() and not self._canceled.is_set()
 
     async def _let_go(self) -> None:
-        """Wait for a job that was given up, interrupting it as long as it takes."""
-        job, self._job = self._job, None
-        if job is None or job.cancel():  # has it not begun, it never will
+        """Wait for a job that was given up, interrupting it as long as it takes; not for one that decides."""
+        work, self._work = self._work, None
+        if work is None or work.future.cancel():  # has it not begun, it never will
             return
-        while not job.done():
-            self._stop()
+        while not work.future.done() and self._works.leave(work) is None:
+            self._works.stop(work)
             await asyncio.sleep(_AGAIN)
+
+
+def _error(fields: ErrorFields) -> ProtocolError:
+    return ProtocolError(fields.sqlstate, fields.message, hint=fields.hint, detail=fields.detail)

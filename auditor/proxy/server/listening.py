@@ -30,6 +30,7 @@ from auditor.proxy.scram import certificate_hash
 from auditor.proxy.server.client import Client, Times
 from auditor.proxy.server.status import Status
 from auditor.proxy.server.wire import ALPN, Wire
+from auditor.proxy.server.works import Works
 from auditor.proxy.session.cursors import MOST, Holding
 from auditor.proxy.session.login import Door
 from auditor.proxy.session.session import Peer, Session
@@ -85,8 +86,6 @@ class Serving:
     per_user: int = 20
     waiting: int = 500
     """Of those who have not; when there are more, the oldest is let go."""
-    threads: int = 32
-    """For statements; more than one user may have connections."""
     held: int = MOST
     """Bytes of results that wait for their readers, of all clients together."""
     drain: float = 10.0
@@ -138,7 +137,9 @@ class Server:
         self._by_user: Counter[str] = Counter()
         self._holding = Holding(serving.held)
         self._numbers = count(1)
-        self._pool = ThreadPoolExecutor(serving.threads, "statement")
+        # statements that wait for a decision keep their threads: known and public ones need others
+        self._pool = ThreadPoolExecutor(2 * serving.connections, "statement")
+        self._works = Works(self._pool, sources.cancel, sources.ahead, serving.per_user)
         self._started = datetime.now(UTC)
         self._listeners: list[asyncio.Server] = []
         self.stopping = False
@@ -248,7 +249,7 @@ class Server:
         )
         peer = Peer(number, secret, wire.address("sockname"), wire.address("peername"), self._started)
         session = Session(connection, self._sources, door, peer, watcher, holding=self._holding)
-        client = Client(wire, connection, session, self._pool, self._sources.cancel, self._serving.times)
+        client = Client(wire, connection, session, self._works, self._serving.times)
         context = None if self._tls is None else self._tls[0]
         self._clients[number] = (secret, client)
         self._waiting[number] = client

@@ -6,7 +6,7 @@ source is one fixed text to the client and a traceback without values in the log
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 
 import pyarrow as pa
@@ -62,15 +62,15 @@ class Executor:
         self._before: Kept = settings.kept
         self._savepoints: list[tuple[str, Kept]] = []
 
-    def job(self, work: Callable[[], object]) -> Steps[object]:
-        """Have the server run something.
+    def job(self, work: Callable[[], object], user: str = "", asks: Hashable = None) -> Steps[object]:
+        """Have the server run something; see `Job`.
 
         Raises:
             ProtocolError: XX000, where it fails unexpectedly.
         """
         milliseconds = int(self.settings["statement_timeout"])
         try:
-            return (yield Job(work, milliseconds / 1000 if milliseconds else None))
+            return (yield Job(work, milliseconds / 1000 if milliseconds else None, user, asks))
         except TOLD:
             raise
         except Exception as error:  # noqa: BLE001 -- a mistake of ours ends the statement, not the session
@@ -145,7 +145,10 @@ class Executor:
     # --- queries and cursors
 
     def _select(self, text: str, values: Sequence[object]) -> Steps[Cursor]:
-        result = yield from self.job(partial(self._sources.answer, text, tuple(values), self._context()))
+        context = self._context()
+        work = partial(self._sources.answer, text, tuple(values), context)
+        asks = context.user, context.zone, text, repr(tuple(values))
+        result = yield from self.job(work, context.user, asks)
         assert isinstance(result, Result)
         for change in result.changes:
             self.settings.change(change.name, change.value, change.local)

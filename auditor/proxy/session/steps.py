@@ -6,7 +6,7 @@ or throws what it raises; on `DRAIN` it sends what is queued and waits for a slo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Hashable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeVar
@@ -19,6 +19,10 @@ class Job:
     work: Callable[[], object]
     seconds: float | None = None
     """After which it is given up, where the session says so; the server has a limit of its own."""
+    user: str = ""
+    """Who asks."""
+    asks: Hashable = None
+    """What is asked, by whom: another job that asks the same comes to the same. None where none does."""
 
 
 class Drain(Enum):
