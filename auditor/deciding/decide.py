@@ -28,7 +28,7 @@ from auditor.deciding.cases import NOTHING, Case, Judged, Outcome, Part
 from auditor.deciding.following import Following, following
 from auditor.deciding.hypothetical import simulate
 from auditor.deciding.ladder import Cells, is_on_a_ladder, known_range, narrowest, rungs
-from auditor.deciding.looks import LOOK, look, places_open
+from auditor.deciding.looks import LOOK, look
 from auditor.deciding.one_value import margin_of, margin_of_many
 from auditor.deciding.partition import Partition
 from auditor.deciding.recorded import Recorded, recorded_together
@@ -263,5 +263,6 @@ def _recorded(
         safe = judgement.safe
     if safe:
         return Part(tuple(found), learned, judgement, likely)
-    open_ = tuple(asked[place] for place in places_open(case))
+    places = question.open if likely is None or model is None else model.open
+    open_ = tuple(asked[place] for place in places)
     return Part(judgement=judgement, model=likely, given=False, open=open_)

@@ -39,16 +39,11 @@ def look(case: Case, told: Sequence[Told[int]], rules: Rules) -> Look:
         return Look(False)
     case = replace(case, queries=[each.query for each in found])
     values, allowance, model = tuple(each.value for each in found), _allowance(rules), case.model_question()
-    safe = is_not_excluded_by(case, values, allowance) and (
-        model is None or model.judge(values, allowance, keep=False).safe
-    )
-    return Look(safe, () if safe else places_open(case))
-
-
-def places_open(case: Case) -> tuple[int, ...]:
-    """Places of the queries because of which the last answers were not kept, as far as that is known."""
-    model = case.model_question()
-    return tuple(case.question().open or ([] if model is None else model.open))
+    if not is_not_excluded_by(case, values, allowance):
+        return Look(False, tuple(case.question().open))
+    if model is None or model.judge(values, allowance, keep=False).safe:
+        return Look(True)
+    return Look(False, tuple(model.open))
 
 
 def is_not_excluded_by(case: Case, values: Values, allowance: Allowance) -> bool:

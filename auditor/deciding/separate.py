@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from auditor.deciding.cases import NOTHING, Case, Drawn, Outcome, Values
-from auditor.deciding.looks import places_open
 from auditor.deciding.one_value import margin_of_many
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.search.judging import Judgement
@@ -64,10 +63,8 @@ def of_separate_values(cases: Sequence[Case], drawn: Drawn, allowance: Allowance
     if allowance.late:
         return Outcome("time", tuple(NOTHING for _ in cases))
     if not judgement.safe:
-        return drawn.refuse(cases, "risk", judgement, None, places_open(case))
-    if likely is not None and not likely.safe:
-        return drawn.refuse(
-            cases, "risk" if likely.counted else "uncounted", judgement, likely, places_open(case)
-        )
+        return drawn.refuse(cases, "risk", judgement, None, question.open)
+    if likely is not None and model is not None and not likely.safe:
+        return drawn.refuse(cases, "risk" if likely.counted else "uncounted", judgement, likely, model.open)
     drawn.judged[middle] = judgement
     return None

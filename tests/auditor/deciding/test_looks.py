@@ -1,0 +1,39 @@
+"""A candidate that fails says because of which queries: by the judgement that failed, and no other."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from auditor.deciding import looks
+from auditor.deciding.cases import Case
+from auditor.deciding.looks import Look, look
+from auditor.deciding.rules import Rules
+from auditor.told import exactly
+from cae_sql.inference.certify.question import Question
+from cae_sql.inference.search.judging import Standard
+from cae_sql.inference.search.runs import Effort
+from cae_sql.inference.system import AnsweredSystem
+
+
+@pytest.mark.parametrize(
+    ("excluded", "likely", "found"),
+    [(True, True, (0,)), (True, False, (0,)), (False, False, (1,)), (False, True, None)],
+)
+def test_names_are_those_of_the_judgement_that_failed(
+    excluded: bool, likely: bool, found: tuple[int, ...] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tables that leave somebody open together show everybody: what one of them leaves open is no name."""
+    system = AnsweredSystem(60, 0, 9, 1)
+    queries = [system.query("sum", np.arange(20)), system.query("sum", np.arange(20, 40))]
+    model = SimpleNamespace(
+        judge=lambda *_, **__: SimpleNamespace(safe=likely), open=[1], question=lambda _: model
+    )
+    case: Any = Case(system, queries, Standard(5), lambda _: [], Effort(), model)  # type: ignore[arg-type]
+    monkeypatch.setattr(looks, "is_not_excluded_by", lambda *_: not excluded)
+    monkeypatch.setattr(Question, "open", property(lambda _: [0]))
+    seen = look(case, [exactly(90), exactly(90)], Rules(True, 20, 0.0, 60.0))
+    assert seen == (Look(True) if found is None else Look(False, found))
