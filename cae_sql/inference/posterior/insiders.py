@@ -289,13 +289,13 @@ def risks_with_insider(
         wide = bounds_of(fit, values)
         outer = Given(wide.leverage[some], wide.shift[some])
     if outer is not None:
-        for bound in (most_risks, _bounded_nearby) if likely.ways.nearby else (most_risks,):
+        for bound in (most_risks, _bounded) if likely.ways.nearby else (most_risks,):
             worst[some] = bound(likely, some, outer, measure)
             still = ~(worst[some] <= enough)
             some, outer = some[still], Given(outer.leverage[still], outer.shift[still])
     outer = greatest_given(fit, some, values) if len(some) else Given(worst[some], worst[some])
     for pieces in (1, PIECES) if likely.ways.nearby else ():
-        worst[some] = _bounded(likely, some, outer, measure, pieces, exactly=False)
+        worst[some] = _bounded(likely, some, outer, measure, pieces)
         still = ~(worst[some] <= enough)
         some, outer = some[still], Given(outer.leverage[still], outer.shift[still])
         if not len(some):
@@ -321,27 +321,23 @@ def risks_with_insider(
     return WithInsider(risk, pairs)
 
 
-def _bounded(
-    likely: Likely, columns: Ints, outer: Given, measure: Measure, pieces: int, exactly: bool
-) -> Floats:
+def _bounded(likely: Likely, columns: Ints, outer: Given, measure: Measure, pieces: int = 1) -> Floats:
     """(r,) of some columns, for all insiders within bounds of h' and |δ|, (r,) each.
 
     δ is cut into pieces, so many to either side: what is left is least at an end of one and with the greatest
     h', since a bell between them is neither stiffer nor further out, and the area of the baseline is at most
-    `Baselines.greatest`. What is left is measured exactly, or bounded by bells nearby, which costs less.
+    `Baselines.greatest`. What is left is bounded by bells nearby.
     """
     most = min(AT_ONCE, ENTRIES // likely.tilt.windows.count)
     found, step = np.full(len(columns), -np.inf), max(1, most // (2 * pieces + 2))
     for first in range(0, len(columns), step):
         some = slice(first, first + step)
         part = Given(outer.leverage[some], outer.shift[some])
-        found[some] = _bounded_at_once(likely, columns[some], part, measure, pieces, exactly)
+        found[some] = _bounded_at_once(likely, columns[some], part, measure, pieces)
     return found
 
 
-def _bounded_at_once(
-    likely: Likely, columns: Ints, outer: Given, measure: Measure, pieces: int, exactly: bool
-) -> Floats:
+def _bounded_at_once(likely: Likely, columns: Ints, outer: Given, measure: Measure, pieces: int) -> Floats:
     fit, count = likely.fit, 2 * pieces + 1
     own, places = fit.leverage[columns], np.arange(-pieces, pieces + 1) / pieces
     shifts = (places[:, None] * outer.shift).ravel()
@@ -350,7 +346,7 @@ def _bounded_at_once(
     told = Given(np.append(alone.leverage, np.tile(outer.leverage, count)), np.append(alone.shift, shifts))
     bells = bells_of(likely, np.tile(columns, count + 2), told)
     rows = bells.rows(likely.tilt)
-    left = (measure.left(rows) if exactly else measure.least(rows, bells)).reshape(count + 2, -1)
+    left = measure.least(rows, bells).reshape(count + 2, -1)
     theta = told_tilts(fit, np.tile(columns, count), Given(np.tile(outer.leverage, count), shifts))
     kappa = [stiffness(each, fit.variances[columns]) for each in (own, outer.leverage)]
     tilts = np.stack([measure.baselines.tilts(np.tile(each, count), theta) for each in kappa])
@@ -363,10 +359,6 @@ def _bounded_at_once(
     of_himself = measure.judged(*measure.bad(left[:2].ravel(), by_himself).reshape(2, -1))
     worst: Floats = np.maximum(bad.max(axis=0), of_himself)
     return worst
-
-
-def _bounded_nearby(likely: Likely, columns: Ints, outer: Given, measure: Measure) -> Floats:
-    return _bounded(likely, columns, outer, measure, 1, exactly=False)
 
 
 class _Chunks(NamedTuple):
