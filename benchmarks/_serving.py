@@ -80,6 +80,9 @@ class Plain:
     def reject(self, *_: object) -> None:
         """Nothing is."""
 
+    def ahead(self, _: int) -> None:
+        """Nothing is decided here."""
+
     def cancel(self, _: int) -> None:
         """Statements here are short."""
 
