@@ -29,7 +29,7 @@ from auditor.deciding.following import Following, following
 from auditor.deciding.hypothetical import simulate
 from auditor.deciding.ladder import Cells, is_on_a_ladder, known_range, narrowest, rungs
 from auditor.deciding.looks import LOOK, look
-from auditor.deciding.one_value import margin_of, margin_of_many
+from auditor.deciding.one_value import margin_of
 from auditor.deciding.partition import Partition
 from auditor.deciding.recorded import Recorded, recorded_together
 from auditor.deciding.rules import TRUE_ANSWER_FACTOR, Budget, Rules
@@ -199,7 +199,7 @@ def _partition(case: Case, judged: Judged, rules: Rules) -> Partition | None:
         broken=broken,
         drawn=inside(case, question.hypothetical(rules.worlds)) if are_separate(case) else (),
         components=question.components if len(case.queries) > 1 else (),
-        reach=question.reach(case.standard, margin_of_many(case)) if len(case.queries) > 1 else (),
+        reach=question.reach(case.standard) if len(case.queries) > 1 else (),
     )
     return found.with_shown_ends()
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from auditor.deciding.cases import NOTHING, Case, Drawn, Outcome, Values
-from auditor.deciding.one_value import margin_of_many
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.search.judging import Judgement
 
@@ -30,7 +29,7 @@ def are_separate(case: Case) -> bool:
 def inside(case: Case, answers: Iterable[Values]) -> list[Values]:
     """Hypothetical answers, each value no further out than the closed form shows everybody's runs."""
     question = case.question()
-    reach = question.reach(case.standard, margin_of_many(case))
+    reach = question.reach(case.standard)
     ends = [None if value is not None else each for each, value in zip(reach, question.settled, strict=True)]
     return [
         tuple(
@@ -51,7 +50,7 @@ def of_separate_values(cases: Sequence[Case], drawn: Drawn, allowance: Allowance
     """
     case, standard = drawn.case, drawn.case.standard
     question, model = case.question(), case.model_question()
-    reach = question.reach(standard, margin_of_many(case))
+    reach = question.reach(standard)
     narrow = [place for place, end in enumerate(reach) if end is not None and end[0] > end[1]]
     if narrow:
         return drawn.refuse(cases, "risk", Judgement(False, -1), None, narrow)

@@ -151,8 +151,8 @@ class Question:
         lost = set(self._components[self._open_parts].tolist())
         return [place for place, component in enumerate(self.components) if component in lost]
 
-    def reach(self, standard: Standard, margin: int) -> list[tuple[int, int] | None]:
-        """(m,) between which answers the closed form shows everybody's runs (`Rooms.rich`), so far inside.
+    def reach(self, standard: Standard) -> list[tuple[int, int] | None]:
+        """(m,) between which answers the closed form shows everybody's runs (`Rooms.rich`).
 
         None where that is not known at a glance: of what is no sum of people about whom nothing was answered.
         """
@@ -169,7 +169,7 @@ class Question:
                 found.append(None)
                 continue
             low, high = int(boxes.low[part]), int(boxes.high[part])
-            room = standard.need + (high - low if standard.insiders else 0) + margin
+            room = standard.need + (high - low if standard.insiders else 0)
             found.append((count * low + room, count * high - room))
         return found
 
