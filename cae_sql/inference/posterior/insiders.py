@@ -415,9 +415,8 @@ def _greatest(
     while len(chunks.owner):
         most = np.full(len(chunks.owner), np.inf)
         for exactly in (False, True) if likely.ways.nearby else (True,):
-            open_ = np.flatnonzero(
-                ~(most <= np.maximum(enough, worst)[chunks.owner])
-            )  # no number keeps nothing
+            # what is no number keeps nothing
+            open_ = np.flatnonzero(~(most <= np.maximum(enough, worst)[chunks.owner]))
             some = chunks.some(open_)
             most[open_] = _most_of_chunks(likely, columns[some.owner], ordered, some, measure, exactly)
         within = most <= np.maximum(enough, worst)[chunks.owner]
