@@ -59,7 +59,8 @@ def margin_of(case: Case) -> int:
     with a margin 24 to 30, and of three days as much as with one.
     """
     standard = case.standard
-    if not (is_one_sum(case) and case.system.ways.margin):
+    one_sum = not case.question().searchable and [query.kind for query in case.queries] == ["sum"]
+    if not (one_sum and case.system.ways.margin):
         return 0
     return ceil(MARGIN * (standard.need + (int(case.system.grid.top) if standard.insiders else 0)))
 
