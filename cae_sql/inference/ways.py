@@ -58,17 +58,6 @@ class Ways:
     """Bounds alone refuse."""
     out_of_reach: bool = True
     """So little is left that looking at everybody at once can only fail."""
-    # what is likely: bounds in place of all pairs
-    quick_bounds: bool = True
-    """Of everybody, by the greatest leverage alone."""
-    cells: bool = True
-    """For whole cells of like records."""
-    nearby: bool = True
-    """By bells that were measured before."""
-    kept_pairs: bool = True
-    """What insiders make of others is kept from answer to answer."""
-    insider_bounds: bool = True
-    """Of what any insider tells, where there are many."""
     # without these what is answered is not safe
     likely_insiders_benchmark_only: bool = True
     """What is likely is judged for insiders too."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from cae_sql.domain import Domain
 from cae_sql.inference.posterior.weights import Floats
+from cae_sql.threads import in_two
 
 if TYPE_CHECKING:
     from cae_sql.measure.rows import Lists
@@ -27,8 +28,12 @@ def areas_of_rows(rows: Floats, domain: Domain) -> Floats:
     cells = int(some[-1] - some[0]) + 1 if len(some) else lanes.MOST_CELLS + 1
     total = rows.sum(axis=1)
     if cells <= lanes.MOST_CELLS and (rows >= 0).all() and (np.isfinite(total) & (total > 0)).all():
-        found = np.empty(len(rows))
-        lanes.areas(np.ascontiguousarray(rows[:, some[0] : some[-1] + 1]).ravel(), cells, found)
+        found, part = np.empty(len(rows)), np.ascontiguousarray(rows[:, some[0] : some[-1] + 1])
+
+        def work(first: int, last: int) -> None:
+            lanes.areas(part[first:last].ravel(), cells, found[first:last])
+
+        in_two(work, len(rows), cells**2)
         return found * float(domain.step)
     from cae_sql.measure.batch import areas
 

@@ -31,7 +31,7 @@ from cae_sql.inference.intervals.interior import sparse_columns
 from cae_sql.inference.posterior.attaining import Attaining, with_attained
 from cae_sql.inference.posterior.bell import STILL
 from cae_sql.inference.posterior.leverage import Border, Factor
-from cae_sql.inference.posterior.likely import Added, Changed, Fit, Likely, moments_of
+from cae_sql.inference.posterior.likely import Fit, Likely, moments_of
 from cae_sql.inference.posterior.noisy import Layout, with_observed
 from cae_sql.inference.posterior.observations import Observations, observations
 from cae_sql.inference.posterior.tilt import of_boxes
@@ -172,8 +172,6 @@ class _Widened:
     """(q,) leverage before them."""
     image: Floats
     """(r, q) what their rows say of each column: see `leverage.Border.image`."""
-    source: Ints
-    """(a,) the past's column of each column of somebody."""
     theta: Floats
     """(q,) with the λ of the past."""
     expected: Floats
@@ -241,10 +239,7 @@ class _Widened:
             or border.root[~np.eye(len(slacks), dtype=np.bool_)].any()
         ):
             slacks = slacks[:0]
-        mapped = source[: len(people)]
-        return cls(
-            *(past, observed, border, variances, base, image, mapped, theta, expected, offset, ends, slacks)
-        )
+        return cls(past, observed, border, variances, base, image, theta, expected, offset, ends, slacks)
 
     @cached_property
     def leverage(self) -> Floats:
@@ -314,26 +309,18 @@ class _Widened:
             *(observed, point, off, theta, now.means, now.variances, now.logs),
             *(here.border.factor, tilt, here.leverage),
             before=self.variances,
-            added=here.beside(),
         )
         if max(ratio.max(initial=1.0), 1 / ratio.min(initial=1.0)) <= CHANGED:
             return found
         factor = Factor.of(observed.matrix, observed.sizes * now.variances)
-        found = replace(found, factor=factor, worked_out=None, added=here.beside(now.variances))
+        found = replace(found, factor=factor, worked_out=None)
         if self.ends is None:
             return found
         return replace(found, worked_out=found.beside(self.ends.shared(theta, plain(theta))))
 
     def _anew(self, observed: Observations, tilt: Tilt, allowance: Allowance, start: Floats) -> Fit:
         found = Fit.of(observed, tilt, start, allowance, self.ends)
-        return replace(found, before=self.variances, added=self.beside(found.variances))
-
-    def beside(self, variances: Floats | None = None) -> Added:
-        """What is beside the past's factor, and (q,) variances of a factor that was worked out anew."""
-        if variances is None:
-            return Added(self.past, self.source, self.image)
-        changed = Changed(self.border.factor, self.observed.sizes * (variances - self.variances))
-        return Added(self.past, self.source, self.image, changed)
+        return replace(found, before=self.variances)
 
 
 ALIKE = 1e-9

@@ -31,6 +31,7 @@ Source: `mathematics.md`, 7, but for ℓ; H. E. Daniels, "Saddlepoint approximat
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import scipy
@@ -89,6 +90,21 @@ def rows_of(tilt: Tilt, low: Ints, high: Ints, theta: Floats, middle: Floats, ka
             given = low[at], high[at], theta[at], middle[at], kappa[at]
             found[at] = _in_blocks(work, tilt, *given, each)
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class Bells:
+    """Distributions as `rows_of` takes them, (r,) each."""
+
+    low: Ints
+    high: Ints
+    theta: Floats
+    middle: Floats
+    kappa: Floats
+
+    def rows(self, tilt: Tilt) -> Floats:
+        """(r, w)"""
+        return rows_of(tilt, self.low, self.high, self.theta, self.middle, self.kappa)
 
 
 _Work = Callable[[Tilt, Ints, Ints, Floats, Floats, Floats], Floats]

@@ -22,38 +22,41 @@ Source: `mathematics.md`, 7 (insiders).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.domain import Domain
 from cae_sql.inference.posterior.areas import areas_of_rows, entropies_of_rows
-from cae_sql.inference.posterior.bell import STILL, stiffness
-from cae_sql.inference.posterior.cells import Bad
-from cae_sql.inference.posterior.likely import Fit, Likely
+from cae_sql.inference.posterior.bell import STILL, SURE, Bells, stiffness
+from cae_sql.inference.posterior.likely import Fit, Flags, Likely
 from cae_sql.inference.posterior.members import Baselines, against
-from cae_sql.inference.posterior.nearby import Bells
-from cae_sql.inference.posterior.pairs import SAME, Given, KeptPairs, greatest_given
+from cae_sql.inference.posterior.pairs import (
+    LEVELS,
+    SAME,
+    Given,
+    bounds_of_pairs,
+    greatest_given,
+    levels_of_pairs,
+)
+from cae_sql.inference.posterior.tabulated import Table, Tables, least_of_ranges
 from cae_sql.inference.posterior.weights import Floats, Ints
+from cae_sql.threads import alone, in_two
 
-AT_ONCE, ENTRIES = 20_000, 4_000_000
-"""Distributions that are measured at once, and probabilities in them."""
+ROUNDING = 1e-7
+"""Part of the most by which ranges are taken wider than they are."""
+AT_ONCE = 4_096
+"""Pairs that are measured at once."""
 FEW = 32
 """Insiders of greatest leverage who are looked at before a bound is taken over the others: who is in many
 sums has most, and there is mostly one."""
 
-PAIRS = 2_000_000
-"""Of records with insiders, and their values, that are held at once."""
-CHUNKS, FEW_PAIRS = 16, 8
-"""Into which the pairs of one record are cut for bounds, and how few of a chunk are looked at one by one. One
-GROUP BY over the 28,155 wages of 1988 was 95 % areas of pairs, of which nearly all say nothing."""
-PIECES = 8
-"""Into which a shift to either side is cut for a bound."""
-FOR_ALL = 2_000
-"""Groups of records of which all pairs are looked at: 0.04 s; the bound for everybody takes as long."""
+PAIRS = 8_000_000
+"""Of records with insiders that are held at once."""
+FOR_ALL = 8_000
+"""Groups of records up to which all pairs are looked at, for what they tell at most: with 100 sums 0.3 s; the
+bounds for everybody are wider, and of more groups quicker."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,12 +135,12 @@ def bounds_of(fit: Fit, values: Floats) -> Given:
     return Given(fit.leverage[:people] + np.minimum(gain, left[:people]), shift)
 
 
-def bounds_at_once(fit: Fit) -> Given:
-    """As `bounds_of`, from the greatest leverage alone and any values of the boxes: quick, and wider."""
+def bounds_at_once(fit: Fit, values: Floats) -> Given:
+    """As `bounds_of`, from the greatest leverage alone: quick, and wider."""
     some = slice(0, fit.observed.people)
     h, variances, means = fit.leverage[some], fit.variances[some], fit.means[some]
     moving = variances > STILL
-    away = np.maximum(means - fit.observed.low[some], fit.observed.high[some] - means)
+    away = np.abs(values[some] - means[:, None]).max(axis=1, initial=0.0)
     apart = np.where(moving, away / np.sqrt(np.where(moving, variances, 1.0)), 0.0)
     others = np.where(moving, h, 0.0)
     left, rest = np.maximum(1.0 - others, SAME), max(1.0 - float(others.max(initial=0.0)), SAME)
@@ -212,13 +215,15 @@ class Measure:
             return areas_of_rows(rows, self.domain)
         return entropies_of_rows(rows, self.domain, self.epsilon)
 
-    def least(self, rows: Floats, bells: Bells) -> Floats:
-        """(r,) bounds of what distributions leave, from below, by the bells that they are or are like."""
-        return self.baselines.nearby(self.epsilon, self.left).least(rows, bells)
+    @property
+    def tables(self) -> Tables:
+        """Of what bells leave at least."""
+        return self.baselines.tables(self.epsilon, self.left)
 
-    def most(self, theta: Floats, kappa: Floats, shift: Floats) -> Floats:
-        """(r,) bounds of how bad posteriors are, from above, as `Cells.most`."""
-        return self.baselines.cells(self.epsilon, Bad(self.left, self.bad)).most(theta, kappa, shift)
+    @property
+    def margin(self) -> float:
+        """By how much posteriors are worse at most than with skewness."""
+        return self.baselines.margin if self.epsilon is None else np.inf
 
     def judged(self, without: Floats, skewed: Floats) -> Floats:
         """(r,) how bad posteriors are, by how bad without skewness and with it."""
@@ -229,45 +234,10 @@ class Measure:
         return against(left, base, self.domain) if self.epsilon is None else -left
 
 
-def most_risks(likely: Likely, columns: Ints, outer: Given, measure: Measure) -> Floats:
-    """(r,) bounds of the risk of records of some columns by the formula, by whole cells (`cells`).
-
-    Both by themselves and for all insiders within bounds of h' and |δ|, (r,) each. ∞ where nothing is said,
-    as of whom extremes leave less than the domain.
-    """
-    fit, seen = likely.fit, likely.fit.observed
-    variance, left = fit.variances[columns], np.maximum(1.0 - outer.leverage, SAME)
-    said = (
-        likely.ways.cells & (variance > STILL) & (seen.low[columns] == 0) & (seen.high[columns] == likely.top)
-    )
-    some = np.flatnonzero(said)
-    found = np.full(len(columns), np.inf)
-    shift = outer.shift[some] / (left[some] * variance[some])
-    kappa = stiffness(outer.leverage[some], variance[some])
-    found[some] = measure.most(fit.theta[columns[some]], kappa, shift)
-    return found
-
-
-def quick_risks(likely: Likely, measure: Measure) -> Floats:
-    """(a,) bounds of the risk of each of somebody by the formula, alone and whoever the insider is.
-
-    ∞ of whom no quick bound is known, as in small systems, where all pairs are looked at.
-    """
-    count = likely.fit.observed.people
-    if count <= FOR_ALL or not likely.ways.quick_bounds:
-        return np.full(count, np.inf)
-    return most_risks(likely, np.arange(count), bounds_at_once(likely.fit), measure)
-
-
 def risks_with_insider(
-    likely: Likely,
-    values: Floats,
-    measure: Measure,
-    enough: float,
-    bounds: Floats | None = None,
-    kept: KeptPairs | None = None,
+    likely: Likely, values: Floats, measure: Measure, enough: float, spared: Flags | None = None
 ) -> WithInsider:
-    """The greatest risk of everybody's posterior by the formula, whoever the insider is.
+    """The greatest risk of everybody's posterior by the formula, alone and whoever the insider is.
 
     What the insider knows better of people like somebody is no disclosure about that person either: the
     baseline is that of what he sees, with κ' and θ' = θ + δ / σ².
@@ -278,193 +248,223 @@ def risks_with_insider(
             slacks are not looked at.
         measure: Of a posterior.
         enough: How bad it may be for a bound to do.
-        bounds: (a,) as `quick_risks`.
-        kept: Pairs of the same with fewer answers.
+        spared: (p,) atoms that are not looked at.
     """
-    fit, seen = likely.fit, likely.fit.observed
-    worst = quick_risks(likely, measure) if bounds is None else bounds.copy()
-    some = np.flatnonzero(~(worst <= enough))  # what is no number keeps nothing
-    outer = None if kept is None else kept.bounds(fit, some, values)
-    if outer is None and len(some) > FOR_ALL and likely.ways.insider_bounds:
-        wide = bounds_of(fit, values)
-        outer = Given(wide.leverage[some], wide.shift[some])
-    if outer is not None:
-        for bound in (most_risks, _bounded) if likely.ways.nearby else (most_risks,):
-            worst[some] = bound(likely, some, outer, measure)
-            still = ~(worst[some] <= enough)
-            some, outer = some[still], Given(outer.leverage[still], outer.shift[still])
-    outer = greatest_given(fit, some, values) if len(some) else Given(worst[some], worst[some])
-    for pieces in (1, PIECES) if likely.ways.nearby else ():
-        worst[some] = _bounded(likely, some, outer, measure, pieces)
-        still = ~(worst[some] <= enough)
-        some, outer = some[still], Given(outer.leverage[still], outer.shift[still])
-        if not len(some):
-            break
-    pairs, some = 0, np.flatnonzero(~(worst <= enough))
-    step = max(1, PAIRS // max(values.size, 1))
+    fit, seen, tables = likely.fit, likely.fit.observed, measure.tables
+    worst, some = np.full(seen.people, -np.inf), np.arange(seen.people)
+    if spared is not None:
+        some = np.flatnonzero(~spared[seen.atoms])
+    for bound in (bounds_at_once, bounds_of):
+        if len(some) > FOR_ALL:
+            outer = bound(fit, values)
+            worst[some] = _bounded(likely, some, outer.of(some), measure, tables.coarse)
+            some = some[~(worst[some] <= enough)]  # what is no number keeps nothing
+    outer = greatest_given(fit, some, values)
+    worst[some] = _bounded(likely, some, outer, measure, tables.coarse)
+    still = ~(worst[some] <= enough)
+    some, outer = some[still], outer.of(still)
+    step = max(1, PAIRS // max(seen.people, 1))
     for first in range(0, len(some), step):
-        told = list[Given]()
-        for column in some[first : first + step].tolist():
-            each = given(fit, column, values)
-            others = np.arange(len(seen.sizes)) < seen.people
-            others[column] = seen.sizes[column] > 1
-            # who tells nothing of it tells the same as nobody
-            leverage = np.append(each.leverage[others].ravel(), fit.leverage[column])
-            shift = np.append(each.shift[others].ravel(), 0.0)
-            told.append(Given(*np.unique(np.stack([leverage, shift]).round(12), axis=1)))
-            pairs += int(others.sum())
-        worst[some[first : first + step]] = _greatest(
-            likely, some[first : first + step], told, measure, enough
-        )
+        part = np.arange(first, min(first + step, len(some)))
+        worst[some[part]] = _over_pairs(likely, some[part], outer.of(part), values, measure, enough)
     risk = np.full(likely.known.count, -np.inf)
     risk[seen.atoms] = worst
-    return WithInsider(risk, pairs)
+    return WithInsider(risk, len(some) * seen.people)
 
 
-def _bounded(likely: Likely, columns: Ints, outer: Given, measure: Measure, pieces: int = 1) -> Floats:
-    """(r,) of some columns, for all insiders within bounds of h' and |δ|, (r,) each.
-
-    δ is cut into pieces, so many to either side: what is left is least at an end of one and with the greatest
-    h', since a bell between them is neither stiffer nor further out, and the area of the baseline is at most
-    `Baselines.greatest`. What is left is bounded by bells nearby.
-    """
-    most = min(AT_ONCE, ENTRIES // likely.tilt.windows.count)
-    found, step = np.full(len(columns), -np.inf), max(1, most // (2 * pieces + 2))
-    for first in range(0, len(columns), step):
-        some = slice(first, first + step)
-        part = Given(outer.leverage[some], outer.shift[some])
-        found[some] = _bounded_at_once(likely, columns[some], part, measure, pieces)
-    return found
+def _bounded(likely: Likely, columns: Ints, outer: Given, measure: Measure, table: Table) -> Floats:
+    """(r,) of some columns, alone and for all insiders within bounds of h' and |δ|, (r,) each."""
+    gain, shift = _most(likely.fit, columns, outer)
+    ranges = np.stack([np.zeros(len(columns)), gain]), np.stack([-shift, shift])
+    return _of_ranges(likely, columns, *ranges, measure, table)
 
 
-def _bounded_at_once(likely: Likely, columns: Ints, outer: Given, measure: Measure, pieces: int) -> Floats:
-    fit, count = likely.fit, 2 * pieces + 1
-    own, places = fit.leverage[columns], np.arange(-pieces, pieces + 1) / pieces
-    shifts = (places[:, None] * outer.shift).ravel()
-    # by himself, without skewness and with it, and at the ends of the pieces
-    alone = both(fit, columns, Given(own, np.zeros(len(own))))
-    told = Given(np.append(alone.leverage, np.tile(outer.leverage, count)), np.append(alone.shift, shifts))
-    bells = bells_of(likely, np.tile(columns, count + 2), told)
-    rows = bells.rows(likely.tilt)
-    left = measure.least(rows, bells).reshape(count + 2, -1)
-    theta = told_tilts(fit, np.tile(columns, count), Given(np.tile(outer.leverage, count), shifts))
-    kappa = [stiffness(each, fit.variances[columns]) for each in (own, outer.leverage)]
-    tilts = np.stack([measure.baselines.tilts(np.tile(each, count), theta) for each in kappa])
-    least, most = (end(axis=0).reshape(count, -1) for end in (tilts.min, tilts.max))
-    base = measure.baselines.greatest(
-        np.minimum(least[:-1], least[1:]).ravel(), np.maximum(most[:-1], most[1:]).ravel()
-    )
-    bad: Floats = measure.bad(np.minimum(left[2:-1], left[3:]).ravel(), base).reshape(count - 1, -1)
-    by_himself = measure.baselines.areas(np.tile(kappa[0], 2), told_tilts(fit, np.tile(columns, 2), alone))
-    of_himself = measure.judged(*measure.bad(left[:2].ravel(), by_himself).reshape(2, -1))
-    worst: Floats = np.maximum(bad.max(axis=0), of_himself)
-    return worst
+def _most(fit: Fit, columns: Ints, outer: Given) -> tuple[Floats, Floats]:
+    """(r,) what is added to h' at most, and the greatest |δ|, skewness left out."""
+    gain, shift = outer.leverage - fit.leverage[columns], outer.shift - np.abs(fit.shift[columns])
+    return np.maximum(gain, 0.0) * (1.0 + ROUNDING), np.maximum(shift, 0.0) * (1.0 + ROUNDING)
 
 
-class _Chunks(NamedTuple):
-    """Pairs of some records that lie next to each other by shift, (c,) each."""
-
-    owner: Ints
-    """Whose: a place among the columns."""
-    starts: Ints
-    ends: Ints
-
-    def some(self, which: NDArray[np.bool_] | Ints) -> _Chunks:
-        """Some of them."""
-        return _Chunks(*(each[which] for each in self))
-
-    def cut(self, parts: int) -> _Chunks:
-        """Each cut in so many."""
-        size = self.ends - self.starts
-        cuts = self.starts[:, None] + size[:, None] * np.arange(parts + 1) // parts
-        starts, ends = cuts[:, :-1].ravel(), cuts[:, 1:].ravel()
-        return _Chunks(np.repeat(self.owner, parts), starts, ends).some(ends > starts)
-
-
-def _greatest(
-    likely: Likely, columns: Ints, told: Sequence[Given], measure: Measure, enough: float
+def _of_ranges(
+    likely: Likely, columns: Ints, gains: Floats, shifts: Floats, measure: Measure, table: Table
 ) -> Floats:
-    """(a,) of some records, the greatest with any insider and value, or a bound that is enough.
+    """(r,) bounds of how bad some columns are, with all gains of h' and all δ between two, (2, r) each.
 
-    Pairs are ordered by their shift and cut into chunks. What is left with any pair of a chunk is bounded as
-    in `_bounded`, by its greatest leverage at both ends of its shifts; of chunks that may be beyond what is
-    enough, and beyond the worst pair so far, the pairs are looked at.
+    What is left is the least of all cells with such a bell. The area of the baseline is at most
+    `Baselines.greatest` between the tilts at the ends of κ and δ.
+    """
+    fit, seen, variance = likely.fit, likely.fit.observed, likely.fit.variances[columns]
+    if not len(columns):
+        return np.zeros(0)
+    moving, slope, theta = variance > STILL, fit.slope[columns], fit.theta[columns]
+    h = np.clip(fit.leverage[columns] + gains, 0.0, 1.0)
+    kappas, rest = stiffness(h, variance), np.maximum(1.0 - h, SURE)
+    turns = np.where(moving, shifts, 0.0) / np.where(moving, variance, 1.0)
+    steep, push = theta + kappas * (fit.means[columns] - table.centre), turns[:, None] / rest
+    low = steep.min(axis=0) + push.min(axis=(0, 1)) + np.minimum(slope, 0.0)
+    high = steep.max(axis=0) + push.max(axis=(0, 1)) + np.maximum(slope, 0.0)
+    left = np.full(len(columns), np.nan)
+    where = seen.low[columns], seen.high[columns]
+    table.look(least_of_ranges, *where, np.stack([low, high]), kappas, left)
+    skew = slope * rest[0]
+    ends = theta + turns[0] + np.minimum(skew, 0.0), theta + turns[1] + np.maximum(skew, 0.0)
+    tilts = [np.stack([measure.baselines.tilts(kappa, end) for kappa in kappas]) for end in ends]
+    return measure.bad(left, measure.baselines.greatest(tilts[0].min(axis=0), tilts[1].max(axis=0)))
+
+
+def _over_pairs(
+    likely: Likely, columns: Ints, outer: Given, values: Floats, measure: Measure, enough: float
+) -> Floats:
+    """(r,) of some columns the greatest with any insider and value, or a bound that is enough.
+
+    Pairs at the same levels of h' and δ are bounded together, by the coarse table and by the fine one; those
+    that this leaves open each by itself; of those that this leaves open, the worst first, areas are measured.
 
     Args:
         likely: What answers make likely.
-        columns: (a,) whose.
-        told: What insiders make of each.
+        columns: (r,) whose.
+        outer: (r,) what insiders make of them at most.
+        values: (q, m) of insiders.
         measure: Of a posterior.
         enough: How bad it may be for a bound to do.
     """
-    sizes = np.array([len(each.shift) for each in told])
-    first = np.cumsum(sizes) - sizes
-    plain = Given(
-        np.concatenate([each.leverage for each in told]), np.concatenate([each.shift for each in told])
+    fit, seen, told, base = likely.fit, likely.fit.observed, _insiders(likely.fit, values), measure.baselines
+    with alone():
+        turned = fit.factor.solve(seen.matrix[:, columns].toarray())
+    told_of = -(seen.matrix[:, : seen.people].T @ turned)  # (s, r)
+    most = _most(fit, columns, outer)
+    with np.errstate(divide="ignore"):
+        mine = np.stack([np.sqrt(fit.variances[columns] / most[0]), fit.variances[columns] / most[1]], axis=1)
+    mine = LEVELS * np.where(np.stack(most, axis=1) > 0, mine, 0.0)
+    alone_there = np.where(seen.sizes[columns] == 1, columns, -1)
+    marks, everybody = np.zeros((len(columns), LEVELS, 2 * LEVELS), dtype=np.bool_), np.arange(len(columns))
+    pairs = told_of, mine, alone_there, told.levels, marks
+
+    def mark(first: int, last: int) -> None:
+        levels_of_pairs(*pairs, everybody[first:last], np.empty((1, 0), dtype=np.int64))
+
+    in_two(mark, *told_of.shape[::-1])
+    worst = _of_levels(likely, columns, most, marks, measure, enough)
+    found, rows = np.empty((0, 3), dtype=np.int64), np.flatnonzero(marks.any(axis=(1, 2)))
+    while len(rows) and (count := levels_of_pairs(*pairs, rows, found)) > len(found):
+        found = np.empty((count, 3), dtype=np.int64)
+    # who tells nothing of it tells the same as nobody
+    nobody = np.column_stack([np.arange(len(columns)), np.tile([seen.people, 0], (len(columns), 1))])
+    who, by, value = np.ascontiguousarray(np.concatenate([found, nobody]).T)
+    between = np.zeros(len(who))
+    some = who[: len(found)], by[: len(found)]
+    between[: len(found)] = told_of[some[::-1]] * np.sqrt(
+        fit.variances[columns[some[0]]] * fit.variances[some[1]]
     )
-    every = both(likely.fit, np.repeat(columns, sizes), plain)
-    pair, owner = (
-        np.tile(np.arange(len(plain.shift)), 2),
-        np.tile(np.repeat(np.arange(len(columns)), sizes), 2),
+    figures = [each[columns] for each in (fit.leverage, fit.variances, fit.means, fit.theta, fit.slope)]
+    table, bounds = measure.tables.fine, np.full(len(who), np.nan)
+    rules = np.array([table.centre, measure.margin, base.nothing, measure.epsilon is not None], dtype=float)
+    table.look(
+        bounds_of_pairs,
+        *(seen.low[columns], seen.high[columns], who, by, value, between, np.column_stack(figures)),
+        *(told.each, told.away, *base.listed, rules, bounds),
     )
-    order = np.lexsort((every.shift, owner))
-    pair, ordered = pair[order], Given(every.leverage[order], every.shift[order])
-    worst, bound = np.full((2, len(columns)), -np.inf)
-    seen = np.zeros(len(plain.shift), dtype=np.bool_)
-    chunks = _Chunks(np.arange(len(columns)), 2 * first, 2 * (first + sizes)).cut(CHUNKS)
-    while len(chunks.owner):
-        most = np.full(len(chunks.owner), np.inf)
-        for exactly in (False, True) if likely.ways.nearby else (True,):
-            # what is no number keeps nothing
-            open_ = np.flatnonzero(~(most <= np.maximum(enough, worst)[chunks.owner]))
-            some = chunks.some(open_)
-            most[open_] = _most_of_chunks(likely, columns[some.owner], ordered, some, measure, exactly)
-        within = most <= np.maximum(enough, worst)[chunks.owner]
-        np.maximum.at(bound, chunks.owner[within], most[within])
-        chunks = chunks.some(~within)
-        few = chunks.ends - chunks.starts <= FEW_PAIRS
-        some = chunks.some(few)
-        places = np.concatenate(
-            [np.arange(*each) for each in zip(some.starts, some.ends, strict=True)] or [pair[:0]]
-        )
-        pairs = np.unique(pair[places])
-        pairs = pairs[~seen[pairs]]
-        seen[pairs] = True
-        whose = np.searchsorted(first, pairs, "right") - 1
-        for start in range(0, len(pairs), AT_ONCE):
-            part = slice(start, start + AT_ONCE)
-            bad = _of_pairs(likely, columns[whose[part]], plain, pairs[part], measure)
-            np.maximum.at(worst, whose[part], bad)  # what is no number stays
-        chunks = chunks.some(~few).cut(CHUNKS // 4)
-    return np.where(worst > enough, worst, np.maximum(worst, bound))
+    within = bounds <= enough
+    np.maximum.at(worst, who[within], bounds[within])
+    open_ = np.flatnonzero(~within)
+    open_ = open_[np.lexsort((-bounds[open_], who[open_]))]
+    for place in np.unique(who[open_]).tolist():
+        each, column = open_[who[open_] == place], int(columns[place])
+        makes = told.given(fit, column, by[each], between[each], value[each])
+        worst[place] = _measured(likely, column, makes, bounds[each], measure, enough, worst[place])
+    return worst
 
 
-def _most_of_chunks(
-    likely: Likely, columns: Ints, ordered: Given, chunks: _Chunks, measure: Measure, exactly: bool
+def _of_levels(
+    likely: Likely,
+    columns: Ints,
+    most: tuple[Floats, Floats],
+    marks: NDArray[np.bool_],
+    measure: Measure,
+    enough: float,
 ) -> Floats:
-    """(c,) bounds of how bad the posteriors of some records are with any pair of a chunk each."""
-    fit, count = likely.fit, len(columns)
-    if not count:
-        return np.zeros(0)
-    inside = np.column_stack([chunks.starts, chunks.ends]).ravel()
-    ended = np.append(ordered.leverage, 0.0)
-    least, most = np.minimum.reduceat(ended, inside)[::2], np.maximum.reduceat(ended, inside)[::2]
-    ways = np.append(ordered.shift[chunks.starts], ordered.shift[chunks.ends - 1])
-    both_ends = np.tile(columns, 2)
-    left, step = np.empty(2 * count), max(1, min(AT_ONCE, ENTRIES // likely.tilt.windows.count))
-    for start in range(0, 2 * count, step):
-        part = slice(start, start + step)
-        bells = bells_of(likely, both_ends[part], Given(np.tile(most, 2)[part], ways[part]))
-        rows = bells.rows(likely.tilt)
-        left[part] = measure.left(rows) if exactly else measure.least(rows, bells)
-    kappas = [np.tile(stiffness(each, fit.variances[columns]), 2) for each in (least, most)]
-    told = [told_tilts(fit, both_ends, Given(np.tile(each, 2), ways)) for each in (least, most)]
-    tilts = [measure.baselines.tilts(*one) for one in zip(kappas, told, strict=True)]
-    ends = np.concatenate(tilts).reshape(4, count)
-    found: Floats = measure.bad(
-        left.reshape(2, count).min(axis=0), measure.baselines.greatest(ends.min(axis=0), ends.max(axis=0))
+    """(r,) the greatest bound of marked levels, of those that are enough; their marks are taken off."""
+    worst = np.full(len(columns), -np.inf)
+    for table in (measure.tables.coarse, measure.tables.fine):
+        who, level, place = np.nonzero(marks)
+        gain, shift = (each[who] for each in most)
+        gains = np.stack([(level / LEVELS) ** 2, ((level + 1) / LEVELS) ** 2]) * gain
+        shifts = np.stack([place - LEVELS, place - LEVELS + 1]) / LEVELS * shift
+        # which level a number is at is rounded
+        gains += np.array([[-ROUNDING], [ROUNDING]]) * gain
+        shifts += np.array([[-ROUNDING], [ROUNDING]]) * shift
+        bad = _of_ranges(likely, columns[who], np.maximum(gains, 0.0), shifts, measure, table)
+        within = bad <= enough
+        np.maximum.at(worst, who[within], bad[within])
+        marks[who[within], level[within], place[within]] = False
+    return worst
+
+
+@dataclass(frozen=True, eq=False)
+class _Insiders:
+    """Who may be an insider, and behind them nobody. Shapes: s of them, m values."""
+
+    each: Floats
+    """(s, 2) V_jj, or 0 of whom nothing is told, and σ_j."""
+    away: Floats
+    """(s, m) how far each value is from what is expected."""
+
+    @property
+    def levels(self) -> Floats:
+        """(s, 1 + m) as `levels_of_pairs` takes them, nobody left out."""
+        left, deviation = self.each[:-1].T
+        part = np.where(left > 0, 1.0 / np.where(left > 0, left, 1.0), 0.0)
+        return np.column_stack([deviation * np.sqrt(part), self.away[:-1] * part[:, None]])
+
+    def given(self, fit: Fit, column: int, by: Ints, between: Floats, value: Ints) -> Given:
+        """(r,) what some pairs of insiders and values make of one record, V_ij being known."""
+        left, deviation = self.each[by].T
+        ratio = np.where(left > 0, between / np.where(left > 0, left, 1.0), 0.0)
+        gain = np.clip(ratio * between, 0.0, 1.0 - fit.leverage[column])
+        shift = np.sqrt(fit.variances[column]) / deviation * ratio * self.away[by, value]
+        return Given(fit.leverage[column] + gain, shift)
+
+
+def _insiders(fit: Fit, values: Floats) -> _Insiders:
+    people = fit.observed.people
+    left, variances = 1.0 - fit.leverage[:people], fit.variances[:people]
+    telling = (left > SAME) & (variances > STILL)
+    each, away = np.tile([0.0, 1.0], (people + 1, 1)), np.zeros((people + 1, values.shape[1]))
+    each[:people] = np.column_stack(
+        [np.where(telling, left, 0.0), np.sqrt(np.where(telling, variances, 1.0))]
     )
-    return found
+    away[:people] = values[:people] - fit.means[:people, None]
+    return _Insiders(each, away)
+
+
+def _measured(
+    likely: Likely, column: int, told: Given, bounds: Floats, measure: Measure, enough: float, settled: float
+) -> float:
+    """The greatest of a record with some pairs, the worst bound first, or a bound that is enough.
+
+    Args:
+        likely: What answers make likely.
+        column: The record's.
+        told: (r,) what the pairs make of it.
+        bounds: (r,) how bad each is at most, descending.
+        measure: Of a posterior.
+        enough: How bad it may be for a bound to do.
+        settled: The greatest bound of the other pairs.
+    """
+    most, first, count = -np.inf, 0, 8
+    _, at = np.unique(np.stack([told.leverage, told.shift]).round(12), axis=1, return_index=True)
+    at = np.sort(at)  # the worst first, each pair that is like others once
+    while first < len(at) and not bounds[at[first]] <= max(enough, most):
+        some = at[first : first + count]
+        bad = _of_pairs(likely, np.full(len(some), column), told, some, measure)
+        most = float(np.maximum(most, bad.max()))  # what is no number stays
+        if np.isnan(most):
+            return most
+        first, count = first + count, min(2 * count, AT_ONCE)
+    if most > enough:
+        return most
+    rest = bounds[at[first]] if first < len(at) else -np.inf
+    return max(most, settled, rest)
 
 
 def _of_pairs(likely: Likely, columns: Ints, told: Given, pairs: Ints, measure: Measure) -> Floats:

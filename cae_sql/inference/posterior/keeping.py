@@ -37,7 +37,6 @@ from cae_sql.inference.posterior.figures import ClassFigures
 from cae_sql.inference.posterior.insiders import (
     Measure,
     bells_of,
-    quick_risks,
     risks_with_insider,
 )
 from cae_sql.inference.posterior.insiders_counted import counted_with_insider
@@ -53,7 +52,7 @@ from cae_sql.inference.posterior.members import (
 )
 from cae_sql.inference.posterior.noisy import likely_of
 from cae_sql.inference.posterior.overheard import risk_overheard
-from cae_sql.inference.posterior.pairs import Given, KeptPairs
+from cae_sql.inference.posterior.pairs import Given
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt, Windows
 from cae_sql.inference.system import AnsweredSystem
@@ -154,12 +153,6 @@ class LikelyKnowledge(AsItStands["LikelyQuestion"]):
         top, ways = int(self.system.grid.top), self.system.ways
         return likely_of(known, found.sums, tilt, top, start, ways, self._counts)
 
-    @cached_property
-    def pairs(self) -> KeptPairs:
-        """What insiders make of others by the past answers."""
-        fit = self.likely.fit.of_sums or self.likely.fit
-        return KeptPairs(fit, ends_of(fit))
-
 
 class LikelyQuestion:
     """Some queries, asked together, and what their answers would make likely."""
@@ -222,20 +215,18 @@ class LikelyQuestion:
         if not likely.reliable[mine].all():
             self._leave_open(likely, mine[~likely.reliable[mine]])
             return UNKNOWN
-        measure = Measure(domain, self._past.baselines)
-        quick = quick_risks(likely, measure) if self._insiders else None
         worst = self._alone(likely, mine)
         entropy = None
         if limit.epsilon is not None:
             each = [entropies_of_rows(each.rows[mine], domain, float(limit.epsilon)) for each in likely.both]
             entropy = float(np.min(each))
-        if quick is not None:
+        if self._insiders:
             some = mine[likely.heaped[mine]]
             if len(some) and not _keeps(limit, worst, entropy):
                 return ModelJudgement(False, worst)  # to count what insiders make of them takes long
             if not self._seen_through(likely, some):
                 return UNKNOWN
-            risk, least = self._with_insider(likely, quick)
+            risk, least = self._with_insider(likely)
             worst = _greater(worst, risk)
             entropy = None if entropy is None or least is None else -_greater(-entropy, -least)
         return ModelJudgement(_keeps(limit, worst, entropy), worst)
@@ -273,7 +264,11 @@ class LikelyQuestion:
         return float(risk.max())
 
     def _each(self, likely: Likely, atoms: Ints, columns: Ints) -> Floats:
-        """(r,) the risks of some atoms, each at its column of the fit; a bound where it keeps the limit."""
+        """(r,) the risks of some atoms, each at its column of the fit; a bound where it keeps the limit.
+
+        What is counted, or mixed, or cut to pieces by residues, is no bell q. Where p ≥ c q, p is a mixture
+        of c parts q and 1 − c parts of something else, so that A(p) ≥ c A(q), A being concave.
+        """
         domain, held, enough = self._standard.domain, self._past.baselines, _enough(self._standard.limit)
         risks, open_ = np.empty(len(atoms)), np.arange(len(atoms))
         for exactly in (False, True):
@@ -285,35 +280,31 @@ class LikelyQuestion:
                 left = areas_of_rows(rows, domain)
             else:
                 told = Given(likely.fit.leverage[which], likely.fit.shift[which])
-                left = Measure(domain, held).least(rows, bells_of(likely, which, told))
-                # a row that residues cut to pieces is like no bell
-                left[np.isin(which, likely.telling.columns)] = -np.inf
+                bells = bells_of(likely, which, told)
+                like = bells.rows(likely.tilt)
+                with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                    part = np.where(like > 0, rows / like, 1.0).min(axis=1)
+                left = np.minimum(part, 1.0) * Measure(domain, held).tables.fine.least(bells)
             risks[open_] = against(left, base, domain)
             open_ = open_[~(risks[open_] <= enough)]
         return risks
 
-    def _with_insider(self, likely: Likely, quick: Floats) -> tuple[float, float | None]:
+    def _with_insider(self, likely: Likely) -> tuple[float, float | None]:
         """The greatest risk, and the least entropy, that an insider's value can bring about."""
         limit, domain = self._standard.limit, self._standard.domain
-        held, enough, told = self._past.baselines, _enough(limit), len(likely.telling.columns)
-        counted = counted_with_insider(likely, Measure(domain, held))
-        risk = _greater(float(counted.risk.max()), float(quick.max()))
-        if risk <= enough and limit.epsilon is None and not told:
-            return risk, None
-        ends = ends_of(likely.fit)
+        held, ends = self._past.baselines, ends_of(likely.fit)
 
-        def worst(measure: Measure, enough: float, quick: Floats | None = None) -> float:
-            by_count = counted if measure.epsilon is None else counted_with_insider(likely, measure)
-            kept = self._past.pairs if likely.ways.kept_pairs else None
-            by_formula = risks_with_insider(likely, ends, measure, enough, quick, kept).risk
-            each = np.where(by_count.atoms, by_count.risk, by_formula)
+        def worst(measure: Measure, enough: float) -> float:
+            counted = counted_with_insider(likely, measure)
+            by_formula = risks_with_insider(likely, ends, measure, enough, counted.atoms).risk
+            each = np.where(counted.atoms, counted.risk, by_formula)
             found = float(each.max())
             if not found <= enough:
                 self._leave_open(likely, np.flatnonzero(~(each <= enough)))
                 return found
             return _greater(found, risk_overheard(likely, ends, measure))
 
-        risk = worst(Measure(domain, held), enough, quick)
+        risk = worst(Measure(domain, held), _enough(limit))
         if limit.epsilon is None:
             return risk, None
         return risk, -worst(Measure(domain, held, float(limit.epsilon)), -_least_entropy(limit))

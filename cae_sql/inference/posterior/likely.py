@@ -97,8 +97,6 @@ class Fit:
     """(q,) σ² before answers that are hypothetical: one search for residues serves them all."""
     skewed: bool = True
     """Whether skewness is counted."""
-    added: Added | None = None
-    """What the factor has besides that of fewer answers, where that is known."""
 
     @classmethod
     def of(
@@ -194,29 +192,6 @@ class Fit:
         """(q,) the same as a shift of what is expected, in units, as an insider's value shifts it."""
         found: Floats = self.slope * np.maximum(1.0 - self.leverage, SURE) * self.variances
         return found
-
-
-@dataclass(frozen=True, eq=False)
-class Added:
-    """The rows of a question beside a fit of the past."""
-
-    past: Fit
-    source: Ints
-    """(a,) the past's column of each column of somebody."""
-    image: Floats
-    """(r, q) g of each column: aᵀ H⁻¹ b of two of them has gᵀ g' more than in the past."""
-    changed: Changed | None = None
-    """Where the factor is of other variances than the past one."""
-
-
-@dataclass(frozen=True, eq=False)
-class Changed:
-    """From which factor one of other variances was worked out anew."""
-
-    factor: Factor
-    """The past one with its border."""
-    weights: Floats
-    """(q,) records times what was added to the variance of each."""
 
 
 def _raised(

@@ -40,19 +40,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from cae_sql.cached import cached_property
+from cae_sql.compiled import compiled
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
 from cae_sql.inference.posterior.areas import NOTHING, areas_of_rows, entropies_of_rows
 from cae_sql.inference.posterior.bell import STILL, stiffness
-from cae_sql.inference.posterior.cells import Bad, Cells
 from cae_sql.inference.posterior.likely import Likely
-from cae_sql.inference.posterior.nearby import Nearby
-from cae_sql.inference.posterior.weights import Floats, Ints
+from cae_sql.inference.posterior.tabulated import Tables
+from cae_sql.inference.posterior.weights import Floats
 from cae_sql.inference.posterior.windows import Tilt
 from cae_sql.risk import TOLERANCE
 
@@ -84,6 +84,48 @@ class _Listed:
     """(m + 1,) with a 0 behind them."""
 
 
+class Listed(NamedTuple):
+    """Areas of baselines by tilt, as kernels take them, (m,) each; of one area for all tilts, two alike."""
+
+    tilts: Floats
+    """Ascending."""
+    turns: Floats
+    """μ(t) − μ(0)."""
+    areas: Floats
+    """Of each, and more behind them that is not looked at."""
+
+
+@compiled()
+def place_of(tilts: Floats, turns: Floats, kappa: float, theta: float) -> tuple[int, float]:
+    """Between which two tilts t for κ and θ lies: the lower one's place, and how far towards the next."""
+    low, high = 0, len(tilts) - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if tilts[middle] + kappa * turns[middle] > theta:
+            high = middle
+        else:
+            low = middle
+    start, end = tilts[low] + kappa * turns[low], tilts[high] + kappa * turns[high]
+    if not end > start:
+        return low, 0.0
+    return low, min(max((theta - start) / (end - start), 0.0), 1.0)
+
+
+@compiled()
+def area_at(tilts: Floats, turns: Floats, areas: Floats, kappa: float, theta: float) -> float:
+    """A_baseline of one record with κ and θ, by a line between two of the list."""
+    low, part = place_of(tilts, turns, kappa, theta)
+    return float(areas[low] + part * (areas[low + 1] - areas[low]))
+
+
+@compiled()
+def tilts_of(tilts: Floats, turns: Floats, kappa: Floats, theta: Floats, found: Floats) -> None:
+    """t of many, (r,)."""
+    for i in range(len(found)):
+        low, part = place_of(tilts, turns, kappa[i], theta[i])
+        found[i] = tilts[low] + part * (tilts[low + 1] - tilts[low])
+
+
 class Baselines:
     """A_baseline by tilt, for one prior and domain."""
 
@@ -103,19 +145,33 @@ class Baselines:
             raise InvalidInput(f'baseline must be "members" or "prior", not {baseline!r:.60}')
         self._tilt, self._top, self._domain = tilt, top, domain
         self._by_tilt = baseline == "members"
-        self._nearby: dict[float | None, Nearby] = {}
-        self._cells: dict[float | None, Cells] = {}
+        self._tables: dict[float | None, Tables] = {}
 
-    def nearby(self, epsilon: float | None, left: Callable[[Floats], Floats]) -> Nearby:
+    def tables(self, epsilon: float | None, left: Callable[[Floats], Floats]) -> Tables:
         """Bells under the same prior, by what is left of them: H(ε), or without ε the area."""
-        return self._nearby.setdefault(epsilon, Nearby(self._tilt, left))
-
-    def cells(self, epsilon: float | None, measure: Bad) -> Cells:
-        """Bounds by cell under the same prior, of how bad bells are: by H(ε), or without ε by the risk."""
-        found = self._cells.get(epsilon)
+        found = self._tables.get(epsilon)
         if found is None:
-            found = self._cells.setdefault(epsilon, Cells(self._tilt, self._top, self, measure))
+            most = 1.0 if epsilon is not None else float(self._domain.step) * self._tilt.windows.count
+            found = self._tables.setdefault(epsilon, Tables(self._tilt, left, most))
         return found
+
+    @cached_property
+    def listed(self) -> Listed:
+        """What `area_at` looks areas up in."""
+        if self._by_tilt:
+            found = self._listed
+            return Listed(found.tilts, found.means - found.mean, found.areas)
+        return Listed(np.zeros(2), np.zeros(2), np.full(2, self.before))
+
+    @property
+    def margin(self) -> float:
+        """By how much the risk is at most more than with skewness."""
+        return np.inf if self._tilt.logs is None else MARGIN
+
+    @property
+    def nothing(self) -> float:
+        """Area of a baseline that leaves nothing open."""
+        return NOTHING * self._domain.area
 
     @cached_property
     def before(self) -> float:
@@ -132,21 +188,8 @@ class Baselines:
     def tilts(self, kappa: Floats, theta: Floats) -> Floats:
         """(r,) t for κ and θ, of one shape: it rises with θ, and is nearer to 0 the greater κ. By lines
         between listed tilts."""
-        listed = self._listed
-
-        def at(place: Ints) -> Floats:
-            found: Floats = listed.tilts[place] + kappa * (listed.means[place] - listed.mean)
-            return found
-
-        low, high = np.zeros((2, len(theta)), dtype=np.int64)
-        high += len(listed.tilts) - 1
-        while (high - low > 1).any():
-            middle = (low + high) // 2
-            much = at(middle) > theta
-            low, high = np.where(much, low, middle), np.where(much, middle, high)
-        start, end = at(low), at(high)
-        part = np.clip((theta - start) / (end - start), 0.0, 1.0)
-        found: Floats = listed.tilts[low] + part * (listed.tilts[high] - listed.tilts[low])
+        found = np.empty(len(theta))
+        tilts_of(self._listed.tilts, self._listed.means - self._listed.mean, kappa, theta, found)
         return found
 
     def of(self, likely: Likely) -> Floats:
@@ -161,8 +204,7 @@ class Baselines:
 
     def judged(self, without: Floats, skewed: Floats) -> Floats:
         """(r,) risks that a limit is held against, by those without skewness and with it."""
-        most = without if self._tilt.logs is None else np.minimum(without, skewed + MARGIN)
-        found: Floats = np.maximum(skewed, most)
+        found: Floats = np.maximum(skewed, np.minimum(without, skewed + self.margin))
         return found
 
     def greatest(self, low: Floats, high: Floats) -> Floats:

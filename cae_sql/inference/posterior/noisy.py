@@ -120,7 +120,6 @@ def with_observed(fit: Fit, known: Knowledge, tilt: Tilt, layout: Layout | None 
         factor=factor,
         worked_out=kappa / (1.0 + kappa),
         of_sums=fit,
-        added=None,  # what noisy rows put between two records is in no border
     )
 
 

@@ -1,38 +1,26 @@
-"""The most that any insider's value makes of somebody: over all pairs, and by what is known of pairs.
+"""All pairs of a record and an insider: the greatest that any tells, and how bad each may be at most.
 
 With z_i = √σ_i² R a_i, H⁻¹ = Rᵀ R, an insider j adds V_ij² / V_jj = (z_i z_j)² / V_jj to somebody's
 leverage, and shifts the mean by |V_ij| / V_jj times how far off j's value may be (`insiders`). The greatest
-of both over all j takes a product of two matrices.
+of both over all j takes a product of two matrices. What each pair leaves open is looked up (`tabulated`).
 
-A question's rows are a border to the factor (`leverage.Border`): with g_i what they say of i,
-
-    a_i H'⁻¹ a_j = a_i H⁻¹ a_j + g_i g_j.
-
-Where answers change variances so much that the factor is worked out anew, to G' from G = H'⁻¹, with
-Δ = Σ w_l a_l a_lᵀ between both covariances, G' = G − G Δ G', so
-
-    |a_i G' a_j| ≤ |a_i G a_j| + √q_i √q'_j,    q_i = Σ |w_l| (a_i G a_l)²,    q'_j = Σ |w_l| (a_j G' a_l)²,
-
-which is little beside a_i G a_j for whoever has little to do with those whose variances change. So the
-greatest over j after the question is at most the greatest before it, times what each j's own part may have
-grown by, and |g_i| times the greatest |g_j|, and √q_i times the greatest √q'_j. The few who would spoil that
-for everybody are looked at by themselves. One look at all pairs serves all answers to all questions until one
-is told.
-
-Source: `mathematics.md`, 7 (insiders); the bounds by a border and by Δ are this project's.
+Source: `mathematics.md`, 7 (insiders).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cae_sql.inference.posterior.bell import STILL
-from cae_sql.inference.posterior.leverage import Factor, covariance, exactly
-from cae_sql.inference.posterior.likely import Changed, Fit
+from cae_sql.compiled import compiled
+from cae_sql.inference.posterior.bell import STILL, SURE
+from cae_sql.inference.posterior.likely import Fit
+from cae_sql.inference.posterior.members import area_at
+from cae_sql.inference.posterior.tabulated import State, at_point
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.threads import alone as on_one_thread
 from cae_sql.threads import in_two
@@ -47,12 +35,9 @@ HELD = 4_000_000
 """Numbers of insiders' rows that are held at once."""
 BLOCK = 100_000
 """Pairs that are looked at at once: what the processor holds near."""
-MOST_PAIRS = 200_000_000
-"""Pairs that are looked at for later questions: a second's work with a hundred sums."""
-MOST_PEOPLE = 50_000
-"""Of more it costs less to look at the few anew."""
-GROWN = 64
-"""Insiders whose part grew most, who are looked at by themselves."""
+
+LEVELS = 8
+"""Into which what is added to h', and |δ|, are cut: pairs at the same levels are bounded together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +48,10 @@ class Given:
     """h'."""
     shift: Floats
     """δ, in units."""
+
+    def of(self, some: Ints | NDArray[np.bool_]) -> Given:
+        """The same of some."""
+        return Given(self.leverage[some], self.shift[some])
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,97 +143,121 @@ def _over(fit: Fit, columns: Ints, insiders: Ints, telling: _Telling) -> _Greate
     return _Greatest(found[0] + off, found[1] + 2 * off * telling.apart[insiders].max(initial=0.0))
 
 
-class KeptPairs:
-    """What all pairs of some answers' fit say, for questions asked after them."""
+@compiled()
+def levels_of_pairs(
+    told_of: Floats,
+    mine: Floats,
+    own: Ints,
+    theirs: Floats,
+    marks: NDArray[np.bool_],
+    rows: Ints,
+    found: Ints,
+) -> int:
+    """Mark which levels of h' and δ pairs are at; or list those whose levels are marked, and count them.
 
-    def __init__(self, fit: Fit, values: Floats) -> None:
-        """Look at no pair yet.
+    Levels of what is added to h' are of its square root, since most pairs tell little; those of δ count from
+    `LEVELS`, upwards where it is not negative.
 
-        Args:
-            fit: Of the past answers.
-            values: (q, m) for each of its columns the values that an insider may have, in units.
-        """
-        self._fit, self._telling = fit, _Telling.of(fit, values)
-        # NaN of whom no pair was looked at
-        self._between, self._shift = np.full((2, fit.observed.people), np.nan)
-
-    def bounds(self, fit: Fit, columns: Ints, values: Floats) -> Given | None:
-        """(r,) bounds of `greatest_given` after a question, without a look at all pairs.
-
-        Args:
-            fit: With the question's answer.
-            columns: (r,) of somebody.
-            values: (q, m) as `greatest_given`.
-
-        Returns:
-            None where the fit is of other queries than the past ones and a question's, where something is
-            observed with noise or sums are nearly dependent, and where pairs are too many.
-        """
-        added = fit.added
-        if added is None or added.past is not self._fit or fit.of_sums is not None:
-            return None
-        if not len(columns) or fit.observed.people > MOST_PEOPLE:
-            return None
-        factors = [fit.factor] if added.changed is None else [fit.factor, added.changed.factor]
-        if any(np.triu(each.root, 1).any() for each in factors):
-            return None  # of rows that are nearly dependent: no inverse, but a bound of one
-        source = added.source[columns]
-        if not self._looked(np.unique(source)):
-            return None
-        telling, before, of_insiders = _Telling.of(fit, values), self._telling, added.source
-        # w_j = σ_j / √V_jj, before and now: what |V_ij| / √V_jj has of j besides a_i H⁻¹ a_j
-        was = before.part[of_insiders] * before.deviation[of_insiders]
-        now = telling.part * telling.deviation
-        was_far, far = was * before.apart[of_insiders], now * telling.apart
-        with np.errstate(divide="ignore", invalid="ignore"):
-            grown, grown_far = (
-                np.where(new > 0, new / old, 0.0) for new, old in ((now, was), (far, was_far))
-            )
-        image = np.sqrt((added.image[:, : len(now)] ** 2).sum(axis=0))
-        mine, theirs = _moved(fit, added.changed, columns)
-        spoiling = np.maximum(np.maximum(grown, grown_far) - 1.0, 0.0) + (image + theirs) * now
-        order = np.argsort(-spoiling, kind="stable")
-        apart, rest = np.sort(order[:GROWN]), order[GROWN:]
-        some = _over(fit, columns, apart, telling)
-        found = list[Floats]()
-        for kept, more, part, exact in (
-            (self._between, grown, now, some.between),
-            (self._shift, grown_far, far, some.shift),
-        ):
-            most = more[rest].max(initial=0.0)
-            bound = kept[source] * most if np.isfinite(most) else np.full(len(columns), np.inf)
-            bound += image[columns] * (image * part)[rest].max(initial=0.0)
-            bound += mine * (theirs * part)[rest].max(initial=0.0)
-            found.append(np.maximum(bound, exact))
-        return _made(fit, columns, _Greatest(*found))
-
-    def _looked(self, columns: Ints) -> bool:
-        """Whether all pairs of some columns of the past fit are known: now, if they are not too many."""
-        missing = columns[np.isnan(self._between[columns])]
-        people = self._fit.observed.people
-        if len(missing) * people > MOST_PAIRS:
-            return False
-        if len(missing):
-            found = _over(self._fit, missing, np.arange(people), self._telling)
-            self._between[missing], self._shift[missing] = found.between, found.shift
-        return True
+    Args:
+        told_of: (s, r) V_ij / (σ_i σ_j).
+        mine: (r, 2) factors of each record: with `told_of` and the insider's they make levels of h' and δ.
+        own: (r,) which insider is the record itself; −1: none.
+        theirs: (s, 1 + m) factors of each insider: for h', and for δ with each value.
+        marks: (r, LEVELS, 2 LEVELS)
+        rows: Places of the records that are looked at.
+        found: (n, 3) where places of records, insiders and values go, as far as there is room; (1, 0):
+            nothing is listed, and levels are marked.
+    """
+    count, mark = 0, found.shape[1] == 0
+    for j in range(len(told_of)):
+        for i in rows:
+            if own[i] == j:
+                continue
+            told = told_of[j, i]
+            level = min(int(abs(told) * mine[i, 0] * theirs[j, 0]), LEVELS - 1)
+            for k in range(1, theirs.shape[1]):
+                part = told * mine[i, 1] * theirs[j, k]
+                place = LEVELS + min(int(part), LEVELS - 1)
+                if part < 0:
+                    place = LEVELS - 1 - min(int(-part), LEVELS - 1)
+                if mark:
+                    marks[i, level, place] = True
+                elif marks[i, level, place]:
+                    if count < len(found):
+                        found[count, 0], found[count, 1], found[count, 2] = i, j, k - 1
+                    count += 1
+    return count
 
 
-def _moved(fit: Fit, changed: Changed | None, columns: Ints) -> tuple[Floats, Floats]:
-    """√q_i of some columns, (r,), and √q'_j of everybody, (a,): 0 where the factor is the past one's."""
-    people = fit.observed.people
-    if changed is None:
-        return np.zeros(len(columns)), np.zeros(people)
-    matrix = fit.observed.matrix
-    with on_one_thread():
-        spread = covariance(matrix, np.abs(changed.weights))
-        scale = np.sqrt(np.diag(spread))
-        part = np.where(scale > 0, 1.0 / np.where(scale > 0, scale, 1.0), 0.0)
-        values, vectors = np.linalg.eigh(spread * part * part[:, None])
-        root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T * scale
-        before, after = (root @ (each.root.T @ each.root) for each in (changed.factor, fit.factor))
-    # sums of squares: what is little beside what it is the difference of keeps its digits
-    return (
-        np.sqrt(exactly(matrix, Factor(before), columns)),
-        np.sqrt(exactly(matrix, Factor(after), np.arange(people))),
-    )
+@compiled()
+def bounds_of_pairs(
+    keys: Ints,
+    values: Floats,
+    state: State,
+    step: Floats,
+    boxes: Ints,
+    who: Ints,
+    by: Ints,
+    value: Ints,
+    between: Floats,
+    mine: Floats,
+    theirs: Floats,
+    away: Floats,
+    tilts: Floats,
+    turns: Floats,
+    areas: Floats,
+    rules: Floats,
+    found: Floats,
+) -> None:
+    """How bad records' posteriors are at most with an insider and a value, where `found` is no number.
+
+    Args:
+        keys: As the other arrays up to `step` of `tabulated.at_point`.
+        values: ...
+        state: ...
+        step: ...
+        boxes: (r,) number of each record's box.
+        who: (n,) places of records, of each pair.
+        by: (n,) of insiders.
+        value: (n,) of their values.
+        between: (n,) V_ij.
+        mine: (r, 5) leverage, variance, mean, tilt and slope of each record.
+        theirs: (s, 2) of each insider V_jj, or 0 of whom nothing is told, and the deviation.
+        away: (s, m) how far each value is from what is expected.
+        tilts: As the other two `members.Listed`.
+        turns: ...
+        areas: ...
+        rules: The domain's centre; by how much more the risk is at most than with skewness; below which area
+            a baseline leaves nothing; whether it is entropies that are looked up.
+        found: (n,) which is written to.
+    """
+    centre, margin, nothing, of_entropy = rules[0], rules[1], rules[2], rules[3] > 0
+    for pair in range(len(found)):
+        if not math.isnan(found[pair]):
+            continue
+        i, j = who[pair], by[pair]
+        h, variance, mean, theta, slope = mine[i, 0], mine[i, 1], mine[i, 2], mine[i, 3], mine[i, 4]
+        moving, left, deviation = variance > STILL, theirs[j, 0], math.sqrt(variance)
+        ratio = between[pair] / left if left > 0 else 0.0
+        told = min(h + min(max(ratio * between[pair], 0.0), 1.0 - h), 1.0)
+        rest = max(1.0 - told, SURE)
+        kappa = told / (rest * variance) if moving else 0.0
+        shift = deviation / theirs[j, 1] * ratio * away[j, value[pair]] if moving else 0.0
+        plain, skewed = 0.0, 0.0
+        for form in range(2):
+            total = shift + (slope * variance * (1.0 - told) if form == 1 else 0.0)
+            steep = theta + kappa * (mean - centre)
+            if kappa > 0:
+                steep += total / (rest * variance)
+            least = at_point(keys, values, state, step, boxes[i], steep, kappa)
+            bad = -least
+            if not of_entropy:
+                base = area_at(tilts, turns, areas, kappa, theta + total / variance if moving else theta)
+                bad = 1.0 - least / base if base > nothing else 1.0
+            if form == 0:
+                plain = bad
+            skewed = bad
+            if slope == 0.0:
+                break
+        if not (math.isnan(plain) or math.isnan(skewed)):
+            found[pair] = max(skewed, min(plain, skewed + margin))

@@ -137,7 +137,7 @@ def test_of_several_ends_asked_together_it_is_what_is_worked_out_anew(seed: int,
         values.append(value)
     leverage, off = compared(system, queries, values)
     assert leverage < 0.01
-    assert off < 0.01
+    assert off < 0.03  # of eight people variances may have changed by up to `asked.CHANGED`
 
 
 def test_no_factor_is_made_anew_for_ends_of_many(monkeypatch: pytest.MonkeyPatch) -> None:

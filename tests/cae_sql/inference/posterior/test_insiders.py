@@ -21,6 +21,7 @@ from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.posterior.members import BASELINES, Baseline, Baselines
 from cae_sql.inference.posterior.pairs import Given, greatest_given
 from cae_sql.inference.system import AnsweredSystem
+from cae_sql.inference.tables.priors import Prior
 from tests.cae_sql.inference.posterior.oracles import dense, likely, risk, star, variation
 
 
@@ -86,36 +87,53 @@ def test_insiders_are_gone_through_in_blocks(monkeypatch: pytest.MonkeyPatch) ->
     assert parts.shift == pytest.approx(whole.shift, abs=1e-4)
 
 
-@over(st.integers(0, 10**9), st.floats(0.02, 0.98), st.sampled_from([None, 2.0]))
-def test_of_chunks_of_pairs_the_greatest_is_that_of_all_or_a_bound_that_is_enough(
-    seed: int, part: float, epsilon: float | None
-) -> None:
-    """Against all pairs, each by itself."""
+def falling(seed: int) -> Likely:
+    """Sixty people, few of whom have much, in up to eleven sums; every other one under a prior."""
     chance = np.random.default_rng(seed)
-    system = AnsweredSystem(60, 0, 24, 1)
+    odds = chance.dirichlet(np.full(25, 2.0)) if seed % 2 else None
+    prior = None if odds is None else Prior.of(lambda count, seed: np.zeros(count, dtype=np.int64), odds)
+    system = AnsweredSystem(60, 0, 24, 1, prior=prior)
     true = np.minimum(chance.geometric(0.2, 60), 24)
     for _ in range(int(chance.integers(1, 12))):
         members = np.flatnonzero(chance.random(60) < chance.uniform(0.1, 0.7))
         if len(members) > 1:
             system.add_sum(members, int(true[members].sum()))
-    found, domain = likely(system), Domain(0, 24, 1)
-    measure = Measure(domain, Baselines(found.tilt, 24, domain, "members"), epsilon)
-    ends = np.tile([0.0, 24.0], (len(found.fit.observed.sizes), 1))
-    for column in range(min(found.fit.observed.people, 6)):
-        told = given(found.fit, column, ends)
-        told = Given(told.leverage.ravel(), told.shift.ravel())
-        count = len(told.shift)
-        every = insiders._of_pairs(found, np.full(count, column), told, np.arange(count), measure)
-        enough = float(every.min() + part * (every.max() - every.min()))
-        for limit in (enough, float(every.max()) + 0.01):
-            (most, other) = insiders._greatest(
-                found, np.array([column, column]), [told, told], measure, limit
-            )
-            assert most == other
-            if most > limit:
-                assert most == pytest.approx(every.max(), abs=1e-12)
-            else:
-                assert every.max() <= most + 1e-12
+    return likely(system)
+
+
+@over(
+    st.integers(0, 10**9),
+    st.floats(0.02, 0.98),
+    st.sampled_from([None, 2.0]),
+    st.sampled_from(BASELINES),
+    st.sampled_from([1, 8_000]),
+)
+def test_the_greatest_is_that_of_all_pairs_or_a_bound_that_is_enough(
+    seed: int, part: float, epsilon: float | None, baseline: Baseline, most: int
+) -> None:
+    """Against all pairs, each by itself."""
+    found, domain = falling(seed), Domain(0, 24, 1)
+    fit, seen = found.fit, found.fit.observed
+    measure = Measure(domain, Baselines(found.tilt, 24, domain, baseline), epsilon)
+    ends = np.tile([0.0, 24.0], (len(seen.sizes), 1))
+    every = np.empty(seen.people)
+    for column in range(seen.people):
+        told, others = given(fit, column, ends), np.arange(len(seen.sizes)) < seen.people
+        others[column] = seen.sizes[column] > 1
+        told = Given(
+            np.append(told.leverage[others].ravel(), fit.leverage[column]),
+            np.append(told.shift[others].ravel(), 0.0),
+        )
+        pairs = np.arange(len(told.shift))
+        every[column] = insiders._of_pairs(found, np.full(len(pairs), column), told, pairs, measure).max()
+    enough = float(every.min() + part * (every.max() - every.min()))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(insiders, "FOR_ALL", most)
+        for limit in (enough, float(every.max()) + 0.01, -np.inf):
+            worst = insiders.risks_with_insider(found, ends, measure, limit).risk[seen.atoms]
+            beyond = worst > limit
+            assert worst[beyond] == pytest.approx(every[beyond], abs=1e-9)
+            assert (every[~beyond] <= np.minimum(worst[~beyond], limit) + 1e-9).all()
 
 
 @over(st.integers(0, 10**9), st.sampled_from(BASELINES))
