@@ -60,8 +60,6 @@ class _Telling:
 
     part: Floats
     """(a,) 1 / √V_jj; 0 of whom nothing is told."""
-    deviation: Floats
-    """(a,) σ_j."""
     apart: Floats
     """(a,) how far off j's value may be, in terms of σ_j √V_jj."""
 
@@ -73,17 +71,7 @@ class _Telling:
         part = np.where(telling, 1.0 / np.sqrt(np.where(telling, left, 1.0)), 0.0)
         deviation = np.sqrt(np.where(telling, variances, 1.0))
         away = np.abs(values[:count] - fit.means[:count, None]).max(axis=1, initial=0.0)
-        return cls(part, deviation, part * away / deviation)
-
-
-@dataclass(frozen=True, eq=False)
-class _Greatest:
-    """Of some columns i, (r,) each, in terms of σ_i."""
-
-    between: Floats
-    """The greatest |V_ij| / √V_jj over all insiders j."""
-    shift: Floats
-    """The greatest of the same times how far off j may be."""
+        return cls(part, part * away / deviation)
 
 
 def greatest_given(fit: Fit, columns: Ints, values: Floats) -> Given:
@@ -92,55 +80,61 @@ def greatest_given(fit: Fit, columns: Ints, values: Floats) -> Given:
     As `insiders.given` has them pair by pair, but the two may be of different insiders. In floats of 32 bits,
     which take half the time, and greater by as much as these may be off.
     """
-    people = np.arange(fit.observed.people)
-    return _made(fit, columns, _over(fit, columns, people, _Telling.of(fit, values)))
-
-
-def _made(fit: Fit, columns: Ints, found: _Greatest) -> Given:
-    own, deviation = fit.leverage[columns], np.sqrt(fit.variances[columns])
-    gain = np.minimum((deviation * found.between) ** 2, 1.0 - own)
-    return Given(own + gain, fit.variances[columns] * found.shift + np.abs(fit.shift[columns]))
-
-
-def _over(fit: Fit, columns: Ints, insiders: Ints, telling: _Telling) -> _Greatest:
-    """Of some columns, over some insiders, (s,) ascending columns of somebody."""
-    seen, variances = fit.observed, fit.variances
-    found, height = np.zeros((2, len(columns))), len(fit.factor.root)
+    found, telling = np.zeros((2, len(columns))), _Telling.of(fit, values)
+    seen, height, people = fit.observed, len(fit.factor.root), fit.observed.people
     wide = max(1, HELD // max(height, 1))
-    step = max(1, BLOCK // max(min(len(insiders), wide), 1))
+    step = max(1, BLOCK // max(min(people, wide), 1))
     mine, longest = np.empty((height, len(columns)), dtype=np.float32), 0.0
-    off, single = np.empty(len(columns)), seen.sizes[columns] == 1
+    off, own = np.empty(len(columns)), np.where(seen.sizes[columns] == 1, columns, -1)
 
-    def images(some: Ints) -> Floats:
+    def images(some: slice | Ints) -> Floats:
         """(k, s) what a_i H⁻¹ a_j is a product of two of."""
         held: Floats = fit.factor.root @ seen.matrix[:, some].toarray()
         return held
 
-    def compare(block: Ints, told: Singles, far: Singles, start: int, end: int) -> None:
+    def compare(begin: int, told: Singles, far: Singles, start: int, end: int) -> None:
         for first in range(start, end, step):
             each = slice(first, min(first + step, end))
             # |V_ij| / √V_jj but for σ_i
-            between = np.abs(mine[:, each].T @ told)
-            at = np.minimum(np.searchsorted(block, columns[each]), len(block) - 1)
-            here = np.flatnonzero(single[each] & (block[at] == columns[each]))
-            between[here, at[here]] = 0.0
-            found[0, each] = np.maximum(found[0, each], between.max(axis=1, initial=0.0))
-            between *= far
-            found[1, each] = np.maximum(found[1, each], between.max(axis=1, initial=0.0))
+            greatest_of(mine[:, each].T @ told, far, own[each] - begin, found[0, each], found[1, each])
 
     with on_one_thread():
         for first in range(0, len(columns), wide):
             held = images(columns[first : first + wide])
             mine[:, first : first + wide] = held
             off[first : first + wide] = np.sqrt((held**2).sum(axis=0))
-        for start in range(0, len(insiders), wide):
-            block = insiders[start : start + wide]
-            told = images(block) * (np.sqrt(variances[block]) * telling.part[block])
+        for start in range(0, people, wide):
+            block = slice(start, min(start + wide, people))
+            told = images(block) * (np.sqrt(fit.variances[block]) * telling.part[block])
             longest = max(longest, float((told**2).sum(axis=0).max(initial=0.0)))
-            work = partial(compare, block, told.astype(np.float32), telling.apart[block].astype(np.float32))
-            in_two(work, len(columns), len(block))
+            work = partial(compare, start, told.astype(np.float32), telling.apart[block].astype(np.float32))
+            in_two(work, len(columns), told.shape[1])
     off *= (height + 4) * HALF_AS_LONG * np.sqrt(longest)
-    return _Greatest(found[0] + off, found[1] + 2 * off * telling.apart[insiders].max(initial=0.0))
+    between, shift = found[0] + off, found[1] + 2 * off * telling.apart.max(initial=0.0)
+    gain = np.minimum(fit.variances[columns] * between**2, 1.0 - fit.leverage[columns])
+    return Given(fit.leverage[columns] + gain, fit.variances[columns] * shift + np.abs(fit.shift[columns]))
+
+
+@compiled(error_model="numpy", fastmath={"nnan", "nsz", "contract", "reassoc"})
+def greatest_of(between: Singles, far: Singles, own: Ints, greatest: Floats, furthest: Floats) -> None:
+    """Of each row the greatest number, and the greatest times how far, but at its own place, if it is less.
+
+    Args:
+        between: (r, s)
+        far: (s,)
+        own: (r,) places that are left out; those outside are none.
+        greatest: (r,) raised to what is found.
+        furthest: (r,) likewise.
+    """
+    for i in range(len(between)):
+        if 0 <= own[i] < len(far):
+            between[i, own[i]] = 0.0
+        most, most_far = np.float32(greatest[i]), np.float32(furthest[i])
+        for j in range(len(far)):
+            each = abs(between[i, j])
+            most = max(most, each)
+            most_far = max(most_far, each * far[j])
+        greatest[i], furthest[i] = most, most_far
 
 
 @compiled()

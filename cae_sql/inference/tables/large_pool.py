@@ -179,11 +179,12 @@ class LargePool:
         # looked up once for all worlds, and in their order from then on
         fours = roomy_table.fours
         four = firsts[fours], boxes.sizes[fours], boxes.low[fours], boxes.high[fours]
+        able = [np.unique(each.atoms) for each in boxes.extremes]
 
         def work(first: int, last: int) -> None:
             for place in range(first, last):
                 values = self.values[place]
-                held = self._held(values, boxes, base + place)
+                held = self._held(values, boxes, able, base + place)
                 jostle(
                     order, firsts, labels, shared, boxes.low, boxes.high, held, values, base + place,
                     exchanges, odds,
@@ -199,8 +200,17 @@ class LargePool:
 
         in_two(work, len(self.values), size)
 
-    def _held(self, values: NDArray[np.signedinteger], boxes: Knowledge, seed: int) -> NDArray[np.bool_]:
-        """For each extreme one record that attains it, at random: it stays while others move. So do lumps."""
+    def _held(
+        self, values: NDArray[np.signedinteger], boxes: Knowledge, able: Sequence[Ints], seed: int
+    ) -> NDArray[np.bool_]:
+        """For each extreme one record that attains it, at random: it stays while others move. So do lumps.
+
+        Args:
+            values: A table.
+            boxes: What is answered.
+            able: By extreme its atoms, ascending.
+            seed: Of the draw.
+        """
         held = np.zeros(len(values), dtype=np.bool_)
         held[self.lumps] = True
         chance = np.random.default_rng(seed)
@@ -210,12 +220,12 @@ class LargePool:
             value: np.append(0, np.cumsum(values[order] == value))
             for value in {each.value for each in boxes.extremes}
         }
-        for extreme in boxes.extremes:
-            so_far, atoms = before[extreme.value], np.unique(extreme.atoms)
-            able = np.cumsum(so_far[firsts[atoms + 1]] - so_far[firsts[atoms]])
-            drawn = int(chance.integers(0, able[-1]))
-            atom = int(np.searchsorted(able, drawn, side="right"))
-            last = so_far[firsts[atoms[atom] + 1]] - (able[atom] - 1 - drawn)
+        for extreme, atoms in zip(boxes.extremes, able, strict=True):
+            so_far = before[extreme.value]
+            counts = np.cumsum(so_far[firsts[atoms + 1]] - so_far[firsts[atoms]])
+            drawn = int(chance.integers(0, counts[-1]))
+            atom = int(np.searchsorted(counts, drawn, side="right"))
+            last = so_far[firsts[atoms[atom] + 1]] - (counts[atom] - 1 - drawn)
             held[order[np.searchsorted(so_far, last) - 1]] = True
         return held
 
