@@ -22,7 +22,7 @@ from cae_sql.inference.facts.lumps import NO_LUMPS
 from cae_sql.inference.facts.query import Answer, Ints
 from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.intervals.bounds import Solved
-from cae_sql.inference.tables.at_once import all_at_once
+from cae_sql.inference.tables.at_once import all_at_once, roomy_at_once
 from cae_sql.inference.tables.centering import rebuild
 from cae_sql.inference.tables.holding import bounds_of, hold
 from cae_sql.inference.tables.large_pool import LargePool
@@ -85,6 +85,8 @@ class SystemState:
         self._roomy_table = RoomyTable.nothing(size, top, lumps, ways)
         self._size, self._top, self._lumps = size, top, lumps
         self._learned = self._in_roomy_table = 0
+        self._restored = 0
+        """For how many answers another roomy table was last looked for, since the one before was lost."""
         self._beside: _Beside | None = None
 
     def beside(
@@ -119,15 +121,13 @@ class SystemState:
             if new:
                 self._pool = _learned(self._pool, answers[self._learned :])
         elif new >= AT_ONCE:
-            found = all_at_once(*self._apart(answers, system), self._pool)
-            if found is not None:
-                found[0].ways = self._roomy_table.ways
-                self._roomy_table, self._pool = found
-                self._learned = len(answers)
+            self._take_in_at_once(answers, system)
         while self._learned < len(answers):
             if isinstance(self._pool, LargePool):
                 self._take_in(answers[self._learned])
             self._learned += 1
+        if isinstance(self._pool, LargePool) and self._is_to_be_restored(answers):
+            self._take_in_at_once(answers, system)
         if isinstance(self._pool, LargePool) and not self._pool.mixed and self._roomy_table.usable:
             self._pool.mix(self._roomy_table)
         return self._pool
@@ -150,7 +150,30 @@ class SystemState:
                 if self._roomy_table.usable:
                     advance(self._roomy_table, answer, int(answer.value))
                 self._in_roomy_table += 1
+            if self._is_to_be_restored(answers):
+                found = system()
+                self._become(roomy_at_once(found.known, found.sums))
         return self._roomy_table
+
+    def _is_to_be_restored(self, answers: Sequence[Answer]) -> bool:
+        """Whether another roomy table is to be made of all answers: once for each number of them."""
+        if self._roomy_table.usable or self._restored == len(answers):
+            return False
+        self._restored = len(answers)
+        return True
+
+    def _take_in_at_once(self, answers: Sequence[Answer], system: Callable[[], Solved]) -> None:
+        """Make roomy table and large pool of all answers, if they are found so."""
+        assert isinstance(self._pool, LargePool)
+        found = all_at_once(*self._apart(answers, system), self._pool)
+        if found is not None:
+            self._become(found[0])
+            self._pool, self._learned = found[1], len(answers)
+
+    def _become(self, roomy_table: RoomyTable | None) -> None:
+        if roomy_table is not None:
+            roomy_table.ways = self._roomy_table.ways
+            self._roomy_table = roomy_table
 
     def think_up(self, worlds: int) -> None:
         """Keep so many worlds of a large pool from now on."""
@@ -201,8 +224,7 @@ class SystemState:
             learned.take_in()
             self._pool = learned.pool
         except OutOfTime:
-            # nothing is shown from here on, so everything new is refused
-            self._roomy_table.give_up()
+            self._roomy_table.lose()
 
 
 def _learned(pool: Pool, answers: Sequence[Answer]) -> Pool:

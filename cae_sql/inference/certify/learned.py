@@ -53,7 +53,7 @@ class Learned:
         if not self.current:
             raise RuntimeError("the roomy table has changed since this was worked out")
         if self.totals is None or not question_tables.usable:
-            roomy_table.give_up()
+            roomy_table.lose()
             return
         answers = [self.values[place] for place in question_tables.fresh]
         roomy_table.apply(
@@ -68,7 +68,7 @@ class Learned:
 
 
 def advance(roomy_table: RoomyTable, query: Query, value: int) -> None:
-    """Let a roomy table know one more answer, or give up where no table is found."""
+    """Let a roomy table know one more answer, or lose it where no table is found."""
     question_tables = QuestionTables(roomy_table, [query])
     if question_tables.usable and question_tables.settled[0] is not None:
         if question_tables.settled[0] != value:
@@ -86,7 +86,7 @@ def advance(roomy_table: RoomyTable, query: Query, value: int) -> None:
         else question_tables.table(bounds_of(boxes, pins), [value] if question_tables.fresh else [])
     )
     if totals is None:
-        roomy_table.give_up()
+        roomy_table.lose()
         return
     answers = [value] if question_tables.fresh else []
     roomy_table.apply(

@@ -10,6 +10,7 @@ world that does not give every answer is none.
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from cae_sql.inference.facts.knowledge import Knowledge
@@ -35,6 +36,25 @@ def all_at_once(known: Knowledge, sums: Ints, large_pool: LargePool) -> tuple[Ro
         sums: (k,) their right-hand sides.
         large_pool: How many worlds there shall be, of which type, and from where values come.
     """
+    found = _roomy(known, sums)
+    if found is None:
+        return None
+    roomy_table, matrix, plain = found
+    likely = plain
+    if large_pool.prior is not None:
+        likely = Tilted.to(roomy_table.boxes, matrix, sums, large_pool.prior.odds)
+    sizes = roomy_table.boxes.sizes
+    worlds = _worlds(large_pool, Sharing(roomy_table, sizes * likely.variances, matrix), likely)
+    return None if worlds is None else (roomy_table, worlds)
+
+
+def roomy_at_once(known: Knowledge, sums: Ints) -> RoomyTable | None:
+    """A roomy table that agrees with all answers; None where none is found this way. As `all_at_once`."""
+    found = _roomy(known, sums)
+    return None if found is None else found[0]
+
+
+def _roomy(known: Knowledge, sums: Ints) -> tuple[RoomyTable, scipy.sparse.csc_array, Tilted] | None:
     if known.matrix.dtype != np.int8 or np.abs(known.matrix).max(initial=0) > 1:
         return None
     matrix, marks = sparse_columns(known.matrix), np.ascontiguousarray(known.matrix.T)
@@ -55,9 +75,7 @@ def all_at_once(known: Knowledge, sums: Ints, large_pool: LargePool) -> tuple[Ro
     if totals is None:
         return None
     roomy_table.totals = totals
-    likely = plain if large_pool.prior is None else Tilted.to(boxes, matrix, sums, large_pool.prior.odds)
-    worlds = _worlds(large_pool, Sharing(roomy_table, boxes.sizes * likely.variances, matrix), likely)
-    return None if worlds is None else (roomy_table, worlds)
+    return roomy_table, matrix, plain
 
 
 def _world(sharing: Sharing, values: NDArray[np.signedinteger], seed: int) -> bool:

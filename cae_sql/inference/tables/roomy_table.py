@@ -84,7 +84,8 @@ class RoomyTable:
     bases: list[Basis] = field(default_factory=list)
     """At least one, as long as it is usable."""
     usable: bool = True
-    """False once a sum had no pivot of ±1, or no table was found: it shows nothing then."""
+    """False once a sum had no pivot of ±1, or no table was found: it shows nothing, and another one is made
+    of all answers (`SystemState`)."""
     version: int = 0
     """Counts changes: what was worked out beside an earlier one is of no use any more."""
     renewed_at: int = -1
@@ -161,8 +162,8 @@ class RoomyTable:
             self.swaps = find(marks, self.boxes.low < self.boxes.high)
             self.fours = fours(self.swaps, marks)
 
-    def give_up(self) -> None:
-        """No table was found, or no pivot: nothing is shown any more."""
+    def lose(self) -> None:
+        """No table was found, or no pivot: nothing is shown until another one is made of all answers."""
         self.usable, self.bases = False, []
         self.version += 1
 
