@@ -333,12 +333,9 @@ def _over_pairs(
         turned = fit.factor.solve(seen.matrix[:, columns].toarray())
     told_of = -(seen.matrix[:, : seen.people].T @ turned)  # (s, r)
     most = _most(fit, columns, outer)
-    with np.errstate(divide="ignore"):
-        mine = np.stack([np.sqrt(fit.variances[columns] / most[0]), fit.variances[columns] / most[1]], axis=1)
-    mine = LEVELS * np.where(np.stack(most, axis=1) > 0, mine, 0.0)
     alone_there = np.where(seen.sizes[columns] == 1, columns, -1)
     marks, everybody = np.zeros((len(columns), LEVELS, 2 * LEVELS), dtype=np.bool_), np.arange(len(columns))
-    pairs = told_of, mine, alone_there, told.levels, marks
+    pairs = told_of, _factors(fit, columns, most), alone_there, told.levels, marks
 
     def mark(first: int, last: int) -> None:
         levels_of_pairs(*pairs, everybody[first:last], np.empty((1, 0), dtype=np.int64))
@@ -375,6 +372,25 @@ def _over_pairs(
     return worst
 
 
+def _factors(fit: Fit, columns: Ints, most: tuple[Floats, Floats]) -> Floats:
+    """(r, 2) what `levels_of_pairs` takes of records of some columns."""
+    with np.errstate(divide="ignore"):
+        found = np.stack(
+            [np.sqrt(fit.variances[columns] / most[0]), fit.variances[columns] / most[1]], axis=1
+        )
+    factors: Floats = LEVELS * np.where(np.stack(most, axis=1) > 0, found, 0.0)
+    return factors
+
+
+def ranges_of_levels(gain: Floats, shift: Floats, level: Ints, place: Ints) -> tuple[Floats, Floats]:
+    """(2, r) what is added to h' at some levels of `levels_of_pairs`, and δ, by the most of each, (r,)."""
+    # which level a number is at is rounded
+    around = np.array([[-ROUNDING], [ROUNDING]])
+    gains = (np.stack([level, level + 1]) / LEVELS) ** 2 + around
+    shifts = np.stack([place - LEVELS, place - LEVELS + 1]) / LEVELS + around
+    return np.maximum(gains, 0.0) * gain, shifts * shift
+
+
 def _of_levels(
     likely: Likely,
     columns: Ints,
@@ -387,13 +403,8 @@ def _of_levels(
     worst = np.full(len(columns), -np.inf)
     for table in (measure.tables.coarse, measure.tables.fine):
         who, level, place = np.nonzero(marks)
-        gain, shift = (each[who] for each in most)
-        gains = np.stack([(level / LEVELS) ** 2, ((level + 1) / LEVELS) ** 2]) * gain
-        shifts = np.stack([place - LEVELS, place - LEVELS + 1]) / LEVELS * shift
-        # which level a number is at is rounded
-        gains += np.array([[-ROUNDING], [ROUNDING]]) * gain
-        shifts += np.array([[-ROUNDING], [ROUNDING]]) * shift
-        bad = _of_ranges(likely, columns[who], np.maximum(gains, 0.0), shifts, measure, table)
+        gains, shifts = ranges_of_levels(most[0][who], most[1][who], level, place)
+        bad = _of_ranges(likely, columns[who], gains, shifts, measure, table)
         within = bad <= enough
         np.maximum.at(worst, who[within], bad[within])
         marks[who[within], level[within], place[within]] = False

@@ -136,6 +136,36 @@ def test_the_greatest_is_that_of_all_pairs_or_a_bound_that_is_enough(
             assert (every[~beyond] <= np.minimum(worst[~beyond], limit) + 1e-9).all()
 
 
+@over(st.integers(0, 10**9))
+def test_what_a_pair_tells_is_within_the_ranges_of_its_levels(seed: int) -> None:
+    fit = falling(seed).fit
+    seen, people = fit.observed, np.arange(fit.observed.people)
+    ends = np.tile([0.0, 24.0], (len(seen.sizes), 1))
+    outer = greatest_given(fit, people, ends)
+    most, told = insiders._most(fit, people, outer), insiders._insiders(fit, ends)
+    told_of = -(seen.matrix[:, people].T @ fit.factor.solve(seen.matrix[:, people].toarray()))
+    marks = np.zeros((len(people), pairs.LEVELS, 2 * pairs.LEVELS), dtype=np.bool_)
+    mine = insiders._factors(fit, people, most)
+    every = told_of, mine, np.where(seen.sizes[people] == 1, people, -1), told.levels
+    pairs.levels_of_pairs(*every, marks, people, np.empty((1, 0), dtype=np.int64))
+    listed = 0
+    for who, level, place in np.argwhere(marks)[:: max(1, int(marks.sum()) // 60)]:
+        one = np.zeros_like(marks)
+        one[who, level, place] = True
+        found = np.empty((len(people) * 2, 3), dtype=np.int64)
+        count = pairs.levels_of_pairs(*every, one, people, found)
+        gains, shifts = insiders.ranges_of_levels(
+            most[0][[who]], most[1][[who]], np.array([level]), np.array([place])
+        )
+        exact = given(fit, int(who), ends)
+        for _, by, value in found[:count]:
+            gain, shift = exact.leverage[by, value] - fit.leverage[who], exact.shift[by, value]
+            assert gains[0, 0] - 1e-9 <= gain <= gains[1, 0] + 1e-9
+            assert shifts[0, 0] - 1e-6 <= shift <= shifts[1, 0] + 1e-6
+        listed += count
+    assert listed or not marks.any()
+
+
 @over(st.integers(0, 10**9), st.sampled_from(BASELINES))
 def test_whom_the_bound_spares_no_pair_brings_beyond_what_is_enough(seed: int, baseline: Baseline) -> None:
     found, _ = projection(seed)

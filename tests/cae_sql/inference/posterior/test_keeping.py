@@ -9,6 +9,7 @@ from cae_sql.domain import Domain
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.posterior import likely as counting
 from cae_sql.inference.posterior.areas import areas_of_rows
+from cae_sql.inference.posterior.judging import ModelJudgement
 from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard, ends_of
 from cae_sql.inference.posterior.members import MARGIN, posterior_risks
 from cae_sql.inference.system import AnsweredSystem
@@ -210,3 +211,27 @@ def test_without_a_prior_risk_is_the_greater_of_both():
     left = [1 - areas_of_rows(each.rows, domain) / domain.area for each in found.both]
     assert (left[1] > left[0] + 1e-3).any()
     assert posterior_risks(found, domain, "prior").risk == pytest.approx(np.maximum(*left), abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_who_is_beyond_a_limit_alone_is_beyond_it_with_an_insider_too(seed: int) -> None:
+    """Whoever may attain an extreme, or is counted, is no bell: nor is the bound that of one."""
+    chance = np.random.default_rng(seed)
+    size, top = int(chance.integers(12, 60)), int(chance.choice([4, 24]))
+    true, system = chance.integers(0, top + 1, size), AnsweredSystem(size, 0, top, 1)
+    for _ in range(int(chance.integers(2, 7))):
+        members = np.flatnonzero(chance.random(size) < chance.uniform(0.1, 0.6))
+        if len(members) > 2:
+            kind = "max" if chance.random() < 0.5 else "sum"
+            query = system.query(kind, members)
+            system.accept([query.answered(int(query.of(true)))])
+
+    def judged(limit: float, insiders: int) -> ModelJudgement:
+        standard = LikelyStandard(Limit(risk=limit), Domain(0, top, 1), "members", insiders)
+        return LikelyKnowledge(system, standard).question([]).judge((), ample())
+
+    alone = judged(1.0, 0)
+    if alone.risk is None or not 0.03 < alone.risk < 1:
+        pytest.skip("nothing is told of anybody")
+    assert not judged(alone.risk - 0.01, 0).safe
+    assert not judged(alone.risk - 0.01, 1).safe
