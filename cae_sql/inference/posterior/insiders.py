@@ -55,8 +55,8 @@ sums has most, and there is mostly one."""
 PAIRS = 8_000_000
 """Of records with insiders that are held at once."""
 FOR_ALL = 8_000
-"""Groups of records up to which all pairs are looked at, for what they tell at most: with 100 sums 0.3 s; the
-bounds for everybody are wider, and of more groups quicker."""
+"""Groups of records up to which all pairs are looked at, for what they tell at most: of 2,900 to 5,600 groups
+that took 0.04 s; the bounds for everybody are wider, and of more groups quicker."""
 
 
 @dataclass(frozen=True, eq=False)

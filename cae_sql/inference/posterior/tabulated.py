@@ -36,6 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.compiled import as_int64, compiled
+from cae_sql.errors import InvalidInput
 from cae_sql.inference.posterior.bell import Bells, rows_of
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt
@@ -255,10 +256,15 @@ class Table:
 
     def _numbered(self, low: Ints, high: Ints) -> Ints:
         """(r,) numbers of boxes."""
-        ends, which = np.unique(low * np.int64(1 << 31) + high, return_inverse=True)
+        least, mine = np.unique(low, return_inverse=True)
+        most, theirs = np.unique(high, return_inverse=True)
+        # places in two lists: units may be too many for both ends to have room in one number
+        ends, which = np.unique(mine.reshape(-1) * len(most) + theirs.reshape(-1), return_inverse=True)
+        if len(ends) >= BOXES:
+            raise InvalidInput(f"{len(ends):,} different boxes are too many for a table; take a coarser step")
         if len(self._boxes) + len(ends) >= BOXES:
             self._empty()
-        names = [divmod(each, 1 << 31) for each in ends.tolist()]
+        names = [(int(least[each // len(most)]), int(most[each % len(most)])) for each in ends.tolist()]
         numbers = [self._boxes.setdefault(name, len(self._boxes)) for name in names]
         found: Ints = np.array(numbers, dtype=np.int64)[which.reshape(-1)]
         return found
