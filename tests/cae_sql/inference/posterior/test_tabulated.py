@@ -122,7 +122,7 @@ def test_a_table_grows_and_begins_anew_without_a_bound_that_changes(monkeypatch:
 
 def test_boxes_of_more_units_than_31_bits_hold_are_told_apart() -> None:
     """Of ten thousand million units two ends were one number, and a box was taken for another one."""
-    tilt, domain, bells = some(0)
+    tilt, domain, _ = some(0)
     table = Table(tilt, *measures(domain)[0], STEPS[0])
     low, high = np.array([0, 4, 0, 4]), np.array([10**10, 1_410_065_408, 10**10, 10**10])
     numbers = table._numbered(low, high)
