@@ -307,9 +307,10 @@ def test_of_each_extreme_one_record_stays_and_any_who_attains_it_may_be_the_one(
             system.add_max(group, int(values[group].max()))
         boxes = system.roomy_table.boxes
         pool = LargePool(values[None, :].copy(), 0)
+        attaining = [np.unique(each.atoms) for each in boxes.extremes]
         seen = set[frozenset[int]]()
         for seed in range(150):
-            held = pool._held(values, boxes, seed)
+            held = pool._held(values, boxes, attaining, seed)
             seen.add(frozenset(np.flatnonzero(held).tolist()))
         able = [
             np.flatnonzero(np.isin(boxes.atoms.labels, each.atoms) & (values == each.value)).tolist()
