@@ -24,20 +24,17 @@ from dataclasses import replace
 from typing import Literal
 
 from auditor.deciding import statistics
-from auditor.deciding.cases import NOTHING, Case, Judged, Outcome, Part
+from auditor.deciding.cases import NOTHING, Case, Judged, Outcome, Part, Values
 from auditor.deciding.following import Following, following
-from auditor.deciding.hypothetical import simulate
+from auditor.deciding.hypothetical import asked_of, by_what_is_likely, drawn_of, is_told_by_boxes, simulate
 from auditor.deciding.ladder import Cells, is_on_a_ladder, known_range, narrowest, rungs
-from auditor.deciding.looks import LOOK, look
-from auditor.deciding.one_value import margin_of
+from auditor.deciding.looks import LOOK, CaseLooks
 from auditor.deciding.partition import Partition
 from auditor.deciding.recorded import Recorded, recorded_together
 from auditor.deciding.rules import TRUE_ANSWER_FACTOR, Budget, Rules
-from auditor.deciding.separate import are_separate, inside
 from auditor.told import Told, exactly
 from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.facts.spares import MOST
 from cae_sql.inference.search.judging import Judgement
 from cae_sql.threads import alone
 
@@ -120,18 +117,31 @@ def _before_true_answers(
         allowance: What may be spent on hypothetical answers.
         judged: Filled with the judgements made, by case.
     """
-    refusal = simulate(cases, rules, allowance, judged)
+    nothing = list[Partition | Cells | None]([None for _ in cases])
+    by_boxes = len(cases) == 1 and is_told_by_boxes(cases[0])
+    refusal = None if by_boxes else simulate(cases, rules, allowance, judged)
     if refusal is not None:
-        return refusal, [None for _ in cases]
+        return refusal, nothing
     told = list[Partition | Cells | None]()
     for case, known in zip(cases, judged, strict=True):
-        found = _partition(case, known, rules)
-        unshown = [] if found is None else found.without_ends
-        if found is None or unshown:
-            lost = replace(NOTHING, open=tuple(case.queries[place] for place in unshown))
-            return Outcome("risk", tuple(lost if each is case else NOTHING for each in cases)), [
-                None for _ in cases
-            ]
+        if case.derivable:
+            told.append(None)
+            continue
+        drawn = drawn_of(case, rules, known)
+        refusal = drawn.lost_at_once(cases) if by_boxes else None
+        if refusal is not None:
+            return refusal, nothing
+        found = Partition(asked_of(drawn), CaseLooks(case, rules, allowance))
+        lost = found.settle()
+        if allowance.late:
+            return Outcome("time", tuple(NOTHING for _ in cases)), nothing
+        if not lost.safe:
+            return drawn.lost(cases, lost), nothing
+        if by_boxes and len(case.queries) == 1 and not found.holds(drawn.answers):
+            drawn = replace(drawn, answers={each: drawn.answers[each] for each in found.among(drawn.answers)})
+            refusal = by_what_is_likely(cases, drawn, set(), allowance)
+            if refusal is not None:
+                return refusal, nothing
         told.append(found)
     return None, told
 
@@ -178,32 +188,6 @@ def _settled(case: Case) -> Part:
     return Part(tuple(Recorded(query, value, exactly(value)) for query, value in known))
 
 
-def _partition(case: Case, judged: Judged, rules: Rules) -> Partition | None:
-    """What is told exactly, and what as an end; None where no hypothetical answer is known to be safe."""
-    question = case.question()
-    settled = [value is not None for value in question.settled]
-    kept = [values for values, judgement in judged.items() if judgement.safe]
-    if not kept and not all(settled):
-        return None
-    broken = [values for values, judgement in judged.items() if not judgement.safe]
-    top = int(case.system.grid.top)
-    found = Partition(
-        kinds=[query.kind for query in case.queries],
-        possible=[case.system.possible(query) for query in case.queries],
-        settled=settled,
-        far=MOST * top,
-        step=1 + case.standard.need // 4,
-        look=lambda told: look(case, told, rules),
-        kept=kept,
-        margin=margin_of(case),
-        broken=broken,
-        drawn=inside(case, question.hypothetical(rules.worlds)) if are_separate(case) else (),
-        components=question.components if len(case.queries) > 1 else (),
-        reach=question.reach(case.standard) if len(case.queries) > 1 else (),
-    )
-    return found.with_shown_ends()
-
-
 def _told(
     case: Case,
     partition: Partition | Cells | None,
@@ -225,7 +209,10 @@ def _told(
     if first is not None:
         values, judged = (values[first.place],), first.judged(judged)
     told = partition.told(values)
-    part = _recorded(case, told if first is None else first.told(told[0]), allowance, judged)
+    shown = None
+    if isinstance(partition, Partition) and first is None and not case.question().searchable:
+        shown = partition.shown(values)
+    part = _recorded(case, told if first is None else first.told(told[0]), allowance, judged, shown=shown)
     if part.given:
         return part
     around = partition.around(values[0])
@@ -238,15 +225,31 @@ def _told(
 
 
 def _recorded(
-    case: Case, told: Sequence[Told[int] | None], allowance: Allowance, judged: Judged, renew: bool = False
-) -> Part:
-    """What is told as the system is to know it, if everybody keeps the standard then."""
+    case: Case, told: Sequence[Told[int] | None], allowance: Allowance, judged: Judged, renew: bool = False,
+    shown: Values | None = None,
+) -> Part:  # fmt: skip
+    """What is told as the system is to know it, if everybody keeps the standard then.
+
+    Args:
+        case: What is asked.
+        told: What is told of each answer.
+        allowance: What may be spent on it.
+        judged: What is known of exact answers.
+        renew: As `Question.judge_true`.
+        shown: Exact answers that what is told leaves: every table that gives them agrees with it, so that
+            what is shown of them is shown of it.
+    """
     found = recorded_together(case.system, case.queries, told)
     if found is None:
         return NOTHING
+    exact = judged.get(tuple(shown)) if shown is not None else None
+    if shown is not None and exact is None:
+        exact = case.question().judge_true(shown, case.standard, allowance)
     asked, case = case.queries, replace(case, queries=[one.query for one in found])
     question, values, model = case.question(), tuple(one.value for one in found), case.model_question()
     judgement = judged.get(values) if all(one.told.exact for one in found) else None
+    if exact is not None and exact.safe:
+        judgement = exact
     if judgement is None:
         judgement = question.judge_true(values, case.standard, allowance, renew=renew)
     safe, likely = judgement is None or judgement.safe, None

@@ -22,14 +22,14 @@ from dataclasses import dataclass, replace
 
 from auditor.deciding.cases import Case, Drawn, Judged, Values
 from auditor.deciding.hypothetical import by_what_is_likely
-from auditor.deciding.looks import is_not_excluded_by, look
+from auditor.deciding.looks import judged as judgement_of
+from auditor.deciding.looks import look
 from auditor.deciding.rules import Rules
 from auditor.told import Told, exactly
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify.reach import reach
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.facts.spares import MOST
-from cae_sql.inference.search.judging import Judgement
 
 LOOKS = 6
 """Cells that are looked at outwards, on each side."""
@@ -191,12 +191,11 @@ def _judged(
     broken = set[int]()
     for values, these in answers.items():
         if values not in judged:
-            safe = is_not_excluded_by(case, values, allowance)
-            judged[values] = Judgement(safe, standard.need if safe else -1)
+            judged[values] = judgement_of(case, values, allowance)
         broken |= set() if judged[values].safe else set(these)
         if len(broken) > allowed or allowance.over:
             return None
-    drawn = Drawn(0, case, answers, allowed, judged)
+    drawn = Drawn(case, answers, allowed, judged)
     if by_what_is_likely([case], drawn, broken, allowance) is not None:
         return None
     return {rung.cell(values[0]): judgement.safe for values, judgement in judged.items()}

@@ -1,64 +1,107 @@
-"""One candidate, judged as if it were told, with an allowance of its own: how many it takes may hang on the
-true answer, and nothing that judging one finds is kept.
+"""Whether everybody keeps the limit with something told: one answer or bound, looked at with an allowance of
+its own, since how many are looked at may hang on the true answer.
+
+Source: `mathematics.md`, 4, 7 and 8.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 
-from auditor.deciding.cases import Case, Values
+from auditor.deciding.cases import Case, Look, Values
 from auditor.deciding.recorded import recorded_together
 from auditor.deciding.rules import Rules
 from auditor.told import Told
 from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.allowance import Allowance
+from cae_sql.inference.search.judging import Judgement
 
 LOOK = 0.5
 """Part of a decision's work that may be spent on one candidate."""
 
 
-@dataclass(frozen=True)
-class Look:
-    """What a look at one candidate came to."""
+class CaseLooks:
+    """Looks at what may be told of a case. As `partition.Looks`."""
 
-    safe: bool
-    """Whether everybody is shown to keep the limit."""
-    open: tuple[int, ...] = ()
-    """Places of the queries because of which not, as far as that is known."""
+    def __init__(self, case: Case, rules: Rules, allowance: Allowance | None = None) -> None:
+        """Look at nothing yet.
+
+        Args:
+            case: What is asked.
+            rules: The policy.
+            allowance: Pays for what hangs on no true answer; by default nothing is counted.
+        """
+        self._case, self._rules, self._paid_by = case, rules, allowance
+
+    def excluded(self, values: Values, keep: bool) -> Look:
+        """Whether exact answers exclude too little to break the limit."""
+        question = self._case.question()
+        with self._allowance(keep) as allowance:
+            found = judged(self._case, values, allowance, keep and not question.searchable)
+        return Look(found.safe, () if found.safe else tuple(question.open), found)
+
+    def together(self, answers: Sequence[Values]) -> bool:
+        """The same of several answers and all between them, in one look, where everybody is looked at."""
+        question, answers = self._case.question(), list(dict.fromkeys(answers))
+        if question.searchable or any(query.kind != "sum" for query in self._case.queries):
+            return False
+        with self._allowance(keep=True) as allowance:
+            found = question.judge_together(answers, self._case.standard, allowance)
+        return all(values in found and found[values].safe for values in answers)
+
+    def bounds(self, told: Sequence[Told[int]]) -> Look:
+        """The same of bounds."""
+        case = self._recorded(told)
+        if case is None:
+            return Look(False)
+        return CaseLooks(case[0], self._rules).excluded(case[1], keep=False)
+
+    def likely(self, told: Sequence[Told[int]], keep: bool) -> Look:
+        """Whether answers, or bounds, make nothing too likely."""
+        case = self._recorded(told)
+        model = None if case is None else case[0].model_question()
+        if case is None or model is None:
+            return Look(case is not None)
+        with self._allowance(keep) as allowance:
+            found = model.judge(case[1], allowance, keep=keep)
+        return Look(found.safe, () if found.safe else tuple(model.open), None, found)
+
+    def _recorded(self, told: Sequence[Told[int]]) -> tuple[Case, Values] | None:
+        found = recorded_together(self._case.system, self._case.queries, told)
+        if found is None:
+            return None
+        return replace(self._case, queries=[each.query for each in found]), tuple(
+            each.value for each in found
+        )
+
+    @contextmanager
+    def _allowance(self, keep: bool) -> Iterator[Allowance]:
+        """What one look may spend."""
+        payer, steps = self._paid_by if keep else None, LOOK * self._rules.steps
+        allowance = Allowance(steps if payer is None else min(steps, payer.steps))
+        steps = allowance.steps
+        allowance.end_in(self._rules.seconds if payer is None else payer.seconds)
+        yield allowance
+        if payer is not None:
+            payer.spend(steps - allowance.steps)
 
 
 def look(case: Case, told: Sequence[Told[int]], rules: Rules) -> Look:
-    """Whether everybody is shown to keep the limit with this told of the queries, values and ends.
-
-    An end's tables are more than those of the exact answer there, and still it is looked at as what it is:
-    what is not shown of it now would not be shown later, when its true answer is known, or more is asked.
-    """
-    found = recorded_together(case.system, case.queries, told)
-    if found is None:
-        return Look(False)
-    case = replace(case, queries=[each.query for each in found])
-    values, allowance, model = tuple(each.value for each in found), _allowance(rules), case.model_question()
-    if not is_not_excluded_by(case, values, allowance):
-        return Look(False, tuple(case.question().open))
-    if model is None or model.judge(values, allowance, keep=False).safe:
-        return Look(True)
-    return Look(False, tuple(model.open))
+    """Whether everybody keeps the limit with this told of the queries, values and bounds."""
+    looks = CaseLooks(case, rules)
+    found = looks.bounds(told)
+    return looks.likely(told, keep=False) if found.safe else found
 
 
-def is_not_excluded_by(case: Case, values: Values, allowance: Allowance) -> bool:
-    """The same by what is excluded alone."""
+def judged(case: Case, values: Values, allowance: Allowance, keep: bool = False) -> Judgement:
+    """How everybody fares by what exact answers exclude, which no hypothetical table may give."""
     question, standard = case.question(), case.standard
-    judgement = question.judge_true(values, standard, allowance)
+    judgement = question.judge_true(values, standard, allowance, renew=keep)
     try:
         if judgement is None:
             judgement = question.learn(values, allowance).judge(standard, allowance)
     except (OutOfTime, InconsistentAnswers):
-        return False
-    return judgement.safe
-
-
-def _allowance(rules: Rules) -> Allowance:
-    allowance = Allowance(LOOK * rules.steps)
-    allowance.end_in(rules.seconds)
-    return allowance
+        return Judgement(False, -1)
+    return judgement

@@ -1,268 +1,448 @@
-"""Which answers are told exactly, and which as an end: fixed by past answers and the question alone.
+"""Which answers are told exactly, and which as a bound: fixed by past answers and the question alone.
 
-Hypothetical answers have shown that something exact may be told. True answers lie outside of them more often
-than not, since groups differ more than tables that are drawn. So from the least and the greatest of them that
-keep the limit one goes on outwards, by longer and longer steps and then by halving, each candidate judged as
-if it were the answer, until one fails or nothing beyond is possible. What lies beyond the last one that was
-shown is told as "at most" or "at least" that one: each table that gives it agrees with this end too. It is
-itself told so, or whoever knows the partition would read "less than" where "at most" is written. Of a sum
-over many, whose end would need more spare records than there are, it is a range as wide as these make it.
+True answers lie outside of hypothetical ones more often than not, since groups differ more than tables that
+are drawn. So a box is looked for, between whose ends every value is told exactly. What lies at an end or
+beyond it is told as "at most" or "at least" that end: each table that gives the end agrees with the bound,
+too. Of a sum over many, whose bound would need more spare records than there are, it is a range as wide as
+these make it.
 
-Several values at once are told exactly inside of a box whose corners are shown (`boxes`), and its ends where
-they hang on nothing together.
+Boxes are tried, the widest first: three times as wide as hypothetical answers, all of these, half of them,
+and the middle one alone, which is looked at by itself where the widest is not shown at once. Each component
+of the system (`certify.question`) has a box of its own, and each end is tried by itself, but for values that
+hang
+together. A box is shown if its corners are: the width of what reals leave anybody is concave in all answers
+together, so what holds at the corners holds between. Its ends are shown as bounds, too. All components are
+looked at in one go; where that fails, the ends of those that it names fail, or all.
 
-Promise: a partition follows from the question, past answers and hypothetical ones. Candidates are judged each
-with an allowance of its own, and only those that it takes to tell where a true answer lies: the others would
-change nothing, and nothing that judging them finds is kept.
+Only then are the true answers looked at. Where they lie beyond an end, further ones are tried: outwards by
+longer and longer steps, and by halving towards what failed.
 
-Source: `mathematics.md`, 8.
+Promise: the ends that are tried, and in which order, follow from the question, past answers and hypothetical
+ones. The true answers only say how many of them are tried: further ones would change nothing of what is told.
+Nothing that judging those finds is kept.
+
+Source: `mathematics.md`, 4 (a shortcut) and 8; engine rules 3 to 5.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from typing import Any, Protocol
 
-from auditor.deciding.boxes import Box, Question
-from auditor.deciding.looks import Look
+from auditor.deciding.cases import Look
 from auditor.told import Told, exactly
 from cae_sql.cached import cached_property
-from cae_sql.inference.facts.query import Kind
 
-LOOKS, LONGER = 12, 3
-"""Candidates on each side of each value, and how many times as far out each next one is. Of millions of
-records hypothetical sums lie within thousandths of the domain, and the true one as far off as a prior is
-wrong: with six the mean of three million was refused, since nobody had looked so far."""
-HALVED = 4
-"""How often it is halved between the last one that was shown and the first that was not."""
+FURTHER, LONGER, HALVED = 12, 3, 4
+"""How often one goes outwards, how many times as far out each next end is, and how often it is halved. Of
+millions of records hypothetical sums lie within thousandths of the domain, and the true one as far off as a
+prior is wrong: with six the mean of three million was refused, since nobody had looked so far."""
+MOST_CORNERS = 16
+"""Corners that are all looked at. Of twenty values there are a million: then those at which all are low, or
+high, or those are whose number has a certain binary digit. Every two values are both low, both high, and one
+of each."""
+NAMED = 8
+"""How often it is asked which of several components fail: then all do."""
 
 Values = tuple[int, ...]
-Looks = Callable[[Sequence[Told[int]]], Look]
-"""Whether everybody keeps the limit with this told of each query."""
+End = tuple[int, int]
+"""A component and 0 for the low or 1 for the high end of its box."""
 
 
-@dataclass
+class Looks(Protocol):
+    """Whether everybody keeps the limit with something known."""
+
+    def excluded(self, values: Values, keep: bool) -> Look:
+        """By what exact answers exclude; `keep`: whether it hangs on no true answer."""
+
+    def likely(self, told: Sequence[Told[int]], keep: bool) -> Look:
+        """By what answers or bounds make likely."""
+
+    def together(self, answers: Sequence[Values]) -> bool:
+        """By what several exact answers exclude, and all between them, in one look."""
+
+    def bounds(self, told: Sequence[Told[int]]) -> Look:
+        """By what bounds exclude, of which no exact answer says so."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """Answers between two, (m,) each, ends included: low and high ones."""
+
+    ends: tuple[Values, Values]
+
+    def to(self, other: Box, part: float) -> Box:
+        """So far on the way to another one."""
+        low, high = (
+            tuple(a + round((b - a) * part) for a, b in zip(mine, theirs, strict=True))
+            for mine, theirs in zip(self.ends, other.ends, strict=True)
+        )
+        return Box((low, high))
+
+    def with_those_of(self, other: Box, places: Iterable[tuple[int, int]]) -> Box:
+        """This one, but another one's low or high values in some places."""
+        found = [list(values) for values in self.ends]
+        for place, side in places:
+            found[side][place] = other.ends[side][place]
+        return Box((tuple(found[0]), tuple(found[1])))
+
+    def ways(self, numbers: Sequence[int]) -> list[dict[int, int]]:
+        """The corners that are looked at: of values with a number whether they are low or high there.
+
+        Args:
+            numbers: (m,) of each value among those of its component, from 0: values with one number go the
+                same way, and those with none are alike at both ends.
+        """
+        wide = sorted({n for n, low, high in zip(numbers, *self.ends, strict=True) if low < high})
+        if 2 ** len(wide) <= MOST_CORNERS:
+            return [dict(zip(wide, each, strict=True)) for each in product((0, 1), repeat=len(wide))]
+        found = [dict.fromkeys(wide, end) for end in (0, 1)]
+        for digit in range(wide[-1].bit_length()):
+            found += [{number: end ^ (number >> digit & 1) for number in wide} for end in (0, 1)]
+        return found
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked. Shapes: m values."""
+
+    kinds: Sequence[str]
+    possible: Sequence[tuple[int, int]]
+    """The least and the greatest answer to each that the domain allows."""
+    drawn: Sequence[Values]
+    """Hypothetical answers, at least one."""
+    kept: Collection[Values] = ()
+    """Those of them that are known to keep the limit."""
+    settled: Sequence[bool] = ()
+    """Of which values past answers leave one: no box is wider there. By default of none."""
+    components: Sequence[int] = ()
+    """Which one each value is of. By default all are of one."""
+    reach: Sequence[tuple[int, int] | None] = ()
+    """Beyond which nothing is tried, where that is known."""
+    margin: int = 0
+    """How far inside of what is shown by exclusion an end stays."""
+    far: int = 2**62
+    """So much, at most, may lie between a bound and the least, or greatest, answer that it leaves."""
+    step: int = 1
+    """The least step outwards."""
+
+
 class Partition:
     """The partition of all answers to one question."""
 
-    kinds: Sequence[Kind]
-    """Of the queries."""
-    possible: Sequence[tuple[int, int]]
-    """The least and the greatest answer to each that the domain allows."""
-    settled: Sequence[bool]
-    """Of which queries past answers leave one answer: those have no end."""
-    far: int
-    """So much, at most, may lie between an end and the least, or greatest, answer that it leaves."""
-    step: int
-    """The least first step outwards."""
-    look: Looks
-    kept: list[Values]
-    """Hypothetical answers that keep the limit, at least one."""
-    margin: int = 0
-    """How far inside of the first answer that fails an end of a single sum stays."""
-    broken: list[Values] = field(default_factory=list)
-    """Hypothetical answers that break it."""
-    drawn: Sequence[Values] = ()
-    """Of several queries, hypothetical answers as far as boxes should have them; by default those kept."""
-    components: Sequence[int] = ()
-    """Of several queries, which one each is of, as `boxes`; by default all are of one."""
-    reach: Sequence[tuple[int, int] | None] = ()
-    """Of several queries, as `boxes`."""
-    _judged: dict[Values, bool] = field(default_factory=dict)
-    _looks: dict[tuple[Told[int], ...], Look] = field(default_factory=dict)
+    def __init__(self, asked: Asked, looks: Looks) -> None:
+        """Look at nothing yet.
 
-    @property
-    def without_ends(self) -> list[int]:
-        """Of several queries that hang on nothing together, those that no end could be told of."""
-        return self._boxes.without_ends if len(self.kinds) > 1 else []
-
-    def with_shown_ends(self) -> Partition | None:
-        """The partition whose ends are all shown to keep the limit; None where there is none.
-
-        A hypothetical answer may keep it, and the end that is told from there on not: then the next one is
-        the end. Found out once the true answer is looked at it would be a refusal that tells the end.
+        Args:
+            asked: The question.
+            looks: Says whether everybody keeps the limit.
         """
-        if len(self.kinds) > 1 or self.settled[0]:
-            return self
-        for way, none in ((-1, "min"), (1, "max")):
-            last, left_out = self.possible[0][0 if way < 0 else 1], 1
-            while self.kept and self.kinds[0] != none:
-                inwards = sorted(self.kept, key=lambda values: -way * values[0])
-                if inwards[0][0] == last or self._is_shown(self._end_at(0, way, inwards[0][0])):
-                    break
-                self.kept = inwards[left_out:]
-                left_out *= 2  # each look takes long, and those next to each other fare alike
-        return self if self.kept and self._are_apart() else None
+        self.asked, self._looks = asked, looks
+        self._shown = set(asked.kept)
+        """Exact answers that were shown."""
+        self._seen = dict[tuple[str, Any], Look]()
+        """What looks came to."""
+        self._good = Box((self._middle, self._middle))
+        """Between its ends answers are told exactly."""
+        self._bad = dict[End, Box]()
+        """The nearest box of which an end is not shown."""
+        self._fixed = set[End]()
+        """Low ends of sums of which one answer is shown: it is told with the lower bound, which stays."""
+        self._keep = True
+        """Whether what is looked at hangs on no true answer."""
 
-    def _are_apart(self) -> bool:
-        """Whether both ends are shown of a sum of which one answer was: it is told with the lower one.
+    def settle(self) -> Look:
+        """Find ends that are shown; not safe where there are none, because of the values in some places.
 
-        Each end is looked for no further than it takes to see that it is not that answer.
+        It hangs on no true answer.
         """
-        least, most = self.possible[0]
-        if self.kinds[0] != "sum" or len(set(self.kept)) > 1:
-            return True
-        shown = self.kept[0][0]
-        return not (
-            least < shown < most
-            and self._end(0, -1, least, shown) == shown == self._end(0, 1, most, shown)
-            and not self._is_shown(self._at_least(0, shown + 1))
+        middle, whole = Box((self._middle, self._middle)), self._whole
+        wide = self._outwards(whole, 1)
+        if not self._are_shown_together(wide) and self._middle not in self._shown:
+            found = self._looked(("excluded", self._middle))
+            if not found.safe:
+                return found
+        open_, last = set(self._ends), Look(True)
+        for box in (wide, whole, middle.to(whole, 0.5), middle):
+            failing, last = self._failing(box, open_)
+            self._good = self._with(box, open_ - failing)
+            self._bad |= dict.fromkeys(failing, box)
+            open_ = failing
+        self._keep = False
+        low, high = self._good.ends
+        self._fixed = {
+            end
+            for end in self._ends
+            for place, side in self._of(end)[:1]
+            if not side and low[place] == high[place] and self.asked.kinds[place] == "sum"
+        }
+        lost = sorted({place for end in open_ for place, _ in self._of(end)})
+        return Look(not open_, tuple(lost), last.judgement, last.model)
+
+    def told(self, values: Sequence[int]) -> list[Told[int]]:
+        """What is told of answers: exactly inside of the box, as bounds at its ends and beyond."""
+        self._look_further(values)
+        low, high = self._good.ends
+        ways = [-1 if v <= low[place] else int(v >= high[place]) for place, v in enumerate(values)]
+        return [self._bound(self._good, *each) for each in zip(range(len(values)), ways, values, strict=True)]
+
+    def shown(self, values: Sequence[int]) -> Values:
+        """Of what is told of answers, exact ones that it leaves: those inside, and the ends of the others."""
+        told = zip(values, self.told(values), *self._good.ends, strict=True)
+        return tuple(
+            value if each.exact else (low if value <= low else each.least or high)
+            for value, each, low, high in told
         )
 
-    def told(self, values: Sequence[int]) -> list[Told[int] | None]:
-        """What is told of answers; None where nothing can be."""
-        if len(self.kinds) > 1:
-            return self._told_together(values)
-        return [
-            exactly(value) if self.settled[place] else self._told(place, value)
-            for place, value in enumerate(values)
-        ]
+    def among(self, answers: Iterable[Values]) -> list[Values]:
+        """Of a single query, those of some answers that lie between two that exclude too little."""
+        shown = [what[0] for (way, what), look in self._seen.items() if way == "excluded" and look.safe]
+        return [values for values in answers if min(shown) <= values[0] <= max(shown)]
+
+    def holds(self, answers: Iterable[Values]) -> bool:
+        """Whether some answers are all told exactly, or at an end of what is."""
+        return all(
+            low <= value <= high
+            for values in answers
+            for value, low, high in zip(values, *self._good.ends, strict=True)
+        )
 
     def around(self, value: int) -> Told[int] | None:
         """Of a single query, the range between the nearest answers that were shown, if there are two.
 
         These would be told exactly, so it is between them, and neither. None of one that was shown itself.
         """
-        if len(self.kinds) > 1:
+        if len(self.asked.kinds) > 1:
             return None
-        shown = {values[0] for values in self.kept}
-        shown |= {value for (_, value), safe in self._judged.items() if safe}
-        known = sorted(shown)
+        known = sorted(values[0] for values in self._shown)
         place = bisect_left(known, value)
         if not 0 < place < len(known) or known[place] == value:
             return None
         return Told(known[place - 1] + 1, known[place] - 1)
 
-    def _told_together(self, values: Sequence[int]) -> list[Told[int] | None]:
-        """Of several values: exactly inside of a box, and as ends outside."""
-        box = self._boxes.last_shown(values)
-        return [
-            self._of_box(box, place, -1 if value <= box.low[place] else int(value >= box.high[place]), value)
-            for place, value in enumerate(values)
-        ]
-
-    def _of_box(self, box: Box, place: int, way: int, value: int) -> Told[int]:
-        """What is told of a value that is beyond an end of a box, or at it, one way; 0: inside."""
-        low, high, (least, most) = box.low[place], box.high[place], self.possible[place]
-        if self.settled[place]:
-            return exactly(value)
-        if way < 0 and self.kinds[place] != "min" and least < low:
-            return self._at_most(place, low)
-        if (way > 0 or value >= high) and self.kinds[place] != "max" and most > high:
-            # what is told as the other end is not told as this one
-            apart = self.kinds[place] == "min" or low == least
-            return self._at_least(place, high if apart else max(high, low + 1))
-        return exactly(value)
+    # which boxes are tried
 
     @cached_property
-    def _boxes(self) -> Question:
-        return Question(
-            self.kinds,
-            self.possible,
-            self.kept,
-            self.step,
-            self._is_kept,
-            self.settled,
-            self.components,
-            self.reach,
-            self.drawn,
-            self._ends_are_kept if len(set(self.components)) == len(self.kinds) else None,
+    def _places(self) -> dict[int, list[int]]:
+        """By component, where its values are."""
+        found, components = dict[int, list[int]](), self.asked.components
+        for place in range(len(self.asked.kinds)):
+            found.setdefault(components[place] if components else 0, []).append(place)
+        return found
+
+    @cached_property
+    def _ends(self) -> list[End]:
+        return [(component, side) for component in self._places for side in (0, 1)]
+
+    def _of(self, end: End) -> list[tuple[int, int]]:
+        """Where the values of an end are, and on which side; of values that hang together both sides'."""
+        component, side = end
+        places = self._places[component]
+        return [(place, each) for place in places for each in ((side,) if len(places) == 1 else (0, 1))]
+
+    @cached_property
+    def _middle(self) -> Values:
+        drawn = [sorted(values) for values in zip(*self.asked.drawn, strict=True)]
+        middle = tuple(each[len(each) // 2] for each in drawn)
+        if not self.asked.kept:
+            return middle
+        return min(
+            self.asked.kept, key=lambda each: sum(abs(a - b) for a, b in zip(each, middle, strict=True))
         )
 
-    def _looked(self, told: Sequence[Told[int]]) -> Look:
-        """Looked at once."""
-        name = tuple(told)
-        if name not in self._looks:
-            self._looks[name] = self.look(told)
-        return self._looks[name]
+    @cached_property
+    def _whole(self) -> Box:
+        """All hypothetical answers, or all that keep the limit."""
+        some = list(zip(*(self.asked.kept or self.asked.drawn), self._middle, strict=True))
+        return Box((tuple(map(min, some)), tuple(map(max, some))))
 
-    def _is_kept(self, values: Values) -> Look:
-        return Look(True) if values in self.kept else self._looked([exactly(value) for value in values])
+    def _outwards(self, box: Box, times: int) -> Box:
+        """So many times further out than hypothetical answers are, or as far as anything is shown."""
+        ends, asked = [list(values) for values in box.ends], self.asked
+        for place, (first, last) in enumerate(zip(*self._whole.ends, strict=True)):
+            known = asked.reach[place] if asked.reach else None
+            least, most = asked.possible[place] if known is None else known
+            step = 0 if self._is_settled(place) else times * max(last - first, asked.step)
+            ends[0][place] = min(ends[0][place], max(ends[0][place] - step, least))
+            ends[1][place] = max(ends[1][place], min(ends[1][place] + step, most))
+        return Box((tuple(ends[0]), tuple(ends[1])))
 
-    def _ends_are_kept(self, box: Box, way: int, places: Collection[int]) -> Look:
-        """Whether everybody keeps the limit with what is told beyond a box's ends one way, of some values."""
-        ends, some = (box.low if way < 0 else box.high), set(places)
-        return self._looked(
-            [
-                self._of_box(box, place, way, value) if place in some else exactly(value)
-                for place, value in enumerate(ends)
-            ]
-        )
+    def _look_further(self, values: Sequence[int]) -> None:
+        """Move the ends outwards until the true answers are inside, or nothing further is shown."""
+        out, times, halved = self._outwards(self._whole, 1), LONGER, dict.fromkeys(self._ends, 0)
+        while beyond := self._beyond(values):
+            further = self._outwards(out, times) if times <= LONGER**FURTHER else out
+            box, tried = self._good, set[End]()
+            for end in beyond:
+                if end in self._fixed:
+                    continue
+                if end in self._bad and halved[end] < HALVED:
+                    box = box.with_those_of(self._good.to(self._bad[end], 0.5), self._of(end))
+                    halved[end] += 1
+                elif end not in self._bad and further != out:
+                    box = box.with_those_of(further, self._of(end))
+                else:
+                    continue
+                tried.add(end)
+            if not tried:
+                return
+            failing, _ = self._failing(box, tried)
+            self._bad |= dict.fromkeys(failing, box)
+            self._good = self._with(box, tried - failing)
+            out, times = further, LONGER * times
 
-    def _told(self, place: int, value: int) -> Told[int] | None:
-        kind, drawn = self.kinds[place], [values[place] for values in self.kept]
-        least, most = self.possible[place]
-        found = exactly(value)
-        # a greatest value can be told as "at most" alone, a least one as "at least"
-        low = high = None
-        if value <= min(drawn) + self.margin and kind != "min":
-            low = self._end(place, -1, least, value)
-        if low is not None and least < low >= value:
-            found = self._at_most(place, low)
-        elif value >= max(drawn) - self.margin and kind != "max":
-            high = self._end(place, 1, most, value)
-            if most > high <= value:
-                # what is told as the other end is not told as this one: both would tell more than they say
-                low = least if kind == "min" else self._end(place, -1, least, high)
-                found = self._at_least(place, max(high, low + 1) if least < low else high)
-        return found if found.holds(value) else None
+    def _beyond(self, values: Sequence[int]) -> list[End]:
+        """The ends that are tried next: none where every answer is told the same whatever is shown further.
 
-    def _end_at(self, place: int, way: int, end: int) -> Told[int]:
-        """What is told of the answers beyond an end."""
-        return (self._at_most if way < 0 else self._at_least)(place, end)
-
-    def _at_most(self, place: int, end: int) -> Told[int]:
-        return Told(None if end - self.possible[place][0] <= self.far else end - self.far, end)
-
-    def _at_least(self, place: int, end: int) -> Told[int]:
-        return Told(end, None if self.possible[place][1] - end <= self.far else end + self.far)
-
-    def _end(self, place: int, way: int, last: int, value: int) -> int:
-        """The last answer that is told exactly one way, 1 or -1, or one beyond a value.
-
-        Of a single sum it has the margin to the first that is known to fail.
+        Of several values all are, so that what is told of one hangs on no other.
         """
-        drawn = [values[place] for values in self.kept]
-        good = way * max(way * each for each in drawn)
-        # beyond the middle the other end may be, and nothing is told by both
-        ordered = sorted(set(drawn))
-        middle = (len(ordered) - 1) // 2
-        inmost = ordered[middle if way < 0 else min(middle + 1, len(ordered) - 1)]
-        failed = [way * values[0] for values in self.broken if way * values[0] > way * good]
-        bad = way * min(failed) if failed else None
-        step, looks = max(max(drawn) - min(drawn), self.step), LOOKS
-        while bad is None and looks and good != last and way * good <= way * value + self.margin:
-            candidate, step, looks = way * min(way * last, way * good + step), LONGER * step, looks - 1
-            if self._shown(place, way, candidate):
-                good = candidate
-            else:
-                bad = candidate
-        for _ in range(HALVED):
-            if bad is None:
-                break
-            candidate = good + way * (abs(bad - good) // 2)
-            if candidate == good or way * good > way * value + self.margin:
-                break
-            if self._shown(place, way, candidate):
-                good = candidate
-            else:
-                bad = candidate
-        if bad is None or not self.margin:
-            return good
-        # what comes near to where it fails leaves nothing to later questions
-        edge = way * max(way * inmost, min(way * good, way * bad - self.margin))
-        # no further inside than that: whoever lies there was told exactly without a look at this end
-        return edge if edge == good or self._shown(place, way, edge) else good
+        found = [
+            end
+            for end in self._ends
+            if any(not self._is_inside(place, side, values[place]) for place, side in self._of(end))
+        ]
+        return found if not found or len(values) == 1 else self._ends
 
-    def _is_shown(self, told: Told[int]) -> bool:
-        """Of a single query."""
-        return self.look([told]).safe
+    def _is_inside(self, place: int, side: int, value: int) -> bool:
+        """Whether an answer is told the same whatever is shown further on one side."""
+        end = self._good.ends[side][place]
+        nothing_beyond = self._is_settled(place) or end == self.asked.possible[place][side]
+        return nothing_beyond or (value < end if side else value > end)
 
-    def _shown(self, place: int, way: int, candidate: int) -> bool:
-        """Whether a value is, told exactly and as an end."""
-        # the same value may be looked at as one end and as the other
-        if (way, candidate) not in self._judged:
-            safe = self._is_shown(exactly(candidate)) and self._is_shown(self._end_at(place, way, candidate))
-            self._judged[way, candidate] = safe
-        return self._judged[way, candidate]
+    def _is_settled(self, place: int) -> bool:
+        return bool(self.asked.settled) and self.asked.settled[place]
+
+    # whether they are shown
+
+    @cached_property
+    def _numbers(self) -> list[int]:
+        """(m,) as `Box.ways`."""
+        numbers = {place: number for places in self._places.values() for number, place in enumerate(places)}
+        return [numbers[place] for place in range(len(self.asked.kinds))]
+
+    def _with(self, box: Box, ends: Iterable[End]) -> Box:
+        """What is shown so far, but another box's values at some ends."""
+        return self._good.with_those_of(box, [each for end in ends for each in self._of(end)])
+
+    def _failing(self, box: Box, ends: AbstractSet[End]) -> tuple[set[End], Look]:
+        """Which ends of a box are not shown, the others being where they were; and what said so last."""
+        failing, last = set[End](), Look(True)
+        apart = len(self._places) == len(self.asked.kinds)
+        checks = list[tuple[set[End], Callable[[Box, set[End]], Look]]]()
+        for ways in self._with(box, ends).ways(self._numbers):
+            here = {end for end in ends if not apart or ways.get(0, end[1]) == end[1]}
+            checks.append((here, partial(self._exactly, ways)))
+        for side in (0, 1) if apart else ():
+            checks.append(({end for end in ends if end[1] == side}, partial(self._as_bounds, side)))
+        for here, check in checks:
+            lost, look = self._named(box, here - failing, check)
+            failing, last = failing | lost, last if look.safe else look
+        return failing, last
+
+    def _named(
+        self, box: Box, ends: AbstractSet[End], check: Callable[[Box, set[End]], Look]
+    ) -> tuple[set[End], Look]:
+        """Which of some ends fail a look: those of components that it names, or all; and the last failure."""
+        failing, last = set[End](), Look(True)
+        for _ in range(NAMED):
+            left = set(ends) - failing
+            found = check(self._with(box, left), left) if left else Look(True)
+            if found.safe:
+                return failing, last
+            last, components = found, {self._component(place) for place in found.open}
+            named = {end for end in left if end[0] in components}
+            if not named:
+                break
+            failing |= named
+        return set(ends), last
+
+    def _are_shown_together(self, box: Box) -> bool:
+        """Whether one look shows the lowest and the highest answers of a box by what they exclude, and all
+        between them."""
+        corners = [
+            self._corner(box, dict.fromkeys(self._numbers, side), self.asked.margin) for side in (0, 1)
+        ]
+        if len(self._places) < len(self.asked.kinds) or not self._looks.together(corners):
+            return False
+        self._seen |= {("excluded", corner): Look(True) for corner in corners}
+        return True
+
+    def _component(self, place: int) -> int:
+        return self.asked.components[place] if self.asked.components else 0
+
+    def _exactly(self, ways: Mapping[int, int], box: Box, ends: Collection[End] = ()) -> Look:
+        """Whether the answers at a corner may be told exactly.
+
+        Args:
+            ways: The corner.
+            box: Whose it is.
+            ends: Ends of it: by what they exclude, answers further out by the margin are looked at.
+        """
+        margin = self.asked.margin if ends else 0
+        corner = self._corner(box, ways, 0)
+        if corner in self._shown and not margin:
+            return Look(True)
+        found = self._looked(("excluded", self._corner(box, ways, margin)))
+        if found.safe:
+            found = self._looked(("likely", tuple(map(exactly, corner))))
+        if found.safe:
+            self._shown.add(corner)
+        return found
+
+    def _corner(self, box: Box, ways: Mapping[int, int], margin: int) -> Values:
+        found = list[int]()
+        for place, number in enumerate(self._numbers):
+            side, (least, most) = ways.get(number, 0), self.asked.possible[place]
+            more = 0 if self._is_settled(place) else margin
+            value = box.ends[side][place]
+            found.append(min(value + more, most) if side else max(value - more, least))
+        return tuple(found)
+
+    def _as_bounds(self, side: int, box: Box, ends: AbstractSet[End]) -> Look:
+        """Whether what lies beyond some ends may be told as bounds, the others being told exactly."""
+        components, way = {component for component, _ in ends}, 2 * side - 1
+        told = [
+            self._bound(box, place, way, value) if self._component(place) in components else exactly(value)
+            for place, value in enumerate(box.ends[side])
+        ]
+        if told == [exactly(value) for value in box.ends[side]]:
+            return Look(True)
+        shown = self._corner(box, dict.fromkeys(self._numbers, side), self.asked.margin)
+        # every table that gives an answer which the bounds leave agrees with them
+        if not all(each.holds(value) for each, value in zip(told, shown, strict=True) if not each.exact):
+            found = self._looked(("bounds", tuple(told)))
+            if not found.safe:
+                return found
+        return self._looked(("likely", tuple(told)))
+
+    def _looked(self, name: tuple[str, Any]) -> Look:
+        if name not in self._seen:
+            way, what = name
+            if way == "bounds":
+                self._seen[name] = self._looks.bounds(what)
+            else:
+                look = self._looks.excluded if way == "excluded" else self._looks.likely
+                self._seen[name] = look(what, self._keep)
+        return self._seen[name]
+
+    # what is told
+
+    def _bound(self, box: Box, place: int, way: int, value: int) -> Told[int]:
+        """What is told of a value that is beyond an end of a box, or at it, one way; 0: inside."""
+        low, high = (values[place] for values in box.ends)
+        kind, (least, most) = self.asked.kinds[place], self.asked.possible[place]
+        if self._is_settled(place):
+            return exactly(value)
+        # a greatest value can be told as "at most" alone, a least one as "at least"
+        if way < 0 and kind != "min" and least < low:
+            return Told(None if low - least <= self.asked.far else low - self.asked.far, low)
+        if (way > 0 or value >= high) and kind != "max" and most > high:
+            # what is told as the other end is not told as this one: both would tell more than they say
+            first = high if kind == "min" or low == least else max(high, low + 1)
+            return Told(first, None if most - first <= self.asked.far else first + self.asked.far)
+        return exactly(value)
