@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from auditor.deciding.recorded import Recorded
+from auditor.told import Told
 from cae_sql.inference.certify.kept_ranges import Holding
 from cae_sql.inference.certify.learned import Learned
 from cae_sql.inference.certify.question import Question
@@ -148,7 +149,9 @@ class Look:
     judgement: Judgement | None = None
     """How everybody fares by what is excluded."""
     model: ModelJudgement | None = None
-    """The same by what is likely."""
+    """The same by what is likely ..."""
+    told: Sequence[Told[int]] = ()
+    """... if this is told."""
 
 
 @dataclass(frozen=True)

@@ -46,19 +46,25 @@ def drawn_of(case: Case, rules: Rules, judged: Judged) -> Drawn:
 
 def is_told_by_boxes(case: Case) -> bool:
     """Whether what is told of a case is looked for from a middle answer outwards, and not of all that are
-    drawn: sums that hang on nothing together, where everybody is looked at at once."""
+    drawn: sums of which none follows from the others, where everybody is looked at at once."""
     question = case.question()
     if case.derivable or any(query.kind != "sum" for query in case.queries):
         return False
-    if len(case.queries) == 1:
-        return not question.searchable
-    return len(set(question.components)) == len(case.queries)
+    if not question.searchable:
+        return len(question.question_tables.fresh) == len(case.queries)
+    return len(case.queries) > 1 and are_apart(case)
+
+
+def are_apart(case: Case) -> bool:
+    """Whether several sums hang on nothing together."""
+    return len(set(case.question().components)) == len(case.queries)
 
 
 def asked_of(drawn: Drawn) -> Asked:
     """What a partition is looked for of."""
     case = drawn.case
     question, standard, several = case.question(), case.standard, len(case.queries) > 1
+    tied = several and is_told_by_boxes(case) and not are_apart(case)
     settled = [value is not None for value in question.settled]
     reach = question.reach(standard)
     inside = [None if known else ends for known, ends in zip(settled, reach, strict=True)]
@@ -68,7 +74,8 @@ def asked_of(drawn: Drawn) -> Asked:
         drawn=[tuple(map(_within, values, inside)) for values in drawn.answers],
         kept=[values for values, judgement in drawn.judged.items() if judgement.safe],
         settled=settled,
-        components=question.components if several else (),
+        components=range(len(case.queries)) if tied else question.components if several else (),
+        shares=question.shares if tied else None,
         reach=reach,
         margin=_margin_of(case),
         far=MOST * int(case.system.grid.top),
@@ -82,7 +89,7 @@ def _within(value: int, ends: tuple[int, int] | None) -> int:
 
 
 def _margin_of(case: Case) -> int:
-    """How far inside of what breaks the limit the answers to one sum stay, in units.
+    """How far inside of what breaks the limit the answers to sums stay, in units.
 
     An answer at the limit leaves its group just so much that everybody can be shown once more, and not when
     later questions have cut it. In small systems searches find what there is, and of groups that hang on
@@ -90,8 +97,8 @@ def _margin_of(case: Case) -> int:
     with a margin 24 to 30, and of three days as much as with one.
     """
     standard = case.standard
-    one_sum = not case.question().searchable and [query.kind for query in case.queries] == ["sum"]
-    if not (one_sum and case.system.ways.margin):
+    apart = case.question().searchable or (len(case.queries) > 1 and are_apart(case))
+    if apart or {query.kind for query in case.queries} != {"sum"} or not case.system.ways.margin:
         return 0
     return ceil(MARGIN * (standard.need + (int(case.system.grid.top) if standard.insiders else 0)))
 

@@ -66,7 +66,7 @@ class CaseLooks:
             return Look(case is not None)
         with self._allowance(keep) as allowance:
             found = model.judge(case[1], allowance, keep=keep)
-        return Look(found.safe, () if found.safe else tuple(model.open), None, found)
+        return Look(found.safe, () if found.safe else tuple(model.open), None, found, told)
 
     def _recorded(self, told: Sequence[Told[int]]) -> tuple[Case, Values] | None:
         found = recorded_together(self._case.system, self._case.queries, told)

@@ -34,6 +34,9 @@ from functools import partial
 from itertools import product
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from auditor.deciding.cases import Look
 from auditor.told import Told, exactly
 from cae_sql.cached import cached_property
@@ -46,6 +49,8 @@ MOST_CORNERS = 16
 """Corners that are all looked at. Of twenty values there are a million: then those at which all are low, or
 high, or those are whose number has a certain binary digit. Every two values are both low, both high, and one
 of each."""
+EXCLUDED, LIKELY, BOUNDS = "excluded", "likely", "bounds"
+"""What a look looks at."""
 NAMED = 8
 """How often it is asked which of several components fail: then all do."""
 
@@ -121,9 +126,12 @@ class Asked:
     settled: Sequence[bool] = ()
     """Of which values past answers leave one: no box is wider there. By default of none."""
     components: Sequence[int] = ()
-    """Which one each value is of. By default all are of one."""
+    """Which one each value is of, or a name of its own. By default all are of one."""
     reach: Sequence[tuple[int, int] | None] = ()
     """Beyond which nothing is tried, where that is known."""
+    shares: NDArray[np.float64] | None = None
+    """As `certify.question`, of values that hang together and have names of their own. Of these what is drawn
+    must make nothing too likely, or the others are asked without."""
     margin: int = 0
     """How far inside of what is shown by exclusion an end stays."""
     far: int = 2**62
@@ -151,8 +159,10 @@ class Partition:
         """Between its ends answers are told exactly."""
         self._bad = dict[End, Box]()
         """The nearest box of which an end is not shown."""
-        self._fixed = set[End]()
-        """Low ends of sums of which one answer is shown: it is told with the lower bound, which stays."""
+        self._further = [self._outwards(self._whole, 1)]
+        """Boxes from the widest outwards."""
+        self._tries, self._halved = dict[End, int](), dict[End, int]()
+        """How often an end was tried to be moved, and how often by halving."""
         self._keep = True
         """Whether what is looked at hangs on no true answer."""
 
@@ -162,33 +172,48 @@ class Partition:
         It hangs on no true answer.
         """
         middle, whole = Box((self._middle, self._middle)), self._whole
-        wide = self._outwards(whole, 1)
+        wide = self._further[0]
         if not self._are_shown_together(wide) and self._middle not in self._shown:
-            found = self._looked(("excluded", self._middle))
+            found = self._looked((EXCLUDED, self._middle))
             if not found.safe:
                 return found
-        open_, last = set(self._ends), Look(True)
-        for box in (wide, whole, middle.to(whole, 0.5), middle):
-            failing, last = self._failing(box, open_)
-            self._good = self._with(box, open_ - failing)
+        boxes = (wide, whole, middle.to(whole, 0.5), middle)
+        # first how far out everybody is shown by what is excluded, which fails more often
+        open_, inner, lost = set(self._ends), dict[End, int](), dict[End, Look]()
+        for number, box in enumerate(boxes):
+            lost = self._failing(box, open_, self._good, [EXCLUDED])
+            self._good = self._good.with_those_of(box, self._all_of(open_ - lost.keys()))
+            self._bad |= dict.fromkeys(lost, box)
+            inner |= dict.fromkeys(open_ - lost.keys(), number)
+            open_ = set(lost)
+        open_ = set(inner)
+        while open_:
+            box = middle
+            for end in open_:
+                box = box.with_those_of(boxes[inner[end]], self._of(end))
+            self._good = self._good.with_those_of(middle, self._all_of(open_))
+            failing = self._failing(box, open_, self._good, [LIKELY])
+            self._good = self._good.with_those_of(box, self._all_of(open_ - failing.keys()))
             self._bad |= dict.fromkeys(failing, box)
-            open_ = failing
+            for end, look in failing.items():
+                drawn = inner[end] == boxes.index(whole) and self.asked.shares is not None
+                inner[end] += 1
+                if inner[end] == len(boxes) or (drawn and all(each.exact for each in look.told)):
+                    lost[end] = look
+            open_ = failing.keys() - lost.keys()
         self._keep = False
-        low, high = self._good.ends
-        self._fixed = {
-            end
-            for end in self._ends
-            for place, side in self._of(end)[:1]
-            if not side and low[place] == high[place] and self.asked.kinds[place] == "sum"
-        }
-        lost = sorted({place for end in open_ for place, _ in self._of(end)})
-        return Look(not open_, tuple(lost), last.judgement, last.model)
+        last = next(iter(lost.values()), Look(True))
+        open_places = sorted({place for end in lost for place, _ in self._of(end)})
+        return Look(not lost, tuple(open_places), last.judgement, last.model)
 
     def told(self, values: Sequence[int]) -> list[Told[int]]:
         """What is told of answers: exactly inside of the box, as bounds at its ends and beyond."""
         self._look_further(values)
-        low, high = self._good.ends
-        ways = [-1 if v <= low[place] else int(v >= high[place]) for place, v in enumerate(values)]
+        low = self._good.ends[0]
+        ways = [
+            -1 if value <= low[place] else int(value >= self._first_above(self._good, place))
+            for place, value in enumerate(values)
+        ]
         return [self._bound(self._good, *each) for each in zip(range(len(values)), ways, values, strict=True)]
 
     def shown(self, values: Sequence[int]) -> Values:
@@ -201,7 +226,7 @@ class Partition:
 
     def among(self, answers: Iterable[Values]) -> list[Values]:
         """Of a single query, those of some answers that lie between two that exclude too little."""
-        shown = [what[0] for (way, what), look in self._seen.items() if way == "excluded" and look.safe]
+        shown = [what[0] for (way, what), look in self._seen.items() if way == EXCLUDED and look.safe]
         return [values for values in answers if min(shown) <= values[0] <= max(shown)]
 
     def holds(self, answers: Iterable[Values]) -> bool:
@@ -261,6 +286,22 @@ class Partition:
         some = list(zip(*(self.asked.kept or self.asked.drawn), self._middle, strict=True))
         return Box((tuple(map(min, some)), tuple(map(max, some))))
 
+    @cached_property
+    def _first(self) -> list[int]:
+        """(m,) which end of each value is looked at first: of values that hang together low ones of some and
+        high ones of others, so that what is known of several together stays about as it is.
+        """
+        found, shares = [0] * len(self.asked.kinds), self.asked.shares
+        if shares is None:
+            return found
+        load = np.zeros(shares.shape[1])
+        widths = [high - low for low, high in zip(*self._whole.ends, strict=True)]
+        for place in sorted(range(len(widths)), key=lambda place: -widths[place]):
+            mine = widths[place] * shares[place]
+            found[place] = int(load @ mine < 0)
+            load += mine if found[place] else -mine
+        return found
+
     def _outwards(self, box: Box, times: int) -> Box:
         """So many times further out than hypothetical answers are, or as far as anything is shown."""
         ends, asked = [list(values) for values in box.ends], self.asked
@@ -274,45 +315,62 @@ class Partition:
 
     def _look_further(self, values: Sequence[int]) -> None:
         """Move the ends outwards until the true answers are inside, or nothing further is shown."""
-        out, times, halved = self._outwards(self._whole, 1), LONGER, dict.fromkeys(self._ends, 0)
-        while beyond := self._beyond(values):
-            further = self._outwards(out, times) if times <= LONGER**FURTHER else out
-            box, tried = self._good, set[End]()
-            for end in beyond:
-                if end in self._fixed:
-                    continue
-                if end in self._bad and halved[end] < HALVED:
-                    box = box.with_those_of(self._good.to(self._bad[end], 0.5), self._of(end))
-                    halved[end] += 1
-                elif end not in self._bad and further != out:
-                    box = box.with_those_of(further, self._of(end))
-                else:
-                    continue
-                tried.add(end)
-            if not tried:
-                return
-            failing, _ = self._failing(box, tried)
+        if self.asked.shares is None:
+            while self._moved(self._beyond(values), self._good):
+                pass
+            return
+        # each by itself beside a middle answer of the others, so that what is told of one hangs on no other
+        middle = Box((self._middle, self._middle))
+        for end in self._beyond(values):
+            while end in self._beyond(values) and self._moved([end], middle):
+                pass
+
+    def _moved(self, ends: Iterable[End], around: Box) -> bool:
+        """Try some ends further out, or nearer to where they failed; false where all have come to their last.
+
+        Args:
+            ends: Of each component alone.
+            around: Where the others are.
+        """
+        box, tried = around, set[End]()
+        for end in ends:
+            further = self._next(end)
+            if further is not None:
+                box, tried = box.with_those_of(further, self._of(end)), tried | {end}
+        if tried:
+            failing = self._failing(box, tried, around)
             self._bad |= dict.fromkeys(failing, box)
-            self._good = self._with(box, tried - failing)
-            out, times = further, LONGER * times
+            self._good = self._good.with_those_of(box, self._all_of(tried - failing.keys()))
+        return bool(tried)
+
+    def _next(self, end: End) -> Box | None:
+        """The box by which an end is tried next; None where it has come to its last one."""
+        tries = self._tries[end] = self._tries.get(end, 0) + 1
+        if end in self._bad:
+            self._halved[end] = self._halved.get(end, 0) + 1
+            return self._good.to(self._bad[end], 0.5) if self._halved[end] <= HALVED else None
+        while len(self._further) <= min(tries, FURTHER):
+            self._further.append(self._outwards(self._further[-1], LONGER ** len(self._further)))
+        last, found = self._further[tries - 1 : tries + 1] if tries <= FURTHER else [self._good] * 2
+        return None if found == last else found
 
     def _beyond(self, values: Sequence[int]) -> list[End]:
         """The ends that are tried next: none where every answer is told the same whatever is shown further.
 
-        Of several values all are, so that what is told of one hangs on no other.
+        Of several values apart all are, so that what is told of one hangs on no other.
         """
         found = [
             end
             for end in self._ends
             if any(not self._is_inside(place, side, values[place]) for place, side in self._of(end))
         ]
-        return found if not found or len(values) == 1 else self._ends
+        return found if not found or len(values) == 1 or self.asked.shares is not None else self._ends
 
     def _is_inside(self, place: int, side: int, value: int) -> bool:
         """Whether an answer is told the same whatever is shown further on one side."""
         end = self._good.ends[side][place]
         nothing_beyond = self._is_settled(place) or end == self.asked.possible[place][side]
-        return nothing_beyond or (value < end if side else value > end)
+        return nothing_beyond or (value < self._first_above(self._good, place) if side else value > end)
 
     def _is_settled(self, place: int) -> bool:
         return bool(self.asked.settled) and self.asked.settled[place]
@@ -325,41 +383,50 @@ class Partition:
         numbers = {place: number for places in self._places.values() for number, place in enumerate(places)}
         return [numbers[place] for place in range(len(self.asked.kinds))]
 
-    def _with(self, box: Box, ends: Iterable[End]) -> Box:
-        """What is shown so far, but another box's values at some ends."""
-        return self._good.with_those_of(box, [each for end in ends for each in self._of(end)])
+    def _side(self, end: End) -> int:
+        """Whether an end is looked at with the first ones, 0, or with the others, 1; of values apart."""
+        return end[1] ^ self._first[self._places[end[0]][0]]
 
-    def _failing(self, box: Box, ends: AbstractSet[End]) -> tuple[set[End], Look]:
-        """Which ends of a box are not shown, the others being where they were; and what said so last."""
-        failing, last = set[End](), Look(True)
+    def _all_of(self, ends: Iterable[End]) -> list[tuple[int, int]]:
+        return [each for end in ends for each in self._of(end)]
+
+    def _failing(
+        self, box: Box, ends: AbstractSet[End], around: Box, by: Sequence[str] = (EXCLUDED, LIKELY)
+    ) -> dict[End, Look]:
+        """The ends of a box that are not shown, and what says so.
+
+        Args:
+            box: Whose they are.
+            ends: Which are looked at.
+            around: Where those that fail are, and all others.
+            by: What is looked at.
+        """
+        failing = dict[End, Look]()
+
+        def look(here: AbstractSet[End], check: Callable[[Box, set[End]], Look]) -> None:
+            """Take those that fail: of the components that a look names, or all."""
+            left = here - failing.keys()
+            for _ in range(NAMED):
+                found = check(around.with_those_of(box, self._all_of(left)), left) if left else Look(True)
+                if found.safe:
+                    return
+                components = {self._component(place) for place in found.open}
+                named = {end for end in left if end[0] in components}
+                failing.update(dict.fromkeys(named or left, found))
+                left = left - failing.keys()
+            failing.update(dict.fromkeys(left, Look(False)))
+
         apart = len(self._places) == len(self.asked.kinds)
-        checks = list[tuple[set[End], Callable[[Box, set[End]], Look]]]()
-        for ways in self._with(box, ends).ways(self._numbers):
-            here = {end for end in ends if not apart or ways.get(0, end[1]) == end[1]}
-            checks.append((here, partial(self._exactly, ways)))
-        for side in (0, 1) if apart else ():
-            checks.append(({end for end in ends if end[1] == side}, partial(self._as_bounds, side)))
-        for here, check in checks:
-            lost, look = self._named(box, here - failing, check)
-            failing, last = failing | lost, last if look.safe else look
-        return failing, last
-
-    def _named(
-        self, box: Box, ends: AbstractSet[End], check: Callable[[Box, set[End]], Look]
-    ) -> tuple[set[End], Look]:
-        """Which of some ends fail a look: those of components that it names, or all; and the last failure."""
-        failing, last = set[End](), Look(True)
-        for _ in range(NAMED):
-            left = set(ends) - failing
-            found = check(self._with(box, left), left) if left else Look(True)
-            if found.safe:
-                return failing, last
-            last, components = found, {self._component(place) for place in found.open}
-            named = {end for end in left if end[0] in components}
-            if not named:
-                break
-            failing |= named
-        return set(ends), last
+        corners = around.with_those_of(box, self._all_of(ends)).ways(self._numbers)
+        for check in (
+            check for name, check in ((EXCLUDED, self._excluded), (LIKELY, self._exactly)) if name in by
+        ):
+            for ways in corners:
+                here = {end for end in ends if not apart or 0 not in ways or self._side(end) == ways[0]}
+                look(here, partial(check, ways))
+        for side in (0, 1) if apart and LIKELY in by else ():
+            look({end for end in ends if self._side(end) == side}, partial(self._as_bounds, side))
+        return failing
 
     def _are_shown_together(self, box: Box) -> bool:
         """Whether one look shows the lowest and the highest answers of a box by what they exclude, and all
@@ -367,29 +434,26 @@ class Partition:
         corners = [
             self._corner(box, dict.fromkeys(self._numbers, side), self.asked.margin) for side in (0, 1)
         ]
-        if len(self._places) < len(self.asked.kinds) or not self._looks.together(corners):
+        apart = len(self._places) == len(self.asked.kinds) and self.asked.shares is None
+        if not apart or not self._looks.together(corners):
             return False
-        self._seen |= {("excluded", corner): Look(True) for corner in corners}
+        self._seen |= {(EXCLUDED, corner): Look(True) for corner in corners}
         return True
 
     def _component(self, place: int) -> int:
         return self.asked.components[place] if self.asked.components else 0
 
-    def _exactly(self, ways: Mapping[int, int], box: Box, ends: Collection[End] = ()) -> Look:
-        """Whether the answers at a corner may be told exactly.
+    def _excluded(self, ways: Mapping[int, int], box: Box, _: object) -> Look:
+        """Whether the answers at a corner exclude too little, and those further out by the margin."""
+        corner = self._corner(box, ways, self.asked.margin)
+        return Look(True) if corner in self._shown else self._looked((EXCLUDED, corner))
 
-        Args:
-            ways: The corner.
-            box: Whose it is.
-            ends: Ends of it: by what they exclude, answers further out by the margin are looked at.
-        """
-        margin = self.asked.margin if ends else 0
+    def _exactly(self, ways: Mapping[int, int], box: Box, _: object) -> Look:
+        """Whether the answers at a corner make nothing too likely, if they are told exactly."""
         corner = self._corner(box, ways, 0)
-        if corner in self._shown and not margin:
+        if corner in self._shown:
             return Look(True)
-        found = self._looked(("excluded", self._corner(box, ways, margin)))
-        if found.safe:
-            found = self._looked(("likely", tuple(map(exactly, corner))))
+        found = self._looked((LIKELY, tuple(map(exactly, corner))))
         if found.safe:
             self._shown.add(corner)
         return found
@@ -397,7 +461,7 @@ class Partition:
     def _corner(self, box: Box, ways: Mapping[int, int], margin: int) -> Values:
         found = list[int]()
         for place, number in enumerate(self._numbers):
-            side, (least, most) = ways.get(number, 0), self.asked.possible[place]
+            side, (least, most) = ways.get(number, 0) ^ self._first[place], self.asked.possible[place]
             more = 0 if self._is_settled(place) else margin
             value = box.ends[side][place]
             found.append(min(value + more, most) if side else max(value - more, least))
@@ -405,28 +469,29 @@ class Partition:
 
     def _as_bounds(self, side: int, box: Box, ends: AbstractSet[End]) -> Look:
         """Whether what lies beyond some ends may be told as bounds, the others being told exactly."""
-        components, way = {component for component, _ in ends}, 2 * side - 1
-        told = [
-            self._bound(box, place, way, value) if self._component(place) in components else exactly(value)
-            for place, value in enumerate(box.ends[side])
-        ]
-        if told == [exactly(value) for value in box.ends[side]]:
+        components, told, exact = {component for component, _ in ends}, list[Told[int]](), list[Told[int]]()
+        for place, first in enumerate(self._first):
+            value = box.ends[side ^ first][place]
+            exact.append(exactly(value))
+            is_bound = self._component(place) in components
+            told.append(self._bound(box, place, 2 * (side ^ first) - 1, value) if is_bound else exact[-1])
+        if told == exact:
             return Look(True)
         shown = self._corner(box, dict.fromkeys(self._numbers, side), self.asked.margin)
         # every table that gives an answer which the bounds leave agrees with them
         if not all(each.holds(value) for each, value in zip(told, shown, strict=True) if not each.exact):
-            found = self._looked(("bounds", tuple(told)))
+            found = self._looked((BOUNDS, tuple(told)))
             if not found.safe:
                 return found
-        return self._looked(("likely", tuple(told)))
+        return self._looked((LIKELY, tuple(told)))
 
     def _looked(self, name: tuple[str, Any]) -> Look:
         if name not in self._seen:
             way, what = name
-            if way == "bounds":
+            if way == BOUNDS:
                 self._seen[name] = self._looks.bounds(what)
             else:
-                look = self._looks.excluded if way == "excluded" else self._looks.likely
+                look = self._looks.excluded if way == EXCLUDED else self._looks.likely
                 self._seen[name] = look(what, self._keep)
         return self._seen[name]
 
@@ -434,15 +499,19 @@ class Partition:
 
     def _bound(self, box: Box, place: int, way: int, value: int) -> Told[int]:
         """What is told of a value that is beyond an end of a box, or at it, one way; 0: inside."""
-        low, high = (values[place] for values in box.ends)
+        low, first = box.ends[0][place], self._first_above(box, place)
         kind, (least, most) = self.asked.kinds[place], self.asked.possible[place]
         if self._is_settled(place):
             return exactly(value)
         # a greatest value can be told as "at most" alone, a least one as "at least"
         if way < 0 and kind != "min" and least < low:
             return Told(None if low - least <= self.asked.far else low - self.asked.far, low)
-        if (way > 0 or value >= high) and kind != "max" and most > high:
-            # what is told as the other end is not told as this one: both would tell more than they say
-            first = high if kind == "min" or low == least else max(high, low + 1)
+        if (way > 0 or value >= first) and kind != "max" and most > box.ends[1][place]:
             return Told(first, None if most - first <= self.asked.far else first + self.asked.far)
         return exactly(value)
+
+    def _first_above(self, box: Box, place: int) -> int:
+        """The first value that is told as "at least": the high end, or the one after the middle, which may be
+        told as "at most". One that is told as both would tell more than they say."""
+        high = box.ends[1][place]
+        return high + (self.asked.kinds[place] == "sum" and high == self._middle[place])

@@ -20,7 +20,6 @@ whoever fails to record what this gives must let the party forget it.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -46,6 +45,8 @@ GIVEN, REFUSED = ("known", "safe"), ("risk", "uncounted")
 
 TOGETHER = 1 / 2
 """Part of a statement's work that groups of one question may take."""
+FEWEST = 4
+"""Groups of each half, where several are asked in two: with fewer it takes as long as each by itself."""
 SHARES = (1 / 16, 1 / 4)
 """Parts of a statement's work that one group may take: at first, and of those that it did not suffice for."""
 
@@ -235,50 +236,52 @@ class Suppression:
         return found
 
     def _give_together(self, units: Sequence[Unit], found: Suppressed, fates: dict[Unit, Fate]) -> list[Unit]:
-        """Judge sums that hang on nothing together as one question, without those that make it fail.
+        """Judge sums of which none follows from others as one question, without those that make it fail.
 
         Returns:
             The units that are left to be judged by themselves.
         """
         for block in dict.fromkeys(unit.asked[0].block for unit in units):
-            some = self._apart([unit for unit in units if unit.asked[0].block == block and unit.is_of_sums])
+            some = [unit for unit in units if unit.asked[0].block == block and unit.is_of_sums]
             with self._budget.part(TOGETHER) as budget:
-                while len(some) > 1 and not budget.used_up:
-                    judged = self._judge(joined(some), found, budget)
-                    if judged.fate in GIVEN:
-                        fates |= dict.fromkeys(some, judged.fate)
-                        break
-                    lost = [unit for unit in some if self._names(unit) & judged.open]
-                    if judged.surprise:
-                        # whether one is looked at again would hang on the true answers
-                        fates |= dict.fromkeys(lost or some, judged.fate)
-                    elif not lost:
-                        lost = sorted(some, key=lambda unit: unit.size)[: (len(some) + 1) // 2]
-                    some = [unit for unit in some if unit not in lost and unit not in fates]
+                # the largest follow from the others: there is most room where they are
+                self._give_parts(sorted(some, key=lambda unit: unit.size), found, fates, budget)
         return [unit for unit in units if unit not in fates]
 
-    def _apart(self, units: Sequence[Unit]) -> list[Unit]:
-        """Those of some units whose sums hang on none of the others': what is told of one tells nothing of
-        them."""
+    def _give_parts(
+        self, units: list[Unit], found: Suppressed, fates: dict[Unit, Fate], budget: Budget
+    ) -> None:
+        """The same, without those that are named, or else in two halves, that of the larger groups first."""
+        while len(some := self._independent(units)) > 1 and not budget.used_up:
+            judged = self._judge(joined(some), found, budget)
+            if judged.fate in GIVEN:
+                fates |= dict.fromkeys(some, judged.fate)
+                return
+            lost = [unit for unit in some if self._names(unit) & judged.open]
+            if judged.surprise:
+                # whether one is looked at again would hang on the true answers
+                fates |= dict.fromkeys(lost or some, judged.fate)
+            elif len(lost) % len(some) == 0:
+                if len(some) >= 2 * FEWEST:
+                    half = len(some) // 2
+                    self._give_parts(some[half:], found, fates, budget)
+                    self._give_parts(some[:half], found, fates, budget)
+                return
+            units = [unit for unit in units if unit not in lost and unit not in fates]
+
+    def _independent(self, units: Sequence[Unit]) -> list[Unit]:
+        """Those of some units whose sums follow neither from past answers nor from those of units before, and
+        which do not leave a few others with what follows."""
         if len(units) < 2 or not self._knowledge.rules.simulatable:
             return []
         reads = self._party.reads(joined(units).asked)
-        component = {
-            (place, query.name): (place, each)
-            for place, case in zip(reads, self._party.cases(reads), strict=True)
-            for query, each in zip(case.queries, case.question().components, strict=True)
-        }
-        of_unit = {
-            unit: {
-                component[place, query.name]
-                for place, queries in self._party.reads(unit.asked).items()
-                for query in queries
-                if (place, query.name) in component
-            }
-            for unit in units
-        }
-        often = Counter(each for components in of_unit.values() for each in components)
-        return [unit for unit, mine in of_unit.items() if mine and all(often[each] == 1 for each in mine)]
+        cases = self._party.cases(reads)
+        if len(cases) != 1:
+            return []
+        question = cases[0].question()
+        some = set(question.question_tables.fresh) - question.beside_few
+        names = {query.name for place, query in enumerate(cases[0].queries) if place in some}
+        return [unit for unit in units if self._names(unit) <= names]
 
     def _names(self, unit: Unit) -> set[Name]:
         return {query.name for queries in self._party.reads(unit.asked).values() for query in queries}

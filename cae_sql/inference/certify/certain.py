@@ -139,8 +139,8 @@ def narrowest(
 
 def too_little_for_two(
     boxes: Knowledge, rows: Sequence[Row], answers: Sequence[int], worlds: NDArray[np.integer], need: int
-) -> bool:
-    """Whether some sum leaves too little for a record's run and an insider who may have any value of his box.
+) -> list[Row]:
+    """The sums that leave too little for a record's run and an insider who may have any value of his box.
 
     What is shown of everybody at once is shown for all of these values, so nothing can be shown then: with
     the insider at one end of his box and the record at the end of its run, the two alone take need + d_j of
@@ -153,6 +153,7 @@ def too_little_for_two(
         worlds: (w, n) tables that give these; without any, sums of the question alone are looked at.
         need: Width that everybody must keep.
     """
+    found = []
     for row in rows:
         if row.place is None and not len(worlds):
             continue
@@ -161,8 +162,8 @@ def too_little_for_two(
             continue
         below, above = _sides(boxes, row, _value(boxes, row, answers, worlds))
         if min(below, above) < need + int((boxes.own[1] - boxes.own[0])[parts].max()):
-            return True
-    return False
+            found.append(row)
+    return found
 
 
 def _sides(boxes: Knowledge, row: Row, value: int) -> tuple[int, int]:

@@ -147,9 +147,45 @@ class Question:
 
     @property
     def open(self) -> list[int]:
-        """Queries of the components in which the last look left somebody open, as far as it says so."""
-        lost = set(self._components[self._open_parts].tolist())
-        return [place for place, component in enumerate(self.components) if component in lost]
+        """Because of which queries the last look left somebody open, as far as it says so: those that are
+        about them, or else those of their components."""
+        boxes = self.question_tables.boxes
+        lost = np.zeros(boxes.count, dtype=np.bool_)
+        lost[self._open_parts] = True
+        lost_records = lost[boxes.atoms.labels]
+        about = [place for place, query in enumerate(self.queries) if lost_records[query.members].any()]
+        if about:
+            return about
+        components = set(self._components[self._open_parts].tolist())
+        return [place for place, component in enumerate(self.components) if component in components]
+
+    @cached_property
+    def shares(self) -> NDArray[np.float64]:
+        """(m, k + m) what part of the records of each sum lies in each past sum and in each other one; -1 in
+        itself."""
+        tables, roomy_table = self.question_tables, self.roomy_table
+        labels = tables.boxes.atoms.labels
+        mine = np.array(
+            [np.bincount(labels[query.members], minlength=tables.boxes.count) for query in self.queries]
+        )
+        marks = np.hstack([roomy_table.marks[tables.parents, : roomy_table.rank], (mine > 0).T])
+        found: NDArray[np.float64] = (mine @ marks) / mine.sum(axis=1, keepdims=True)
+        found[:, roomy_table.rank :][np.diag_indices(len(mine))] = -1
+        return found
+
+    @property
+    def beside_few(self) -> set[int]:
+        """The largest query of each past or asked sum of which several queries leave fewer records than any
+        of them has: what these have together follows from all answers, whatever each may be by itself."""
+        tables, found = self.question_tables, set[int]()
+        sizes = np.array([len(query.members) for query in self.queries])
+        past = tables.roomy_table.marks[tables.parents, : tables.roomy_table.rank] != 0
+        whole = np.append(tables.boxes.sizes @ past, sizes)
+        for share, size in zip(self.shares.T, whole.tolist(), strict=True):
+            inside = np.flatnonzero(share == 1)
+            if len(inside) > 1 and 0 < size - sizes[inside].sum() < sizes[inside].min():
+                found.add(int(inside[sizes[inside].argmax()]))
+        return found
 
     def reach(self, standard: Standard) -> list[tuple[int, int] | None]:
         """(m,) between which answers the closed form shows everybody's runs (`Rooms.rich`).
@@ -236,10 +272,11 @@ class Question:
         width = narrowest(self.boxes_with(values), self._rows, values, tables, standard.insiders, plain)
         return Judgement(False, width, certain=True) if width < standard.least else None
 
-    def out_of_reach(self, values: Sequence[int], worlds: Sequence[int], standard: Standard) -> bool:
-        """Whether a look at everybody at once can only fail, and no search follows. As `certainly_lost`."""
+    def out_of_reach(self, values: Sequence[int], worlds: Sequence[int], standard: Standard) -> list[Row]:
+        """Sums because of which a look at everybody at once can only fail, and no search follows. As
+        `certainly_lost`."""
         if self.searchable or not (standard.insiders and self.roomy_table.ways.out_of_reach):
-            return False
+            return []
         tables = self.pool.values[list(worlds)]
         return too_little_for_two(self.boxes_with(values), self._rows, values, tables, standard.need)
 
@@ -471,7 +508,9 @@ class Question:
             starts: See `_ways`.
         """
         boxes = self.boxes_with(group[0])
-        if any(self.out_of_reach(values, (), standard) for values in (group[0], group[-1])):
+        lost = [row for values in (group[0], group[-1]) for row in self.out_of_reach(values, (), standard)]
+        if lost:
+            self._open_parts = np.unique(np.concatenate([row.parts for row in lost]))
             return Judgement(False, -1)
         try:
             # the strictest reading is the one an intruder takes, if any table agrees with it; its tables

@@ -172,8 +172,8 @@ class LikelyQuestion:
         hypothetical answer has been judged whose residues tell of somebody, it is False. Extremes do, too:
         who attains a rare one stands out, whatever lesser and greater ones would leave."""
         self.open: list[int] = []
-        """Queries because of which the last answers broke the limit, as far as that is known: those of the
-        components in which somebody has too little."""
+        """Queries because of which the last answers broke the limit, as far as that is known: those about
+        somebody who has too little."""
 
     def judge(self, values: Sequence[int], allowance: Allowance, keep: bool = True) -> ModelJudgement:
         """How everybody would fare with these answers, and all past ones, known.
@@ -232,11 +232,15 @@ class LikelyQuestion:
         return ModelJudgement(_keeps(limit, worst, entropy), worst)
 
     def _leave_open(self, likely: Likely, atoms: Ints) -> None:
-        """Say because of which queries some atoms have too little."""
-        labels = likely.known.components
-        own = labels[likely.known.atoms.labels[[int(query.members[0]) for query in self.queries]]]
-        lost = np.flatnonzero(np.isin(own, labels[atoms])).tolist()
-        self.open = sorted({*self.open, *lost})
+        """Say because of which queries some atoms have too little: those about them, or else those of their
+        components."""
+        labels, of_records = likely.known.components, likely.known.atoms.labels
+        lost = np.isin(of_records, atoms)
+        about = [place for place, query in enumerate(self.queries) if lost[query.members].any()]
+        if not about:
+            own = labels[of_records[[int(query.members[0]) for query in self.queries]]]
+            about = np.flatnonzero(np.isin(own, labels[atoms])).tolist()
+        self.open = sorted({*self.open, *about})
 
     def _seen_through(self, likely: Likely, heaped: Ints) -> bool:
         """Whether of atoms in sums that are no bell it is counted what an insider makes of them."""

@@ -7,7 +7,7 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from auditor.deciding.cases import Case, Look
@@ -118,8 +118,7 @@ def test_what_is_told_does_not_hang_on_what_was_looked_for_before(
     kind, safe, drawn = asked
     margin *= kind == "sum"
     one = partition(kind, safe, drawn, margin)
-    assume(one is not None)
-    for value in values:
+    for value in values if one is not None else ():
         other = partition(kind, safe, drawn, margin)
         assert one is not None
         assert other is not None
@@ -165,7 +164,9 @@ def test_an_answer_inside_of_what_is_settled_has_nothing_more_judged() -> None:
     assert len(judge.asked) == 3
     assert found.told([85]) == [exactly(85)]
     assert min(judge.asked[3:]) > (80,)
-    assert judge.kept.count(False) == len(judge.kept) - 8  # three answers, each likely too, and two bounds
+    assert (
+        judge.kept.count(False) == len(judge.kept) - 7
+    )  # the middle, two answers that are likely, too, and two bounds
 
 
 def test_a_greatest_value_has_no_bound_at_least_and_a_least_one_none_at_most() -> None:
@@ -209,9 +210,8 @@ def test_every_bound_that_is_told_was_shown_or_nothing_is_told(
 
     judge = Judge(lambda values: Look(safe[0] <= values[0] <= safe[1]), is_shown)
     found = partition(kind, safe, drawn, margin * (kind == "sum"), judge)
-    assume(found is not None)
-    assert found is not None
-    for value in range(possible(kind)[1] + 1):
+    for value in range(possible(kind)[1] + 1) if found is not None else ():
+        assert found is not None
         (told,) = found.told([value])
         if not told.exact:
             assert told in seen
@@ -224,8 +224,8 @@ def test_the_two_bounds_have_nothing_in_common(below: int, apart: int, above: in
     low, high, told = below + 1, min(below + 1 + apart, LAST - 1), []
     for value in range(LAST + 1):
         found = partition("sum", (max(0, low - above), min(LAST, high + above % 9)), [low, high], margin)
-        assume(found is not None)
-        assert found is not None
+        if found is None:
+            return
         told += found.told([value])
     bounds = {each for each in told if not each.exact}
     assert all(sum(each.holds(value) for each in bounds) <= 1 for value in range(LAST + 1))
