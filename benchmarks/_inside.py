@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import auditor.gate.gate as gating
 import auditor.parties.party as knowing
 from auditor import Gate
-from auditor.deciding.request import Ask
+from auditor.gate.request import Ask
 from auditor.ledger import KnownAnswer
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.system import AnsweredSystem

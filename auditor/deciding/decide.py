@@ -1,7 +1,7 @@
 """Answer or refuse: the two ways to decide, on queries in the system's terms.
 
 Simulatable (the default): hypothetical answers are drawn from worlds, each is judged as if it were the
-answer. Of several values at once more than δN failures refuse; of one value see `one_value`. Else a partition
+answer (`hypothetical`). Then a partition
 of all possible answers is fixed: which are told exactly, and which as an end ("at most", "at least"). All of
 that comes from past answers and the query, so it tells nothing. Only then is the true answer looked at, and
 what the partition says of it is told. Should that break the limit all the same, it is a *surprise*: a range
@@ -26,7 +26,14 @@ from typing import Literal
 from auditor.deciding import statistics
 from auditor.deciding.cases import NOTHING, Case, Judged, Outcome, Part, Values
 from auditor.deciding.following import Following, following
-from auditor.deciding.hypothetical import asked_of, by_what_is_likely, drawn_of, is_told_by_boxes, simulate
+from auditor.deciding.hypothetical import (
+    asked_of,
+    by_what_is_likely,
+    drawn_of,
+    is_shown_of,
+    is_told_by_boxes,
+    simulate,
+)
 from auditor.deciding.ladder import Cells, is_on_a_ladder, known_range, narrowest, rungs
 from auditor.deciding.looks import LOOK, CaseLooks
 from auditor.deciding.partition import Partition
@@ -137,7 +144,7 @@ def _before_true_answers(
             return Outcome("time", tuple(NOTHING for _ in cases)), nothing
         if not lost.safe:
             return drawn.lost(cases, lost), nothing
-        if by_boxes and len(case.queries) == 1 and not found.holds(drawn.answers):
+        if by_boxes and not is_shown_of(drawn, found):
             drawn = replace(drawn, answers={each: drawn.answers[each] for each in found.among(drawn.answers)})
             refusal = by_what_is_likely(cases, drawn, set(), allowance)
             if refusal is not None:

@@ -1,7 +1,9 @@
 """Does everybody keep the limit with hypothetical answers? The part of a decision that knows no true one.
 
-Of several values at once more than δN failures refuse; of one value see `one_value`, of several that hang on
-nothing together `separate`.
+Of sums where everybody is looked at at once it is the partition that is looked for (`partition`), from a
+middle answer outwards: what breaks the limit is told as a bound, and only if nothing is shown are they
+refused. Of all else, that is of extremes, of small systems, and of what follows from others, more than δN
+failures among the hypothetical answers refuse.
 
 Source: `mathematics.md`, 4 and 8.
 """
@@ -13,7 +15,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Literal
 
 from auditor.deciding.cases import NOTHING, Case, Drawn, Judged, Outcome
-from auditor.deciding.partition import Asked
+from auditor.deciding.partition import Asked, Partition
 from auditor.deciding.rules import Rules
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.spares import MOST
@@ -55,6 +57,18 @@ def is_told_by_boxes(case: Case) -> bool:
     return len(case.queries) > 1 and are_apart(case)
 
 
+def is_shown_of(drawn: Drawn, partition: Partition) -> bool:
+    """Whether what a partition has shown says of all that is drawn that it makes nothing too likely.
+
+    It is so between its ends where leverage says all. Sums that hang on nothing together each count for
+    themselves: of many some drawn one is always beyond.
+    """
+    case, model = drawn.case, drawn.case.model_question()
+    if model is None or (len(case.queries) > 1 and are_apart(case)):
+        return True
+    return model.smooth and (len(case.queries) > 1 or partition.holds(drawn.answers))
+
+
 def are_apart(case: Case) -> bool:
     """Whether several sums hang on nothing together."""
     return len(set(case.question().components)) == len(case.queries)
@@ -77,7 +91,7 @@ def asked_of(drawn: Drawn) -> Asked:
         components=range(len(case.queries)) if tied else question.components if several else (),
         shares=question.shares if tied else None,
         reach=reach,
-        margin=_margin_of(case),
+        margin=max(margin_of(case) - 1, 0),
         far=MOST * int(case.system.grid.top),
         step=1 + standard.need // 4,
     )
@@ -88,7 +102,7 @@ def _within(value: int, ends: tuple[int, int] | None) -> int:
     return value if ends is None else min(max(value, ends[0]), ends[1])
 
 
-def _margin_of(case: Case) -> int:
+def margin_of(case: Case) -> int:
     """How far inside of what breaks the limit the answers to sums stay, in units.
 
     An answer at the limit leaves its group just so much that everybody can be shown once more, and not when

@@ -15,7 +15,7 @@ together, so what holds at the corners holds between. Its ends are shown as boun
 looked at in one go; where that fails, the ends of those that it names fail, or all.
 
 Only then are the true answers looked at. Where they lie beyond an end, further ones are tried: outwards by
-longer and longer steps, and by halving towards what failed.
+longer and longer steps, and by halving towards what failed, unless it failed by what it would make likely.
 
 Promise: the ends that are tried, and in which order, follow from the question, past answers and hypothetical
 ones. The true answers only say how many of them are tried: further ones would change nothing of what is told.
@@ -96,14 +96,15 @@ class Box:
             found[side][place] = other.ends[side][place]
         return Box((tuple(found[0]), tuple(found[1])))
 
-    def ways(self, numbers: Sequence[int]) -> list[dict[int, int]]:
+    def ways(self, numbers: Sequence[int], margin: int) -> list[dict[int, int]]:
         """The corners that are looked at: of values with a number whether they are low or high there.
 
         Args:
             numbers: (m,) of each value among those of its component, from 0: values with one number go the
-                same way, and those with none are alike at both ends.
+                same way. Those that are left out are alike at both ends.
+            margin: By which more than the box is looked at.
         """
-        wide = sorted({n for n, low, high in zip(numbers, *self.ends, strict=True) if low < high})
+        wide = sorted({n for n, low, high in zip(numbers, *self.ends, strict=True) if low < high + margin})
         if 2 ** len(wide) <= MOST_CORNERS:
             return [dict(zip(wide, each, strict=True)) for each in product((0, 1), repeat=len(wide))]
         found = [dict.fromkeys(wide, end) for end in (0, 1)]
@@ -159,6 +160,10 @@ class Partition:
         """Between its ends answers are told exactly."""
         self._bad = dict[End, Box]()
         """The nearest box of which an end is not shown."""
+        self._last = set[End]()
+        """Ends that would make something too likely further out. What is likely is nearly as much so before
+        that, and is known but about: nearer to where it failed a star was told until the exact posterior was
+        beyond the limit."""
         self._further = [self._outwards(self._whole, 1)]
         """Boxes from the widest outwards."""
         self._tries, self._halved = dict[End, int](), dict[End, int]()
@@ -194,7 +199,7 @@ class Partition:
             self._good = self._good.with_those_of(middle, self._all_of(open_))
             failing = self._failing(box, open_, self._good, [LIKELY])
             self._good = self._good.with_those_of(box, self._all_of(open_ - failing.keys()))
-            self._bad |= dict.fromkeys(failing, box)
+            self._last |= failing.keys()
             for end, look in failing.items():
                 drawn = inner[end] == boxes.index(whole) and self.asked.shares is not None
                 inner[end] += 1
@@ -225,7 +230,9 @@ class Partition:
         )
 
     def among(self, answers: Iterable[Values]) -> list[Values]:
-        """Of a single query, those of some answers that lie between two that exclude too little."""
+        """Those of some answers that may exclude too little: of a single query, those between two that do."""
+        if len(self.asked.kinds) > 1:
+            return list(answers)
         shown = [what[0] for (way, what), look in self._seen.items() if way == EXCLUDED and look.safe]
         return [values for values in answers if min(shown) <= values[0] <= max(shown)]
 
@@ -340,11 +347,14 @@ class Partition:
         if tried:
             failing = self._failing(box, tried, around)
             self._bad |= dict.fromkeys(failing, box)
+            self._last |= {end for end, look in failing.items() if look.model is not None}
             self._good = self._good.with_those_of(box, self._all_of(tried - failing.keys()))
         return bool(tried)
 
     def _next(self, end: End) -> Box | None:
         """The box by which an end is tried next; None where it has come to its last one."""
+        if end in self._last:
+            return None
         tries = self._tries[end] = self._tries.get(end, 0) + 1
         if end in self._bad:
             self._halved[end] = self._halved.get(end, 0) + 1
@@ -417,7 +427,7 @@ class Partition:
             failing.update(dict.fromkeys(left, Look(False)))
 
         apart = len(self._places) == len(self.asked.kinds)
-        corners = around.with_those_of(box, self._all_of(ends)).ways(self._numbers)
+        corners = around.with_those_of(box, self._all_of(ends)).ways(self._numbers, self.asked.margin)
         for check in (
             check for name, check in ((EXCLUDED, self._excluded), (LIKELY, self._exactly)) if name in by
         ):

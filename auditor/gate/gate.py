@@ -23,10 +23,8 @@ from auditor.data.database import Asked, Database, NeedsValues, StatementFailed
 from auditor.data.pivoting import with_list
 from auditor.data.running import Limits
 from auditor.data.sources import Given
-from auditor.deciding.cache import Memory, Remembered, Settled
 from auditor.deciding.cases import Outcome
 from auditor.deciding.decide import at_once, foresee
-from auditor.deciding.request import Ask, Parameters, checked
 from auditor.deciding.rules import Budget
 from auditor.decision import Decision
 from auditor.errors import (
@@ -43,6 +41,8 @@ from auditor.gate import ends, hints, two_questions, verdict
 from auditor.gate.answer import Answer
 from auditor.gate.editions import Renewal, opened, renew
 from auditor.gate.lost import withheld_of
+from auditor.gate.memory import Memory, Remembered, Settled
+from auditor.gate.request import Ask, Parameters, checked
 from auditor.gate.suppress import Fate, Suppressed, Suppression, Unit, units_of, verdict_of
 from auditor.gate.turns import Turns
 from auditor.ledger import Entry, KnownAnswer, Ledger

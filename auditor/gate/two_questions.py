@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 
-from auditor.deciding.request import Ask
 from auditor.decision import Decision
 from auditor.gate.answer import Answer
+from auditor.gate.request import Ask
 from auditor.sql import Plan, Schema, Unsupported
 from auditor.sql.asked_first import UNTOLD, First, asked_first, with_values, written
 from auditor.sql.dialects import translate

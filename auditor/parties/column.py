@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from auditor.data.database import Asked
-from auditor.deciding.cache import Figures, digest
 from auditor.deciding.cases import Case, KeptRange, Part
 from auditor.deciding.recorded import Recorded, recorded
 from auditor.deciding.statistics import KINDS as STATISTICS
@@ -24,6 +23,7 @@ from auditor.errors import LedgerError
 from auditor.ledger import KnownAnswer
 from auditor.ledger.entries import AGGREGATES
 from auditor.parties.confidential import Confidential
+from auditor.parties.kept import Figures, digest
 from auditor.parties.statistics import detail, public_count, query_of, statistic
 from auditor.told import Told, exactly
 from cae_sql.inference.allowance import REPORT, Allowance

@@ -14,7 +14,6 @@ from fractions import Fraction
 from operator import neg
 
 from auditor.data.database import Asked, Database
-from auditor.deciding.cache import Refusals, digest
 from auditor.deciding.cases import NOTHING, Case, Outcome
 from auditor.deciding.decide import at_once, decide
 from auditor.deciding.rules import Budget, Rules
@@ -23,6 +22,7 @@ from auditor.ledger.people import persons_of
 from auditor.parties.column import ColumnKnowledge, Glance
 from auditor.parties.confidential import Confidential
 from auditor.parties.intruder import known_columns
+from auditor.parties.kept import Refusals, digest
 from auditor.parties.persons import Persons
 from auditor.policy.policy import Policy
 from auditor.sql.schema import folded

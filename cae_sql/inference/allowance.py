@@ -32,7 +32,8 @@ ENTRIES = 8
 LANES = 64
 """The same where vector units go through columns of small floats: these took 5 ns. When eight of them counted
 for a step, the groups of a long GROUP BY were refused for want of work that would have taken a second: of the
-ACS day 137 groups were given with 8, 138 to 142 with 16 to 32, 156 with 64."""
+ACS day 137 groups were given with 8, 138 to 142 with 16 to 32, 156 with 64. Bases and centres over 25,000
+groups of records took 0.08 and 0.17 ns an entry, 126 and 60 in a step."""
 REPORT = 2 * 10**8
 """For a figure that decides nothing: about two seconds."""
 

@@ -186,7 +186,7 @@ class Pooled:
         for parts in reserved:
             taken[parts] = True
         able, nearer = np.flatnonzero(~taken), rooms.nearer(np.arange(rooms.count))
-        while self.allowance.spend(rank * rank * len(able) / ENTRIES):
+        while self.allowance.spend(rank * rank * len(able) / LANES):
             found = basis_of(marks, taken, nearer)
             if found is None:
                 return

@@ -10,13 +10,6 @@ becomes V_ii − V_ij² / V_jj, and the mean moves by regression. In terms of th
 Skewness (`bell`) is a shift too, ℓ (1 − h') σ_i², and added to δ. Risks are the greater of those with it and
 without (`likely.Likely.both`).
 
-Since V² = V, Σ_j V_ij² = V_ii, so V_ij² ≤ h_i (1 − h_i) / m for j one of m records alike, none of them i: and
-likewise with i and j exchanged. So what an insider adds to somebody's leverage is at most
-
-    min(h_j, h_i (1 − h_i) / (m (1 − h_j)), 1 − h_i),
-
-which spares looking at nearly all pairs.
-
 Source: `mathematics.md`, 7 (insiders).
 """
 
@@ -48,15 +41,10 @@ ROUNDING = 1e-7
 """Part of the most by which ranges are taken wider than they are."""
 AT_ONCE = 4_096
 """Pairs that are measured at once."""
-FEW = 32
-"""Insiders of greatest leverage who are looked at before a bound is taken over the others: who is in many
-sums has most, and there is mostly one."""
-
 PAIRS = 8_000_000
 """Of records with insiders that are held at once."""
-FOR_ALL = 8_000
-"""Groups of records up to which all pairs are looked at, for what they tell at most: of 2,900 to 5,600 groups
-that took 0.04 s; the bounds for everybody are wider, and of more groups quicker."""
+MOST_TELLING = 8
+"""One of so many insiders is looked at before all are: those of greatest leverage."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,78 +91,30 @@ def both(fit: Fit, columns: Ints, told: Given) -> Given:
     return Given(np.tile(told.leverage, 2), np.append(told.shift, told.shift + turned))
 
 
-def bounds_of(fit: Fit, values: Floats) -> Given:
-    """(a,) each of somebody: bounds of h' and of |δ| over all insiders and values (q, m), skewness in it."""
-    people = fit.observed.people
-    h, left = fit.leverage, np.maximum(1.0 - fit.leverage, SAME)
-    sizes, variances = fit.observed.sizes[:people], fit.variances[:people]
-    away = np.abs(values[:people] - fit.means[:people, None]).max(axis=1)
-    moving = variances > STILL
-    apart = np.where(moving, away / np.sqrt(np.where(moving, variances, 1.0)), 0.0)
-    h, left = np.where(fit.variances > STILL, h, 0.0), np.where(fit.variances > STILL, left, 1.0)
-    gain, shift, h = _of_the_greatest(fit, apart, h)
-    labels = fit.observed.components[:people]
-    # both bounds rise with h_j, and the shift's with how far off j's value is: the greatest of each component
-    top, second, place = _two_greatest(labels, h[:people], sizes)
-    furthest = np.zeros(int(labels.max(initial=-1)) + 1)
-    np.maximum.at(furthest, labels, apart)
-    other = np.maximum(np.where(place[labels] == np.arange(people), second[labels], top[labels]), 0.0)
-    rest, own = np.maximum(1.0 - other, SAME), np.where(moving, fit.leverage[:people], 0.0)
-    fewest = np.full(len(furthest), np.iinfo(np.int64).max)
-    np.minimum.at(fewest, labels[h[:people] > 0], sizes[h[:people] > 0])
-    mine = own * left[:people] / np.maximum(fewest[labels], 1)
-    gain = np.maximum(gain, np.minimum(other, mine / rest))
-    # |V_ij| / V_jj = √(gain / V_jj), and V_ij² ≤ h_j (1 − h_j) besides
-    steep = np.minimum(np.sqrt(mine) / rest, np.sqrt(other / rest))
-    shift = np.maximum(shift, steep * furthest[labels])
-    # of others alike V_ij = −h_i
-    alike = np.where(moving & (sizes > 1), own, 0.0)
-    gain = np.maximum(gain, alike**2 / left[:people])
-    shift = np.sqrt(variances) * np.maximum(shift, alike / left[:people] * apart)
-    shift = shift + np.abs(fit.shift[:people])
-    return Given(fit.leverage[:people] + np.minimum(gain, left[:people]), shift)
+def bounds_of(fit: Fit, values: Floats, among: Ints | None = None) -> Given:
+    """(a,) each of somebody: bounds of h' and of |δ| over some insiders and values (q, m), skewness in it.
 
+    V_ij is a product of two vectors of lengths √h_i and √h_j: at most √(h_i h_j), and 0 for j of another
+    component. So an insider adds at most h_i h_j / (1 − h_j) to h', and shifts by at most σ_i √(h_i h_j) /
+    (1 − h_j) times how far off j's value may be, in terms of σ_j.
 
-def bounds_at_once(fit: Fit, values: Floats) -> Given:
-    """As `bounds_of`, from the greatest leverage alone: quick, and wider."""
-    some = slice(0, fit.observed.people)
-    h, variances, means = fit.leverage[some], fit.variances[some], fit.means[some]
-    moving = variances > STILL
-    away = np.abs(values[some] - means[:, None]).max(axis=1, initial=0.0)
-    apart = np.where(moving, away / np.sqrt(np.where(moving, variances, 1.0)), 0.0)
-    others = np.where(moving, h, 0.0)
-    left, rest = np.maximum(1.0 - others, SAME), max(1.0 - float(others.max(initial=0.0)), SAME)
-    mine = others * left
-    # what `bounds_of` says of one insider, each factor the greatest of anybody; of others alike V_ij = −h_i
-    gain = np.minimum(float(others.max(initial=0.0)), mine / rest)
-    gain = np.maximum(gain, others**2 / left)
-    shift = np.minimum(
-        np.sqrt(mine) * float((apart / left).max(initial=0.0)),
-        float((np.sqrt(others / left) * apart).max(initial=0.0)),
-    )
-    shift = np.sqrt(variances) * np.maximum(shift, others / left * apart) + np.abs(fit.shift[some])
-    return Given(h + np.minimum(gain, 1.0 - h), shift)
-
-
-def _of_the_greatest(fit: Fit, apart: Floats, h: Floats) -> tuple[Floats, Floats, Floats]:
-    """What the few insiders of greatest leverage add, exactly: they would spoil a bound for everybody.
-
-    Returns:
-        The greatest gain, and shift in terms of σ, of each of somebody, (a,), and h (q,) without these.
+    Args:
+        fit: Means, variances and leverage.
+        values: What insiders may have.
+        among: The insiders; by default everybody.
     """
-    people, rest = fit.observed.people, h.copy()
-    gain, shift = np.zeros((2, people))
-    for column in np.argsort(-h[:people], kind="stable")[:FEW].tolist():
-        left = 1.0 - fit.leverage[column]
-        rest[column] = 0.0
-        if left <= SAME or h[column] <= 0:
-            continue
-        between = covariances(fit, column)[:people]
-        if fit.observed.sizes[column] == 1:
-            between[column] = 0.0
-        gain = np.maximum(gain, between**2 / left)
-        shift = np.maximum(shift, np.abs(between) / left * apart[column])
-    return gain, shift, rest
+    some = slice(0, fit.observed.people)
+    variances, labels = fit.variances[some], fit.observed.components[some]
+    h = np.where(variances > STILL, fit.leverage[some], 0.0)
+    left, deviation = np.maximum(1.0 - h, SAME), np.sqrt(np.maximum(variances, STILL))
+    away = np.abs(values[some] - fit.means[some, None]).max(axis=1, initial=0.0) / deviation
+    mine = np.arange(len(h)) if among is None else among
+    gain, shift = np.zeros((2, int(labels.max(initial=-1)) + 1))
+    np.maximum.at(gain, labels[mine], (h / left)[mine])
+    np.maximum.at(shift, labels[mine], (np.sqrt(h) / left * away)[mine])
+    told = np.minimum(h * gain[labels], 1.0 - fit.leverage[some])
+    moved = np.sqrt(variances * h) * shift[labels]
+    return Given(fit.leverage[some] + told, moved + np.abs(fit.shift[some]))
 
 
 def narrowed(likely: Likely, columns: Ints, told: Given) -> Floats:
@@ -254,15 +194,18 @@ def risks_with_insider(
     worst, some = np.full(seen.people, -np.inf), np.arange(seen.people)
     if spared is not None:
         some = np.flatnonzero(~spared[seen.atoms])
-    for bound in (bounds_at_once, bounds_of):
-        if len(some) > FOR_ALL:
-            outer = bound(fit, values)
-            worst[some] = _bounded(likely, some, outer.of(some), measure, tables.coarse)
-            some = some[~(worst[some] <= enough)]  # what is no number keeps nothing
-    outer = greatest_given(fit, some, values)
-    worst[some] = _bounded(likely, some, outer, measure, tables.coarse)
-    still = ~(worst[some] <= enough)
-    some, outer = some[still], outer.of(still)
+    # of everybody by leverage alone; then those who have most of it looked at, then all
+    tells = fit.leverage[: seen.people] * (fit.variances[: seen.people] > STILL)
+    order = np.argsort(-tells, kind="stable")
+    outer = Given(np.zeros(0), np.zeros(0))
+    for count in (0, len(order) // MOST_TELLING, len(order)):
+        outer = bounds_of(fit, values, order[count:]).of(some)
+        if count:
+            near = greatest_given(fit, some, values, order[:count])
+            outer = Given(np.maximum(outer.leverage, near.leverage), np.maximum(outer.shift, near.shift))
+        worst[some] = _bounded(likely, some, outer, measure, tables.coarse)
+        still = ~(worst[some] <= enough)  # what is no number keeps nothing
+        some, outer = some[still], outer.of(still)
     step = max(1, PAIRS // max(seen.people, 1))
     for first in range(0, len(some), step):
         part = np.arange(first, min(first + step, len(some)))
@@ -487,15 +430,3 @@ def _of_pairs(likely: Likely, columns: Ints, told: Given, pairs: Ints, measure: 
         stiffness(part.leverage, likely.fit.variances[twice]), told_tilts(likely.fit, twice, part)
     )
     return measure.judged(*measure.bad(left, base).reshape(2, -1))
-
-
-def _two_greatest(labels: Ints, values: Floats, sizes: Ints) -> tuple[Floats, Floats, Ints]:
-    """By component: the greatest value, that of another record, and the column of the greatest."""
-    count = int(labels.max(initial=-1)) + 1
-    order = np.lexsort((-values, labels))
-    first = np.searchsorted(labels[order], np.arange(count))
-    top, place = values[order[first]], order[first]
-    next_one = np.minimum(first + 1, len(order) - 1)
-    alone = (labels[order[next_one]] != np.arange(count)) | (next_one == first)
-    second = np.where(alone, 0.0, values[order[next_one]])
-    return top, np.where(sizes[place] > 1, top, second), place

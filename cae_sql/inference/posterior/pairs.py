@@ -74,20 +74,29 @@ class _Telling:
         return cls(part, part * away / deviation)
 
 
-def greatest_given(fit: Fit, columns: Ints, values: Floats) -> Given:
-    """(r,) each of some columns: the greatest h' and the greatest |δ| over all insiders and values (q, m).
+def greatest_given(fit: Fit, columns: Ints, values: Floats, among: Ints | None = None) -> Given:
+    """(r,) each of some columns: the greatest h' and the greatest |δ| over some insiders and values (q, m).
 
     As `insiders.given` has them pair by pair, but the two may be of different insiders. In floats of 32 bits,
     which take half the time, and greater by as much as these may be off.
+
+    Args:
+        fit: Means, variances and leverage.
+        columns: (r,) whose.
+        values: What insiders may have.
+        among: Columns of the insiders; by default of everybody.
     """
     found, telling = np.zeros((2, len(columns))), _Telling.of(fit, values)
-    seen, height, people = fit.observed, len(fit.factor.root), fit.observed.people
+    seen, height = fit.observed, len(fit.factor.root)
+    insiders = np.arange(seen.people) if among is None else among
+    people, place = len(insiders), np.full(len(seen.sizes), -1)
+    place[insiders] = np.arange(people)
     wide = max(1, HELD // max(height, 1))
     step = max(1, BLOCK // max(min(people, wide), 1))
     mine, longest = np.empty((height, len(columns)), dtype=np.float32), 0.0
-    off, own = np.empty(len(columns)), np.where(seen.sizes[columns] == 1, columns, -1)
+    off, own = np.empty(len(columns)), np.where(seen.sizes[columns] == 1, place[columns], -1)
 
-    def images(some: slice | Ints) -> Floats:
+    def images(some: Ints) -> Floats:
         """(k, s) what a_i H⁻¹ a_j is a product of two of."""
         held: Floats = fit.factor.root @ seen.matrix[:, some].toarray()
         return held
@@ -104,7 +113,7 @@ def greatest_given(fit: Fit, columns: Ints, values: Floats) -> Given:
             mine[:, first : first + wide] = held
             off[first : first + wide] = np.sqrt((held**2).sum(axis=0))
         for start in range(0, people, wide):
-            block = slice(start, min(start + wide, people))
+            block = insiders[start : start + wide]
             told = images(block) * (np.sqrt(fit.variances[block]) * telling.part[block])
             longest = max(longest, float((told**2).sum(axis=0).max(initial=0.0)))
             work = partial(compare, start, told.astype(np.float32), telling.apart[block].astype(np.float32))

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
-from cae_sql.inference.allowance import ENTRIES, Allowance
+from cae_sql.inference.allowance import ENTRIES, LANES, Allowance
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.intervals.interior import analytic_center, sparse_columns
 from cae_sql.inference.tables.columns import Columns
@@ -65,7 +65,7 @@ class Central:
         if len(span) > MOST_PARTS or (span < 0).any() or not question_tables.roomy_table.ways.central:
             return None
         entries = int(np.count_nonzero(self.marks)) * self.marks.shape[1]
-        if not self.allowance.spend(NEWTON_STEPS * entries / ENTRIES):
+        if not self.allowance.spend(NEWTON_STEPS * entries / LANES):
             return None
         sums = np.append(np.array(question_tables.roomy_table.sums, dtype=np.int64), answers)
         sizes = question_tables.boxes.sizes.astype(np.float64)
@@ -132,7 +132,7 @@ class Central:
         room = np.minimum(totals - self.bounds.least, self.bounds.most - totals)
         able, boxes = self.bounds.most > self.bounds.least, self.question_tables.boxes
         rank = self.marks.shape[1]
-        if not self.allowance.spend(rank * rank * len(room) / ENTRIES):
+        if not self.allowance.spend(rank * rank * len(room) / LANES):
             return None
         found = basis_of(self.marks, ~able, room)
         if found is None:

@@ -10,11 +10,11 @@ import pytest
 
 from auditor.deciding import looks
 from auditor.deciding.cases import Case
-from auditor.deciding.looks import Look, look
+from auditor.deciding.looks import look
 from auditor.deciding.rules import Rules
 from auditor.told import exactly
 from cae_sql.inference.certify.question import Question
-from cae_sql.inference.search.judging import Standard
+from cae_sql.inference.search.judging import Judgement, Standard
 from cae_sql.inference.search.runs import Effort
 from cae_sql.inference.system import AnsweredSystem
 
@@ -33,7 +33,7 @@ def test_names_are_those_of_the_judgement_that_failed(
         judge=lambda *_, **__: SimpleNamespace(safe=likely), open=[1], question=lambda _: model
     )
     case: Any = Case(system, queries, Standard(5), lambda _: [], Effort(), model)  # type: ignore[arg-type]
-    monkeypatch.setattr(looks, "is_not_excluded_by", lambda *_: not excluded)
+    monkeypatch.setattr(looks, "judged", lambda *_: Judgement(not excluded, 0))
     monkeypatch.setattr(Question, "open", property(lambda _: [0]))
     seen = look(case, [exactly(90), exactly(90)], Rules(True, 20, 0.0, 60.0))
-    assert seen == (Look(True) if found is None else Look(False, found))
+    assert (seen.safe, seen.open) == (found is None, found or ())

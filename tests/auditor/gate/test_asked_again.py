@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from auditor import Gate
 from auditor.deciding import cache
-from auditor.deciding.cache import Figures, Memory, Refusals, Remembered, digest
 from auditor.deciding.cases import Outcome
-from auditor.deciding.request import Ask
+from auditor.gate.memory import Memory, Remembered
+from auditor.gate.request import Ask
 from auditor.gate.verdict import KNOWN
 from auditor.parties import party
+from auditor.parties.kept import Figures, Refusals, digest
 from auditor.sql import Plan
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.system import AnsweredSystem

@@ -133,7 +133,7 @@ def test_moments_are_shown_in_the_zone(gate: Gate) -> None:
 def test_the_clock_is_read_in_the_zone(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
     """At 23:30 of the fifth in UTC it is the sixth in Kolkata."""
     moment = datetime.datetime(2023, 11, 5, 23, 30, tzinfo=datetime.UTC)
-    monkeypatch.setattr("auditor.deciding.request.datetime", _At(moment))
+    monkeypatch.setattr("auditor.gate.request.datetime", _At(moment))
     sql = "SELECT CURRENT_DATE AS d, now() AS n, LOCALTIMESTAMP AS l, COUNT(*) AS c FROM t "
     sql += "WHERE tz < CURRENT_DATE"
     assert gate.execute(sql).fetchall() == [

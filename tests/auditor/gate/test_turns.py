@@ -10,7 +10,7 @@ import pytest
 
 from auditor import Gate
 from auditor.data.database import Asked
-from auditor.deciding.request import Ask
+from auditor.gate.request import Ask
 from auditor.gate.turns import Turns
 from tests.auditor.staff import build, entries, people, policy
 from tests.clocks import PATIENCE

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 
 import pytest
 
-from auditor.deciding import one_value
+from auditor.deciding import hypothetical
 from benchmarks.usefulness import bands
 from benchmarks.usefulness.counted import count
 from benchmarks.usefulness.day import Line
@@ -69,7 +69,7 @@ def another_size() -> Iterator[None]:
 def early_ends() -> Iterator[None]:
     """Ends stay ten times as far inside of what breaks the limit."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(one_value, "MARGIN", 10 * one_value.MARGIN)
+        patch.setattr(hypothetical, "MARGIN", 10 * hypothetical.MARGIN)
         yield
 
 

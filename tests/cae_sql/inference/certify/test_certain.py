@@ -175,7 +175,7 @@ def test_what_is_out_of_reach_of_a_look_no_look_shows(
         beyond = {
             values for values in answers if question.out_of_reach(values, worlds.get(values, ()), standard)
         }
-        patch.setattr(Question, "out_of_reach", lambda *_: False)
+        patch.setattr(Question, "out_of_reach", lambda *_: [])
         for values in answers:
             judgement = question.judge_around_table(values, standard, Allowance())
             assert not (judgement is not None and judgement.safe and values in beyond)

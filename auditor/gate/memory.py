@@ -1,10 +1,7 @@
-"""What was answered and refused, kept in memory: what is asked again costs a look-up and a ledger entry.
+"""What was answered, kept in memory: what is asked again costs a look-up and a ledger entry.
 
-Promise: an answer comes back only to the party that was told it, for the same text, dialect,
-time zone and parameters;
-types of parameters matter as much as their text. In other words the same query is known by its records
-(`Figures`). A refusal comes back as long as nothing was learned since. What is kept is bounded in number and
-size.
+Promise: an answer comes back only to the party that was told it, for the same text, dialect, time zone and
+parameters; types of parameters matter as much as their text. What is kept is bounded in number and size.
 """
 
 from __future__ import annotations
@@ -14,17 +11,14 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from hashlib import blake2b
 
 import pyarrow as pa
 
-from auditor.deciding.cases import Outcome
-from auditor.deciding.request import Ask, plain
 from auditor.decision import Decision
+from auditor.gate.request import Ask, plain
 from auditor.sql import Plan
 from auditor.sql.withheld import Rest
 from auditor.told import Range, Told
-from cae_sql.inference.facts.query import Query
 
 STATEMENTS = 256
 """How many are kept."""
@@ -32,11 +26,6 @@ LARGEST_KEPT = 1 << 20
 """Bytes of a result beyond which it is not kept; it is computed again from the ledger's answers."""
 LARGEST_MEMORY = 1 << 26
 """Bytes of all results that are kept."""
-FIGURES = 20_000
-"""Settled values kept of each protected column, some 150 bytes each."""
-REFUSALS = 1_000
-"""Refusals kept by party."""
-
 _Name = tuple[str, str, str, str, str]
 
 
@@ -108,60 +97,6 @@ class Memory:
             self._answers[name] = answer
             while len(self._answers) > STATEMENTS or self._bytes > LARGEST_MEMORY:
                 self._bytes -= self._answers.popitem(last=False)[1].table.nbytes
-
-
-class Figures:
-    """Values of queries that past answers settle. What is settled stays so: more answers do not change it."""
-
-    def __init__(self) -> None:
-        """Remember nothing yet."""
-        self._values: OrderedDict[bytes, int] = OrderedDict()
-
-    def recall(self, query: Query) -> int | None:
-        """The value in units, if it is there."""
-        name = digest([query])
-        value = self._values.get(name)
-        if value is not None:
-            self._values.move_to_end(name)
-        return value
-
-    def keep(self, queries: Sequence[Query], values: Sequence[int]) -> None:
-        """Remember values in units that are settled."""
-        self._values.update((digest([query]), value) for query, value in zip(queries, values, strict=True))
-        while len(self._values) > FIGURES:
-            self._values.popitem(last=False)
-
-
-class Refusals:
-    """Decisions that refused, from past answers and queries alone; they hold until something is learned."""
-
-    def __init__(self) -> None:
-        """Remember nothing yet."""
-        self._learned = 0
-        self._outcomes: OrderedDict[bytes, Outcome] = OrderedDict()
-
-    def recall(self, name: bytes, learned: int) -> Outcome | None:
-        """What was decided when this much was known, if it was refused then."""
-        return self._outcomes.get(name) if learned == self._learned else None
-
-    def keep(self, name: bytes, learned: int, outcome: Outcome) -> None:
-        """Remember a refusal."""
-        if learned != self._learned:
-            self._learned, self._outcomes = learned, OrderedDict()
-        self._outcomes[name] = outcome
-        while len(self._outcomes) > REFUSALS:
-            self._outcomes.popitem(last=False)
-
-
-def digest(queries: Sequence[Query]) -> bytes:
-    """One name for queries that ask the same, in the same order, however many records they are about."""
-    found = blake2b(digest_size=20)
-    for query in queries:
-        kind, members, coefficients = query.name
-        found.update(f"{kind} {len(members)} {len(coefficients)} ".encode())
-        found.update(members)
-        found.update(coefficients)
-    return found.digest()
 
 
 def _name(party: str, ask: Ask) -> _Name:
