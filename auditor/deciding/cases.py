@@ -153,6 +153,11 @@ class Look:
     told: Sequence[Told[int]] = ()
     """... if this is told."""
 
+    @property
+    def is_too_likely(self) -> bool:
+        """Whether exact answers fail by what they make likely."""
+        return self.model is not None and not self.safe and all(each.exact for each in self.told)
+
 
 @dataclass(frozen=True)
 class Drawn:

@@ -92,6 +92,7 @@ def asked_of(drawn: Drawn) -> Asked:
         shares=question.shares if tied else None,
         reach=reach,
         margin=max(margin_of(case) - 1, 0),
+        at_once=not question.searchable,
         far=MOST * int(case.system.grid.top),
         step=1 + standard.need // 4,
     )

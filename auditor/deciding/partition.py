@@ -135,6 +135,10 @@ class Asked:
     must make nothing too likely, or the others are asked without."""
     margin: int = 0
     """How far inside of what is shown by exclusion an end stays."""
+    at_once: bool = True
+    """Whether everybody is looked at at once, whatever an insider has: then a bound is shown by what is shown
+    of an exact answer that it leaves. What is likely is known but about there, so that no end is moved nearer
+    to where it is too much."""
     far: int = 2**62
     """So much, at most, may lie between a bound and the least, or greatest, answer that it leaves."""
     step: int = 1
@@ -199,11 +203,12 @@ class Partition:
             self._good = self._good.with_those_of(middle, self._all_of(open_))
             failing = self._failing(box, open_, self._good, [LIKELY])
             self._good = self._good.with_those_of(box, self._all_of(open_ - failing.keys()))
-            self._last |= failing.keys()
+            self._bad |= dict.fromkeys(failing, box)
+            self._last |= {end for end, look in failing.items() if self.asked.at_once and look.is_too_likely}
             for end, look in failing.items():
                 drawn = inner[end] == boxes.index(whole) and self.asked.shares is not None
                 inner[end] += 1
-                if inner[end] == len(boxes) or (drawn and all(each.exact for each in look.told)):
+                if inner[end] == len(boxes) or (drawn and look.is_too_likely):
                     lost[end] = look
             open_ = failing.keys() - lost.keys()
         self._keep = False
@@ -347,7 +352,7 @@ class Partition:
         if tried:
             failing = self._failing(box, tried, around)
             self._bad |= dict.fromkeys(failing, box)
-            self._last |= {end for end, look in failing.items() if look.model is not None}
+            self._last |= {end for end, look in failing.items() if self.asked.at_once and look.is_too_likely}
             self._good = self._good.with_those_of(box, self._all_of(tried - failing.keys()))
         return bool(tried)
 
@@ -489,7 +494,8 @@ class Partition:
             return Look(True)
         shown = self._corner(box, dict.fromkeys(self._numbers, side), self.asked.margin)
         # every table that gives an answer which the bounds leave agrees with them
-        if not all(each.holds(value) for each, value in zip(told, shown, strict=True) if not each.exact):
+        holds = (each.holds(value) for each, value in zip(told, shown, strict=True) if not each.exact)
+        if not (self.asked.at_once and all(holds)):
             found = self._looked((BOUNDS, tuple(told)))
             if not found.safe:
                 return found

@@ -20,6 +20,7 @@ whoever fails to record what this gives must let the party forget it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -131,13 +132,31 @@ def totals_first(units: Sequence[Unit]) -> list[Unit]:
     A total that comes after its cells is what one cell of one person takes with it: the others are known by
     then, and the total would tell that person. Asked before them it is told, and that cell is withheld.
     """
+    return [units[place] for place in np.argsort(depths(units), kind="stable").tolist()]
+
+
+def depths(units: Sequence[Unit]) -> list[int]:
+    """In how many larger ones, each in the next, the records of each unit are, at most."""
     members = [unit.asked[0].records for unit in units]
     inside = np.zeros(1 + max((int(each.max(initial=-1)) for each in members), default=-1), dtype=np.int64)
-    depth = np.zeros(len(units), dtype=np.int64)
+    found = [0] * len(units)
     for place in np.argsort([-len(each) for each in members], kind="stable").tolist():
-        depth[place] = inside[members[place]].min(initial=len(units))
-        inside[members[place]] = depth[place] + 1
-    return [units[place] for place in np.argsort(depth, kind="stable").tolist()]
+        found[place] = int(inside[members[place]].min(initial=len(units)))
+        inside[members[place]] = found[place] + 1
+    return found
+
+
+def smallest_inside(units: Sequence[Unit], lost: Sequence[Unit]) -> list[Unit]:
+    """Of units that are to be dropped, in place of a total the smallest one that is a part of it."""
+    found = dict[Unit, None]()
+    for unit in lost:
+        inside = [
+            other
+            for other in units
+            if other.size < unit.size and np.isin(other.asked[0].records, unit.asked[0].records).all()
+        ]
+        found[min(inside, key=lambda other: other.size, default=unit)] = None
+    return list(found)
 
 
 def joined(units: Sequence[Unit]) -> Unit:
@@ -244,8 +263,9 @@ class Suppression:
         for block in dict.fromkeys(unit.asked[0].block for unit in units):
             some = [unit for unit in units if unit.asked[0].block == block and unit.is_of_sums]
             with self._budget.part(TOGETHER) as budget:
-                # the largest follow from the others: there is most room where they are
-                self._give_parts(sorted(some, key=lambda unit: unit.size), found, fates, budget)
+                # totals first; the largest of their parts follow from the others: they have most room
+                order = np.lexsort(([unit.size for unit in some], depths(some))).tolist()
+                self._give_parts([some[place] for place in order], found, fates, budget)
         return [unit for unit in units if unit not in fates]
 
     def _give_parts(
@@ -267,6 +287,8 @@ class Suppression:
                     self._give_parts(some[half:], found, fates, budget)
                     self._give_parts(some[:half], found, fates, budget)
                 return
+            else:
+                lost = smallest_inside(some, lost)
             units = [unit for unit in units if unit not in lost and unit not in fates]
 
     def _independent(self, units: Sequence[Unit]) -> list[Unit]:
@@ -280,6 +302,10 @@ class Suppression:
             return []
         question = cases[0].question()
         some = set(question.question_tables.fresh) - question.beside_few
+        if question.searchable:
+            # small: what hangs together is decided one after the other, as searches find all there is
+            often = Counter(question.components)
+            some = {place for place, each in enumerate(question.components) if often[each] == 1}
         names = {query.name for place, query in enumerate(cases[0].queries) if place in some}
         return [unit for unit in units if self._names(unit) <= names]
 

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auditor import Gate
-from auditor.deciding import cache
 from auditor.deciding.cases import Outcome
+from auditor.gate import memory
 from auditor.gate.memory import Memory, Remembered
 from auditor.gate.request import Ask
 from auditor.gate.verdict import KNOWN
-from auditor.parties import party
+from auditor.parties import kept, party
 from auditor.parties.kept import Figures, Refusals, digest
 from auditor.sql import Plan
 from cae_sql.inference.facts.query import Query
@@ -177,7 +177,7 @@ def test_names_are_equal_for_what_asks_the_same_and_for_nothing_else(
 
 
 def test_figures_are_bounded_and_the_oldest_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "FIGURES", 3)
+    monkeypatch.setattr(kept, "FIGURES", 3)
     figures, asked = Figures(), [query("max", [number], None) for number in range(4)]
     figures.keep(asked[:3], [0, 1, 2])
     assert figures.recall(asked[0]) == 0
@@ -186,7 +186,7 @@ def test_figures_are_bounded_and_the_oldest_go_first(monkeypatch: pytest.MonkeyP
 
 
 def test_refusals_are_bounded_and_hold_for_what_was_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "REFUSALS", 2)
+    monkeypatch.setattr(kept, "REFUSALS", 2)
     refusals, outcome = Refusals(), Outcome("risk", ())
     for name in (b"a", b"b", b"c"):
         refusals.keep(name, 5, outcome)
@@ -197,13 +197,13 @@ def test_refusals_are_bounded_and_hold_for_what_was_known(monkeypatch: pytest.Mo
 
 
 def test_results_are_kept_up_to_so_many_bytes(monkeypatch: pytest.MonkeyPatch, gate: Gate) -> None:
-    monkeypatch.setattr(cache, "LARGEST_MEMORY", 3_000)
-    memory, table = Memory(), pa.table({"x": np.zeros(125, dtype=np.int64)})
+    monkeypatch.setattr(memory, "LARGEST_MEMORY", 3_000)
+    kept_answers, table = Memory(), pa.table({"x": np.zeros(125, dtype=np.int64)})
     plan = Plan.__new__(Plan)
     assert table.nbytes == 1_000
     asks = [Ask(f"SELECT {number}", None, "eve") for number in range(4)]
     for ask in (*asks[:3], asks[2]):
-        memory.keep("everyone", ask, Remembered(plan, table, KNOWN))
-    assert all(memory.recall("everyone", ask, 0) for ask in asks[:3])
-    memory.keep("everyone", asks[3], Remembered(plan, table, KNOWN))
-    assert [memory.recall("everyone", ask, 0) is not None for ask in asks] == [False, True, True, True]
+        kept_answers.keep("everyone", ask, Remembered(plan, table, KNOWN))
+    assert all(kept_answers.recall("everyone", ask, 0) for ask in asks[:3])
+    kept_answers.keep("everyone", asks[3], Remembered(plan, table, KNOWN))
+    assert [kept_answers.recall("everyone", ask, 0) is not None for ask in asks] == [False, True, True, True]

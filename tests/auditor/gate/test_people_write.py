@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from auditor import Gate
-from auditor.deciding import request
+from auditor.gate import request
 from tests.auditor.staff import build, entries, people, policy, rows_or_none, truth, verdict
 
 PERSONS = people(120)

@@ -16,7 +16,6 @@ from benchmarks.usefulness.counted import count
 from benchmarks.usefulness.day import Line
 from benchmarks.usefulness.lines import FULL, QUICK
 from benchmarks.usefulness.switched import switched
-from cae_sql.inference import system
 from cae_sql.inference.ways import ALL
 
 BANDS = bands.read()
@@ -58,14 +57,6 @@ def without_payments() -> Iterator[None]:
 
 
 @contextmanager
-def another_size() -> Iterator[None]:
-    """A hundred records are as many as five thousand were."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(system, "SMALL", 100)
-        yield
-
-
-@contextmanager
 def early_ends() -> Iterator[None]:
     """Ends stay ten times as far inside of what breaks the limit."""
     with pytest.MonkeyPatch.context() as patch:
@@ -76,7 +67,6 @@ def early_ends() -> Iterator[None]:
 MUTANTS = (
     (without_payments, "quick sums: 8 of 25 values, 300"),
     (early_ends, "quick sums: 8 of 25 values, 300"),
-    (another_size, "quick crossing: 25 values, 150"),
 )
 """Each with the line that notices it soonest."""
 
