@@ -183,24 +183,3 @@ class Drawn:
         queries = tuple(self.case.queries[place] for place in open_)
         part = Part(judgement=judgement, model=likely, given=False, open=queries)
         return Outcome(verdict, tuple(part if each is self.case else NOTHING for each in cases))
-
-    def lost(self, cases: Sequence[Case], look: Look) -> Outcome:
-        """A refusal because of what a look came to."""
-        judgement = look.judgement or Judgement(False, -1)
-        verdict: Literal["risk", "uncounted"] = "risk"
-        if look.model is not None and not look.model.counted:
-            verdict = "uncounted"
-        return self.refuse(cases, verdict, judgement, look.model, look.open)
-
-    def lost_at_once(self, cases: Sequence[Case]) -> Outcome | None:
-        """The refusal where bounds alone say that the middle answer leaves somebody too little."""
-        question, standard = self.case.question(), self.case.standard
-        if len(self.case.queries) > 1:
-            ends = enumerate(question.reach(standard))
-            narrow = [place for place, end in ends if end is not None and end[0] > end[1]]
-            return self.refuse(cases, "risk", Judgement(False, -1), None, narrow) if narrow else None
-        middle = sorted(self.answers)[len(self.answers) // 2]
-        lost = question.certainly_lost(middle, self.answers[middle], standard)
-        if lost is None and question.out_of_reach(middle, self.answers[middle], standard):
-            lost = Judgement(False, -1)
-        return None if lost is None else self.refuse(cases, "risk", lost)

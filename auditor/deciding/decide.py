@@ -1,11 +1,11 @@
 """Answer or refuse: the two ways to decide, on queries in the system's terms.
 
-Simulatable (the default): hypothetical answers are drawn from worlds, each is judged as if it were the
-answer (`hypothetical`). Then a partition
-of all possible answers is fixed: which are told exactly, and which as an end ("at most", "at least"). All of
-that comes from past answers and the query, so it tells nothing. Only then is the true answer looked at, and
-what the partition says of it is told. Should that break the limit all the same, it is a *surprise*: a range
-is told instead, or the query is refused; surprises are counted, and administrators see them.
+Simulatable (the default): hypothetical answers are drawn from worlds and judged as if they were the answer
+(`hypothetical`). Then a partition of all possible answers is fixed (`partition`): which are told exactly, and
+which as a bound ("at most", "at least"). All of that comes from past answers and the query, so it tells
+nothing. Only then is the true answer looked at, and what the partition says of it is told. Should that break
+the limit all the same, it is a *surprise*: a range is told instead, or the query is refused; surprises are
+counted, and administrators see them.
 Answer-dependent: the true answer alone decides, and refusals speak.
 
 Where the policy asks for a candidate model, an answer must keep the limit twice: by what it excludes, and by
@@ -30,8 +30,10 @@ from auditor.deciding.hypothetical import (
     asked_of,
     by_what_is_likely,
     drawn_of,
+    is_decided_by_partition,
     is_shown_of,
-    is_told_by_boxes,
+    lost_at_once,
+    refused_by,
     simulate,
 )
 from auditor.deciding.ladder import Cells, is_on_a_ladder, known_range, narrowest, rungs
@@ -125,8 +127,8 @@ def _before_true_answers(
         judged: Filled with the judgements made, by case.
     """
     nothing = list[Partition | Cells | None]([None for _ in cases])
-    by_boxes = len(cases) == 1 and is_told_by_boxes(cases[0])
-    refusal = None if by_boxes else simulate(cases, rules, allowance, judged)
+    by_partition = len(cases) == 1 and is_decided_by_partition(cases[0])
+    refusal = None if by_partition else simulate(cases, rules, allowance, judged)
     if refusal is not None:
         return refusal, nothing
     told = list[Partition | Cells | None]()
@@ -135,7 +137,7 @@ def _before_true_answers(
             told.append(None)
             continue
         drawn = drawn_of(case, rules, known)
-        refusal = drawn.lost_at_once(cases) if by_boxes else None
+        refusal = lost_at_once(drawn, cases) if by_partition else None
         if refusal is not None:
             return refusal, nothing
         found = Partition(asked_of(drawn), CaseLooks(case, rules, allowance))
@@ -143,8 +145,8 @@ def _before_true_answers(
         if allowance.late:
             return Outcome("time", tuple(NOTHING for _ in cases)), nothing
         if not lost.safe:
-            return drawn.lost(cases, lost), nothing
-        if by_boxes and not is_shown_of(drawn, found):
+            return refused_by(lost, drawn, cases), nothing
+        if by_partition and not is_shown_of(drawn, found):
             drawn = replace(drawn, answers={each: drawn.answers[each] for each in found.among(drawn.answers)})
             refusal = by_what_is_likely(cases, drawn, set(), allowance)
             if refusal is not None:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from math import ceil
 from typing import TYPE_CHECKING, Literal
 
-from auditor.deciding.cases import NOTHING, Case, Drawn, Judged, Outcome
+from auditor.deciding.cases import NOTHING, Case, Drawn, Judged, Look, Outcome
 from auditor.deciding.partition import Asked, Partition
 from auditor.deciding.rules import Rules
 from cae_sql.inference.allowance import Allowance
@@ -46,15 +46,21 @@ def drawn_of(case: Case, rules: Rules, judged: Judged) -> Drawn:
     return Drawn(case, answers, allowed, judged)
 
 
-def is_told_by_boxes(case: Case) -> bool:
-    """Whether what is told of a case is looked for from a middle answer outwards, and not of all that are
-    drawn: sums of which none follows from the others, where everybody is looked at at once."""
+def is_decided_by_partition(case: Case) -> bool:
+    """Whether the partition alone decides a case, and not how many hypothetical answers fail.
+
+    It does for sums of which none follows from the others, where one look judges everybody.
+    """
     question = case.question()
     if case.derivable or any(query.kind != "sum" for query in case.queries):
         return False
-    if not question.searchable:
-        return len(question.question_tables.fresh) == len(case.queries)
-    return len(case.queries) > 1 and are_apart(case)
+    several = len(case.queries) > 1
+    if several and are_apart(case):
+        return True
+    if question.searchable or len(question.question_tables.fresh) < len(case.queries):
+        return False
+    # what several leave to a few others is bounded by no end of theirs
+    return not (several and question.to_ask_apart)
 
 
 def is_shown_of(drawn: Drawn, partition: Partition) -> bool:
@@ -74,11 +80,33 @@ def are_apart(case: Case) -> bool:
     return len(set(case.question().components)) == len(case.queries)
 
 
+def lost_at_once(drawn: Drawn, cases: Sequence[Case]) -> Outcome | None:
+    """The refusal where bounds alone say that the middle answer leaves somebody too little."""
+    case, standard = drawn.case, drawn.case.standard
+    question = case.question()
+    if len(case.queries) > 1:
+        ends = enumerate(question.reach(standard))
+        narrow = [place for place, end in ends if end is not None and end[0] > end[1]]
+        return drawn.refuse(cases, "risk", Judgement(False, -1), None, narrow) if narrow else None
+    middle = sorted(drawn.answers)[len(drawn.answers) // 2]
+    lost = question.certainly_lost(middle, drawn.answers[middle], standard)
+    if lost is None and question.out_of_reach(middle, drawn.answers[middle], standard):
+        lost = Judgement(False, -1)
+    return None if lost is None else drawn.refuse(cases, "risk", lost)
+
+
+def refused_by(look: Look, drawn: Drawn, cases: Sequence[Case]) -> Outcome:
+    """The refusal because of a look that failed."""
+    counted = look.model is None or look.model.counted
+    judgement = look.judgement or Judgement(False, -1)
+    return drawn.refuse(cases, "risk" if counted else "uncounted", judgement, look.model, look.open)
+
+
 def asked_of(drawn: Drawn) -> Asked:
     """What a partition is looked for of."""
     case = drawn.case
     question, standard, several = case.question(), case.standard, len(case.queries) > 1
-    tied = several and is_told_by_boxes(case) and not are_apart(case)
+    tied = several and is_decided_by_partition(case) and not are_apart(case)
     settled = [value is not None for value in question.settled]
     reach = question.reach(standard)
     inside = [None if known else ends for known, ends in zip(settled, reach, strict=True)]

@@ -160,8 +160,8 @@ class Partition:
         """Exact answers that were shown."""
         self._seen = dict[tuple[str, Any], Look]()
         """What looks came to."""
-        self._good = Box((self._middle, self._middle))
-        """Between its ends answers are told exactly."""
+        self.exact = Box((self._middle, self._middle))
+        """Answers between its ends are told exactly."""
         self._bad = dict[End, Box]()
         """The nearest box of which an end is not shown."""
         self._last = set[End]()
@@ -190,8 +190,8 @@ class Partition:
         # first how far out everybody is shown by what is excluded, which fails more often
         open_, inner, lost = set(self._ends), dict[End, int](), dict[End, Look]()
         for number, box in enumerate(boxes):
-            lost = self._failing(box, open_, self._good, [EXCLUDED])
-            self._good = self._good.with_those_of(box, self._all_of(open_ - lost.keys()))
+            lost = self._failing(box, open_, self.exact, [EXCLUDED])
+            self.exact = self.exact.with_those_of(box, self._all_of(open_ - lost.keys()))
             self._bad |= dict.fromkeys(lost, box)
             inner |= dict.fromkeys(open_ - lost.keys(), number)
             open_ = set(lost)
@@ -200,9 +200,9 @@ class Partition:
             box = middle
             for end in open_:
                 box = box.with_those_of(boxes[inner[end]], self._of(end))
-            self._good = self._good.with_those_of(middle, self._all_of(open_))
-            failing = self._failing(box, open_, self._good, [LIKELY])
-            self._good = self._good.with_those_of(box, self._all_of(open_ - failing.keys()))
+            self.exact = self.exact.with_those_of(middle, self._all_of(open_))
+            failing = self._failing(box, open_, self.exact, [LIKELY])
+            self.exact = self.exact.with_those_of(box, self._all_of(open_ - failing.keys()))
             self._bad |= dict.fromkeys(failing, box)
             self._last |= {end for end, look in failing.items() if self.asked.at_once and look.is_too_likely}
             for end, look in failing.items():
@@ -219,16 +219,16 @@ class Partition:
     def told(self, values: Sequence[int]) -> list[Told[int]]:
         """What is told of answers: exactly inside of the box, as bounds at its ends and beyond."""
         self._look_further(values)
-        low = self._good.ends[0]
+        low = self.exact.ends[0]
         ways = [
-            -1 if value <= low[place] else int(value >= self._first_above(self._good, place))
+            -1 if value <= low[place] else int(value >= self._first_above(self.exact, place))
             for place, value in enumerate(values)
         ]
-        return [self._bound(self._good, *each) for each in zip(range(len(values)), ways, values, strict=True)]
+        return [self._bound(self.exact, *each) for each in zip(range(len(values)), ways, values, strict=True)]
 
     def shown(self, values: Sequence[int]) -> Values:
         """Of what is told of answers, exact ones that it leaves: those inside, and the ends of the others."""
-        told = zip(values, self.told(values), *self._good.ends, strict=True)
+        told = zip(values, self.told(values), *self.exact.ends, strict=True)
         return tuple(
             value if each.exact else (low if value <= low else each.least or high)
             for value, each, low, high in told
@@ -246,7 +246,7 @@ class Partition:
         return all(
             low <= value <= high
             for values in answers
-            for value, low, high in zip(values, *self._good.ends, strict=True)
+            for value, low, high in zip(values, *self.exact.ends, strict=True)
         )
 
     def around(self, value: int) -> Told[int] | None:
@@ -328,7 +328,7 @@ class Partition:
     def _look_further(self, values: Sequence[int]) -> None:
         """Move the ends outwards until the true answers are inside, or nothing further is shown."""
         if self.asked.shares is None:
-            while self._moved(self._beyond(values), self._good):
+            while self._moved(self._beyond(values), self.exact):
                 pass
             return
         # each by itself beside a middle answer of the others, so that what is told of one hangs on no other
@@ -353,7 +353,7 @@ class Partition:
             failing = self._failing(box, tried, around)
             self._bad |= dict.fromkeys(failing, box)
             self._last |= {end for end, look in failing.items() if self.asked.at_once and look.is_too_likely}
-            self._good = self._good.with_those_of(box, self._all_of(tried - failing.keys()))
+            self.exact = self.exact.with_those_of(box, self._all_of(tried - failing.keys()))
         return bool(tried)
 
     def _next(self, end: End) -> Box | None:
@@ -363,10 +363,10 @@ class Partition:
         tries = self._tries[end] = self._tries.get(end, 0) + 1
         if end in self._bad:
             self._halved[end] = self._halved.get(end, 0) + 1
-            return self._good.to(self._bad[end], 0.5) if self._halved[end] <= HALVED else None
+            return self.exact.to(self._bad[end], 0.5) if self._halved[end] <= HALVED else None
         while len(self._further) <= min(tries, FURTHER):
             self._further.append(self._outwards(self._further[-1], LONGER ** len(self._further)))
-        last, found = self._further[tries - 1 : tries + 1] if tries <= FURTHER else [self._good] * 2
+        last, found = self._further[tries - 1 : tries + 1] if tries <= FURTHER else [self.exact] * 2
         return None if found == last else found
 
     def _beyond(self, values: Sequence[int]) -> list[End]:
@@ -383,9 +383,9 @@ class Partition:
 
     def _is_inside(self, place: int, side: int, value: int) -> bool:
         """Whether an answer is told the same whatever is shown further on one side."""
-        end = self._good.ends[side][place]
+        end = self.exact.ends[side][place]
         nothing_beyond = self._is_settled(place) or end == self.asked.possible[place][side]
-        return nothing_beyond or (value < self._first_above(self._good, place) if side else value > end)
+        return nothing_beyond or (value < self._first_above(self.exact, place) if side else value > end)
 
     def _is_settled(self, place: int) -> bool:
         return bool(self.asked.settled) and self.asked.settled[place]

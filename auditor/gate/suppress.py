@@ -292,8 +292,8 @@ class Suppression:
             units = [unit for unit in units if unit not in lost and unit not in fates]
 
     def _independent(self, units: Sequence[Unit]) -> list[Unit]:
-        """Those of some units whose sums follow neither from past answers nor from those of units before, and
-        which do not leave a few others with what follows."""
+        """Those of some units that are asked together: whose sums follow neither from past answers nor from
+        those of units before, but for those that are asked by themselves (`Question.to_ask_apart`)."""
         if len(units) < 2 or not self._knowledge.rules.simulatable:
             return []
         reads = self._party.reads(joined(units).asked)
@@ -301,7 +301,7 @@ class Suppression:
         if len(cases) != 1:
             return []
         question = cases[0].question()
-        some = set(question.question_tables.fresh) - question.beside_few
+        some = set(question.question_tables.fresh) - question.to_ask_apart
         if question.searchable:
             # small: what hangs together is decided one after the other, as searches find all there is
             often = Counter(question.components)

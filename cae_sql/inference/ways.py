@@ -42,8 +42,6 @@ class Ways:
     """Tables by balanced steps around which everybody is looked at again."""
     single_answers: bool = True
     """Tables between those of the single hypothetical answers."""
-    middles: bool = True
-    """Of hypothetical answers to one sum those around the middle suffice."""
     margin: bool = True
     """An end stays inside of what breaks the limit."""
     # the few who are left

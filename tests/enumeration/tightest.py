@@ -232,7 +232,7 @@ def together(
     question = tight.system().question([query])
     least, most = (max(true - int(rng.integers(1, 7)), 0), true + int(rng.integers(1, 7)))
     answers = [(value,) for value in sorted({least, true, most})]
-    found = question.judge_middle(answers, tight.standard, Allowance(WORK))
+    found = question.judge_together(answers, tight.standard, Allowance(WORK))
     safe = sorted(value for (value,), judgement in found.items() if judgement.safe)
     if len(safe) < 2:
         return None

@@ -37,8 +37,6 @@ from cae_sql.inference.tables.roomy_table import RoomyTable
 from cae_sql.inference.tables.steering import steered
 from cae_sql.threads import in_two
 
-MIDDLES = ((0.0, 1.0), (0.5, 0.5), (0.25, 0.75), (0.75, 0.75), (0.25, 0.25))
-"""Parts of hypothetical answers, in ascending order, that are looked at together until one is shown."""
 MOST_STARTS = 2
 """Tables that are exchanged around besides the roomy table's, as long as somebody is left open."""
 MANY = 20_000
@@ -51,6 +49,8 @@ anything beyond what is shown of everybody at once."""
 MOST_PAIRED = 2
 """Width, in units, up to which pairs of a record and an insider are searched: of wider runs nothing was won
 beside what is known exactly and of everybody at once, in up to nine times the time; of two values much."""
+ROWS = 20_000
+"""Parts whose coefficients are copied at a time."""
 SEEDS_APART = 1_000
 """Between the seeds of two of them: each round of steps has its own."""
 
@@ -161,26 +161,40 @@ class Question:
 
     @cached_property
     def shares(self) -> NDArray[np.float64]:
-        """(m, k + m) what part of the records of each sum lies in each past sum and in each other one; -1 in
-        itself."""
+        """(m, k + m) the fraction of each sum's records that is in each past sum and in each other asked one;
+        -1 on itself."""
         tables, roomy_table = self.question_tables, self.roomy_table
-        labels = tables.boxes.atoms.labels
-        mine = np.array(
-            [np.bincount(labels[query.members], minlength=tables.boxes.count) for query in self.queries]
-        )
-        marks = np.hstack([roomy_table.marks[tables.parents, : roomy_table.rank], (mine > 0).T])
-        found: NDArray[np.float64] = (mine @ marks) / mine.sum(axis=1, keepdims=True)
-        found[:, roomy_table.rank :][np.diag_indices(len(mine))] = -1
+        labels, count, rank = tables.boxes.atoms.labels, len(self.queries), roomy_table.rank
+        found = np.zeros((count, rank + count))
+        among = [np.unique(labels[query.members], return_counts=True) for query in self.queries]
+        inside = np.zeros(tables.boxes.count, dtype=np.bool_)
+        for other, (parts, _) in enumerate(among):
+            inside[parts] = True
+            found[:, rank + other] = [sizes @ inside[mine] for mine, sizes in among]
+            inside[parts] = False
+        for place, (parts, sizes) in enumerate(among):
+            # some at a time: of a million records a copy of all coefficients would be too much
+            for first in range(0, len(parts), ROWS):
+                some = slice(first, first + ROWS)
+                marks = roomy_table.marks[tables.parents[parts[some]], :rank]
+                found[place, :rank] += sizes[some].astype(np.float64) @ marks.astype(np.float64)
+        found /= np.array([len(query.members) for query in self.queries])[:, None]
+        found[:, rank:][np.diag_indices(count)] = -1
         return found
 
-    @property
-    def beside_few(self) -> set[int]:
-        """The largest query of each past or asked sum of which several queries leave fewer records than any
-        of them has: what these have together follows from all answers, whatever each may be by itself."""
+    @cached_property
+    def to_ask_apart(self) -> set[int]:
+        """Sums that should be asked by themselves: where several cover all but a few records of a known sum,
+        the largest of them. What the few have follows from all answers together, so that no answer's own
+        limits bound it unless one is asked last."""
         tables, found = self.question_tables, set[int]()
         sizes = np.array([len(query.members) for query in self.queries])
-        past = tables.roomy_table.marks[tables.parents, : tables.roomy_table.rank] != 0
-        whole = np.append(tables.boxes.sizes @ past, sizes)
+        rank = tables.roomy_table.rank
+        past = np.zeros(rank, dtype=np.int64)
+        for first in range(0, tables.boxes.count, ROWS):
+            some = slice(first, first + ROWS)
+            past += tables.boxes.sizes[some] @ (tables.roomy_table.marks[tables.parents[some], :rank] != 0)
+        whole = np.append(past, sizes)
         for share, size in zip(self.shares.T, whole.tolist(), strict=True):
             inside = np.flatnonzero(share == 1)
             if len(inside) > 1 and 0 < size - sizes[inside].sum() < sizes[inside].min():
@@ -329,45 +343,6 @@ class Question:
             if self._missed and not self.searchable:
                 found.update(self._judge_rest(group, standard, allowance))
         self._spared = 0
-        return found
-
-    def judge_middle(
-        self, answers: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance
-    ) -> dict[tuple[int, ...], Judgement]:
-        """Judge hypothetical answers to one sum: all of them, or those around the one in the middle.
-
-        What one look shows of several it shows of all answers between them.
-
-        Args:
-            answers: In ascending order, each one for the query, in units.
-            standard: What everybody must keep.
-            allowance: What may be spent; nothing more is tried beyond it.
-
-        Returns:
-            Of answers next to each other that were shown to be safe; empty where none was.
-        """
-        if not answers or not self.question_tables.usable:
-            return {}
-        found: dict[tuple[int, ...], Judgement] = {}
-        for first, last in MIDDLES if self.roomy_table.ways.middles else MIDDLES[:1]:
-            top = len(answers) - 1
-            group = list(answers[int(first * top) : 1 + int(last * top)])
-            if allowance.over or not self.question_tables.usable:
-                break
-            if not group or len(group) <= len(found):
-                continue
-            judgement = self._show(group, standard, allowance)
-            lost = judgement is None or not judgement.safe
-            if lost and len(group) == 1 and self._renewable(standard, allowance):
-                judgement = self._show(group, standard, allowance)
-            if judgement is not None and judgement.safe:
-                found = dict.fromkeys(group, judgement)
-                if not first:
-                    break
-            elif found or (first and self.question_tables.softs):
-                # beside ranges a look that fails takes ten times as long as others, and of 80 sums none
-                # on ACS was told for what was shown further out alone
-                break
         return found
 
     def _judge_rest(

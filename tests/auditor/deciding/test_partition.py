@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from auditor.deciding.cases import Case, Look
 from auditor.deciding.decide import decide
+from auditor.deciding.hypothetical import is_decided_by_partition
 from auditor.deciding.partition import Asked, Box, Partition, Values
 from auditor.deciding.rules import Rules
 from auditor.told import Told, exactly
@@ -272,7 +273,7 @@ def test_of_values_that_hang_together_every_combination_between_their_ends_has_s
     shows = diamond(width, kept)
     found = tied(shows, kept)
     told = found.told(values)
-    assert all(shows[corner] for corner in product(*zip(*found._good.ends, strict=True)))
+    assert all(shows[corner] for corner in product(*zip(*found.exact.ends, strict=True)))
     assert all(each.holds(value) for each, value in zip(told, values, strict=True))
     # what is told of some answers does not hang on how far was looked for others
     for other in product((0, END), repeat=2):
@@ -356,6 +357,96 @@ def test_of_values_apart_each_is_told_as_if_it_had_been_asked_alone(
         assert alone.told([value]) == [told[place]]
 
 
+def total_known(
+    shown: Sequence[tuple[int, int]], ends: Sequence[tuple[int, int]], rest: tuple[int, int]
+) -> tuple[Partition, list[Sequence[Told[int]]]]:
+    """Of sums of which a total is known, so that what others have follows: as `apart`, and that must lie
+    between two values, too; and what was looked at as bounds, in order."""
+    count, drawn, seen = len(shown), (9, 10, 11), list[Sequence[Told[int]]]()
+
+    def exact(values: Values) -> Look:
+        pairs = enumerate(zip(values, shown, strict=True))
+        lost = tuple(place for place, (value, (low, high)) in pairs if not low <= value <= high)
+        return Look(not lost and rest[0] <= 10 * count - sum(values) <= rest[1], lost)
+
+    def bound(told: Sequence[Told[int]]) -> Look:
+        seen.append(told)
+        pairs = enumerate(zip(told, ends, strict=True))
+        lost = [
+            place
+            for place, (each, (low, high)) in pairs
+            if not each.exact and not ((each.most is None or each.most >= low) and (each.least or 0) <= high)
+        ]
+        return Look(not lost, tuple(lost))
+
+    shares = np.hstack([np.ones((count, 1)), -np.eye(count)])
+    asked = Asked(
+        *(["sum"] * count, [(0, END)] * count, [(value,) * count for value in drawn]),
+        components=range(count), shares=shares,
+    )  # fmt: skip
+    return Partition(asked, Judge(exact, bound)), seen
+
+
+@given(
+    st.lists(st.tuples(*[st.integers(0, 9), st.integers(11, 20)] * 2), min_size=2, max_size=7),
+    st.integers(0, 30), st.integers(0, 30), st.data(),
+)  # fmt: skip
+def test_where_a_total_is_known_what_is_told_of_one_value_hangs_on_no_other_and_was_looked_at(
+    shown: list[tuple[int, int, int, int]], below: int, above: int, data: st.DataObject
+) -> None:
+    def asked() -> tuple[Partition, list[Sequence[Told[int]]]]:
+        return total_known([each[:2] for each in shown], [each[2:] for each in shown], (-below, above))
+
+    found, seen = asked()
+    settled = found.settle()
+    if not settled.safe:
+        assert settled.open
+        return
+    truth = st.tuples(*[st.integers(0, END)] * len(shown))
+    values, others = data.draw(truth), data.draw(truth)
+    told = found.told(values)
+    for place, (value, each) in enumerate(zip(values, told, strict=True)):
+        assert each.holds(value)
+        if each.exact:
+            assert shown[place][0] <= value <= shown[place][1]
+        else:
+            assert any(looked[place] == each for looked in seen)
+        again, _ = asked()
+        assert again.settle().safe
+        assert again.told([*others[:place], value, *others[place + 1 :]])[place] == each
+
+
+@given(st.lists(st.integers(1, 1_000), min_size=2, max_size=40), st.integers(1, 3))
+def test_low_and_high_ends_are_looked_at_together_so_that_every_known_total_stays_about_as_it_is(
+    widths: list[int], groups: int
+) -> None:
+    """No total is further off than one of its sums may be, where no two totals have a sum in common."""
+    count = len(widths)
+    of = np.arange(count) % groups
+    asked = Asked(
+        *(["sum"] * count, [(0, 1_000)] * count, [(0,) * count, tuple(widths)]),
+        components=range(count), shares=(of[:, None] == np.arange(groups)).astype(np.float64),
+    )  # fmt: skip
+    signs = 2 * np.array(Partition(asked, Judge(lambda _: Look(True)))._first) - 1
+    for group in range(groups):
+        mine = of == group
+        assert abs(int((signs * widths)[mine].sum())) <= max(np.array(widths)[mine], default=0)
+
+
+@pytest.mark.parametrize(("rest", "apart"), [(12, {1}), (300, set[int]())])
+def test_sums_that_leave_a_few_others_with_what_follows_are_not_told_together(
+    rest: int, apart: set[int]
+) -> None:
+    """Of a total over 300, 340 and 12 people the last 12 have what the two sums leave, whatever each may be."""
+    system = AnsweredSystem(640 + rest, 0, 1, 1)
+    system.add_sum(np.arange(640 + rest), 320)
+    asked = [system.query("sum", np.arange(300)), system.query("sum", np.arange(300, 640))]
+    case = Case(system, asked, Standard(1, insiders=1), lambda _: [], Effort())
+    assert case.question().to_ask_apart == apart
+    assert is_decided_by_partition(case) == (not apart)
+    np.testing.assert_allclose(case.question().shares, [[1, -1, 0], [1, 0, -1]])
+
+
 def test_where_nobody_says_which_component_fails_all_do() -> None:
     """As far as the nearest of them, by halving; nothing is looked at for each of them."""
     count = 300
@@ -392,12 +483,14 @@ def test_nothing_is_looked_at_beyond_what_the_closed_form_shows() -> None:
     ("sizes", "top", "insiders"),
     some([((24, 28), 1, 1), ((22, 30), 1, 0), ((16, 18), 4, 1), ((24, 26, 30), 1, 1), ((300, 40), 1, 1)], 2),
 )
-def test_what_is_told_of_separate_groups_says_all_that_decided_it(
-    sizes: tuple[int, ...], top: int, insiders: int
+@pytest.mark.parametrize("rest", [0, 300])
+def test_what_is_told_of_groups_says_all_that_decided_it(
+    sizes: tuple[int, ...], top: int, insiders: int, rest: int
 ) -> None:
     """Every table that agrees with what is told is told the same, and none is refused once it is known.
 
-    So nobody learns more than what is recorded. What is told of a group hangs on its own sum alone.
+    So nobody learns more than what is recorded. What is told of a group hangs on its own sum alone. That is
+    so of groups that hang on nothing together, and where their total with that of many others is known.
     """
     limit, domain = Limit(risk=0.5), Domain(0, top, 1)
     least = min(limit.least_span(domain), top)
@@ -405,11 +498,17 @@ def test_what_is_told_of_separate_groups_says_all_that_decided_it(
     tails = np.arange(0, 3 * top, top)
     every = [np.unique([*tails, size * top // 2, *(size * top - tails)]).tolist() for size in sizes]
     told = dict[tuple[int, ...], tuple[Told[int], ...]]()
+    total = (int(starts[-1]) + rest) * top // 2
     for values in product(*every):
-        system = AnsweredSystem(int(starts[-1]), 0, top, 1)
+        if rest and not 0 <= total - sum(values) <= rest * top:
+            continue  # no table
+        system = AnsweredSystem(int(starts[-1]) + rest, 0, top, 1)
+        if rest:
+            system.add_sum(np.arange(system.size), total)
         asked = [system.query("sum", np.arange(first, last)) for first, last in pairwise(starts)]
         standard = Standard(least, insiders=insiders)
         case = Case(system, asked, standard, lambda _, values=values: values, Effort())
+        assert is_decided_by_partition(case)
         found = decide([case], Rules(True, 20, 0.0, 60.0))
         assert (found.verdict, found.surprise) == ("safe", False), values
         told[values] = tuple(each.told for each in found.parts[0].recorded)
