@@ -437,7 +437,7 @@ def test_low_and_high_ends_are_looked_at_together_so_that_every_known_total_stay
 def test_sums_that_leave_a_few_others_with_what_follows_are_not_told_together(
     rest: int, apart: set[int]
 ) -> None:
-    """Of a total over 300, 340 and 12 people the last 12 have what the two sums leave, whatever each may be."""
+    """Of a total over 300, 340 and 12 people the last 12 have what the two sums leave, whatever each is."""
     system = AnsweredSystem(640 + rest, 0, 1, 1)
     system.add_sum(np.arange(640 + rest), 320)
     asked = [system.query("sum", np.arange(300)), system.query("sum", np.arange(300, 640))]
