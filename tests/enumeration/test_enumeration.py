@@ -15,6 +15,7 @@ import pytest
 from auditor.deciding.cases import Case, Outcome
 from auditor.deciding.decide import decide
 from auditor.deciding.rules import Rules
+from auditor.gate import suppress
 from auditor.parties.party import Knowledge
 from cae_sql import AnsweredSystem
 from cae_sql.inference.certify import question as certify_question
@@ -138,6 +139,26 @@ def test_what_a_gate_hands_out_leaves_everybody_the_limit(mode: str, insiders: i
         assert not list(heard.findings()), f"seed {SEED}, number {number}:\n{one}"
         tally.add(heard.tally)
     assert tally.verdicts["answered"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("insiders", INSIDERS)
+def test_groups_that_are_asked_as_one_question_leave_everybody_the_limit(
+    insiders: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in large tables: with no search record by record, everybody is looked at at once, and a bound is
+    shown by the exact answers that it leaves."""
+    joined, together = suppress.joined, list[int]()
+    monkeypatch.setattr(suppress, "joined", lambda units: together.append(len(units)) or joined(units))
+    monkeypatch.setattr(certify_question, "MOST_SEARCHED", 0)
+    tally = Tally()
+    for number in range(24):
+        one = asking_at_random(replace(QUICK, kinds=("sum",), insiders=insiders), SEED, number)
+        heard = Heard(one)
+        assert not list(heard.findings()), f"seed {SEED}, number {number}:\n{one}"
+        tally.add(heard.tally)
+    assert tally.verdicts["answered"] + tally.verdicts["ends"] > 0
+    assert max(together) > 1
 
 
 @pytest.mark.slow
