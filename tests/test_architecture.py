@@ -146,6 +146,7 @@ def test_the_packages_are_found() -> None:
     assert {"cae_sql.domain", "auditor.policy.policy", "auditor.ledger.book", "udfs"} <= set(FOUND)
 
 
+@pytest.mark.slow
 def test_imports_follow_the_arrows() -> None:
     assert forbidden_imports(FOUND) == []
 

@@ -78,21 +78,25 @@ def _exists(root: Path, name: str) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_the_map_is_what_the_modules_say_of_themselves() -> None:
     page = (ROOT / PAGE).read_text(encoding="utf-8")
     assert page == page_with(page, text_of(ROOT)), "run `python -m tools.map`"
 
 
+@pytest.mark.slow
 def test_every_module_is_on_the_map() -> None:
     lines = text_of(ROOT).splitlines()
     modules = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
     assert len(lines) == len(modules) + 2
 
 
+@pytest.mark.slow
 def test_args_name_parameters() -> None:
     assert not_parameters(ROOT) == []
 
 
+@pytest.mark.slow
 def test_modules_that_docstrings_name_exist() -> None:
     assert not_there(ROOT) == []
 

@@ -129,6 +129,7 @@ def test_no_module_in_the_working_directory_runs(
     assert sorted(each.name for each in hostile.glob(".tmp*")) == []
 
 
+@pytest.mark.slow
 def test_no_module_beside_the_package_runs_in_its_workers(tmp_path: Path, hostile: Path) -> None:
     # The checkout is the working directory, and PYTHONPATH and Python itself ('') name it.
     checkout = tmp_path / "checkout"
@@ -153,6 +154,7 @@ def test_no_module_beside_the_package_runs_in_its_workers(tmp_path: Path, hostil
     assert home.startswith(str(checkout))
 
 
+@pytest.mark.slow
 def test_a_worker_has_a_bare_environment_and_an_empty_folder(tmp_path: Path) -> None:
     if not Path("/proc/self/environ").exists():
         pytest.skip("the system does not say what a process was started with")

@@ -31,6 +31,7 @@ def test_public_names_are_callables_whatever_was_imported_first(first: str) -> N
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
+@pytest.mark.slow
 def test_the_package_of_releases_is_there_with_all_its_names() -> None:
     code = "import cae_sql; r = cae_sql.releases; assert all(callable(getattr(r, n)) for n in r.__all__)"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

@@ -53,6 +53,7 @@ def test_a_module_with_kernels_is_imported_without_the_compiler() -> None:
     assert python(code) == "False False"
 
 
+@pytest.mark.slow
 def test_kernels_are_compiled_once_and_nothing_is_written_to_the_working_directory(tmp_path: Path) -> None:
     code = (
         "from cae_sql import warming\n"
@@ -73,6 +74,7 @@ def test_kernels_are_compiled_once_and_nothing_is_written_to_the_working_directo
     assert not list(cwd.iterdir())
 
 
+@pytest.mark.slow
 def test_no_module_in_the_working_directory_runs_in_a_compiler(tmp_path: Path) -> None:
     code = (
         "import pathlib\n"
@@ -259,6 +261,7 @@ def test_while_an_exact_kernel_is_compiled_python_runs_small_calls() -> None:
     assert python(code) == "[0 1 2 1] True bool False"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
     [
@@ -276,6 +279,7 @@ def test_other_calls_wait_for_the_compiler_which_takes_theirs_next(case: str) ->
     assert python(code).split("\n") == ["join" if "join" in case else "_is_unimodular", "True"]
 
 
+@pytest.mark.slow
 def test_what_python_did_not_end_is_begun_anew() -> None:
     code = SMALL_CALLS + (
         "coming.set()\n"

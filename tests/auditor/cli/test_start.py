@@ -50,6 +50,7 @@ risk = 0.5
 """
 
 
+@pytest.mark.slow
 def test_a_known_question_wakes_no_compiler_no_solver_and_no_pandas(tmp_path: Path) -> None:
     database = build(tmp_path / "staff.duckdb", people(60))
     (tmp_path / "policy.toml").write_text(POLICY)
@@ -78,6 +79,7 @@ with Gate.open("staff.duckdb", Policy.load("policy.toml")) as gate:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [(), ASKED[:2]], ids=["nothing", "answers"])
 def test_a_refusal_that_no_answer_could_avert_wakes_no_compiler(
     before: tuple[str, ...], tmp_path: Path

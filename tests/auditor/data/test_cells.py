@@ -189,6 +189,7 @@ ENDS = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @given(aggregates=AGGREGATES, source=SOURCES, condition=CONDITIONS, end=ENDS)
 @example(
     aggregates="SUM(s.salary)",

@@ -186,6 +186,7 @@ def test_a_statement_after_one_that_was_stopped_is_answered(database: Database) 
     assert not [thread for thread in threading.enumerate() if thread.name == "statement-watch"]
 
 
+@pytest.mark.slow
 def test_other_statements_are_not_stopped(database: Database) -> None:
     plan = understood(database, "SELECT COUNT(*) FROM numbers a, numbers b WHERE a.n * b.n % 7 = 1")
     failures: list[type] = []

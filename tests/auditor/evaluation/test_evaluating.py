@@ -371,6 +371,7 @@ def test_a_larger_share_is_riskier_and_nearer_to_the_original(folder):
     assert rows[["distance", "query_error", "association_error"]].iloc[-1].tolist() == [0, 0, 0]
 
 
+@pytest.mark.slow
 def test_a_sweep_has_each_setting_in_the_order_asked_for(folder):
     rows = frame(told("staff.csv", *SWEEP))
     assert list(zip(rows.technique, rows.value, strict=True)) == [

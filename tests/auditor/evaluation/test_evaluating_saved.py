@@ -142,6 +142,7 @@ def test_what_is_beyond_the_limit_is_not_written_unless_that_is_wanted(folder):
     assert len(pd.read_csv("all.csv")) == 60
 
 
+@pytest.mark.slow
 def test_a_sweep_writes_the_setting_that_it_chose(folder):
     options = (
         "staff.csv",

@@ -82,6 +82,7 @@ def test_only_what_is_new_in_a_statement_is_recorded_and_learned(gate: Gate, dat
     assert len(gate._knowledge.of("eve").columns[0].system.answers) == 8
 
 
+@pytest.mark.slow
 def test_what_is_not_recorded_again_follows_from_what_is(gate: Gate, database: Path) -> None:
     for sql in (GROUPS, MIXED, "SELECT sex, dept, min(salary), sum(salary) FROM staff GROUP BY sex, dept"):
         assert verdict(gate, sql).code == "answered"

@@ -479,6 +479,7 @@ LONG = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sql", LONG, ids=["new", "known", "public", "unsupported", "refused"])
 @pytest.mark.usefixtures("full_disk")
 def test_a_full_disk_releases_nothing(sql: str, place: Place, capsys: pytest.CaptureFixture[str]) -> None:

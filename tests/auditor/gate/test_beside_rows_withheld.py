@@ -26,6 +26,7 @@ def database(tmp_path: Path) -> Path:
     return build(tmp_path / "staff.duckdb", persons())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres"])
 @pytest.mark.parametrize(
     "sql",

@@ -20,6 +20,7 @@ def database(tmp_path: Path) -> Path:
     return build(tmp_path / "staff.duckdb", people(300, 3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres"])
 def test_a_refused_histogram_shows_the_statement_that_gives_a_range_for_each_bin(
     dialect: Dialect, database: Path

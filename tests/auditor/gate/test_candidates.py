@@ -89,6 +89,7 @@ def test_what_is_learned_of_a_group_is_refused_where_nothing_is_excluded(databas
         assert verdict(gate, "SELECT avg(salary) FROM staff WHERE age < 40").code == "answered"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", some(MODELS, 1))
 def test_nothing_that_intervals_refuse_is_answered(tmp_path: Path, model: str) -> None:
     path = build(tmp_path / "staff.duckdb", people(60))
@@ -345,6 +346,7 @@ def test_of_a_group_by_the_groups_are_withheld_of_which_too_much_would_be_learne
         assert set(given_rows) <= set(truth(database, sql))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("partial", ["refuse", "suppress"])
 def test_check_says_what_execute_does(tmp_path: Path, partial: str) -> None:
     path = build(tmp_path / "staff.duckdb", people(120))

@@ -47,6 +47,7 @@ TRACKERS: dict[str, list[Person]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", TRACKERS)
 def test_the_same_total_before_and_after_is_a_tracker(tmp_path: Path, what: str) -> None:
     before, after = states(tmp_path, ROWS, TRACKERS[what])
@@ -62,6 +63,7 @@ def test_the_same_total_before_and_after_is_a_tracker(tmp_path: Path, what: str)
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", TRACKERS)
 def test_the_other_way_round_it_is_one_too(tmp_path: Path, what: str) -> None:
     before, after = states(tmp_path, TRACKERS[what], ROWS)
@@ -73,6 +75,7 @@ def test_the_other_way_round_it_is_one_too(tmp_path: Path, what: str) -> None:
         assert verdict(gate, TOTAL).code == "risk"
 
 
+@pytest.mark.slow
 def test_what_is_about_unchanged_people_stays_known(tmp_path: Path) -> None:
     """Whatever became of their public columns: a condition that finds the same persons asks the same."""
     later = [(row[0], 70 - row[1] % 7, row[2], row[3], row[4]) for row in TRACKERS["a raise"]]
@@ -89,6 +92,7 @@ def test_what_is_about_unchanged_people_stays_known(tmp_path: Path) -> None:
         assert signed.decision.code == "known"
 
 
+@pytest.mark.slow
 def test_a_question_is_answered_from_the_data_of_its_edition(tmp_path: Path) -> None:
     """Whoever has enough changes in between gets the new total, never the old one."""
     changed = range(0, 120, 4)
@@ -105,6 +109,7 @@ def test_a_question_is_answered_from_the_data_of_its_edition(tmp_path: Path) -> 
         assert gate.edition == 2
 
 
+@pytest.mark.slow
 def test_signs_go_with_their_records(tmp_path: Path) -> None:
     """Rows stand in another order in the second edition; a difference is of the same groups."""
     sql = "SELECT sum(CASE WHEN sex = 'm' THEN salary ELSE -salary END) FROM staff"
@@ -119,6 +124,7 @@ def test_signs_go_with_their_records(tmp_path: Path) -> None:
         assert (found.decision.code, found.fetchall()) == ("known", truth(before, sql))
 
 
+@pytest.mark.slow
 def test_who_is_back_at_an_old_value_is_the_old_record(tmp_path: Path) -> None:
     """A table that is put back as it was adds nothing, and what was known of it is known again."""
     before, after, back = states(tmp_path, ROWS, TRACKERS["a raise and a leaver"], ROWS[::-1])
@@ -157,6 +163,7 @@ def test_the_same_data_open_nothing(tmp_path: Path) -> None:
 # --- an insider whose value changed
 
 
+@pytest.mark.slow
 def test_whoever_had_a_raise_knows_two_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two raises and two leavers: one who had a raise, if the other's is known, is told what the two earned.
 
@@ -197,6 +204,7 @@ def test_a_gate_that_holds_the_past_turns_everybody_away(tmp_path: Path) -> None
         Gate.open(before, keyed(), ledger)
 
 
+@pytest.mark.slow
 def test_two_who_renew_at_once_open_one(tmp_path: Path) -> None:
     before, after, later = states(tmp_path, ROWS, TRACKERS["a hire"], TRACKERS["a leaver"])
     ledger = tmp_path / "ledger"
@@ -274,6 +282,7 @@ def test_administrators_see_past_records_as_a_class_of_their_own(tmp_path: Path)
         assert gate.history()["verdict"].tolist() == ["answered", "edition"]
 
 
+@pytest.mark.slow
 def test_each_column_has_records_of_its_own(tmp_path: Path) -> None:
     """Whose bonus changed is the same record as to the salary."""
     columns = "id INTEGER, dept VARCHAR, salary INTEGER, bonus INTEGER"
@@ -309,6 +318,7 @@ def test_users_apart_carry_what_each_knows(tmp_path: Path) -> None:
         assert verdict(gate, TOTAL, user="bob").code == "answered"
 
 
+@pytest.mark.slow
 def test_what_is_published_is_published_of_each_edition(tmp_path: Path) -> None:
     before, after = states(tmp_path, ROWS, raised(ROWS, *range(0, 160, 4)))
     published = "SELECT sum(salary) FROM staff"

@@ -173,6 +173,7 @@ NULLS = [
 ]
 
 
+@pytest.mark.slow
 def test_persons_without_a_value_take_no_part(tmp_path: Path) -> None:
     persons = [(*p[:-1], None if i % 7 == 0 else p[-1]) for i, p in enumerate(people(100))]
     database = build(tmp_path / "nulls.duckdb", persons)
@@ -220,6 +221,7 @@ def test_a_maximum_of_a_larger_set_is_known_where_the_answers_settle_it(gate: Ga
 TRACKER = "SELECT sum(salary) FROM staff WHERE id <> 17"
 
 
+@pytest.mark.slow
 def test_knowledge_is_back_when_the_gate_is_opened_again(database: Path) -> None:
     with Gate.open(database, policy()) as gate:
         total = gate.execute("SELECT sum(salary) FROM staff").fetchall()
@@ -241,6 +243,7 @@ def test_two_gates_on_one_ledger_learn_from_each_other(database: Path) -> None:
         assert two.check("SELECT sum(salary) FROM staff").code == "known"
 
 
+@pytest.mark.slow
 def test_users_know_together_what_each_was_told_unless_the_policy_says_user(
     database: Path, tmp_path: Path
 ) -> None:
@@ -277,6 +280,7 @@ ON_RECORD = [
 ]
 
 
+@pytest.mark.slow
 def test_every_statement_is_on_record_as_asked(gate: Gate) -> None:
     for number, (sql, outcome, code) in enumerate(ON_RECORD):
         decision = verdict(gate, sql, user=f"user {number}")
@@ -504,6 +508,7 @@ def test_the_order_of_the_rows_in_the_file_changes_nothing(order: str, known: st
 # For the administrator
 
 
+@pytest.mark.slow
 def test_risk_has_a_row_for_each_class_with_the_figures_of_the_interface(database: Path) -> None:
     with Gate.open(database, policy('[intruder]\nknows = ["dept", "sex"]')) as gate:
         assert (gate.risk()["risk"] == 0).all()
@@ -638,6 +643,7 @@ def test_the_truth_is_looked_at_only_when_the_hypothetical_answers_have_passed(
     assert len(looked) == 1
 
 
+@pytest.mark.slow
 def test_ends_close_nothing_and_add_up_to_nobody(tmp_path: Path) -> None:
     """Two refused maxima and one sum once gave four exact values away (all at 130, sum 520)."""
     persons: list[Person] = [(i, 30 + i % 20, "fm"[i % 2], "abc"[i % 3], 130) for i in range(60)]

@@ -102,6 +102,7 @@ def test_those_nearest_the_limit_are_counted_as_persons(staff: pa.Table, tmp_pat
         }
 
 
+@pytest.mark.slow
 def test_a_gate_over_lumps_is_reopened_and_verified(staff: pa.Table, tmp_path: Path) -> None:
     with opened(staff, tmp_path / "a.ledger") as gate:
         given = [gate.execute(sql).fetchall() for sql in STATEMENTS]
@@ -124,6 +125,7 @@ def test_another_state_is_told_without_counts_of_units(staff: pa.Table, tmp_path
     assert "renew" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_the_mean_of_millions_is_told_however_far_it_is_from_the_middle_of_the_domain(tmp_path: Path) -> None:
     """Hypothetical sums of so many lie close together; the true one must be looked for far outside."""
     size = 4_000_000

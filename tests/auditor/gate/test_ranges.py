@@ -362,6 +362,7 @@ def test_where_the_exact_value_is_refused_the_hint_can_be_pasted_and_a_range_is_
         assert gate.execute(BUT_FEW).decision.code == "known"
 
 
+@pytest.mark.slow
 def test_of_several_values_each_is_told_as_it_can_be(one: Path) -> None:
     with Gate.open(one, policy()) as gate:
         gate.execute(EXACT)

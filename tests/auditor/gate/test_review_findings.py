@@ -114,6 +114,7 @@ risk = 0.5
 """
 
 
+@pytest.mark.slow
 def test_an_end_about_one_column_tells_nothing_of_the_other(tmp_path: Path) -> None:
     """Persons 0 and 1 have 0 and 11 in b; a run of 12 values is wanted.
 

@@ -368,6 +368,7 @@ def fill(place: Path, but: int = 0) -> Path:
     return ballast
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", some(["ledger", "anchor", "ledger and anchor"], 1))
 def test_a_full_disk_releases_nothing_unrecorded_and_with_room_it_goes_on(
     what: str, database: Path, small: Path, tmp_path: Path

@@ -185,6 +185,7 @@ def test_delta_is_of_the_statement_and_not_of_each_column(tmp_path: Path) -> Non
 # The ledger
 
 
+@pytest.mark.slow
 def test_the_order_of_the_protect_sections_means_nothing(database: Path) -> None:
     with Gate.open(database, Policy.parse(ALL)) as gate:
         for sql in BOTH[:3]:
@@ -221,6 +222,7 @@ def test_a_ledger_is_bound_to_all_columns_and_to_the_scope(what: str, database: 
         assert verdict(gate, BOTH[0]).code == "known", "a limit is not bound"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["UPDATE firms SET profit = -profit", "DELETE FROM staff WHERE id = 3"])
 def test_data_that_changed_in_any_table_are_not_asked(change: str, database: Path) -> None:
     with Gate.open(database, Policy.parse(ALL)) as gate:

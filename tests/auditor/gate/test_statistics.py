@@ -228,6 +228,7 @@ def test_the_true_answer_alone_may_decide_too(database: Path) -> None:
         assert low <= float(str(true)) <= high < low + 8
 
 
+@pytest.mark.slow
 def test_mixed_with_exact_sums_each_is_judged_by_itself(database: Path) -> None:
     ends, of_staff = ENDS.format("MEDIAN(salary)"), "FROM staff GROUP BY dept"
     true = {}

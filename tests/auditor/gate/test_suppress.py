@@ -57,6 +57,7 @@ def test_safe_groups_are_given_exactly_and_unsafe_ones_are_null(gate: Gate, data
     assert answer._types == ("VARCHAR", "HUGEINT", "BIGINT")
 
 
+@pytest.mark.slow
 def test_no_total_is_lost_for_a_cell_that_could_be_withheld(tmp_path: Path) -> None:
     """One cell has one person: it is withheld with one more, and every margin and the total are told."""
     cells = {0: ("usual", "recommend")}
@@ -93,6 +94,7 @@ def many_groups(path: Path, sizes: list[int], values: list[int]) -> Policy:
     )
 
 
+@pytest.mark.slow
 def test_a_group_that_cannot_be_told_costs_the_others_of_its_question_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -276,6 +278,7 @@ WHOLE = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", some(POST, 4))
 def test_what_follows_reads_null_and_nothing_else(what: str, tmp_path: Path) -> None:
     """Tables that differ in the withheld values alone give the same rows, whatever is done with them."""
@@ -342,6 +345,7 @@ def test_all_of_a_statement_is_one_entry_recorded_before_it_is_released(gate: Ga
     assert gate.verify().problems == ()
 
 
+@pytest.mark.slow
 def test_what_could_not_be_recorded_is_known_to_nobody(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
     """The groups were taken into memory one by one; a full disk must take all of them out again."""
     gate.execute("SELECT sum(salary) FROM staff WHERE sex = 'f'")
@@ -407,6 +411,7 @@ def test_answer_dependent_decisions_may_suppress_too(database: Path) -> None:
         assert not gate.history()["surprise"].any()
 
 
+@pytest.mark.slow
 def test_a_gate_opened_again_knows_what_was_given(database: Path) -> None:
     with Gate.open(database, suppressing()) as gate:
         gate.execute(BY_DEPT)

@@ -82,6 +82,7 @@ def test_two_zones_that_leave_one_record_between_them_are_a_tracker(tmp_path: Pa
             gate.execute(sql, timezone="<+00:10>-00:10")
 
 
+@pytest.mark.slow
 def test_the_zone_is_on_record_and_told_after_opening_again(tmp_path: Path, dialect: str) -> None:
     with opened(tmp_path, dialect) as gate:
         gate.execute(LATE, timezone="est5edt")

@@ -18,6 +18,7 @@ def database(tmp_path: Path) -> Path:
     return build(tmp_path / "staff.duckdb", people(600, 3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres"])
 @pytest.mark.parametrize(
     "condition",
@@ -53,6 +54,7 @@ def test_the_true_count_lies_in_the_range_which_is_that_of_the_value_pasted(
         assert gate.execute(ABOVE.format(pasted)).fetchall() == [(low, high)]
 
 
+@pytest.mark.slow
 def test_the_mean_is_told_and_recorded_before_the_count_is_understood(database: Path) -> None:
     with Gate.open(database, policy()) as gate:
         gate.execute(ABOVE.format(f"> {MEAN}"), user="ana")
@@ -63,6 +65,7 @@ def test_the_mean_is_told_and_recorded_before_the_count_is_understood(database: 
         assert verdict(gate, MEAN[1:-1]).code == "known"
 
 
+@pytest.mark.slow
 def test_asked_again_nothing_new_is_told(database: Path) -> None:
     sql = ABOVE.format(f"> {MEAN}")
     with Gate.open(database, policy()) as gate:
@@ -72,6 +75,7 @@ def test_asked_again_nothing_new_is_told(database: Path) -> None:
         assert not any(entry.answers for entry in entries(gate)[2:])
 
 
+@pytest.mark.slow
 def test_columns_have_the_names_that_the_statement_gives_them(database: Path) -> None:
     sql = f"SELECT AT_MOST(COUNT_IF(salary > {MEAN})) FROM staff"
     with Gate.open(database, policy()) as gate:
@@ -81,6 +85,7 @@ def test_columns_have_the_names_that_the_statement_gives_them(database: Path) ->
         assert tuple(gate.execute(sql).columns) == tuple(name for name, _ in described)
 
 
+@pytest.mark.slow
 def test_without_ends_the_hint_can_be_pasted_and_the_mean_is_not_asked(database: Path) -> None:
     with Gate.open(database, policy()) as gate:
         said = verdict(gate, f"SELECT COUNT(*) AS n FROM staff WHERE salary > {MEAN}")
@@ -122,6 +127,7 @@ def test_an_end_that_is_told_may_be_compared_with(database: Path) -> None:
         assert low <= truth(database, f"SELECT COUNT(*) FROM staff WHERE salary >= {end}")[0][0] <= high
 
 
+@pytest.mark.slow
 def test_a_check_looks_at_no_mean_that_has_not_been_told(database: Path) -> None:
     sql = ABOVE.format(f"> {MEAN}")
     with Gate.open(database, policy()) as gate:

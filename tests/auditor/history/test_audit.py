@@ -338,6 +338,7 @@ def test_findings_can_be_written_as_json(database: Path) -> None:
     assert json.dumps([each.certificate.sentence for each in found.findings])
 
 
+@pytest.mark.slow
 def test_the_same_log_gives_the_same_certificates_in_whatever_order_groups_come(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

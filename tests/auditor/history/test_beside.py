@@ -102,6 +102,7 @@ def test_no_process_outlives_an_interrupt(database: Path, started: list[subproce
     assert [each.poll() is not None for each in started] == [True]
 
 
+@pytest.mark.slow
 def test_a_gate_is_asked_here_where_the_process_breaks(
     database: Path, started: list[subprocess.Popen[bytes]]
 ) -> None:

@@ -166,6 +166,7 @@ def test_an_entry_too_long_to_be_read_counts_as_too_costly_unless_nothing_in_it_
 # --- all
 
 
+@pytest.mark.slow
 def test_costly_statements_together_are_read_until_the_budget_is_spent_and_the_rest_is_counted_and_named(
     database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,6 +191,7 @@ def test_more_effort_reads_what_was_too_costly(database: Path, monkeypatch: pyte
     assert of(audit(database, RULES, log, gate_seconds=0, effort=10), COSTLY) == 0
 
 
+@pytest.mark.slow
 def test_each_statement_of_a_log_adds_to_what_costly_ones_may_cost(
     database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -110,6 +110,7 @@ def test_no_group_is_made_likely_by_what_is_said_of_it(tmp_path: Path) -> None:
     assert all(each.likely_risk is not None and each.likely_risk < 0.5 for each in found.parties)
 
 
+@pytest.mark.slow
 def test_of_what_is_too_large_or_late_there_is_no_figure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -149,6 +149,7 @@ def test_bytes_that_are_not_utf_8_are_replaced_and_counted(tmp_path: Path, kind:
     assert reading.odd == {"line with bytes that are not UTF-8, replaced": 1}
 
 
+@pytest.mark.slow
 def test_damaged_gzip_is_read_up_to_the_damage(tmp_path: Path) -> None:
     content = bytearray(
         gzip.compress(b"".join(b"SELECT %d;\n" % number for number in range(100_000)), mtime=0)

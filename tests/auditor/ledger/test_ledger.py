@@ -676,6 +676,7 @@ with Ledger.open(sys.argv[1], binding, sys.argv[1] + ".anchor") as ledger:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="kill -9 is POSIX's")
 def test_killed_at_any_moment_it_opens_again_with_all_that_was_returned(place: Path) -> None:
     returned = 0
@@ -699,6 +700,7 @@ def test_killed_at_any_moment_it_opens_again_with_all_that_was_returned(place: P
 BINDING_KILLED = Binding("digest", "fingerprint", SIZES)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="kill -9 is POSIX's")
 def test_killed_while_it_is_begun_it_can_be_begun_again(tmp_path: Path) -> None:
     for round_number in range(4):

@@ -98,6 +98,7 @@ def test_an_altered_or_shortened_ledger_is_not_opened_and_takes_no_more(
         Ledger.open(url, BINDING, tmp_path / "anchor")
 
 
+@pytest.mark.slow
 def test_many_begin_and_append_at_once(url: str) -> None:
     def append(name: int) -> list[int]:
         with Ledger.open(url, BINDING) as ledger:

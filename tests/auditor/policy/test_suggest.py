@@ -92,6 +92,7 @@ def test_without_a_key_it_is_said_what_that_costs(tmp_path: Path) -> None:
     assert any("no column names each row once" in each and "renewed" in each for each in found.warnings)
 
 
+@pytest.mark.slow
 def test_steps_follow_from_quantiles_and_skew_is_said(tmp_path: Path) -> None:
     """Weekly wages like those of CPS1988: the median is 522, hardly anybody has 2,000, somebody 18,777."""
     wages = np.exp(np.random.default_rng(5).normal(np.log(522), 0.65, 2000)).round(2)

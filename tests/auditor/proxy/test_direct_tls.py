@@ -54,6 +54,7 @@ def test_tls_at_once_for_no_protocol_or_another_is_refused(tmp_path: Path) -> No
         assert server.events("internal error") == []
 
 
+@pytest.mark.slow
 def test_a_handshake_may_come_in_pieces(tmp_path: Path) -> None:
     with running(tmp_path) as server, socket.create_connection(("127.0.0.1", server.port), 60) as plain:
         incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()

@@ -54,6 +54,7 @@ def test_it_does_not_listen_beyond_loopback_without_tls(tmp_path: Path) -> None:
         Serving(Address("127.0.0.1", 1), tmp_path / "users", certificate=tmp_path)
 
 
+@pytest.mark.slow
 def test_beyond_loopback_nobody_comes_in_without_tls(tmp_path: Path) -> None:
     """`Serving` says 0.0.0.0; who connects to it over loopback is not excused."""
     with running(tmp_path, listen="0.0.0.0") as server:
@@ -64,6 +65,7 @@ def test_beyond_loopback_nobody_comes_in_without_tls(tmp_path: Path) -> None:
             assert connection.pgconn.ssl_in_use
 
 
+@pytest.mark.slow
 def test_bytes_ahead_of_tls_are_refused(tmp_path: Path) -> None:
     with running(tmp_path) as server:
         for ahead in (startup("3.0", {"user": "ana"}), b"x"):
@@ -94,6 +96,7 @@ def test_a_wrong_database_is_told_to_who_has_shown_the_password_alone(tmp_path: 
             connect(server, dbname="x", password="wrong")
 
 
+@pytest.mark.slow
 def test_connections_in_all_and_of_one_user_are_limited(tmp_path: Path) -> None:
     with running(tmp_path, tls=False, connections=4, per_user=2) as server, contextlib.ExitStack() as stack:
         first = [stack.enter_context(connect(server)) for _ in range(2)]
@@ -108,6 +111,7 @@ def test_connections_in_all_and_of_one_user_are_limited(tmp_path: Path) -> None:
             assert again.execute("SELECT 1").fetchone() == (1,)
 
 
+@pytest.mark.slow
 def test_those_who_do_not_come_in_take_no_place_of_those_who_do(tmp_path: Path) -> None:
     """500 half-open connections, with room for 100: the oldest go, and users come in all the while."""
     with running(tmp_path, tls=False, waiting=100) as server:
@@ -123,6 +127,7 @@ def test_those_who_do_not_come_in_take_no_place_of_those_who_do(tmp_path: Path) 
         assert soon(lambda: server.server.metrics.connections == 0)
 
 
+@pytest.mark.slow
 def test_results_that_wait_are_limited_for_all_together(tmp_path: Path) -> None:
     with running(tmp_path, tls=False, held=5 << 20) as server, contextlib.ExitStack() as stack:
         one, two = (stack.enter_context(connect(server)) for _ in range(2))
@@ -161,6 +166,7 @@ def test_a_statement_has_a_time_and_the_session_lives_on(tmp_path: Path) -> None
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
+@pytest.mark.slow
 def test_only_the_secret_of_a_connection_cancels_and_others_go_on(tmp_path: Path) -> None:
     with running(tmp_path, tls=False) as server, connect(server) as slow, connect(server) as other:
         pid = slow.pgconn.backend_pid
@@ -190,6 +196,7 @@ def test_only_the_secret_of_a_connection_cancels_and_others_go_on(tmp_path: Path
         assert "user request" in said[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tls", some([False, True], 1))
 def test_the_query_of_a_lost_client_is_stopped(tmp_path: Path, tls: bool) -> None:
     with running(tmp_path, tls=tls) as server:
@@ -224,6 +231,7 @@ def test_a_slow_reader_takes_no_memory_and_a_stalled_one_is_let_go(tmp_path: Pat
             assert len(quick.execute(MANY).fetchall()) == 216_000
 
 
+@pytest.mark.slow
 def test_metrics_and_health_are_told_on_a_port_of_their_own(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -376,6 +384,7 @@ def test_cae_sql_serve_runs_until_it_is_told_to_stop(tmp_path: Path) -> None:
             process.kill()
 
 
+@pytest.mark.slow
 def test_noise_of_all_kinds_is_let_go_and_nothing_of_ours_breaks(tmp_path: Path) -> None:
     rng = random.Random(3)
     heads = [b"", SSL_REQUEST, bytes.fromhex("0000000804d21630"), startup("3.0", {"user": "ana"}),
@@ -498,6 +507,7 @@ def test_unknown_user_and_wrong_password_see_the_same_bytes(tmp_path: Path) -> N
                 assert salts[0] == salts[1]
 
 
+@pytest.mark.slow
 def test_who_is_removed_on_the_way_in_does_not_come_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -82,6 +82,7 @@ def race(asked: Sequence[tuple[Tool, Running, str, str]]) -> list[str]:
         return sorted(each.result(60) for each in [pool.submit(ask, *one) for one in asked])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("person", some(range(0, 60, 4), 1))
 def test_two_users_with_two_tools_are_one_asker(tmp_path: Path, person: int) -> None:
     """`scope = "everyone"`: ana's psycopg and bob's pg8000 at once; grace, an administrator, after them."""

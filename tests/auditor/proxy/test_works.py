@@ -47,6 +47,7 @@ def connect(server: Running, **more: Any) -> Any:
     return psycopg.connect(**(server.psycopg | {"autocommit": True} | more))
 
 
+@pytest.mark.slow
 def test_whose_time_is_up_is_told_how_many_come_before_and_asks_again_for_what_was_kept(
     tmp_path: Path, decisions: Decisions
 ) -> None:
@@ -76,6 +77,7 @@ def test_whose_time_is_up_is_told_how_many_come_before_and_asks_again_for_what_w
         assert [codes.count(each) for each in ("answered", "known")] == [2, 2]
 
 
+@pytest.mark.slow
 def test_what_a_client_that_is_gone_has_asked_is_decided_to_its_end_once(
     tmp_path: Path, decisions: Decisions
 ) -> None:
@@ -93,6 +95,7 @@ def test_what_a_client_that_is_gone_has_asked_is_decided_to_its_end_once(
         assert decisions.begun == [YOUNG]
 
 
+@pytest.mark.slow
 def test_the_same_asked_twice_at_once_is_decided_once_and_told_twice(
     tmp_path: Path, decisions: Decisions
 ) -> None:
@@ -116,6 +119,7 @@ def test_the_same_asked_twice_at_once_is_decided_once_and_told_twice(
         assert sorted(server.gate.history()["code"]) == ["answered", "known", "known", "known"]
 
 
+@pytest.mark.slow
 def test_another_user_waits_for_one_decision_and_not_for_all_that_one_user_has_asked(
     tmp_path: Path, decisions: Decisions
 ) -> None:

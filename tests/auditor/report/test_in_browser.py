@@ -53,6 +53,7 @@ def count(browser: Browser) -> str:
     return str(browser.run("document.getElementById('count').textContent"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["thousand", "few"])  # packed, and as it is
 def test_no_request_leaves_the_page_and_nothing_is_complained_of(
     browser: Browser, name: str, request: pytest.FixtureRequest

@@ -358,6 +358,7 @@ def test_much_data_is_packed_and_comes_back() -> None:
     assert packed(found.findings[:50]).kind == "application/json"
 
 
+@pytest.mark.slow
 def test_the_same_findings_make_the_same_page() -> None:
     assert html(made(2000)) == html(made(2000))
 
@@ -380,6 +381,7 @@ def test_one_statement_that_read_every_row_does_not_push_out_what_others_worked_
     assert kept == by_gravity(kept)
 
 
+@pytest.mark.slow
 def test_a_page_that_has_not_all_findings_says_so() -> None:
     page = parsed(html(made(MOST_FINDINGS + 10, people=9000)))
     assert f"This page has {MOST_FINDINGS:,} of {MOST_FINDINGS + 10:,} findings" in page.text

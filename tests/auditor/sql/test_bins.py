@@ -238,6 +238,7 @@ def test_fractions_are_not_divided_into_bins(tmp_path: Path) -> None:
     assert isinstance(understand(sql.format(CASE), None, known), Plan)
 
 
+@pytest.mark.slow
 def test_every_value_of_a_small_domain_is_a_bin_of_its_own(tmp_path: Path) -> None:
     """Of a large domain, and without a count, it stays a group by the value."""
     path = make(tmp_path / "few.duckdb", WHOLE.replace("hash(i) % 400", "(hash(i) % 9)::INTEGER * 10 - 20"))

@@ -78,6 +78,7 @@ def test_large_statements_are_turned_away_quickly(sql: str, database: Database) 
         assert isinstance(understand(sql, None, database.schema), Unsupported)
 
 
+@pytest.mark.slow
 def test_many_conditions_are_understood(database: Database) -> None:
     sql = "SELECT SUM(salary) FROM staff WHERE " + " AND ".join(f"age <> {i}" for i in range(900))
     assert not isinstance(understand(sql, None, database.schema), Unsupported)

@@ -171,6 +171,7 @@ def test_only_plain_values_are_handed_on() -> None:
         assert found.code == "parameters"
 
 
+@pytest.mark.slow
 def test_a_worker_that_was_killed_is_replaced() -> None:
     sandbox.understand(LONG, None, SCHEMA)
     (pid,) = pids()

@@ -148,6 +148,7 @@ def on_server(server: Server, zone: str) -> list[list[list[str | None]] | str]:
     return list(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zone", some(ZONES, 3))
 def test_postgresqls_statements_are_answered_as_a_server_does(
     zone: str, database: Database, server: Server

@@ -90,6 +90,7 @@ def test_one_thread_reads_tables_with_equal_values_that_are_not_the_same(
         assert threads == ((1,) if one else usual)
 
 
+@pytest.mark.slow
 def test_a_table_under_nocase_is_read_the_same_each_time(tmp_path: Path) -> None:
     path = made(tmp_path / "t.duckdb", "COLLATE NOCASE", "'-0.0'")
     seen: dict[str, set[str]] = {sql: set() for sql in STATEMENTS}

@@ -28,6 +28,7 @@ def test_there_are_enough() -> None:
     assert len(STATEMENTS) >= 120
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sql", STATEMENTS)
 def test_answers_equal_plain_duckdb(sql: str, database: Database, path: Path) -> None:
     plan = understood(database, sql)

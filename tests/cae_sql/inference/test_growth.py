@@ -69,6 +69,7 @@ def test_after_forty_answers_worlds_still_agree_with_every_answer(seed: int) -> 
         before = after
 
 
+@pytest.mark.slow
 def test_certified_runs_stay_inside_intervals_that_only_narrow() -> None:
     truth, asked = ledger(3, 24)
     system = AnsweredSystem(60, 0, 24, 1)

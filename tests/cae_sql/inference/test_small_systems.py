@@ -103,6 +103,7 @@ def run_of(case: Case, lower: float, upper: float) -> set[int]:
     return set(range(int(first), int(last) + 1))
 
 
+@pytest.mark.slow
 def test_certified_runs_are_the_longest_there_are_for_nearly_all_records() -> None:
     records = best = 0
     for case in cases_at_random(seed=20, count=rounds(120)):

@@ -235,6 +235,7 @@ def test_who_is_in_no_sum_loses_nothing() -> None:
     assert privacy_losses([0, 1], 3, []).tolist() == [0, 0, 0]
 
 
+@pytest.mark.slow
 def test_sums_that_overlap_too_much_are_an_error_and_not_a_guess() -> None:
     chance = np.random.default_rng(1)
     true = chance.integers(0, 1000, 60)

@@ -122,6 +122,7 @@ def run(place: dict[str, Any], *statements: str) -> None:
 # --- the same through every source
 
 
+@pytest.mark.slow
 def test_files_and_frames(bound: str, tmp_path: Path) -> None:
     table = staff()
     with (
@@ -155,6 +156,7 @@ def test_ibis_over_duckdb_and_polars(bound: str, tmp_path: Path) -> None:
     assert fingerprint(connection.table("staff"), tmp_path, rules()) == bound
 
 
+@pytest.mark.slow
 def test_ibis_over_postgresql_gives_cells_by_default(
     server: dict[str, Any], bound: str, tmp_path: Path
 ) -> None:
@@ -188,6 +190,7 @@ def test_ibis_over_spark(bound: str, tmp_path: Path) -> None:
         session.stop()
 
 
+@pytest.mark.slow
 def test_by_value_the_ledger_is_that_of_records(server: dict[str, Any], tmp_path: Path) -> None:
     """Whoever begins with cells by value may go on with records, and the other way round."""
     by_value = Policy.parse(RULES.replace('mode = "cells"', "values = true"))

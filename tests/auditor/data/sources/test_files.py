@@ -36,6 +36,7 @@ def arrow_file(path: Path, table: pa.Table) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_hive_partitions_are_columns_of_the_types_that_duckdb_gives(tmp_path: Path) -> None:
     query = f"SELECT id, salary, dept, since, age FROM ({ROWS})"
     for kind in ("parquet", "csv"):
@@ -88,6 +89,7 @@ def test_folders_above_the_one_that_is_given_are_no_partitions(tmp_path: Path) -
     assert described(f"{tmp_path}/year=*/*.parquet") == [("x", "INTEGER"), ("year", "BIGINT")]
 
 
+@pytest.mark.slow
 def test_a_table_in_many_files_is_the_table(tmp_path: Path) -> None:
     whole = fingerprint(written(tmp_path / "whole.parquet"), tmp_path)
     parts = tmp_path / "parts"

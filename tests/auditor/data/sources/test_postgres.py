@@ -76,6 +76,7 @@ def at(place: dict[str, Any], user: str = "postgres") -> str:
     return url(place, user) + "&options=" + place["options"].replace("=", "%3D").replace(",", "%2C")
 
 
+@pytest.mark.slow
 def test_a_table_of_a_server_has_the_fingerprint_of_a_duckdb_file(
     server: dict[str, Any], tmp_path: Path
 ) -> None:

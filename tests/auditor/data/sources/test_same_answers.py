@@ -320,6 +320,7 @@ ABOUT_CELLS = [
 """Some of them about rows that are made up again of cells."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", some(["cells", "values"], 1))
 def test_statements_about_rows_that_agree_in_public_are_the_same(mode: str, tmp_path: Path) -> None:
     # each row twice, with another salary

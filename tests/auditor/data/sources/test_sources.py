@@ -81,6 +81,7 @@ def in_memory() -> Iterator[tuple[str, Any]]:
     )
 
 
+@pytest.mark.slow
 def test_tables_in_memory_have_the_fingerprint_of_a_duckdb_file(bound: str, tmp_path: Path) -> None:
     import pandas as pd
 
@@ -91,6 +92,7 @@ def test_tables_in_memory_have_the_fingerprint_of_a_duckdb_file(bound: str, tmp_
         assert fingerprint(given, tmp_path) == bound, name
 
 
+@pytest.mark.slow
 def test_polars_tables_have_the_fingerprint_of_a_duckdb_file(bound: str, tmp_path: Path) -> None:
     polars = pytest.importorskip("polars")
     table = polars.from_arrow(staff())
@@ -105,6 +107,7 @@ def test_a_csv_file_has_the_fingerprint_of_a_duckdb_file_that_was_made_of_it(tmp
     assert fingerprint(path, tmp_path) == fingerprint(made, tmp_path)
 
 
+@pytest.mark.slow
 def test_one_ledger_goes_on_through_another_source(home: Path, tmp_path: Path) -> None:
     asked = "SELECT dept, avg(salary) AS a FROM staff GROUP BY dept ORDER BY dept"
     ledger = tmp_path / "staff.ledger"
@@ -116,6 +119,7 @@ def test_one_ledger_goes_on_through_another_source(home: Path, tmp_path: Path) -
             assert gate.check(f"{asked} DESC").code == "known"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["a value", "a type", "a row"])
 def test_other_data_under_the_same_ledger_are_turned_away(what: str, tmp_path: Path) -> None:
     ledger, path = tmp_path / "staff.ledger", tmp_path / "staff.parquet"
@@ -144,6 +148,7 @@ def test_a_ledger_lies_beside_a_file_or_a_folder_and_must_be_named_for_what_lies
             Gate.open(source, policy())
 
 
+@pytest.mark.slow
 def test_further_tables_come_from_sources_of_their_own(tmp_path: Path) -> None:
     regions = pa.table({"dept": ["Sales", "Research", "Finance"], "region": ["N", "S", "S"]})
     rules = policy().model_copy(
@@ -253,6 +258,7 @@ def test_the_database_has_a_name_for_clients(home: Path) -> None:
     assert {given: source_of(given).database for given in names} == names
 
 
+@pytest.mark.slow
 def test_heavy_libraries_are_imported_when_they_are_used_alone(home: Path, tmp_path: Path) -> None:
     (tmp_path / "policy.toml").write_text(POLICY)
     script = (

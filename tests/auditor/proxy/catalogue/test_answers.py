@@ -87,6 +87,7 @@ def test_columns_of_views_are_those_of_their_queries() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_oids_start_where_postgres_starts_and_stay() -> None:
     first, second = (Catalogue(SCHEMA, "staff").tables(ADA) for _ in range(2))
     assert [table.oid for table in first] == list(range(16384, 16384 + len(first)))

@@ -84,6 +84,7 @@ def breaches(seed: int, insiders: int) -> tuple[int, list[str]]:
     return looked_at, found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("insiders", some([1, 0], 1))
 def test_nobody_is_shown_to_keep_a_run_that_the_answers_exclude(insiders: int) -> None:
     looked_at, found = 0, []

@@ -97,6 +97,7 @@ def test_turns_show_everybody_where_the_first_choice_leaves_somebody_open(
     assert found.judgement.safe
 
 
+@pytest.mark.slow
 def test_integer_programs_find_the_values_that_a_range_is_said_to_leave() -> None:
     """Of one record, to an insider in the same smallest sum as well: by HiGHS, which knows nothing of it."""
     system, values, told = answered(5)

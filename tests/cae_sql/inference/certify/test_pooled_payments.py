@@ -312,6 +312,7 @@ def test_by_kept_moves_too_nobody_is_shown_a_run_that_an_integer_program_exclude
     assert looked_at >= rounds(40)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("pooled_alone")
 @pytest.mark.parametrize("insiders", some([1, 0], 1))
 def test_whom_kept_moves_show_to_keep_a_run_keeps_it_in_all_tables(insiders: int) -> None:

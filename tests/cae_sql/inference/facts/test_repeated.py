@@ -33,6 +33,7 @@ def queries(draw: st.DrawFn) -> Query:
     return query(kind, members, signs)
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(
     st.lists(queries(), min_size=1, max_size=8),

@@ -196,6 +196,7 @@ def test_where_few_are_left_it_may_be_far_too_low_and_they_are_counted() -> None
     assert worst > 0.05
 
 
+@pytest.mark.slow
 def test_what_is_neither_counted_nor_left_many_tables_is_not_relied_upon() -> None:
     chance = np.random.default_rng(0)
     system, true = AnsweredSystem(40, 0, 1, 1), chance.integers(0, 2, 40)

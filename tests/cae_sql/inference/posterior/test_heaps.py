@@ -75,6 +75,7 @@ def test_beside_a_total_a_star_is_counted_as_it_is(
     assert np.abs(found.rows[atom] - exact).sum() / 2 < 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("odds", "size", "value"), [(ENDS, 2_000, 5), (HOURS, 600, 33)])
 def test_sums_that_would_name_a_value_are_not_told(odds: np.ndarray, size: int, value: int) -> None:
     told = 0

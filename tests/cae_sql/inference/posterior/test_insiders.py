@@ -101,6 +101,7 @@ def falling(seed: int) -> Likely:
     return likely(system)
 
 
+@pytest.mark.slow
 @over(
     st.integers(0, 10**9),
     st.floats(0.02, 0.98),

@@ -63,6 +63,7 @@ def test_the_limit_decides_by_risk_and_by_entropy():
     assert not judged(Limit(epsilon=2, min_entropy=4.0)).safe
 
 
+@pytest.mark.slow
 def test_with_an_insider_the_risk_is_no_less():
     for seed in range(4):
         system = star(26, 5, 4, seed).system
@@ -165,6 +166,7 @@ def stopped(odds: np.ndarray, own: int, others: int, seed: int, limit: float) ->
     return answered, 1 - (1 - risk(exact)) / (1 - risk(odds))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("others", "own"), some([(12, 24), (40, 0), (12, 0), (12, 3), (40, 3), (40, 24)], 2))
 def test_under_a_prior_that_falls_off_a_star_is_stopped_before_its_exact_risk_is_past_the_limit(
     others, own, monkeypatch
