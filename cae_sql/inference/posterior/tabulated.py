@@ -184,8 +184,10 @@ def least_of_ranges(
                     least = math.nan
                 else:
                     for corner in range(4):
-                        if not values[at, corner] >= least:  # what is no number stays
-                            least = values[at, corner]
+                        value = values[at, corner]
+                        # once a cell is missing, the others say nothing of the least
+                        if value < least or math.isnan(value):
+                            least = value
         found[i] = 0.0 if cells > LITTLE else least
 
 
@@ -294,10 +296,10 @@ class Table:
         place, rest = keys % (2 * PLACES) - PLACES, keys // (2 * PLACES)
         row, box = rest % ROWS, rest // ROWS
         ends = np.array(list(self._boxes), dtype=np.int64).reshape(-1, 2)[box]
-        soft, _, up, rate = self.step
-        firsts = soft * np.exp(row * rate)
+        soft, _, _, rate = self.step
         places = np.array([_along(self.step, each) for each in row.tolist()])
-        firm = np.stack([firsts, firsts * (1.0 + up)])
+        # to the last bit what the next row starts with: whichever of two cells is first measures their corner
+        firm = soft * np.exp(np.stack([row, row + 1]) * rate)
         # (4, c): y₀ f₀, y₁ f₀, y₀ f₁, y₁ f₁
         y = np.stack([place, place + 1]) / places
         slopes, kappas = (y[None] * firm[:, None]).reshape(4, -1), np.repeat(firm - soft, 2, axis=0)
