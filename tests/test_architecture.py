@@ -151,6 +151,7 @@ def test_imports_follow_the_arrows() -> None:
     assert forbidden_imports(FOUND) == []
 
 
+@pytest.mark.slow
 def test_heavy_libraries_have_one_home() -> None:
     assert strays(FOUND) == []
 

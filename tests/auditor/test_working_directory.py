@@ -175,6 +175,7 @@ def test_a_worker_has_a_bare_environment_and_an_empty_folder(tmp_path: Path) -> 
     assert done.stdout.strip() == "['LD_LIBRARY_PATH', 'TZ'] True False", done.stderr
 
 
+@pytest.mark.slow
 def test_numba_takes_no_settings_from_the_working_directory(tmp_path: Path, hostile: Path) -> None:
     # Where a reader of YAML is installed, the file could name a cache of compiled code, which is unpickled.
     libraries = tmp_path / "libraries"

@@ -54,6 +54,7 @@ def faults() -> Iterator[object]:
             yield pytest.param(Statement(world, text), id=" ".join(text.split())[:70], marks=marks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("statement", list(faults()))
 def test_what_was_wrong_once_is_right(statement: Statement) -> None:
     found = check(statement, gated=True).findings
@@ -106,6 +107,7 @@ def found(statement: Statement) -> str:
     return "; ".join(f"{each.kind}: {each.what}" for each in check(statement).findings)
 
 
+@pytest.mark.slow
 def test_another_value_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "computed", lambda database, asked: Fraction(1))
     assert found(SUMS) == "rows: values"

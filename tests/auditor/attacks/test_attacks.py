@@ -154,6 +154,7 @@ def test_a_maximum_and_a_sum_do_not_pin_a_record_together(tmp_path: Path) -> Non
         outcome.the_target_would_be()
 
 
+@pytest.mark.slow
 def test_a_single_person_is_asked_in_no_way(tmp_path: Path) -> None:
     database = build(tmp_path / "staff.duckdb", SOME)
     with Gate.open(database, policy()) as gate:

@@ -32,6 +32,7 @@ def logarithm(whole: int) -> float:
     return log(whole >> shift) + shift * log(2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("count", "top", "values"), [(300, 26, 27), (5, 3, 9), (1, 1, 2), (0, 3, 4), (3, 0, 4), (2000, 1, 2)]
 )
@@ -54,6 +55,7 @@ def test_a_greatest_value_leaves_the_tables_that_have_it() -> None:
     assert found == pytest.approx([0, 0, 2, 2, 1, 0, 0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("top", "mean"), [(26, 3.1), (26, 13.0), (1, 0.1), (4, 3.5)])
 def test_of_thousands_totals_near_each_other_fare_as_when_all_are_counted(top: int, mean: float) -> None:
     totals = round(3_000 * mean) + 4 * np.arange(-top, top + 1)

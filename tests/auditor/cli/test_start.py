@@ -190,6 +190,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("asked", "status"), [("users", 2), ("--help", 0), ("absent", 2)])
 def test_a_process_that_ends_quickly_ends_as_python_would_have_ended_it(asked: str, status: int) -> None:
     command = [sys.executable, "-P", "-c", ENDING, asked]

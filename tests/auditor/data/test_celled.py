@@ -83,6 +83,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Both:
     return Both(opened(path, cells=False), opened(path))
 
 
+@pytest.mark.slow
 @given(aggregates=AGGREGATES, source=SOURCES, condition=CONDITIONS, end=ENDS)
 def test_random_statements_ask_the_same_of_the_same_values(
     both: Both, aggregates: str, source: str, condition: str, end: str
@@ -270,6 +271,7 @@ def test_texts_that_are_equal_under_a_collation_are_cells_apart(tmp_path: Path) 
         pair.told(sql)
 
 
+@pytest.mark.slow
 def test_the_order_of_rows_counts_nowhere_and_what_is_in_them_does() -> None:
     table = pa.table({"age": [1, 2, 1, 2, 3], "salary": [10, 20, 30, None, 50]})
     first = cells_of(table).fingerprint

@@ -131,6 +131,7 @@ def test_what_others_fetch_counts_as_long_as_they_fetch_it(database: Database) -
     assert not room.take(table.nbytes)  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_groups_count_as_well(database: Database) -> None:
     sql = "SELECT MAX(s) FROM (SELECT age, SUM(pay) AS s FROM people GROUP BY age)"
     database.limits = Limits(rows=999)
@@ -177,6 +178,7 @@ def test_a_result_that_breaks_off_in_the_middle(
     assert run(database, "SELECT n FROM numbers") is expected
 
 
+@pytest.mark.slow
 def test_a_statement_after_one_that_was_stopped_is_answered(database: Database) -> None:
     database.limits = Limits(seconds=0.3)
     assert run(database, "SELECT COUNT(*) FROM numbers a, numbers b WHERE a.n * b.n % 7 = 1") is TooSlow

@@ -53,6 +53,7 @@ def sums(database: Database, sql: str, dialect: Dialect) -> list[Fraction]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres"])
 @pytest.mark.parametrize("name", STATEMENTS)
 @pytest.mark.parametrize("count", [3_000, 120_000])

@@ -363,6 +363,7 @@ SWEEP = ("--sweep", "sampling:10,50,100", "--sweep", "noise:20,80", "--sweep", "
          "--sweep", "randomised-response:0.9,0.4", "--sweep", "anatomy:2")  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_larger_share_is_riskier_and_nearer_to_the_original(folder):
     found = told("staff.csv", "--sweep", "sampling:5,20,50,80,100", "--repetitions", "8")
     rows = frame(found)

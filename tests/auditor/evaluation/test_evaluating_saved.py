@@ -87,6 +87,7 @@ def test_the_order_of_the_records_tells_nothing(folder, staff):
     assert sorted(map(tuple, saved.to_numpy())) == sorted(map(tuple, own.to_numpy()))
 
 
+@pytest.mark.slow
 def test_each_saved_release_has_a_seed_of_its_own_unless_one_is_given(folder):
     def seed(*more: object) -> int:
         _, out, _ = run("staff.csv", "-p", "policy.toml", "--technique", "noise", "--noise", "40", "--format",

@@ -186,6 +186,7 @@ def test_the_report_of_a_sweep_draws_all_techniques_and_names_what_is_impossible
 # Domains of many values
 
 
+@pytest.mark.slow
 def test_a_domain_of_too_many_values_is_refused_with_a_step_that_would_do(folder, staff):
     options = (
         "--column",

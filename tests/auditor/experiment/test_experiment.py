@@ -124,6 +124,7 @@ def test_a_technique_without_parameters_is_left_out(staff, tmp_path, capsys):
     assert (tmp_path / "a" / "figure-2.svg").is_file()
 
 
+@pytest.mark.slow
 def test_one_amount_of_noise_makes_no_figure_against_the_amount(staff, tmp_path, capsys):
     run(capsys, *of(staff, "-o", tmp_path / "a", "--noise", "30"))
     assert not (tmp_path / "a" / "figure-4.svg").exists()

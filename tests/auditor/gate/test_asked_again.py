@@ -74,6 +74,7 @@ ALL_BUT_ONE = "SELECT sum(salary) FROM staff WHERE id <> 17"
 TOTAL = "SELECT sum(salary) FROM staff"
 
 
+@pytest.mark.slow
 def test_only_what_is_new_in_a_statement_is_recorded_and_learned(gate: Gate, database: Path) -> None:
     assert verdict(gate, GROUPS).code == "answered"
     found = gate.execute(MIXED)
@@ -118,6 +119,7 @@ def test_figures_are_kept_for_each_user_where_users_count_alone(database: Path) 
         assert verdict(gate, f"{TOTAL} -- again", user="bob").code == "answered"
 
 
+@pytest.mark.slow
 def test_a_refusal_is_not_decided_again_until_something_is_learned(gate: Gate, decided: list[str]) -> None:
     assert verdict(gate, TOTAL).code == "answered"
     first = verdict(gate, ALL_BUT_ONE)

@@ -52,6 +52,7 @@ def test_the_groups_that_a_group_by_gives_are_given_and_the_others_are_null(
     assert all(row[2] in (None, other[2]) for row, other in zip(rows, expected, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "made",
     [
@@ -107,6 +108,7 @@ def test_the_policy_may_refuse_the_whole(database: Path) -> None:
         assert not any(entry.answers for entry in entries(gate))
 
 
+@pytest.mark.slow
 def test_asked_again_the_same_is_given(database: Path) -> None:
     with Gate.open(database, policy()) as gate:
         first = gate.execute(WINDOW.format(MEAN)).fetchall()

@@ -411,6 +411,7 @@ def test_time_is_the_policys_and_what_is_late_is_refused(database: Path) -> None
         assert verdict(gate, POOR).code == "time"
 
 
+@pytest.mark.slow
 def test_a_prior_is_believed_by_posteriors_alone(tmp_path: Path) -> None:
     rng = np.random.default_rng(11)
     low = np.clip(np.rint(rng.exponential(4, 100)), 1, 25).astype(int) * 10

@@ -139,6 +139,7 @@ def test_who_is_back_at_an_old_value_is_the_old_record(tmp_path: Path) -> None:
         assert gate.edition == 3
 
 
+@pytest.mark.slow
 def test_counts_say_what_was_carried(tmp_path: Path) -> None:
     later = [*raised(without(ROWS, 1, 2, 3), 10, 11), HIRED]
     before, after = states(tmp_path, ROWS, later)
@@ -186,6 +187,7 @@ def test_whoever_had_a_raise_knows_two_values(tmp_path: Path, monkeypatch: pytes
 # --- gates that are open meanwhile
 
 
+@pytest.mark.slow
 def test_a_gate_that_holds_the_past_turns_everybody_away(tmp_path: Path) -> None:
     before, after = states(tmp_path, ROWS, TRACKERS["a hire"])
     ledger = tmp_path / "ledger"
@@ -253,6 +255,7 @@ def test_an_anchor_goes_on_with_editions(tmp_path: Path) -> None:
         Gate.open(before, rules, ledger)
 
 
+@pytest.mark.slow
 def test_verify_says_what_the_data_cannot_say_any_more(tmp_path: Path) -> None:
     before, after = states(tmp_path, ROWS, TRACKERS["a leaver"])
     ledger = tmp_path / "ledger"
@@ -266,6 +269,7 @@ def test_verify_says_what_the_data_cannot_say_any_more(tmp_path: Path) -> None:
     assert (found.answers, found.past, found.problems) == (3, 1, ())
 
 
+@pytest.mark.slow
 def test_administrators_see_past_records_as_a_class_of_their_own(tmp_path: Path) -> None:
     before, after = states(tmp_path, ROWS, TRACKERS["a raise and a leaver"])
     ledger, rules = tmp_path / "ledger", keyed('[intruder]\nknows = ["dept"]\n')
@@ -425,6 +429,7 @@ def test_a_ledger_may_hold_nobody(tmp_path: Path) -> None:
         Gate.open(before, policy("[ledger]\neditions = true\n"), tmp_path / "other")
 
 
+@pytest.mark.slow
 def test_of_two_values_a_change_tells_the_other(tmp_path: Path) -> None:
     """So the change of a BOOLEAN is an error; hires and leavers are not."""
     columns = "id INTEGER, dept VARCHAR, ill BOOLEAN"

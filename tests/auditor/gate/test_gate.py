@@ -62,6 +62,7 @@ STATEMENTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sql", some(STATEMENTS, 7))
 def test_names_types_and_rows_are_those_of_plain_duckdb(sql: str, gate: Gate, database: Path) -> None:
     answer = gate.execute(sql)
@@ -79,6 +80,7 @@ def test_names_types_and_rows_are_those_of_plain_duckdb(sql: str, gate: Gate, da
 TYPES = ["TINYINT", "SMALLINT", "BIGINT", "HUGEINT", "UTINYINT", "UBIGINT", "DOUBLE", "FLOAT", "DECIMAL(9,2)"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type_", some(TYPES, 3))
 def test_every_numeric_type_keeps_its_types(type_: str, tmp_path: Path) -> None:
     persons = [(*p[:-1], int(str(p[-1])) // 5) for p in people(40)]
@@ -415,6 +417,7 @@ def test_nothing_is_worked_out_from_a_value_that_is_not_given(
             assert (answer.fetchall(), answer.decision.code, len(answer.ranges)) == (shown, "ends", 1)
 
 
+@pytest.mark.slow
 def test_no_verdict_text_carries_a_value(gate: Gate) -> None:
     """The salaries of this table are even tens; no message or hint has one that its statement does not."""
     numbers = {str(p[-1]) for p in PERSONS}
@@ -525,6 +528,7 @@ def test_risk_has_a_row_for_each_class_with_the_figures_of_the_interface(databas
             assert row.lower <= min(inside) <= max(inside) <= row.upper
 
 
+@pytest.mark.slow
 def test_risk_by_exact_is_what_is_learned_beyond_the_mean_of_everybody(database: Path) -> None:
     with Gate.open(
         database, policy('[intruder]\nknows = ["dept"]', limit="risk = 0.5\nepsilon = 20")

@@ -48,6 +48,7 @@ def test_who_was_let_go_of_is_still_known_to_know(gate: Gate) -> None:
     assert held(gate) == 2
 
 
+@pytest.mark.slow
 def test_a_gate_that_is_opened_again_holds_few_and_knows_all(gate: Gate, database: Path) -> None:
     for user in USERS:
         gate.execute(ALL, user=user)
@@ -65,6 +66,7 @@ def test_reports_are_about_everybody(gate: Gate) -> None:
     assert held(gate) <= 2
 
 
+@pytest.mark.slow
 def test_what_another_process_answered_to_somebody_let_go_of_is_learned(gate: Gate, database: Path) -> None:
     for user in USERS:
         gate.execute("SELECT sum(salary) FROM staff WHERE id > 30", user=user)

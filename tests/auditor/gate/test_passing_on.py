@@ -36,6 +36,7 @@ FORMS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sql", FORMS)
 def test_they_are_given_or_withheld_as_those_of_a_plain_group_by(
     sql: str, gate: Gate, database: Path

@@ -72,6 +72,7 @@ def test_it_is_taken_as_known_however_far_it_lies_from_what_the_gate_thinks_up(
         assert gate.execute("SELECT AVG(salary) FROM staff").decision.code == "known"
 
 
+@pytest.mark.slow
 def test_somebody_called_published_is_judged_like_anybody(tmp_path: Path) -> None:
     path = build(tmp_path / "t.duckdb", SKEWED)
     models = '[intruder]\ncandidates = "posterior"\nbaseline = "prior"'
@@ -116,6 +117,7 @@ def keyed() -> Policy:
     return policy(PUBLISHED, key='"id"')
 
 
+@pytest.mark.slow
 def test_in_a_later_edition_what_is_not_safe_is_not_published_and_that_is_said(tmp_path: Path) -> None:
     """The mean before and after one hire tells the hire. Everything else is answered as ever."""
     before, after = (
@@ -135,6 +137,7 @@ def test_in_a_later_edition_what_is_not_safe_is_not_published_and_that_is_said(t
         assert [entry.user for entry in entries(gate)][:3] == ["published", "owner", "published"]
 
 
+@pytest.mark.slow
 def test_in_a_later_edition_what_is_safe_is_published(tmp_path: Path) -> None:
     hired = [(1000 + i, 30, "mf"[i % 2], "abcd"[i % 4], 10 + 10 * (i % 25)) for i in range(60)]
     before, after = build(tmp_path / "1.duckdb", SKEWED), build(tmp_path / "2.duckdb", [*SKEWED, *hired])

@@ -338,6 +338,7 @@ def one(tmp_path: Path) -> Path:
     return build(tmp_path / "one.duckdb", with_one_of_twenty())
 
 
+@pytest.mark.slow
 def test_where_the_exact_value_is_refused_the_hint_can_be_pasted_and_a_range_is_told(one: Path) -> None:
     with Gate.open(one, policy()) as gate:
         gate.execute(EXACT)

@@ -47,6 +47,7 @@ def located(gate: Gate, size: int) -> list[int]:
     return [record for record, (low, high) in enumerate(intruder.ranges()) if high - low < NEEDED]
 
 
+@pytest.mark.slow
 def test_an_end_and_the_sum_of_all_others_locate_nobody(tmp_path: Path) -> None:
     """A refused MAX once said that six persons have at most 130; total less the others says 780 together."""
     rows = [list(person) for person in people(40, 3)]

@@ -294,6 +294,7 @@ def test_nobody_is_located_by_random_statements_about_two_columns(database: Path
 # Views, and dialects
 
 
+@pytest.mark.slow
 def test_a_view_may_be_read_and_counts_as_its_table(database: Path) -> None:
     with duckdb.connect(str(database)) as connection:
         connection.execute("CREATE VIEW young AS SELECT id, dept, salary FROM staff WHERE age < 45")

@@ -47,6 +47,7 @@ def gate(database: Path) -> Iterator[Gate]:
 # What is given
 
 
+@pytest.mark.slow
 def test_safe_groups_are_given_exactly_and_unsafe_ones_are_null(gate: Gate, database: Path) -> None:
     answer = gate.execute(BY_DEPT)
     assert answer.decision.verdict == "answered"
@@ -436,6 +437,7 @@ def test_asked_again_it_gives_the_same_rows_without_deciding(
     assert [len(entry.answers) for entry in entries(gate)] == [3, 0]
 
 
+@pytest.mark.slow
 def test_asked_again_after_something_was_learned_the_withheld_groups_are_tried_again(gate: Gate) -> None:
     gate.execute(BY_DEPT)
     gate.execute("SELECT sum(salary) FROM staff WHERE age < 40 AND dept < 'd'")

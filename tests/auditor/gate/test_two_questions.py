@@ -119,6 +119,7 @@ def test_what_is_told_as_an_end_alone_is_compared_with_nothing(tmp_path: Path) -
         assert not then.answers
 
 
+@pytest.mark.slow
 def test_an_end_that_is_told_may_be_compared_with(database: Path) -> None:
     inner = "(SELECT AT_LEAST(MEDIAN(salary)) FROM staff)"
     with Gate.open(database, policy()) as gate:

@@ -84,6 +84,7 @@ def test_the_verdicts_are_the_same(
     assert [each.poll() is not None for each in started] == [True]
 
 
+@pytest.mark.slow
 def test_it_stops_when_it_is_told_to(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(beside, "verdicts", here)
     with begun(database) as asked:
@@ -112,6 +113,7 @@ def test_a_gate_is_asked_here_where_the_process_breaks(
         assert asked.found(lambda: False) == expected
 
 
+@pytest.mark.slow
 def test_a_few_statements_need_no_process(database: Path, started: list[subprocess.Popen[bytes]]) -> None:
     with begun(database, ASKED[:FEW]) as asked:
         assert len(asked.found(lambda: False)) == FEW

@@ -68,6 +68,7 @@ def test_values_that_are_no_neighbours_are_known_one_by_one() -> None:
     assert standing.sets[1].tolist() == list(range(0, 31, 3))
 
 
+@pytest.mark.slow
 def test_what_is_not_shown_is_not_called_excluded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no table shows anything the figures say that nothing is known, and no limit is passed."""
 

@@ -81,6 +81,7 @@ def test_pgjdbc(server: Running) -> None:
     assert server.events("internal error") == []
 
 
+@pytest.mark.slow
 def test_r(server: Running) -> None:
     r = shutil.which("Rscript")
     wanted = "requireNamespace('RPostgreSQL', quietly = TRUE) || quit(status = 1)"

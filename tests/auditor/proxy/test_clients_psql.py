@@ -78,6 +78,7 @@ def test_a_cursor_is_fetched_piece_by_piece(server: Running) -> None:
     assert wrong == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("statement", "code"),
     [

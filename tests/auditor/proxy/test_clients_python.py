@@ -167,6 +167,7 @@ def tls(server: Running) -> ssl.SSLContext:
     return ssl.create_default_context(cafile=str(server.certificate))
 
 
+@pytest.mark.slow
 def test_asyncpg_asks_prepares_pools_and_is_refused(server: Running) -> None:
     asyncpg = pytest.importorskip("asyncpg", reason="the client of this test")
 

@@ -38,6 +38,7 @@ def said(server: Running, made: ssl.SSLContext) -> bytes:
     return b""
 
 
+@pytest.mark.slow
 def test_tls_may_begin_at_once(tmp_path: Path) -> None:
     with running(tmp_path) as server:
         assert b"SCRAM-SHA-256-PLUS" in said(server, context(server, "postgresql"))
@@ -46,6 +47,7 @@ def test_tls_may_begin_at_once(tmp_path: Path) -> None:
         assert server.events("internal error") == []
 
 
+@pytest.mark.slow
 def test_tls_at_once_for_no_protocol_or_another_is_refused(tmp_path: Path) -> None:
     with running(tmp_path) as server:
         assert said(server, context(server)) == b""
@@ -72,6 +74,7 @@ def test_a_handshake_may_come_in_pieces(tmp_path: Path) -> None:
         assert client.selected_alpn_protocol() == "postgresql"
 
 
+@pytest.mark.slow
 def test_libpq_begins_tls_at_once(tmp_path: Path) -> None:
     psycopg = pytest.importorskip("psycopg", reason="the client of this test")
     if psycopg.pq.version() < 170000:
@@ -83,6 +86,7 @@ def test_libpq_begins_tls_at_once(tmp_path: Path) -> None:
             assert connection.execute("SELECT count(*) FROM staff").fetchone() == (60,)
 
 
+@pytest.mark.slow
 def test_a_server_without_tls_takes_such_a_client_for_no_client(tmp_path: Path) -> None:
     with running(tmp_path, tls=False) as server:
         with socket.create_connection(("127.0.0.1", server.port), 60) as plain:

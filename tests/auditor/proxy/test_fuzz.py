@@ -44,6 +44,7 @@ def test_a_mistake_of_ours_would_be_noticed(tmp_path: Path, monkeypatch: pytest.
         assert server.events("internal error") != []
 
 
+@pytest.mark.slow
 def test_the_raw_client_comes_in_and_is_turned_away(tmp_path: Path) -> None:
     with running(tmp_path, tls=False) as server:
         with Raw(server.port) as client:

@@ -78,6 +78,7 @@ def test_bytes_ahead_of_tls_are_refused(tmp_path: Path) -> None:
                 assert b"unencrypted data" in said
 
 
+@pytest.mark.slow
 def test_a_certificate_of_somebody_else_and_channel_binding(tmp_path: Path) -> None:
     with running(tmp_path) as server:
         with connect(server, channel_binding="require") as connection:
@@ -88,6 +89,7 @@ def test_a_certificate_of_somebody_else_and_channel_binding(tmp_path: Path) -> N
             connect(server, sslrootcert=str(other))
 
 
+@pytest.mark.slow
 def test_a_wrong_database_is_told_to_who_has_shown_the_password_alone(tmp_path: Path) -> None:
     with running(tmp_path, tls=False) as server:
         with pytest.raises(psycopg.OperationalError, match='database "x" does not exist'):
@@ -402,6 +404,7 @@ def test_noise_of_all_kinds_is_let_go_and_nothing_of_ours_breaks(tmp_path: Path)
         assert server.events("internal error") == []
 
 
+@pytest.mark.slow
 def test_who_wants_tls_does_not_come_to_a_server_without(tmp_path: Path) -> None:
     with running(tmp_path, tls=False) as server:
         for mode in ("require", "verify-full"):
@@ -437,6 +440,7 @@ def between(server: Running, say: bytes) -> Iterator[int]:
         yield listening.getsockname()[1]
 
 
+@pytest.mark.slow
 def test_who_takes_tls_away_on_the_wire_gets_nowhere(tmp_path: Path) -> None:
     """The client who insists leaves; the one who does not is turned away by a server beyond loopback."""
     with running(tmp_path, listen="0.0.0.0") as server, between(server, b"N") as port:
@@ -446,6 +450,7 @@ def test_who_takes_tls_away_on_the_wire_gets_nowhere(tmp_path: Path) -> None:
             connect(server, port=port, sslmode="prefer")
 
 
+@pytest.mark.slow
 def test_old_versions_of_tls_and_plaintext_after_the_agreement_are_refused(tmp_path: Path) -> None:
     with running(tmp_path) as server:
         with socket.create_connection(("127.0.0.1", server.port), 60) as client:
@@ -472,6 +477,7 @@ def test_old_versions_of_tls_and_plaintext_after_the_agreement_are_refused(tmp_p
         assert server.events("internal error") == []
 
 
+@pytest.mark.slow
 def test_unknown_user_and_wrong_password_see_the_same_bytes(tmp_path: Path) -> None:
     """But for the name that was given, and what is drawn at random: nonce and salt."""
 

@@ -133,6 +133,7 @@ def test_the_limit_is_drawn_where_the_policy_states_one() -> None:
     assert "limit is 0.5" in risk.caption
 
 
+@pytest.mark.slow
 def test_a_long_history_makes_a_short_picture_and_a_table_with_first_and_last_row() -> None:
     times = [NOON + timedelta(minutes=minute) for minute in range(50_000)]
     figure = timed(times)

@@ -91,6 +91,7 @@ def test_every_chart_has_a_table_and_a_name(browser: Browser, pages: dict[str, P
     )
 
 
+@pytest.mark.slow
 def test_marks_are_where_their_figures_are(browser: Browser, pages: dict[str, Path]) -> None:
     """The heights of the marks on the screen have the order of the risks in the table."""
     browser.open(pages["many"])
@@ -124,6 +125,7 @@ def test_the_first_screen_says_how_many_are_beyond_the_limit() -> None:
     assert "no limit was given" in html(one(None))
 
 
+@pytest.mark.slow
 def test_no_address_is_in_the_page() -> None:
     for text in (html(one()), html(many())):
         assert re.findall(r"https?:|//[a-z]", text.replace(ATTACK, "")) == []

@@ -123,6 +123,7 @@ def test_the_pages_policy_keeps_in_whatever_would_want_out(
     assert browser.run("window.ran") == 1
 
 
+@pytest.mark.slow
 def test_a_click_on_a_head_sorts_and_another_turns_the_order_round(browser: Browser, thousand: Path) -> None:
     browser.open(thousand)
     browser.click("#list th[data-sort=name] button")
@@ -245,6 +246,7 @@ def test_an_opened_finding_stays_open_when_the_list_is_sorted(browser: Browser, 
     assert browser.run("document.querySelectorAll('#rows [aria-expanded=true]').length") == 1
 
 
+@pytest.mark.slow
 def test_a_script_in_the_log_does_nothing(browser: Browser, folder: Path) -> None:
     page = folder / "attack.html"
     page.write_text(html(said(ATTACK)), encoding="utf-8")
@@ -317,6 +319,7 @@ def test_controls_and_charts_have_names_for_those_who_do_not_see(browser: Browse
     assert {"button", "searchbox", "link", "region"} <= met.keys()
 
 
+@pytest.mark.slow
 def test_it_prints_and_says_how_much_is_folded(browser: Browser, few: Path) -> None:
     browser.open(few)
     browser.click(f"{FIRST} button")
@@ -346,6 +349,7 @@ def pages(pdf: bytes) -> int:
     return len(re.findall(rb"/Type\s*/Page\b", pdf))
 
 
+@pytest.mark.slow
 def test_thousands_of_findings_are_shown_at_once(browser: Browser, folder: Path) -> None:
     page = folder / "many.html"
     page.write_text(html(made(3000)), encoding="utf-8")

@@ -81,6 +81,7 @@ def is_inside(low: object, value: object, high: object) -> bool:
     return low - slack <= value <= high + slack
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_the_engines_value_lies_between_the_ends(seed: int, database: Database, path: Path) -> None:
     chance, told = random.Random(seed), 0
@@ -104,6 +105,7 @@ def test_the_engines_value_lies_between_the_ends(seed: int, database: Database, 
     assert told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres"])
 def test_of_exact_values_both_ends_are_the_value(dialect: Dialect, seed: int, database: Database) -> None:

@@ -15,6 +15,7 @@ needs_corpora = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 @needs_corpora
 def test_every_statement_of_another_gate_gets_a_verdict(tmp_path: Path) -> None:
     verdicts = list(corpora.smartnoise(tmp_path))

@@ -83,6 +83,7 @@ def _written(row: str | None) -> str:
     return "NULL" if row is None else f"'{row}'"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", range(len(ROWS)))
 def test_each_expression_gives_what_the_server_gives_or_fails(
     place: int, server: Server, plain: duckdb.DuckDBPyConnection

@@ -164,6 +164,7 @@ def nested(rng: random.Random) -> str:
     return f"SELECT k0, {total.format('v0')} AS v1 FROM ({inner}){outer} GROUP BY k0 ORDER BY k0, v1"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(rounds(40)))
 def test_whatever_is_passed_on_the_answer_is_that_of_plain_duckdb(
     seed: int, database: Database, path: Path

@@ -134,6 +134,7 @@ def test_parameters_mean_the_same_apart(parameters: object) -> None:
     assert there == here
 
 
+@pytest.mark.slow
 def test_numbers_of_numpy_are_numbers() -> None:
     for sql in (LONG.replace("id IN", "age > ? OR id IN"), "SELECT SUM(salary) FROM staff WHERE age > ?"):
         assert sandbox.understand(sql, [np.int64(3)], SCHEMA) == understand(sql, [3], SCHEMA)
@@ -160,6 +161,7 @@ class Text(str):
         return (os._exit, (7,))
 
 
+@pytest.mark.slow
 def test_only_plain_values_are_handed_on() -> None:
     sql = LONG.replace("WHERE", "WHERE hired > ? AND")
     when = datetime.datetime(2020, 1, 1, tzinfo=Zone())
@@ -280,6 +282,7 @@ def test_a_fork_has_workers_of_its_own() -> None:
     assert run(script).stdout.split() == ["Plan", "0", "True"]
 
 
+@pytest.mark.slow
 def test_a_worker_imports_from_where_this_process_did(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "auditor", tmp_path / "elsewhere" / "auditor")
     with (tmp_path / "elsewhere" / "auditor" / "sql" / "__init__.py").open("a") as file:

@@ -169,6 +169,7 @@ def test_what_cannot_be_reckoned_is_refused(zone: str, database: Database) -> No
         assert isinstance(found, Unsupported), sql
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zone", some(ZONES, 3))
 def test_duckdbs_statements_are_answered_as_duckdb_does(zone: str, database: Database) -> None:
     meant, refused = session_zone(zone), list[str]()

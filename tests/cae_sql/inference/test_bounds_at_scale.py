@@ -149,6 +149,7 @@ def test_small_sums_in_a_large_system_are_exact() -> None:
     assert found.upper[20:24].tolist() == [3, 10, 10, 24]
 
 
+@pytest.mark.slow
 def test_the_only_one_who_can_attain_a_maximum_does() -> None:
     system, _ = roomy()
     system.add_max([0, 1, 2], 20)

@@ -150,6 +150,7 @@ def test_intervals_are_those_of_all_records(given: Cells) -> None:
     np.testing.assert_array_equal(mine.upper, theirs.upper[: given.size])
 
 
+@pytest.mark.slow
 @given(cells())
 def test_of_a_certified_run_every_value_is_in_a_table_of_all_records(given: Cells) -> None:
     tables = given.tables()

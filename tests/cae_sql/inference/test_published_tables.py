@@ -87,6 +87,7 @@ def test_intervals_of_suppressed_cells_are_those_that_two_solvers_found(tables: 
     assert compared >= len(table.suppressed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["example1_small", "example1_3d"])
 def test_in_tables_of_counts_every_count_of_an_interval_occurs(tables: Path, name: str) -> None:
     system = CellTable(tables, name).system(Fraction(1))

@@ -88,6 +88,7 @@ def test_another_one_is_looked_for_once_for_each_number_of_answers(monkeypatch: 
     assert len(looked) == 2
 
 
+@pytest.mark.slow
 def test_after_ends_of_yes_and_no_other_people_are_still_told(tmp_path: Path) -> None:
     path = tmp_path / "t.duckdb"
     with duckdb.connect(str(path)) as connection:

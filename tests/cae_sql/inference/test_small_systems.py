@@ -127,6 +127,7 @@ def test_two_records_of_which_one_is_greatest_and_one_is_least_take_both_values(
 # --- certificates
 
 
+@pytest.mark.slow
 @given(cases())
 def test_a_certificate_states_the_interval_and_its_multipliers_prove_it(case: Case) -> None:
     system = case.system()
@@ -140,6 +141,7 @@ def test_a_certificate_states_the_interval_and_its_multipliers_prove_it(case: Ca
                 assert float(proved(case, record, side, found.terms, limits)) == found.bound
 
 
+@pytest.mark.slow
 @given(cases())
 def test_the_answers_a_certificate_names_are_enough_and_none_can_be_spared(case: Case) -> None:
     system = case.system()

@@ -31,6 +31,7 @@ def entropy(values: pd.Series) -> float:
     return float(-(shares * np.log(shares)).sum())
 
 
+@pytest.mark.slow
 @given(RECORDS, st.integers(2, 3))
 def test_of_all_generalisations_that_are_diverse_the_finest_classes_are_taken(records, ell):
     frame = pd.DataFrame(records, columns=list(DOMAINS))

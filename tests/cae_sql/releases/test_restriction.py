@@ -67,6 +67,7 @@ def test_intervals_are_those_of_two_linear_programs_a_record(size, half, seed):
         assert upper[record] == pytest.approx(most, abs=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [4, 8, 16])
 def test_the_whole_table_of_the_paper_gets_the_engines_intervals(shared_data, size):
     table = pd.read_csv(shared_data / "microdata" / "acs2011_us_paperlike.csv")

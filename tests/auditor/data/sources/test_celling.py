@@ -148,6 +148,7 @@ def test_postgresql(server: dict[str, Any], bound: str, tmp_path: Path) -> None:
     assert fingerprint(url(server), tmp_path, rules()) == bound
 
 
+@pytest.mark.slow
 def test_ibis_over_duckdb_and_polars(bound: str, tmp_path: Path) -> None:
     ibis = pytest.importorskip("ibis")
     assert fingerprint(ibis.memtable(staff()), tmp_path, rules()) == bound

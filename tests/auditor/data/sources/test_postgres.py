@@ -153,6 +153,7 @@ VALUES = st.tuples(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(VALUES, min_size=1, max_size=9))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_values_there_are_they_are_read_as_they_are(
@@ -362,6 +363,7 @@ def test_a_wrong_password_is_said(said: str, monkeypatch: pytest.MonkeyPatch, tm
         Gate.open("postgresql://ann:geheim@host/x", policy(), tmp_path / "a.ledger")
 
 
+@pytest.mark.slow
 def test_a_connection_that_is_lost_leaves_nothing(
     made: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -62,6 +62,7 @@ def left(tables: Tables, insiders: int) -> int:
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(histories(), st.integers(0, 1))
 def test_what_bounds_leave_is_never_less_than_what_some_tables_have(

@@ -213,6 +213,7 @@ def test_answers_for_which_no_table_is_found_fail_and_the_rest_is_judged_if_they
     assert len(failed) >= min(lost, spared + 1)
 
 
+@pytest.mark.slow
 def test_every_value_of_a_certified_run_is_possible() -> None:
     rng, looked_at = np.random.default_rng(12), 0
     for _ in range(rounds(120)):

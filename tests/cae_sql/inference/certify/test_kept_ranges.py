@@ -80,6 +80,7 @@ def test_who_is_held_keeps_shares_whatever_two_others_have_and_whoever_is_dear(
         assert all(int(share.inside(other).sum()) >= share.least for share in shares)
 
 
+@pytest.mark.slow
 def test_turns_show_everybody_where_the_first_choice_leaves_somebody_open(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -66,6 +66,7 @@ def sums_at_random(seed: int) -> Sums:
     return Sums(independent(matrix), truth, low, high)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", some(range(0, 300, 50), 1))
 def test_inner_intervals_are_inside_the_feasibility_intervals(start: int) -> None:
     wide = 0

@@ -209,6 +209,7 @@ def test_a_linear_program_that_is_not_solved_leaves_its_own_record_open(
     assert sorted(so_far.by_reals[[0, 2]].tolist()) == [KEEPS, EXACT]
 
 
+@pytest.mark.slow
 def test_of_yes_and_no_it_is_asked_of_all_at_once_who_has_one_value_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -75,6 +75,7 @@ def test_windows_of_several_units_hold_who_attains_in_the_last_one() -> None:
     assert coarse[5] > 0.35
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sums", some([1, 2], 1))
 def test_with_sums_beside_it_is_off_by_so_much_where_there_are_five_records(sums: int) -> None:
     off, below, counted = [], [], []
@@ -123,6 +124,7 @@ def test_of_thousands_none_is_reckoned_with_and_of_tens_all_are() -> None:
     assert len(likely(of_many(1, 40))._doubtful) == 3
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6))
 def test_rows_of_some_are_those_of_all(seed: int) -> None:
     chance = np.random.default_rng(seed)

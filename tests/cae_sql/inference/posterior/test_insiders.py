@@ -137,6 +137,7 @@ def test_the_greatest_is_that_of_all_pairs_or_a_bound_that_is_enough(
             assert (every[~beyond] <= np.minimum(worst[~beyond], limit) + 1e-9).all()
 
 
+@pytest.mark.slow
 @over(st.integers(0, 10**9))
 def test_what_a_pair_tells_is_within_the_ranges_of_its_levels(seed: int) -> None:
     fit = falling(seed).fit

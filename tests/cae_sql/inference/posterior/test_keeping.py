@@ -97,6 +97,7 @@ def test_one_sum_leaves_just_its_ends():
     assert of == {(0.0, 30.0), (80.0, 100.0)}
 
 
+@pytest.mark.slow
 def test_where_few_tables_are_left_and_they_are_not_counted_nothing_is_shown():
     chance = np.random.default_rng(2)
     true, system = chance.integers(0, 2, 40), AnsweredSystem(40, 0, 1, 1)

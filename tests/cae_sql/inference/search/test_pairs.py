@@ -107,6 +107,7 @@ def test_a_judgement_never_says_more_than_the_search(
         assert judged.safe == (real >= need)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sums", some([6, 8], 1))
 def test_pairs_of_many_bits_are_what_integer_programs_over_all_records_say(sums: int) -> None:
     """36 values of 0 or 1, told of so much that the tableau's moves lead to few tables; SciPy's programs."""

@@ -104,6 +104,7 @@ def test_pending_columns_are_those_of_a_center_that_has_applied_them() -> None:
     assert compared > 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("insiders", [0, 1])
 def test_nothing_changes_in_a_center_by_looking_and_judging(insiders: int) -> None:
     for told, question_tables in tables_of_questions(2, 25, ("sum", "sum", "signed", "max", "min")):
@@ -120,6 +121,7 @@ def test_nothing_changes_in_a_center_by_looking_and_judging(insiders: int) -> No
         assert state(roomy_table) == before
 
 
+@pytest.mark.slow
 def test_only_choosing_bases_anew_changes_them_and_it_keeps_every_answer() -> None:
     renewed = 0
     for told, question_tables in tables_of_questions(3, 25):
@@ -154,6 +156,7 @@ def has_table(question_tables: QuestionTables, tables: Tables, answers: Ints) ->
     return bool(found.status == 0)
 
 
+@pytest.mark.slow
 def test_between_holds_a_table_for_every_answer_inside_the_ranges() -> None:
     rng, tried = np.random.default_rng(4), 0
     for told, question_tables in tables_of_questions(5, 80):
@@ -223,6 +226,7 @@ def test_sums_that_past_answers_settle_have_their_value() -> None:
     assert question_tables.settled == [66]
 
 
+@pytest.mark.slow
 def test_no_question_is_lost_because_another_basis_has_the_part_that_would_pay() -> None:
     """Once one in fifteen such questions could not even be looked at: then the other basis goes."""
     looked = spared = 0

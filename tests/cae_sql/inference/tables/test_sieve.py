@@ -54,6 +54,7 @@ def test_bits_are_the_moves(rows: list[list[int]]) -> None:
     assert (dense(unpacked(packed(moves)), 128) == vectors).all()
 
 
+@pytest.mark.slow
 def test_without_time_nothing_is_kept_for_later() -> None:
     known, sieve = told(40, 5, seed=2), Sieve()
     fewer = sieve.of(known.tableau, allowance=Allowance(0))

@@ -80,6 +80,7 @@ def effect(question_tables: QuestionTables, found: Opposed) -> Ints:
     return changed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", ["true", "equal by chance"])
 def test_two_swaps_against_each_other_change_one_new_sum_by_one_and_no_other(names: str) -> None:
     rng, looked_at, lost = np.random.default_rng(3), 0, 0
