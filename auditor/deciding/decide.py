@@ -146,7 +146,7 @@ def _before_true_answers(
             return Outcome("time", tuple(NOTHING for _ in cases)), nothing
         if not lost.safe:
             return refused_by(lost, drawn, cases), nothing
-        if by_partition and not is_shown_of(drawn, found):
+        if by_partition and not is_shown_of(drawn):
             drawn = replace(drawn, answers={each: drawn.answers[each] for each in found.among(drawn.answers)})
             refusal = by_what_is_likely(cases, drawn, set(), allowance)
             if refusal is not None:

@@ -15,7 +15,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Literal
 
 from auditor.deciding.cases import NOTHING, Case, Drawn, Judged, Look, Outcome
-from auditor.deciding.partition import Asked, Partition
+from auditor.deciding.partition import Asked
 from auditor.deciding.rules import Rules
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.spares import MOST
@@ -63,16 +63,16 @@ def is_decided_by_partition(case: Case) -> bool:
     return not (several and question.to_ask_apart)
 
 
-def is_shown_of(drawn: Drawn, partition: Partition) -> bool:
-    """Whether what a partition has shown says of all that is drawn that it makes nothing too likely.
+def is_shown_of(drawn: Drawn) -> bool:
+    """Whether the ends of a partition say of all that is drawn that it makes nothing too likely.
 
-    It is so between its ends where leverage says all. Sums that hang on nothing together each count for
-    themselves: of many some drawn one is always beyond.
+    It is so between its ends where leverage says all; what lies beyond them is told as they are. Sums that
+    hang on nothing together each count for themselves: of many some drawn one is always beyond.
     """
     case, model = drawn.case, drawn.case.model_question()
     if model is None or (len(case.queries) > 1 and are_apart(case)):
         return True
-    return model.smooth and (len(case.queries) > 1 or partition.holds(drawn.answers))
+    return model.smooth
 
 
 def are_apart(case: Case) -> bool:

@@ -241,14 +241,6 @@ class Partition:
         shown = [what[0] for (way, what), look in self._seen.items() if way == EXCLUDED and look.safe]
         return [values for values in answers if min(shown) <= values[0] <= max(shown)]
 
-    def holds(self, answers: Iterable[Values]) -> bool:
-        """Whether some answers are all told exactly, or at an end of what is."""
-        return all(
-            low <= value <= high
-            for values in answers
-            for value, low, high in zip(values, *self.exact.ends, strict=True)
-        )
-
     def around(self, value: int) -> Told[int] | None:
         """Of a single query, the range between the nearest answers that were shown, if there are two.
 

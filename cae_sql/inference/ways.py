@@ -38,8 +38,6 @@ class Ways:
     """Swaps of near atoms pay, in large systems."""
     central: bool = True
     """Tables around the analytic centre."""
-    balanced: bool = True
-    """Tables by balanced steps around which everybody is looked at again."""
     single_answers: bool = True
     """Tables between those of the single hypothetical answers."""
     margin: bool = True

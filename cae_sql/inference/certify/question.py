@@ -37,12 +37,8 @@ from cae_sql.inference.tables.roomy_table import RoomyTable
 from cae_sql.inference.tables.steering import steered
 from cae_sql.threads import in_two
 
-MOST_STARTS = 2
-"""Tables that are exchanged around besides the roomy table's, as long as somebody is left open."""
 MANY = 20_000
 """Where more than these are left open after two, further ones do not help."""
-MANY_LED = 12
-"""The same where tables are led inside of ranges: each table is then looked at for one answer alone."""
 MOST_SEARCHED = 256
 """Records, at most, that are searched one by one, or in pairs: with more it takes long and shows hardly
 anything beyond what is shown of everybody at once."""
@@ -51,8 +47,6 @@ MOST_PAIRED = 2
 beside what is known exactly and of everybody at once, in up to nine times the time; of two values much."""
 ROWS = 20_000
 """Parts whose coefficients are copied at a time."""
-SEEDS_APART = 1_000
-"""Between the seeds of two of them: each round of steps has its own."""
 
 
 class Question:
@@ -451,7 +445,7 @@ class Question:
         self.left_open = np.zeros(0, dtype=np.int64)
         if not self.question_tables.usable:
             return None
-        return self._show([tuple(values)], standard, allowance, keep, starts=1)
+        return self._show([tuple(values)], standard, allowance, keep, further=False)
 
     def _renew(self, standard: Standard) -> None:
         """Give the roomy table better bases; what was worked out from the old ones is worked out again."""
@@ -471,7 +465,7 @@ class Question:
 
     def _show(
         self, group: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance, keep: bool = True,
-        starts: int = MOST_STARTS,
+        further: bool = True,
     ) -> Judgement | None:  # fmt: skip
         """Everybody at once, for answers that differ in sums only; None where nothing can be shown.
 
@@ -480,7 +474,7 @@ class Question:
             standard: What everybody must keep.
             allowance: What may be spent; nothing more is tried beyond it.
             keep: Whether later judgements may build on this one: not where the answers are the true ones.
-            starts: See `_ways`.
+            further: Whether other tables than the roomy one are looked around where it leaves somebody open.
         """
         boxes = self.boxes_with(group[0])
         lost = [row for values in (group[0], group[-1]) for row in self.out_of_reach(values, (), standard)]
@@ -493,13 +487,13 @@ class Question:
             strict = next(iter(without_ties(boxes)), boxes) if boxes.extremes else boxes
         except OutOfTime:
             return None
-        found = self._show_reading(strict, group, standard, allowance, keep, starts)
+        found = self._show_reading(strict, group, standard, allowance, keep, further)
         if found is None or not found.safe or not standard.insiders or strict is boxes:
             return found
         if not narrows(strict, boxes):
             return found
         # but to an insider who has the value it says nothing: who has it knows that there is a tie
-        other = self._show_reading(boxes, group, standard, allowance, keep, starts)
+        other = self._show_reading(boxes, group, standard, allowance, keep, further)
         return other and Judgement(other.safe, min(found.width, other.width))
 
     def boxes_with(self, values: Sequence[int]) -> Knowledge:
@@ -512,16 +506,16 @@ class Question:
 
     def _show_reading(
         self, boxes: Knowledge, group: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance,
-        keep: bool, starts: int,
+        keep: bool, further: bool,
     ) -> Judgement | None:  # fmt: skip
-        found = self._look(boxes, group, standard, allowance, keep, starts)
+        found = self._look(boxes, group, standard, allowance, keep, further)
         if (found is not None and found.safe) or not self.question_tables.softs or len(group) == 1:
             return found
-        return self._show_each(boxes, group, standard, allowance, keep, starts)
+        return self._show_each(boxes, group, standard, allowance, keep, further)
 
     def _look(
         self, boxes: Knowledge, group: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance,
-        keep: bool, starts: int,
+        keep: bool, further: bool,
     ) -> Judgement | None:  # fmt: skip
         question_tables, need = self.question_tables, standard.need
         if boxes.narrowest < need:
@@ -542,13 +536,11 @@ class Question:
         ]
         earlier, safe, whole, late = len(seen), all_pairs(seen), True, False
         # what was looked at among others already is given a look of its own, no more
-        all_ways, starts = starts > 1, 0 if seen and not question_tables.softs else starts
-        ways = self._ways(bounds_of(boxes, pins), sums, name, keep, allowance, starts)
+        alone = bool(seen) and not question_tables.softs
+        ways = self._ways(bounds_of(boxes, pins), sums, name, keep, allowance, further, alone)
         for turn, (tables, between) in enumerate(ways):
             late = allowance.over
-            if safe or late or (turn > 1 and len(seen[-1].open) > MANY) or (turn > 1 and not all_ways):
-                break
-            if question_tables.softs and turn > 1 and min(len(each.open) for each in seen) > MANY_LED:
+            if safe or late or (turn > 1 and (len(seen[-1].open) > MANY or not further)):
                 break
             shown = show(
                 question_tables, boxes, pins, tables, need, standard.insiders, allowance, keep,
@@ -565,13 +557,13 @@ class Question:
         width = max(shown.width for shown in seen)
         judgement = Judgement(safe, max(width, need) if safe else width)
         if keep:
-            done = safe or (all_ways and not (late or allowance.over))
+            done = safe or (further and not (late or allowance.over))
             kept[these] = _Shown(sums, whole, seen[earlier:], done, judgement)
         return judgement
 
     def _show_each(
         self, boxes: Knowledge, group: Sequence[tuple[int, ...]], standard: Standard, allowance: Allowance,
-        keep: bool, starts: int,
+        keep: bool, further: bool,
     ) -> Judgement | None:  # fmt: skip
         """One after the other: between two tables less is known of where ranges are than in a single one.
 
@@ -579,7 +571,7 @@ class Question:
         """
         widths, half = list[int](), len(group) // 2
         for values in dict.fromkeys([group[half], group[0], group[-1], *group]):
-            found = self._look(boxes, [values], standard, allowance, keep, starts)
+            found = self._look(boxes, [values], standard, allowance, keep, further)
             if found is None or not found.safe:
                 return found
             widths.append(found.width)
@@ -592,31 +584,27 @@ class Question:
         name: Hashable,
         keep: bool,
         allowance: Allowance,
-        starts: int,
+        further: bool,
+        alone: bool,
     ) -> Iterator[tuple[Tables, bool]]:
         """Pairs of tables between which there is one for each of some answers.
 
-        By exchange around the roomy table, then around others that give an answer in the middle, then between
-        tables for the single answers. With each, whether that is so of all answers in between too.
+        By exchange around the roomy table, then, but `alone`, around a central one that gives an answer in
+        the middle, then between tables for the single answers. With each, whether that is so of all answers
+        in between too.
         """
         question_tables, ranges = self.question_tables, _ranges(sums)
         if question_tables.softs:
-            yield from self._led_ways(bounds, sums, ranges, allowance, starts)
+            yield from self._led_ways(bounds, sums, ranges, allowance, further)
             return
         found = question_tables.between(bounds, ranges, question_tables.totals)
         if found is not None:
             yield found, True
         middle = _middle(sums, ranges)
         central = Central(question_tables, bounds, allowance)
-        around = central.table(middle) if starts else None
+        around = None if alone else central.table(middle)
         found = None if around is None else central.between(around, ranges)
         if around is not None and found is not None:
-            yield found, True
-        for turn in range(starts if self.roomy_table.ways.balanced else 0):
-            around = question_tables.balanced(bounds, middle, SEEDS_APART * turn)
-            found = None if around is None else question_tables.between(bounds, ranges, around)
-            if around is None or found is None:
-                break
             yield found, True
         found = self._between_single(bounds, sums, name, keep, allowance)
         if found is not None:
@@ -624,7 +612,7 @@ class Question:
 
     def _led_ways(
         self, bounds: Bounds, sums: Sequence[tuple[int, ...]], ranges: Sequence[tuple[int, int]],
-        allowance: Allowance, starts: int,
+        allowance: Allowance, further: bool,
     ) -> Iterator[tuple[Tables, bool]]:  # fmt: skip
         """As `_ways`, where statistics are kept inside of ranges: around tables that are led to their middle.
 
@@ -633,15 +621,8 @@ class Question:
         """
         tables, central = self.question_tables, Central(self.question_tables, bounds, allowance)
         middle = _middle(sums, ranges)
-        for turn in range(
-            1 if starts == 1 else 2 if len(sums) > 1 else 2 + starts * self.roomy_table.ways.balanced
-        ):
-            if turn == 0:
-                found = tables.table(bounds, middle)
-            elif turn == 1:
-                found = central.table(middle)
-            else:
-                found = tables.balanced(bounds, middle, SEEDS_APART * (turn - 2))
+        for turn in range(1 + further):
+            found = central.table(middle) if turn else tables.table(bounds, middle)
             if found is None:
                 continue
             led = steered(tables, bounds, found)

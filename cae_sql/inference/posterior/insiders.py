@@ -52,8 +52,8 @@ class WithInsider:
     """Figures by atom, (p,)."""
 
     risk: Floats
-    """The greatest with any insider and value, or a bound of it where that is within what was enough; by
-    `Measure`."""
+    """The greatest with any insider and value, by `Measure`; or a bound of it where that is within what was
+    enough, and where it is not, some that is not either."""
     pairs: int
     """How many pairs of a record and an insider were looked at."""
 
@@ -258,7 +258,7 @@ def _of_ranges(
 def _over_pairs(
     likely: Likely, columns: Ints, outer: Given, values: Floats, measure: Measure, enough: float
 ) -> Floats:
-    """(r,) of some columns the greatest with any insider and value, or a bound that is enough.
+    """(r,) of some columns what is enough for all insiders and values, or more than enough for one.
 
     Pairs at the same levels of h' and δ are bounded together, by the coarse table and by the fine one; those
     that this leaves open each by itself; of those that this leaves open, the worst first, areas are measured.
@@ -394,7 +394,8 @@ def _insiders(fit: Fit, values: Floats) -> _Insiders:
 def _measured(
     likely: Likely, column: int, told: Given, bounds: Floats, measure: Measure, enough: float, settled: float
 ) -> float:
-    """The greatest of a record with some pairs, the worst bound first, or a bound that is enough.
+    """Of a record with some pairs, the worst bound first: the first that is more than enough, or a bound that
+    is enough.
 
     Args:
         likely: What answers make likely.
@@ -408,7 +409,7 @@ def _measured(
     most, first, count = -np.inf, 0, 8
     _, at = np.unique(np.stack([told.leverage, told.shift]).round(12), axis=1, return_index=True)
     at = np.sort(at)  # the worst first, each pair that is like others once
-    while first < len(at) and not bounds[at[first]] <= max(enough, most):
+    while first < len(at) and not most > enough and not bounds[at[first]] <= enough:
         some = at[first : first + count]
         bad = _of_pairs(likely, np.full(len(some), column), told, some, measure)
         most = float(np.maximum(most, bad.max()))  # what is no number stays

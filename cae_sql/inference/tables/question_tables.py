@@ -320,11 +320,9 @@ class QuestionTables:
             found = self._exchanged(totals, bounds, answers, spare)
             if found is not None and self.holds(found, totals, bounds, answers):
                 return found
-        return self.balanced(bounds, answers, seed, start)
+        return self._by_steps(bounds, answers, seed, start)
 
-    def balanced(
-        self, bounds: Bounds, answers: Sequence[int], seed: int = 0, start: Ints | None = None
-    ) -> Ints | None:
+    def _by_steps(self, bounds: Bounds, answers: Sequence[int], seed: int, start: Ints | None) -> Ints | None:
         """As `table`, by balanced steps alone: what could be exchanged is left as it is."""
         totals = self.totals if start is None else start
         basis, pending = self.roomy_table.bases[0], self.pendings[0]

@@ -109,7 +109,7 @@ def falling(seed: int) -> Likely:
     st.sampled_from(BASELINES),
     st.sampled_from([1, 4]),
 )
-def test_the_greatest_is_that_of_all_pairs_or_a_bound_that_is_enough(
+def test_what_is_said_is_a_bound_that_is_enough_or_what_some_pair_comes_to(
     seed: int, part: float, epsilon: float | None, baseline: Baseline, most: int
 ) -> None:
     """Against all pairs, each by itself."""
@@ -133,7 +133,7 @@ def test_the_greatest_is_that_of_all_pairs_or_a_bound_that_is_enough(
         for limit in (enough, float(every.max()) + 0.01, -np.inf):
             worst = insiders.risks_with_insider(found, ends, measure, limit).risk[seen.atoms]
             beyond = worst > limit
-            assert worst[beyond] == pytest.approx(every[beyond], abs=1e-9)
+            assert (worst[beyond] <= every[beyond] + 1e-9).all()
             assert (every[~beyond] <= np.minimum(worst[~beyond], limit) + 1e-9).all()
 
 
