@@ -58,6 +58,10 @@ from cae_sql.inference.posterior.windows import Tilt, Windows
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.risk import Epsilon, Limit
 
+PAIR = 8
+"""Steps for a record and an insider that are looked at together, bounds included: on the day of wages of 1988
+eight million pairs took 0.5 to 0.9 s."""
+
 
 @dataclass(frozen=True)
 class LikelyStandard:
@@ -189,7 +193,7 @@ class LikelyQuestion:
         asked = self._asked if keep else self._asked.apart()
         try:
             likely = asked.given(name, allowance)
-            found = self._judge(likely)
+            found = self._judge(likely, allowance)
             if keep and len(likely.telling.columns):
                 self.smooth = False
         except (OutOfTime, InvalidInput, InconsistentAnswers):
@@ -206,7 +210,7 @@ class LikelyQuestion:
     def _insiders(self) -> int:
         return self._standard.insiders * self._past.system.ways.likely_insiders_benchmark_only
 
-    def _judge(self, likely: Likely) -> ModelJudgement:
+    def _judge(self, likely: Likely, allowance: Allowance) -> ModelJudgement:
         domain, limit = self._standard.domain, self._standard.limit
         likely.tilt.windows.check_rows(likely.known.count)
         if not likely.fit.off <= FOUND:
@@ -226,7 +230,7 @@ class LikelyQuestion:
                 return ModelJudgement(False, worst)  # to count what insiders make of them takes long
             if not self._seen_through(likely, some):
                 return UNKNOWN
-            risk, least = self._with_insider(likely)
+            risk, least = self._with_insider(likely, allowance)
             worst = _greater(worst, risk)
             entropy = None if entropy is None or least is None else -_greater(-entropy, -least)
         return ModelJudgement(_keeps(limit, worst, entropy), worst)
@@ -293,15 +297,16 @@ class LikelyQuestion:
             open_ = open_[~(risks[open_] <= enough)]
         return risks
 
-    def _with_insider(self, likely: Likely) -> tuple[float, float | None]:
+    def _with_insider(self, likely: Likely, allowance: Allowance) -> tuple[float, float | None]:
         """The greatest risk, and the least entropy, that an insider's value can bring about."""
         limit, domain = self._standard.limit, self._standard.domain
         held, ends = self._past.baselines, ends_of(likely.fit)
 
         def worst(measure: Measure, enough: float) -> float:
             counted = counted_with_insider(likely, measure)
-            by_formula = risks_with_insider(likely, ends, measure, enough, counted.atoms).risk
-            each = np.where(counted.atoms, counted.risk, by_formula)
+            by_formula = risks_with_insider(likely, ends, measure, enough, counted.atoms)
+            allowance.spend(PAIR * by_formula.pairs)
+            each = np.where(counted.atoms, counted.risk, by_formula.risk)
             found = float(each.max())
             if not found <= enough:
                 self._leave_open(likely, np.flatnonzero(~(each <= enough)))
