@@ -172,6 +172,8 @@ class Partition:
         """Boxes from the widest outwards."""
         self._tries, self._halved = dict[End, int](), dict[End, int]()
         """How often an end was tried to be moved, and how often by halving."""
+        self._by_itself = set[End]()
+        """Ends of values that hang together that failed when they were moved with others."""
         self._keep = True
         """Whether what is looked at hangs on no true answer."""
 
@@ -323,30 +325,45 @@ class Partition:
             while self._moved(self._beyond(values), self.exact):
                 pass
             return
-        # each by itself beside a middle answer of the others, so that what is told of one hangs on no other
+        # all at once as far as that goes, then each by itself beside a middle answer of the others: boxes are
+        # the same whatever the answers are, so that what is told of one hangs on no other
+        while self._beyond(values) and self._moved(self._ends, self.exact):
+            pass
         middle = Box((self._middle, self._middle))
         for end in self._beyond(values):
             while end in self._beyond(values) and self._moved([end], middle):
                 pass
 
-    def _moved(self, ends: Iterable[End], around: Box) -> bool:
+    def _moved(self, ends: Collection[End], around: Box) -> bool:
         """Try some ends further out, or nearer to where they failed; false where all have come to their last.
 
         Args:
-            ends: Of each component alone.
+            ends: Of each component alone, or of several values that hang together: those that fail then are
+                tried by themselves, later.
             around: Where the others are.
         """
-        box, tried = around, set[End]()
+        box, tried, together = around, set[End](), len(ends) > 1 and self.asked.shares is not None
         for end in ends:
-            further = self._next(end)
+            further = None if together and end in self._by_itself else self._next(end)
             if further is not None:
                 box, tried = box.with_those_of(further, self._of(end)), tried | {end}
         if tried:
             failing = self._failing(box, tried, around)
+            self.exact = self.exact.with_those_of(box, self._all_of(tried - failing.keys()))
+            if together:
+                self._by_itself |= failing.keys()
+                for end in failing:
+                    self._take_back(end)
+                return True
             self._bad |= dict.fromkeys(failing, box)
             self._last |= {end for end, look in failing.items() if self.asked.at_once and look.is_too_likely}
-            self.exact = self.exact.with_those_of(box, self._all_of(tried - failing.keys()))
         return bool(tried)
+
+    def _take_back(self, end: End) -> None:
+        """Let what failed beside others be tried again."""
+        self._tries[end] -= 1
+        if end in self._bad:
+            self._halved[end] -= 1
 
     def _next(self, end: End) -> Box | None:
         """The box by which an end is tried next; None where it has come to its last one."""
@@ -356,10 +373,15 @@ class Partition:
         if end in self._bad:
             self._halved[end] = self._halved.get(end, 0) + 1
             return self.exact.to(self._bad[end], 0.5) if self._halved[end] <= HALVED else None
-        while len(self._further) <= min(tries, FURTHER):
+        return self._out(tries)
+
+    def _out(self, number: int) -> Box | None:
+        """A box so many steps further out than the widest; None where there is none."""
+        while len(self._further) <= min(number, FURTHER):
             self._further.append(self._outwards(self._further[-1], LONGER ** len(self._further)))
-        last, found = self._further[tries - 1 : tries + 1] if tries <= FURTHER else [self.exact] * 2
-        return None if found == last else found
+        if number > FURTHER or self._further[number] == self._further[number - 1]:
+            return None
+        return self._further[number]
 
     def _beyond(self, values: Sequence[int]) -> list[End]:
         """The ends that are tried next: none where every answer is told the same whatever is shown further.
