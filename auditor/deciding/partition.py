@@ -9,9 +9,9 @@ these make it.
 Boxes are tried, the widest first: three times as wide as hypothetical answers, all of these, half of them,
 and the middle one alone, which is looked at by itself where the widest is not shown at once. Each component
 of the system (`certify.question`) has a box of its own, and each end is tried by itself, but for values that
-hang together. A box is shown if its corners are: the width of what reals leave anybody is concave in all answers
-together, so what holds at the corners holds between. Its ends are shown as bounds, too. All components are
-looked at in one go; where that fails, the ends of those that it names fail, or all.
+hang together. A box is shown if its corners are: the width of what reals leave anybody is concave in all
+answers together, so what holds at the corners holds between. Its ends are shown as bounds, too. All
+components are looked at in one go; where that fails, the ends of those that it names fail, or all.
 
 Only then are the true answers looked at. Where they lie beyond an end, further ones are tried: outwards by
 longer and longer steps, and by halving towards what failed, unless it failed by what it would make likely;
