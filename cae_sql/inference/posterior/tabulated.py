@@ -48,6 +48,8 @@ SOFT = 1.0
 """κ times the domain's width squared that is next to nothing: there cells are as wide as at 0."""
 OUTSIDE = 1e-5
 """τ. It costs 0.03 % of the widest area; with less B is wider, and c less."""
+FINEST = 2.0**-30
+"""Part of the most that may be left, by whole multiples of which it is kept."""
 ENTRIES = 4_000_000
 """Probabilities that are held at once."""
 MOST = 1_000_000
@@ -223,6 +225,7 @@ class Table:
         self.step = np.array([SOFT / width**2, *step, math.log1p(step[1])])
         """What is soft, the steps, and the logarithm of what the second makes of 1."""
         share = -(OUTSIDE * math.log2(OUTSIDE) + (1 - OUTSIDE) * math.log2(1 - OUTSIDE))
+        self._finest = most * FINEST
         self._off = most * (OUTSIDE * math.log2(max(tilt.windows.count, 2)) + share)
         self._lock = threading.Lock()
         self._empty()
@@ -325,7 +328,8 @@ class Table:
         fresh = [at for at, name in enumerate(names) if name not in self._nodes]
         once = list({names[at]: at for at in fresh}.values())
         if once:
-            left = self._left(rows[once])
+            # down, by next to nothing: the last bits hang on what is measured beside it
+            left = np.floor(self._left(rows[once]) / self._finest) * self._finest
             self._nodes.update({names[at]: float(each) for at, each in zip(once, left, strict=True)})
         return np.array([self._nodes[name] for name in names])
 
