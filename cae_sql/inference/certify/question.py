@@ -536,8 +536,7 @@ class Question:
         ]
         earlier, safe, whole, late = len(seen), all_pairs(seen), True, False
         # what was looked at among others already is given a look of its own, no more
-        alone = bool(seen) and not question_tables.softs
-        ways = self._ways(bounds_of(boxes, pins), sums, name, keep, allowance, further, alone)
+        ways = self._ways(bounds_of(boxes, pins), sums, name, keep, allowance, further, bool(seen))
         for turn, (tables, between) in enumerate(ways):
             late = allowance.over
             if safe or late or (turn > 1 and (len(seen[-1].open) > MANY or not further)):
@@ -585,13 +584,22 @@ class Question:
         keep: bool,
         allowance: Allowance,
         further: bool,
-        alone: bool,
+        again: bool,
     ) -> Iterator[tuple[Tables, bool]]:
         """Pairs of tables between which there is one for each of some answers.
 
-        By exchange around the roomy table, then, but `alone`, around a central one that gives an answer in
-        the middle, then between tables for the single answers. With each, whether that is so of all answers
-        in between too.
+        By exchange around the roomy table, then around a central one that gives an answer in the middle, then
+        between tables for the single answers. With each, whether that is so of all answers in between too.
+        Where ranges of statistics are kept, as `_led_ways`.
+
+        Args:
+            bounds: Between what totals lie.
+            sums: The answers, to the fresh sums.
+            name: Of the boxes, by which tables are remembered.
+            keep: As of `_show`.
+            allowance: What may be spent.
+            further: As of `_show`.
+            again: Whether all were looked at among others before: then no central table is made.
         """
         question_tables, ranges = self.question_tables, _ranges(sums)
         if question_tables.softs:
@@ -602,7 +610,7 @@ class Question:
             yield found, True
         middle = _middle(sums, ranges)
         central = Central(question_tables, bounds, allowance)
-        around = None if alone else central.table(middle)
+        around = None if again else central.table(middle)
         found = None if around is None else central.between(around, ranges)
         if around is not None and found is not None:
             yield found, True
