@@ -417,7 +417,7 @@ def test_where_a_total_is_known_what_is_told_of_one_value_hangs_on_no_other_and_
 
 
 def test_many_values_beyond_what_was_drawn_take_hardly_more_looks_than_two() -> None:
-    """Each end by itself took a statement of 72 months 46 seconds."""
+    """Each end by itself was most of what a statement of 72 months took."""
 
     def looks(count: int) -> int:
         found, seen = total_known([(0, END)] * count, [(0, END)] * count, (-END * count, END * count))
