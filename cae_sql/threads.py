@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
@@ -52,7 +52,7 @@ def _shared(work: Callable[[int, int], Found], first: int, last: int) -> Found:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """The linear algebra library in one thread.
+    """The linear algebra library in one thread, as long as anybody is in such a part.
 
     Where the machine has other work its threads wait for each other: 190 equations took a third of a second
     in place of 5 ms. Inside of another one it costs nothing.
@@ -60,18 +60,33 @@ def alone() -> Iterator[None]:
     if getattr(_here, "alone", False):
         yield
         return
+    with _limited:
+        if not _inside[0]:
+            _limit.append(_library().limit(limits=1, user_api="blas"))
+        _inside[0] += 1
+    _here.alone = True
+    try:
+        yield
+    finally:
+        _here.alone = False
+        with _limited:
+            _inside[0] -= 1
+            if not _inside[0]:
+                _limit.pop().restore_original_limits()
+
+
+def _library() -> ThreadpoolController:
     if not _libraries:
         import scipy.linalg  # noqa: F401 -- it brings a library of its own, which must be there to be found
         import threadpoolctl
 
         _libraries.append(threadpoolctl.ThreadpoolController())
-    with _libraries[0].limit(limits=1, user_api="blas"):
-        _here.alone = True
-        try:
-            yield
-        finally:
-            _here.alone = False
+    return _libraries[0]
 
 
+_limited = threading.Lock()
+_inside = [0]
+"""How many threads are in such a part: the first limits the library for the process, the last ends that."""
+_limit: list[Any] = []
 _libraries: list[ThreadpoolController] = []
 """Looked for once: that takes longer than few equations do."""

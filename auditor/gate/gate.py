@@ -1,8 +1,8 @@
 """One statement from text to answer: understand, decide, record, and only then release.
 
-Promises: nothing is released that the ledger does not hold; decisions on one table are made one at a time,
-across threads and processes; what past answers settle is answered without a new decision; verdict, codes,
-messages and hints depend on past answers and the statement alone.
+Promises: nothing is released that the ledger does not hold; decisions that touch each other (`turns`) are
+made one at a time, across threads and processes; what past answers settle is answered without a new decision;
+verdict, codes, messages and hints depend on past answers and the statement alone.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import errno
 import os
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from fractions import Fraction
@@ -44,7 +44,7 @@ from auditor.gate.lost import withheld_of
 from auditor.gate.memory import Memory, Remembered, Settled
 from auditor.gate.request import Ask, Parameters, checked
 from auditor.gate.suppress import Fate, Suppressed, Suppression, Unit, units_of, verdict_of
-from auditor.gate.turns import Turns
+from auditor.gate.turns import Shared, Turns
 from auditor.ledger import Entry, KnownAnswer, Ledger
 from auditor.parties.party import Knowledge, Party, Reads
 from auditor.policy.policy import Dialect, Policy
@@ -85,6 +85,7 @@ class Gate:
         self._schema = _with_domains(database.schema, knowledge)
         knowledge.read_from(ledger.entries)
         self._turns = Turns()
+        self._deciding = Shared(ledger.deciding)
         self._memory = Memory()
         self._weighed = True
         self._forms: dict[tuple[str, str, str], bool] = {}
@@ -119,8 +120,8 @@ class Gate:
             )
             found.knowledge.lay_on(book.editions)
             gate = cls(found.data, rules, book, found.knowledge)
-            gate._catch_up()
-            found.knowledge.note()
+            gate._hear()
+            found.knowledge.note_all()
             if book.binding.insiders < rules.intruder.insiders:
                 gate._warn_of_earlier_answers(book.binding.insiders)
             gate._weighed = rules.intruder.candidates == "interval"
@@ -223,8 +224,8 @@ class Gate:
         told = knowledge.at_a_glance(user, asked)
         if told is not None:  # it teaches nothing, so it waits for nobody
             return self._release(ask, self._settled(ask, asked, told, "known"), asked)
-        with self._turn(user):
-            settled = self._known(ask, asked) or self._decide(ask, asked)
+        with self._turn(user, asked) as columns:
+            settled = self._known(ask, asked) or self._decide(ask, asked, columns)
         return self._release(ask, settled, asked)
 
     def check(
@@ -265,11 +266,12 @@ class Gate:
             asked = self._asked(ask)
         except QueryUnsupported as error:
             return error.decision
-        with self._turn(user):
-            self._catch_up()
+        with self._turn(user, asked) as columns:
             self._prepare_for(ask, asked)
+            person = self._caught_up(ask, asked, columns)
             by_group = self._by_group(ask, asked)
-            decision = self._checked_groups(ask, asked) if by_group else self._checked(ask, asked)
+            decide = self._checked_groups if by_group else self._checked
+            decision = decide(ask, asked, person)
             self._record(ask, decision)
         return decision
 
@@ -346,8 +348,7 @@ class Gate:
         """
         self._database.cancel(thread)
 
-    def _checked(self, ask: Ask, asked: list[Asked]) -> Decision:
-        person = self._knowledge.of(ask.user)
+    def _checked(self, ask: Ask, asked: list[Asked], person: Party) -> Decision:
         reads = person.reads(asked)
         cases = person.cases(reads)
         rules = self._knowledge.rules
@@ -356,9 +357,9 @@ class Gate:
         if refusal is None and all(case.derivable for case in cases):
             return verdict.KNOWN
         if refusal is not None:
-            decision = self._verdict(ask, person, reads, refusal, person.risk_at_hand())
+            decision = self._verdict(ask, person, reads, refusal, person.risk_at_hand(reads))
             return self._with_range(ask, asked, decision)
-        before = person.risk()
+        before = person.risk(reads)
         outcome = (
             person.refusal_by_persons(reads, rules)
             or foresee(cases, rules, Budget(rules), ranged)
@@ -366,14 +367,14 @@ class Gate:
         )
         return self._with_range(ask, asked, self._verdict(ask, person, reads, outcome, before))
 
-    def _checked_groups(self, ask: Ask, asked: list[Asked]) -> Decision:
+    def _checked_groups(self, ask: Ask, asked: list[Asked], person: Party) -> Decision:
         """Each group alone on past answers: together they may be fewer."""
         assert ask.plan is not None
-        fates = list(Suppression(self._knowledge, ask.user, units_of(ask.plan, asked)).check())
+        fates = list(Suppression(self._knowledge.rules, person, units_of(ask.plan, asked)).check())
         code, withheld = verdict_of(fates)
-        before = self._knowledge.of(ask.user).risk()
+        read = _read_by(asked)
         named = self._named(ask, asked, code, fates)
-        said = self._said(ask, code, {each.protected for each in asked}, before, None, withheld, named=named)
+        said = self._said(ask, code, read, person.risk(read), None, withheld, named=named)
         return self._with_range(ask, asked, said)
 
     def _understood(self, ask: Ask) -> Ask:
@@ -504,7 +505,7 @@ class Gate:
         if any(each is None or not each.exact for each in told):
             rest = ends.rest(ask.plan, asked, told)
             code = "range" if rest is None else "ends" if code == "answered" else code
-        read = {each.protected for each in asked}
+        read = _read_by(asked)
         decision = self._said(ask, code, read, before, after, withheld, ranges, lacking, named)
         if ends.unseen(ask.plan, asked, told) or code == "range":
             decision = replace(decision, hint=self._with_ends(ask, read, decision.hint, hints.ENDS))
@@ -512,17 +513,16 @@ class Gate:
             decision = self._with_range(ask, asked, decision)
         return Settled(decision, told, ranges=ranges, rest=rest)
 
-    def _decide(self, ask: Ask, asked: list[Asked]) -> Settled:
-        """Decide and record, one decision at a time; what others recorded meanwhile is learned first."""
+    def _decide(self, ask: Ask, asked: list[Asked], columns: Collection[int]) -> Settled:
+        """Decide and record; what others recorded meanwhile is learned first."""
         self._prepare_for(ask, asked)
-        with self._ledger.deciding():
-            self._catch_up()
+        with self._deciding.held():
+            person = self._caught_up(ask, asked, columns)
             if self._by_group(ask, asked):
-                return self._decide_groups(ask, asked)
-            person = self._knowledge.of(ask.user)
+                return self._decide_groups(ask, asked, person)
             reads = person.reads(asked)
             # who asks for a figure that only the administrator sees need not wake what nobody else needs
-            before = person.risk_at_hand() if person.refused_at_once(reads) else person.risk()
+            before = person.risk_at_hand(reads) if person.refused_at_once(reads) else person.risk(reads)
             outcome = person.decide(reads, ask.public, self._ranged(ask, asked))
             if outcome.verdict == "known":
                 return self._settled(ask, asked, person.told(asked, reads, outcome), "known")
@@ -531,12 +531,13 @@ class Gate:
                 self._record(ask, decision, surprises=int(outcome.surprise))
                 raise QueryRefused(decision)
             answers = person.known_answers(reads, outcome)
-            with self._counted(ask, asked, int(outcome.surprise), answers):
+            with self._counted(ask, asked, person, int(outcome.surprise), answers):
                 told, after = person.told(asked, reads, outcome), person.risk_with(reads, outcome)
                 settled = self._settled(ask, asked, told, "answered", before, after)
-            entry = self._record(ask, settled.decision, int(outcome.surprise), answers)
+            known = person.known_until(reads)
+            entry = self._record(ask, settled.decision, int(outcome.surprise), answers, known)
             person.accept(reads, outcome)
-            self._knowledge.seen = entry.number
+            person.recorded(entry.number)
             return replace(settled, recorded=True)
 
     def _prepare_for(self, ask: Ask, asked: list[Asked]) -> None:
@@ -564,28 +565,28 @@ class Gate:
         assert ask.plan is not None
         return all(ask.plan.blocks[each.block].aggregates[each.column].ranged for each in asked)
 
-    def _decide_groups(self, ask: Ask, asked: list[Asked]) -> Settled:
+    def _decide_groups(self, ask: Ask, asked: list[Asked], person: Party) -> Settled:
         """Decide group by group, and record all of it at once: what is not on record is known to nobody."""
         assert ask.plan is not None
         knowledge = self._knowledge
         try:
-            person = knowledge.of(ask.user)
-            before = person.risk()
-            found = Suppression(knowledge, ask.user, units_of(ask.plan, asked)).give()
+            before = person.risk(_read_by(asked))
+            found = Suppression(knowledge.rules, person, units_of(ask.plan, asked)).give()
             code, withheld = verdict_of(found.fates)
-            with self._counted(ask, asked, found.surprises, found.answers):
+            known = person.known_until(_read_by(asked))
+            with self._counted(ask, asked, person, found.surprises, found.answers):
                 settled = self._in_words(ask, asked, person, found, code, withheld, before)
             decision = settled.decision
-            entry = self._record(ask, decision, surprises=found.surprises, answers=found.answers)
+            entry = self._record(ask, decision, found.surprises, found.answers, known)
             if found.answers:
-                knowledge.seen = entry.number
+                person.recorded(entry.number)
         except BaseException:
-            knowledge.forget()
+            knowledge.forget_party(ask.user)
             raise
         if decision.verdict != "answered":
             raise QueryRefused(decision)
         late = any(fate == "time" for _, fate in found.fates)
-        learned = knowledge.learned(ask.user) if code == "partial" else None
+        learned = person.learned if code == "partial" else None
         return replace(settled, recorded=True, keep=not late, learned=learned)
 
     def _in_words(
@@ -599,11 +600,14 @@ class Gate:
         before: float | None,
     ) -> Settled:
         """What became of groups, with the risk that it leaves."""
-        after = person.risk() if found.refusal is None or found.given else person.risk_with(*found.refusal)
+        if found.refusal is None or found.given:
+            after = person.risk(_read_by(asked))
+        else:
+            after = person.risk_with(*found.refusal)
         if found.given and code in ("known", "answered", "partial"):
             named = self._named(ask, asked, code, found.fates)
             return self._settled(ask, asked, found.told, code, before, after, withheld, named)
-        said = self._said(ask, code, {each.protected for each in asked}, before, after, withheld)
+        said = self._said(ask, code, _read_by(asked), before, after, withheld)
         at_least = found.refusal is not None and not found.given and found.refusal[1].certain
         return Settled(self._with_range(ask, asked, replace(said, risk_at_least=at_least)), found.told)
 
@@ -616,7 +620,7 @@ class Gate:
 
     @contextmanager
     def _counted(
-        self, ask: Ask, asked: list[Asked], surprises: int, answers: Sequence[KnownAnswer]
+        self, ask: Ask, asked: list[Asked], person: Party, surprises: int, answers: Sequence[KnownAnswer]
     ) -> Iterator[None]:
         """What true answers have decided counts as told, also where it cannot be put into words.
 
@@ -627,8 +631,9 @@ class Gate:
             yield
         except BaseException:  # interrupts too; it is raised again
             if answers:
-                read = {each.protected for each in asked}
-                self._record(ask, self._said(ask, "answered", read, None, None), surprises, answers)
+                read = _read_by(asked)
+                said = self._said(ask, "answered", read, None, None)
+                self._record(ask, said, surprises, answers, person.known_until(read))
             raise
 
     def _verdict(
@@ -668,8 +673,7 @@ class Gate:
         exact = any(each.kind == "sum" and not self._ranged(ask, [each]) for each in asked)
         if not exact or decision.code not in ("risk", "partial"):
             return decision
-        read = {each.protected for each in asked}
-        hint = self._with_ends(ask, read, decision.hint, f"{hints.RANGE}.", whole=False)
+        hint = self._with_ends(ask, _read_by(asked), decision.hint, f"{hints.RANGE}.", whole=False)
         return replace(decision, hint=hint)
 
     def _with_ends(self, ask: Ask, positions: Iterable[int], hint: str, said: str, whole: bool = True) -> str:
@@ -780,35 +784,74 @@ class Gate:
         return [sql for sql in self.policy.intruder.published if sql not in asked]
 
     @contextmanager
-    def _turn(self, user: str = PUBLISHER) -> Iterator[None]:
-        """Think alone. What an interrupt left half learned is learned anew from the ledger."""
-        with self._turns.turn(user), _files_explained():
+    def _turn(self, user: str = PUBLISHER, asked: Sequence[Asked] | None = None) -> Iterator[Collection[int]]:
+        """Think of the columns that are asked about, or of all, and of none that others think of.
+
+        What an interrupt left half learned is learned anew from the ledger.
+
+        Args:
+            user: Of whose party.
+            asked: What is asked; None: every party is thought of.
+
+        Returns:
+            The columns.
+        """
+        knowledge = self._knowledge
+        columns = range(len(knowledge.columns)) if asked is None else knowledge.touched(user, _read_by(asked))
+        everything = asked is None or not self._weighed
+        touched = None if everything else {(knowledge.party(user), place) for place in columns}
+        with self._turns.turn(user, touched), _files_explained(), knowledge.thought_of(user, columns):
             try:
-                yield
+                yield columns
             except (AuditorError, CaeSqlError):
                 raise  # groups forget by themselves; else nothing is learned before it is on record
             except BaseException:
-                self._knowledge.forget()
+                if asked is None:
+                    knowledge.forget()
+                else:
+                    knowledge.forget_party(user)
                 raise
-            finally:
-                self._knowledge.note()
 
-    def _catch_up(self) -> None:
-        """Learn what the ledger holds and this object has not seen."""
+    def _hear(self) -> None:
+        """Hear what the ledger holds and this object has not seen."""
         for entry in self._ledger.entries(after=self._knowledge.seen):
             if entry.edition is not None and entry.edition.number > self.edition:
                 raise NewerEdition(
                     f"edition {entry.edition.number} of the data was opened, and this gate holds edition "
                     f"{self.edition}; nothing was released: open the gate again with those data"
                 )
-            self._knowledge.learn(entry)
+            self._knowledge.hear(entry)
+
+    def _caught_up(self, ask: Ask, asked: Sequence[Asked], columns: Collection[int]) -> Party:
+        """The party of who asks, which knows all that is on record of the columns that are thought of."""
+        self._hear()
+        seen = self._knowledge.seen
+        person = self._knowledge.of(ask.user)
+        person.catch_up(columns, seen)
+        others = set(columns) - _read_by(asked)
+        if others and not person.refused_at_once(person.reads(asked)):
+            person.note_risks(others)
+        return person
 
     # --- recording and releasing
 
     def _record(
-        self, ask: Ask, decision: Decision, surprises: int = 0, answers: Sequence[KnownAnswer] = ()
+        self,
+        ask: Ask,
+        decision: Decision,
+        surprises: int = 0,
+        answers: Sequence[KnownAnswer] = (),
+        known_until: int = 0,
     ) -> Entry:
-        """Put a statement on record; nothing may be released before this returns."""
+        """Put a statement on record; nothing may be released before this returns.
+
+        Args:
+            ask: The statement.
+            decision: What became of it.
+            surprises: How many there were.
+            answers: What it tells that is new.
+            known_until: The last entry that was known to who decided on those.
+        """
         return self._ledger.append(
             user=ask.user,
             sql=ask.sql,
@@ -822,7 +865,7 @@ class Gate:
             risk_after=decision.risk_after,
             surprises=surprises,
             answers=answers,
-            expected_length=self._knowledge.seen if answers else None,
+            expected_length=known_until if answers else None,
         )
 
     def _release(self, ask: Ask, settled: Settled, asked: Sequence[Asked] = ()) -> Answer:
@@ -865,7 +908,7 @@ class Gate:
         """
         self._prepare()
         with self._turn():
-            self._catch_up()
+            self._hear()
             figures = [party.risk_held() for _, party in self._knowledge.parties()]
         known = [each for each in figures if each is not None]
         return max(known) if len(known) == len(figures) and known else None
@@ -899,7 +942,7 @@ class Gate:
 
         self._prepare()
         with self._turn():
-            self._catch_up()
+            self._hear()
             told = progress or (lambda _, __: None)
             return risk_of_classes(self._knowledge, self._database, candidates, top, told)
 
@@ -919,7 +962,7 @@ class Gate:
 
         self._prepare()
         with self._turn():
-            self._catch_up()
+            self._hear()
             return nearest(self._knowledge, self._database, self._ledger.entries(), count)
 
     def history(self) -> pd.DataFrame:
@@ -933,6 +976,11 @@ class Gate:
         from auditor.gate.admin import verify
 
         return verify(self._ledger, self._knowledge)
+
+
+def _read_by(asked: Iterable[Asked]) -> set[int]:
+    """The protected columns that are read."""
+    return {each.protected for each in asked}
 
 
 def _with_domains(schema: Schema, knowledge: Knowledge) -> Schema:

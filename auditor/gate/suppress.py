@@ -34,7 +34,7 @@ from auditor.deciding.decide import decide, foresee
 from auditor.deciding.rules import Budget, Rules
 from auditor.ledger import KnownAnswer
 from auditor.parties.confidential import GROUP_WORLDS
-from auditor.parties.party import Knowledge, Party, Reads
+from auditor.parties.party import Party, Reads
 from auditor.sql import Plan
 from auditor.told import Told
 from cae_sql.inference.facts.query import Name
@@ -217,17 +217,22 @@ def verdict_of(fates: Sequence[tuple[Unit, Fate]]) -> tuple[str, int]:
 class Suppression:
     """One statement of one user, judged group by group."""
 
-    def __init__(self, knowledge: Knowledge, user: str, units: Sequence[Unit]) -> None:
-        """Judge nothing yet."""
-        self._knowledge, self._units = knowledge, units
-        self._party: Party = knowledge.of(user)
-        rules = knowledge.rules
+    def __init__(self, rules: Rules, party: Party, units: Sequence[Unit]) -> None:
+        """Judge nothing yet.
+
+        Args:
+            rules: The policy.
+            party: Who asks, and has learned all that is on record of what is asked.
+            units: What is asked.
+        """
+        self._rules_of_all, self._party, self._units = rules, party, units
         self._budget = Budget(rules)
         # delta is about a statement, and a statement has many groups
         self._of_groups = replace(rules, delta=0.0, worlds=max(rules.worlds, GROUP_WORLDS))
         self._lost = set[tuple[bool, frozenset[tuple[int, object]]]]()
         if any(unit.of_group for unit in units):
-            self._party.think_up(self._of_groups.worlds)
+            columns = {each.protected for unit in units for each in unit.asked}
+            self._party.think_up(self._of_groups.worlds, columns)
 
     def give(self) -> Suppressed:
         """Judge all units; what is given is known from then on, so it must be recorded or forgotten."""
@@ -294,7 +299,7 @@ class Suppression:
     def _independent(self, units: Sequence[Unit]) -> list[Unit]:
         """Those of some units that are asked together: whose sums follow neither from past answers nor from
         those of units before, but for those that are asked by themselves (`Question.to_ask_apart`)."""
-        if len(units) < 2 or not self._knowledge.rules.simulatable:
+        if len(units) < 2 or not self._rules_of_all.simulatable:
             return []
         reads = self._party.reads(joined(units).asked)
         cases = self._party.cases(reads)
@@ -373,7 +378,7 @@ class Suppression:
         return _Judged(outcome.verdict, undecided, outcome.surprise, frozenset(outcome.open))
 
     def _rules(self, unit: Unit) -> Rules:
-        return self._of_groups if unit.grouped and unit.of_group else self._knowledge.rules
+        return self._of_groups if unit.grouped and unit.of_group else self._rules_of_all
 
     def _before(self, reads: Reads) -> Fate | None:
         """What becomes of a unit whatever a decision would say; None where one is needed."""

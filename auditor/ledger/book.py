@@ -61,6 +61,8 @@ class Ledger:
         self._place, self._stored, self._anchor = place, stored, anchor
         self._seen = (0, first_hash(stored.row))  # the furthest entry verified by this object
         self._seen_guard = threading.Lock()
+        self._own = set[int]()
+        """Entries with answers that this object appended."""
         self._opened = 0
         """The entry that opened the last edition; 0: there is none but what it was begun on."""
         self._editions: tuple[Edition, ...] = ()
@@ -235,8 +237,8 @@ class Ledger:
         """Add an entry at the present end, also where others appended meanwhile; on disk when it returns.
 
         Args:
-            expected_length: The length up to which the caller knows the answers. Answers recorded since then
-                raise `LedgerMoved`; other entries do not matter.
+            expected_length: The length up to which the caller knows the answers. Answers that others than
+                this object recorded since then raise `LedgerMoved`; other entries do not matter.
 
         Raises:
             LedgerMoved: see `expected_length`; nothing was recorded.
@@ -250,11 +252,13 @@ class Ledger:
         with explained(place), place.writing(durable) as connection:
             number, head = self._catch_up(connection)
             self._require_last_edition(connection, number)
-            if expected_length is not None and rows.answers_after(connection, expected_length):
+            if expected_length is not None and rows.answers_after(connection, expected_length) - self._own:
                 raise LedgerMoved(
                     f"ledger {self._place}: another answer was recorded meanwhile; decide again"
                 )
             entry = self._insert(connection, replace(entry, number=number + 1), head)
+            if answers:
+                self._own.add(entry.number)
         self._commit(entry)
         return entry
 

@@ -39,7 +39,7 @@ BATCH = 256
 _LAST = "SELECT number, hash FROM ledger_statement ORDER BY number DESC LIMIT 1"
 _EDITIONS = f"SELECT max(number) FROM ledger_statement WHERE verdict = '{EDITION}' AND number > :after"
 _OPENINGS = f"SELECT number, normalised FROM ledger_statement WHERE verdict = '{EDITION}' ORDER BY number"
-_ANSWERED = "SELECT count(*) FROM ledger_statement WHERE number > :number AND answers > 0"
+_ANSWERED = "SELECT number FROM ledger_statement WHERE number > :number AND answers > 0"
 _NEXT = f"SELECT {STATEMENT.names} FROM ledger_statement WHERE number > :after ORDER BY number LIMIT {BATCH}"
 _TOLD = (
     f"SELECT {ANSWER.names} FROM ledger_answer WHERE statement > :after AND statement <= :until "
@@ -184,9 +184,9 @@ def last(connection: Connection) -> tuple[int, bytes] | None:
     return (found[0]["number"], bytes(found[0]["hash"])) if found else None
 
 
-def answers_after(connection: Connection, number: int) -> bool:
-    """Whether an entry above `number` has answers."""
-    return bool(connection.value(_ANSWERED, number=number))
+def answers_after(connection: Connection, number: int) -> set[int]:
+    """The entries above `number` that have answers."""
+    return {row["number"] for row in connection.rows(_ANSWERED, number=number)}
 
 
 def edition_after(connection: Connection, number: int) -> int | None:

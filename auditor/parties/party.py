@@ -3,12 +3,18 @@
 A party is everyone together, or each user where the policy says `scope = "user"`. Protected columns are
 independent of each other: each has its own grid, worlds and allowance of effort. Of many users those who
 asked last are held; what the others know is read from the ledger when they ask again.
+
+Who has a turn thinks of some columns of one party, and changes nothing else: others may think of other
+columns meanwhile. What an entry of the ledger says of a column is heard when the ledger is read, and learned
+when somebody thinks of that column.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import threading
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from operator import neg
@@ -67,6 +73,10 @@ class Knowledge:
         """By protected column, the public columns of its table that an intruder knows."""
         self._positions = {column.name: position for position, column in enumerate(self.columns)}
         self._entries: Callable[[], Iterable[Entry]] = tuple
+        self._lock = threading.RLock()
+        """Who is held, and what is on record of whom."""
+        self._thought_of = Counter[str]()
+        """Parties that somebody thinks of."""
         self.forget()
 
     def lay_on(self, editions: Sequence[Edition]) -> None:
@@ -85,11 +95,20 @@ class Knowledge:
 
     def forget(self) -> None:
         """Know nothing: the ledger says it all again."""
-        self.seen = 0
-        """Number of the last ledger entry that was learned."""
-        self._held: OrderedDict[str, Party] = OrderedDict()
-        self._let_go: dict[str, int] = {}
-        """Parties that have asked and are not held, with how much they know."""
+        with self._lock:
+            self.seen = 0
+            """Number of the last ledger entry that was heard."""
+            self._held: OrderedDict[str, Party] = OrderedDict()
+            self._let_go: dict[str, int] = {}
+            """Parties that have asked and are not held, with how much they know."""
+
+    def forget_party(self, user: str) -> None:
+        """Know nothing of what a user's party knows: the ledger says it again."""
+        with self._lock:
+            name = self.party(user)
+            party = self._held.pop(name, None)
+            if party is not None:
+                self._let_go[name] = party.learned_on_record
 
     def read_from(self, entries: Callable[[], Iterable[Entry]]) -> None:
         """Say where to read again what a party knows whose systems are no longer held: the ledger."""
@@ -101,58 +120,90 @@ class Knowledge:
 
     def of(self, user: str) -> Party:
         """The party that a user belongs to; those who have not asked for longest are let go of."""
-        name = self.party(user)
-        if name not in self._held:
-            self._held[name] = self._read_again(name) if name in self._let_go else Party(self)
-            self._let_go.pop(name, None)
-        self._held.move_to_end(name)
-        while len(self._held) > PARTIES:
-            other, party = self._held.popitem(last=False)
-            self._let_go[other] = party.learned
-        return self._held[name]
+        with self._lock:
+            name = self.party(user)
+            if name not in self._held:
+                self._held[name] = self._read_again(name) if name in self._let_go else Party(self)
+                self._let_go.pop(name, None)
+            self._held.move_to_end(name)
+            for other in [other for other in self._held if not self._thought_of[other] and other != name]:
+                if len(self._held) <= PARTIES:
+                    break
+                self._let_go[other] = self._held.pop(other).learned_on_record
+            return self._held[name]
 
     def _read_again(self, name: str) -> Party:
         party = Party(self)
         for entry in self._entries():
             if entry.number <= self.seen and entry.answers and self.party(entry.user) == name:
-                party.learn_entry(entry)
+                party.hear(entry)
         return party
 
     def parties(self) -> Iterator[tuple[str, Party]]:
-        """All parties that have asked anything, one after the other; everyone where nobody has."""
+        """All parties that have asked anything, one after the other; everyone where nobody has.
+
+        Each has learned what is on record: for who thinks of all of them.
+        """
         if not (self._held or self._let_go):
             yield "everyone", Party(self)
         for name in [*self._let_go, *self._held]:
-            yield name, self._held[name] if name in self._held else self._read_again(name)
+            party = self._held[name] if name in self._held else self._read_again(name)
+            party.catch_up(range(len(self.columns)), self.seen)
+            yield name, party
 
-    def learn(self, entry: Entry) -> None:
-        """Take in a ledger entry."""
-        if entry.number <= self.seen:
-            return
-        if entry.answers:
+    def hear(self, entry: Entry) -> None:
+        """Take in a ledger entry; it is learned later (`Party.catch_up`)."""
+        with self._lock:
+            if entry.number <= self.seen:
+                return
             name = self.party(entry.user)
-            if name in self._held or (name not in self._let_go and len(self._held) < PARTIES):
-                self.of(entry.user).learn_entry(entry)
-            else:
-                self._let_go[name] = self._let_go.get(name, 0) + len(entry.answers)
-        self.seen = entry.number
+            if entry.answers and name not in self._held:
+                if name in self._let_go or len(self._held) >= PARTIES:
+                    self._let_go[name] = self._let_go.get(name, 0) + len(entry.answers)
+                else:
+                    self.of(entry.user)
+            if name in self._held:
+                self._held[name].hear(entry)
+            self.seen = entry.number
+
+    @contextmanager
+    def thought_of(self, user: str, columns: Collection[int]) -> Iterator[None]:
+        """Hold a user's party while some of its columns are thought of, and note in the end what is known.
+
+        Then nothing may have been accepted that is not on record, or the party must have been forgotten.
+        """
+        name = self.party(user)
+        with self._lock:
+            self._thought_of[name] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._thought_of[name] -= 1
+                if name in self._held:
+                    self._held[name].note(columns)
+
+    def note_all(self) -> None:
+        """Take what all parties know now for what is on record; for who thinks of all of them."""
+        for _, party in self.parties():
+            party.note(range(len(self.columns)))
+
+    def touched(self, user: str, columns: Collection[int]) -> Collection[int]:
+        """What is thought of where a user asks about some columns: those, or all if another has no figure."""
+        party, whole = self._held.get(self.party(user)), range(len(self.columns))
+        known = party is not None and party.has_figures(set(whole) - set(columns))
+        return columns if known else whole
 
     def learned(self, user: str) -> int:
         """How many answers this user's party knows of."""
         name = self.party(user)
-        return self._held[name].learned if name in self._held else self._let_go.get(name, 0)
-
-    def note(self) -> None:
-        """Take what is known now for what is on record: where nothing has been accepted that is not."""
-        for party in self._held.values():
-            if party.learned_on_record != party.learned or not party.on_record:
-                party.on_record = tuple(column.glance() for column in party.columns)
-                party.learned_on_record = party.learned
+        party = self._held.get(name)
+        return self._let_go.get(name, 0) if party is None else party.learned
 
     def at_a_glance(self, user: str, asked: Sequence[Asked]) -> list[Told[Fraction]] | None:
         """What is on record settles all that is asked, seen without a table; else None. In any thread."""
         party = self._held.get(self.party(user))
-        return None if party is None or not party.on_record else party.settled(asked, at_a_glance=True)
+        return None if party is None else party.at_a_glance(asked)
 
     def learned_on_record(self, user: str) -> int:
         """As `learned`, of what is on record."""
@@ -186,21 +237,63 @@ class Party:
         """By protected column of which somebody has several records."""
         self._refusals = Refusals()
         self._risk_on_record: float | None = None
-        self.on_record: tuple[Glance, ...] = ()
-        """By column what is on record; see `Knowledge.note`."""
-        self.learned_on_record = 0
+        self._on_record: dict[int, tuple[Glance, int]] = {}
+        """By column what is on record, and how many answers that is."""
+        self._figures: dict[int, float | None] = {}
+        """By column its risk as it was last noted."""
+        self._heard: dict[int, deque[tuple[int, list[KnownAnswer]]]] = {}
+        """By column what was heard and is not learned yet, with the numbers of the entries."""
+        self._known_until: dict[int, int] = {}
+        self._own = set[int]()
+        """Entries that were accepted here before they were heard."""
 
     @property
     def learned(self) -> int:
         """How many answers it knows of."""
-        return sum(each.system.version for each in self.columns)
+        return sum(each.system.version for each in self.columns) + self._waiting
 
-    def think_up(self, worlds: int) -> None:
-        """Keep at least so many hypothetical tables from now on."""
-        for each in self.columns:
-            each.system.think_up(worlds)
-        for persons in self._persons.values():
-            persons.think_up(worlds)
+    @property
+    def learned_on_record(self) -> int:
+        """How many of them are on record."""
+        return sum(count for _, count in list(self._on_record.values())) + self._waiting
+
+    @property
+    def _waiting(self) -> int:
+        """How many answers were heard and are not learned yet."""
+        return sum(len(told) for heard in list(self._heard.values()) for _, told in list(heard))
+
+    def think_up(self, worlds: int, columns: Iterable[int]) -> None:
+        """Keep at least so many hypothetical tables of some columns from now on."""
+        for place in columns:
+            self.columns[place].system.think_up(worlds)
+            if place in self._persons:
+                self._persons[place].think_up(worlds)
+
+    def note(self, columns: Iterable[int]) -> None:
+        """Take what is known of some columns for what is on record."""
+        for place in columns:
+            column = self.columns[place]
+            if self._heard.get(place):
+                continue  # it is learned first
+            if place not in self._on_record or self._on_record[place][1] != column.system.version:
+                self._on_record[place] = column.glance(), column.system.version
+            if column.judged:
+                self._figures[place] = column.risk()
+            else:
+                self._figures.pop(place, None)
+
+    def note_risks(self, columns: Iterable[int]) -> None:
+        """Find how great the risk of some columns is."""
+        self._figures |= {place: self.columns[place].risk() for place in columns}
+
+    def has_figures(self, columns: Iterable[int]) -> bool:
+        """Whether how great the risk of some columns is was noted, and nothing was heard since."""
+        return all(place in self._figures and not self._heard.get(place) for place in columns)
+
+    def at_a_glance(self, asked: Sequence[Asked]) -> list[Told[Fraction]] | None:
+        """As `Knowledge.at_a_glance`."""
+        noted = {place: glance for place, (glance, _) in list(self._on_record.items())}
+        return self._settled(asked, noted) if {each.protected for each in asked} <= noted.keys() else None
 
     def reads(self, asked: Sequence[Asked]) -> Reads:
         """What is asked, each query once, in the order of first mention, by protected column."""
@@ -252,16 +345,16 @@ class Party:
         """Whether past answers settle everything that is asked."""
         return all(self.columns[place].derivable(queries) for place, queries in reads.items())
 
-    def settled(self, asked: Sequence[Asked], at_a_glance: bool = False) -> list[Told[Fraction]] | None:
-        """What is told, in column units, where past answers settle all of it, else None.
+    def settled(self, asked: Sequence[Asked]) -> list[Told[Fraction]] | None:
+        """What is told, in column units, where past answers settle all of it, else None."""
+        return self._settled(asked, dict(enumerate(self.columns)))
 
-        Args:
-            asked: What is asked.
-            at_a_glance: By what is on record alone, seen without a table: also while others are decided.
-        """
+    def _settled(
+        self, asked: Sequence[Asked], known: Mapping[int, ColumnKnowledge | Glance]
+    ) -> list[Told[Fraction]] | None:
         told: dict[int, dict[Name, Told[Fraction]]] = {}
         for place, queries in self.reads(asked).items():
-            found = (self.on_record if at_a_glance else self.columns)[place].settled(queries)
+            found = known[place].settled(queries)
             if found is None:
                 return None
             told[place] = found
@@ -294,36 +387,73 @@ class Party:
         ]
 
     def accept(self, reads: Reads, outcome: Outcome) -> None:
-        """The answers are on record: from now on they are known."""
+        """The answers are on record, or will be (`recorded`): from now on they are known."""
         for (place, queries), part in zip(reads.items(), outcome.parts, strict=True):
             if part.learned is not None or part.kept is not None:
                 if place in self._persons:
                     self._persons[place].learn(self.columns[place].known_answers(queries, part))
                 self.columns[place].accept(queries, part)
 
-    def learn_entry(self, entry: Entry) -> None:
-        """Take in an entry of the ledger."""
+    def recorded(self, number: int) -> None:
+        """What was accepted is on record as the entry of this number."""
+        self._own.add(number)
+
+    def hear(self, entry: Entry) -> None:
+        """Take in an entry of the ledger; what it says of a column is learned by `catch_up`."""
         if entry.verdict == "answered" and (entry.answers or entry.risk_after is not None):
             self._risk_on_record = entry.risk_after
-        self.learn(entry.answers)
-
-    def learn(self, answers: Sequence[KnownAnswer]) -> None:
-        """Take in answers."""
+        if entry.number in self._own:
+            self._own.discard(entry.number)
+            return
         about: dict[int, list[KnownAnswer]] = {}
-        for answer in answers:
+        for answer in entry.answers:
             about.setdefault(self._knowledge.position(answer), []).append(answer)
         for place, told in about.items():
-            self.columns[place].learn(told)
-            if place in self._persons:
-                self._persons[place].learn(told)
+            self._heard.setdefault(place, deque()).append((entry.number, told))
 
-    def risk(self) -> float | None:
-        """Worst certified risk over all columns as things stand; None where a figure is not known."""
-        return _worst([column.risk() for column in self.columns])
+    def known_until(self, columns: Iterable[int]) -> int:
+        """The last entry up to which all that is on record of some columns is known."""
+        return min(self._known_until.get(place, 0) for place in columns)
 
-    def risk_at_hand(self) -> float | None:
+    def catch_up(self, columns: Iterable[int], seen: int) -> None:
+        """Learn what was heard of some columns.
+
+        Args:
+            columns: Which.
+            seen: The last entry that was heard before.
+        """
+        for place in columns:
+            self._known_until[place] = seen
+            heard = self._heard.get(place)
+            while heard:
+                number, told = heard[0]
+                if number not in self._own:
+                    self._learn(place, told)
+                heard.popleft()
+
+    def _learn(self, place: int, told: Sequence[KnownAnswer]) -> None:
+        self.columns[place].learn(told)
+        if place in self._persons:
+            self._persons[place].learn(told)
+
+    def risk(self, columns: Iterable[int] | None = None) -> float | None:
+        """Worst certified risk over all columns as things stand; None where a figure is not known.
+
+        Args:
+            columns: Those that are thought of: of the others it is what was noted; by default all.
+        """
+        mine = set(range(len(self.columns)) if columns is None else columns)
+        return _worst([self._risk_of(place, place in mine) for place in range(len(self.columns))])
+
+    def _risk_of(self, place: int, mine: bool) -> float | None:
+        return self.columns[place].risk() if mine else self._figures.get(place, self._risk_on_record)
+
+    def risk_at_hand(self, columns: Iterable[int] | None = None) -> float | None:
         """The same where it takes no search: of what only the ledger knows, the figure on record there."""
-        return self.risk() if all(column.judged for column in self.columns) else self._risk_on_record
+        mine = list(range(len(self.columns)) if columns is None else columns)
+        searched = any(not self.columns[place].judged for place in mine)
+        others = set(range(len(self.columns))) - set(mine)
+        return self._risk_on_record if searched or others - self._figures.keys() else self.risk(mine)
 
     def risk_held(self) -> float | None:
         """The greatest risk that anybody can have as things stand, as the last answer on record left it.
@@ -346,7 +476,7 @@ class Party:
             [
                 column.risk_of(judged[place].judgement, judged[place].model)
                 if place in judged
-                else column.risk()
+                else self._risk_of(place, place in reads)
                 for place, column in enumerate(self.columns)
             ]
         )

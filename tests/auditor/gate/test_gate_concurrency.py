@@ -221,7 +221,7 @@ def test_clients_killed_at_any_moment_have_received_nothing_that_is_not_on_recor
 def test_a_process_that_decides_slowly_holds_others_up_and_does_not_blind_them(database: Path) -> None:
     """While one decides, another waits, and decides on what the first one was told."""
     with Gate.open(database, policy()) as one, Gate.open(database, policy()) as two:
-        with one._ledger.deciding():
+        with one._deciding.held():
             waiting: list[str] = []
 
             def ask() -> None:
@@ -240,7 +240,7 @@ def test_what_is_known_is_answered_while_others_decide(database: Path) -> None:
     with Gate.open(database, policy()) as one, Gate.open(database, policy()) as two:
         one.execute("SELECT sum(salary) FROM staff")
         two.check("SELECT sum(salary) FROM staff")
-        with one._ledger.deciding():
+        with one._deciding.held():
             assert verdict(two, "SELECT avg(salary) FROM staff").code == "known"
             assert verdict(two, "SELECT count(*) FROM staff").code == "public"
             with pytest.raises(QueryRefused):

@@ -1,19 +1,27 @@
-"""Decisions wait for each other, fairly; what is known waits for nobody."""
+"""Decisions that touch each other wait for each other, fairly; others run side by side; what is known waits
+for nobody."""
 
 from __future__ import annotations
 
+import random
 import threading
+import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from auditor import Gate
+from auditor import Gate, LedgerError
 from auditor.data.database import Asked
+from auditor.gate import turns as turns_of_a_gate
 from auditor.gate.request import Ask
-from auditor.gate.turns import Turns
+from auditor.gate.turns import Shared, Turns
+from auditor.ledger import Ledger
+from tests.auditor.ledger.test_ledger import BINDING
 from tests.auditor.staff import build, entries, people, policy
 from tests.clocks import PATIENCE
+from tests.quick import rounds
 
 TOTAL = "SELECT sum(salary) FROM staff"
 YOUNG = "SELECT sum(salary) FROM staff WHERE age < 40"
@@ -25,11 +33,11 @@ class Queue:
     def __init__(self) -> None:
         self.turns, self.had, self.threads = Turns(), list[str](), list[threading.Thread]()
 
-    def ask(self, user: str) -> int:
+    def ask(self, user: str, touched: frozenset[str] | None = None) -> int:
         """Begin to wait; gives the thread."""
 
         def wait() -> None:
-            with self.turns.turn(user):
+            with self.turns.turn(user, touched):
                 self.had.append(user)
 
         thread = threading.Thread(target=wait)
@@ -61,6 +69,113 @@ def test_who_fails_while_having_a_turn_passes_it_on() -> None:
     queue.ask("bob")
     queue.threads[0].join(PATIENCE)
     assert queue.had == ["bob"]
+
+
+def test_decisions_that_do_not_touch_each_other_run_at_once_and_nobody_is_overtaken_by_one_that_touches() -> (
+    None
+):
+    queue, salary, bonus = Queue(), frozenset(["salary"]), frozenset(["bonus"])
+    with queue.turns.turn("first", salary):
+        waiting = queue.ask("ana", salary)
+        both = queue.ask("bob", salary | bonus)
+        other = queue.ask("cy", bonus)
+        assert [queue.turns.ahead(each) for each in (waiting, both, other)] == [1, 2, 1]
+        assert queue.had == []
+        # of another column alone: it would overtake nobody that it touches
+        queue.ask("dan", frozenset(["profit"]))
+        queue.threads[-1].join(PATIENCE)
+        assert queue.had == ["dan"]
+    for thread in queue.threads:
+        thread.join(PATIENCE)
+    assert queue.had == ["dan", "ana", "bob", "cy"]
+
+
+def test_no_more_decide_at_once_than_may() -> None:
+    queue = Queue()
+    queue.turns = Turns(2)
+    with queue.turns.turn("first", frozenset(["a"])), queue.turns.turn("second", frozenset(["b"])):
+        third = queue.ask("ana", frozenset(["c"]))
+        assert queue.turns.ahead(third) == 1
+        assert queue.had == []
+    queue.threads[0].join(PATIENCE)
+    assert queue.had == ["ana"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_decisions_never_touch_each_other_and_all_come_to_their_turn(seed: int) -> None:
+    chance, turns, inside, met = random.Random(seed), Turns(3), Counter[str](), list[bool]()
+    lock, most = threading.Lock(), [0]
+
+    def decide(user: str, touched: frozenset[str] | None) -> None:
+        with turns.turn(user, touched):
+            with lock:
+                met.append(any(inside[name] for name in touched or "abcd"))
+                inside.update(touched or "abcd")
+                most[0] = max(most[0], inside.total())
+            time.sleep(0.001)
+            with lock:
+                inside.subtract(touched or "abcd")
+
+    threads = [
+        threading.Thread(
+            target=decide,
+            args=(
+                chance.choice("xyz"),
+                None if chance.random() < 0.1 else frozenset(chance.sample("abcd", chance.choice([1, 1, 2]))),
+            ),
+        )
+        for _ in range(rounds(100))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert met == [False] * len(threads)
+    assert most[0] > 1
+
+
+def test_a_lock_is_held_together_until_the_last_lets_go_and_others_get_it_in_between(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns_of_a_gate, "TOGETHER", 0.05)
+    with (
+        Ledger.open(tmp_path / "x", BINDING) as one,
+        Ledger.open(tmp_path / "x", BINDING) as two,
+    ):
+        shared = Shared(one.deciding)
+        first, second = shared.held(), shared.held()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        with pytest.raises(LedgerError, match="have been deciding"), two.deciding(timeout=0.02):
+            pass
+        time.sleep(0.06)
+        order, late = list[str](), threading.Thread(target=lambda: _note(shared, order))
+        late.start()  # it may join no more
+        other = threading.Thread(target=lambda: _note(Shared(two.deciding), order))
+        other.start()
+        time.sleep(0.05)
+        assert order == []
+        second.__exit__(None, None, None)
+        late.join(PATIENCE)
+        other.join(PATIENCE)
+        assert len(order) == 2
+        with two.deciding(timeout=1):
+            pass
+
+
+def _note(shared: Shared, order: list[str]) -> None:
+    with shared.held():
+        order.append("had it")
+
+
+def test_who_cannot_have_the_lock_is_told_why_and_the_next_one_tries_again(tmp_path: Path) -> None:
+    with Ledger.open(tmp_path / "x", BINDING) as one, Ledger.open(tmp_path / "x", BINDING) as two:
+        shared = Shared(lambda: two.deciding(timeout=0.02))
+        with one.deciding(), pytest.raises(LedgerError, match="have been deciding"), shared.held():
+            pass
+        with shared.held():
+            pass
 
 
 @pytest.fixture

@@ -1,0 +1,215 @@
+"""Decisions about other columns, or of other parties, run side by side: what becomes of a statement is what
+becomes of it alone, and no two that touch each other are decided at once."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from auditor import Gate, Policy
+from tests.auditor.staff import OUTSIDERS, Intruder, entries, verdict
+from tests.clocks import PATIENCE
+
+POLICY = """
+[[protect]]
+table = "staff"
+column = "salary"
+minimum = 10
+maximum = 250
+step = 10
+public = ["id", "age", "dept"]
+
+[[protect]]
+table = "staff"
+column = "bonus"
+minimum = 0
+maximum = 60
+step = 5
+public = ["id", "age", "dept"]
+
+[limit]
+risk = 0.5
+"""
+BY_USER = '\n[ledger]\nscope = "user"\n'
+DAY = {
+    column: [
+        f"SELECT sum({column}) FROM staff",
+        f"SELECT dept, sum({column}) FROM staff GROUP BY dept",
+        f"SELECT sum({column}) FROM staff WHERE id <> 17",
+        f"SELECT max({column}) FROM staff WHERE age < 40",
+        f"SELECT age // 10, avg({column}) FROM staff GROUP BY 1",
+        f"SELECT sum({column}) FROM staff WHERE id < 30",
+        f"SELECT sum({column}) FROM staff WHERE id < 30 AND age <> 33",
+    ]
+    for column in ("salary", "bonus")
+}
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    path = tmp_path / "two.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("""
+            CREATE TABLE staff AS
+            SELECT i AS id, 20 + i % 40 AS age, ['a', 'b', 'c'][1 + i % 3] AS dept,
+                   10 + (i * 37) % 25 * 10 AS salary, (i * 11) % 13 * 5 AS bonus
+            FROM range(60) t(i)
+        """)
+    return path
+
+
+class Held:
+    """A statement whose decision is held up until it is let go of."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, sql: str) -> None:
+        self.begun, self.go = threading.Event(), threading.Event()
+        real = Gate._caught_up
+
+        def caught_up(gate: Gate, ask: object, *more: object) -> object:
+            person = real(gate, ask, *more)  # type: ignore[arg-type]
+            if ask.sql == sql:  # type: ignore[attr-defined]
+                self.begun.set()
+                assert self.go.wait(PATIENCE)
+            return person
+
+        monkeypatch.setattr(Gate, "_caught_up", caught_up)
+
+    @contextmanager
+    def by(self, ask: Callable[[], object]) -> Iterator[threading.Thread]:
+        thread = threading.Thread(target=ask)
+        thread.start()
+        try:
+            assert self.begun.wait(PATIENCE)
+            yield thread
+        finally:
+            self.go.set()
+            thread.join(PATIENCE)
+
+
+def test_a_question_about_another_column_does_not_wait(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow, found = DAY["salary"][1], list[str]()
+    with Gate.open(database, Policy.parse(POLICY)) as gate:
+        gate.execute(DAY["salary"][0])  # the first decision looks at everything
+        gate.execute(DAY["bonus"][5])
+        with Held(monkeypatch, slow).by(lambda: found.append(verdict(gate, slow).code)) as deciding:
+            assert verdict(gate, DAY["bonus"][0]).code == "answered"
+            assert gate.check(DAY["bonus"][2]).code == "risk"
+            waits = threading.Thread(target=lambda: found.append(verdict(gate, DAY["salary"][2]).code))
+            waits.start()
+            waits.join(0.3)
+            assert found == []
+            assert gate.ahead(waits.ident or 0) == 1
+            assert deciding.is_alive()
+        waits.join(PATIENCE)
+        assert found == ["answered", "risk"]
+        assert gate.verify().problems == ()
+        told = [(each.code, [answer.name[1] for answer in each.answers]) for each in entries(gate)[2:]]
+    assert told[0] == ("answered", ["bonus"])
+    # what was decided meanwhile is known when the ledger is read again
+    with Gate.open(database, Policy.parse(POLICY)) as gate:
+        assert verdict(gate, slow).code == verdict(gate, DAY["bonus"][0]).code == "known"
+
+
+def test_another_partys_question_does_not_wait_and_what_one_is_told_is_not_known_to_the_other(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = DAY["salary"][5]
+    with Gate.open(database, Policy.parse(POLICY + BY_USER)) as gate:
+        for user in ("ana", "bob"):
+            assert verdict(gate, DAY["salary"][0], user=user).code == "answered"
+        with Held(monkeypatch, slow).by(lambda: verdict(gate, slow, user="ana")):
+            assert verdict(gate, DAY["salary"][6], user="bob").code == "answered"
+        # each has asked one half of a tracker, and none may ask the other
+        assert verdict(gate, DAY["salary"][6], user="ana").code == "risk"
+        assert verdict(gate, slow, user="bob").code == "risk"
+        assert verdict(gate, slow, user="ana").code == "known"
+
+
+def test_an_interrupted_decision_leaves_one_beside_it_as_it_is(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was half learned is forgotten, and with it the party: the other decision is on record all the
+    same, and known."""
+    slow, found = DAY["salary"][5], list[str]()
+    with Gate.open(database, Policy.parse(POLICY)) as gate:
+        gate.execute(DAY["salary"][0])
+        gate.execute(DAY["bonus"][5])
+        with Held(monkeypatch, slow).by(lambda: found.append(verdict(gate, slow).code)):
+            monkeypatch.setattr(Gate, "_in_words", _interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                gate.execute(DAY["bonus"][1])
+            monkeypatch.undo()
+        assert found == ["answered"]
+        assert verdict(gate, slow).code == "known"
+        assert verdict(gate, DAY["bonus"][5]).code == "known"
+        assert verdict(gate, DAY["bonus"][1]).verdict == "answered"
+        assert verdict(gate, DAY["salary"][6]).code == "risk"
+
+
+def _interrupted(*_: object) -> object:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("gates", [1, 2])
+def test_what_becomes_of_statements_about_one_column_is_the_same_beside_those_about_another(
+    database: Path, tmp_path: Path, gates: int, seed: int
+) -> None:
+    """Two threads, one for each column, on one gate or on one each with the same ledger."""
+    rules, chance = (
+        Policy.parse(POLICY + OUTSIDERS + '[decision]\npartial = "suppress"\n'),
+        random.Random(seed),
+    )
+    day = {column: chance.sample(statements, len(statements)) for column, statements in DAY.items()}
+    alone = dict[str, list[str]]()
+    for column, statements in day.items():
+        with Gate.open(database, rules, tmp_path / f"{column}.ledger") as gate:
+            alone[column] = [verdict(gate, sql).code for sql in statements]
+    beside, ledger = dict[str, list[str]](), tmp_path / "both.ledger"
+    with Gate.open(database, rules, ledger) as one, Gate.open(database, rules, ledger) as two:
+
+        def ask(column: str, gate: Gate) -> None:
+            beside[column] = [verdict(gate, sql, user=column).code for sql in day[column]]
+
+        asking = zip(day, (one, one if gates == 1 else two), strict=True)
+        threads = [threading.Thread(target=ask, args=each) for each in asking]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(PATIENCE)
+        assert beside == alone
+        assert one.verify().problems == ()
+    intruder = Intruder(60)
+    with Gate.open(database, rules, ledger) as gate:
+        for entry in entries(gate):
+            for answer in entry.answers:
+                if answer.name == ("staff", "salary"):
+                    intruder.reads_answer(answer)
+        for column, statements in day.items():
+            # what is known is known to a gate that reads it from the ledger
+            answered = [
+                sql for sql, code in zip(statements, alone[column], strict=True) if code == "answered"
+            ]
+            assert {verdict(gate, sql).code for sql in answered} <= {"known"}
+    assert intruder.narrowest() >= 130
+
+
+def test_risks_of_columns_that_are_not_thought_of_are_those_that_were_noted(database: Path) -> None:
+    with Gate.open(database, Policy.parse(POLICY)) as gate:
+        gate.execute(DAY["salary"][0])
+        gate.execute(DAY["bonus"][0])
+        gate.execute(DAY["bonus"][5])
+        before = [entry.risk_after for entry in entries(gate)]
+    assert all(figure is not None for figure in before)
+    with Gate.open(database, Policy.parse(POLICY)) as gate:
+        said = gate.execute(DAY["salary"][5]).decision
+        assert said.risk_before == pytest.approx(before[-1])
+        assert gate.held() == said.risk_after
