@@ -132,8 +132,8 @@ class Outcome:
         return any(part.judgement is not None and part.judgement.certain for part in self.parts)
 
 
-NOTHING = Part(given=False)
-"""Of a column of which nothing is told."""
+NOTHING, SURPRISE = Part(given=False), Part(surprise=True, given=False)
+"""Of a column of which nothing is told; because of the true answer."""
 Values = tuple[int, ...]
 Judged = dict[Values, Judgement]
 

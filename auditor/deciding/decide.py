@@ -11,6 +11,9 @@ Answer-dependent: the true answer alone decides, and refusals speak.
 Where the policy asks for a candidate model, an answer must keep the limit twice: by what it excludes, and by
 what the model makes of it. The second is tried for those alone that pass the first.
 
+Where no exact value may be told, of a sum that a range is asked of and of every other statistic, the cell is
+that it lies in (`cells`).
+
 Protected columns are independent systems. Of a statement that reads several, all hypothetical answers about
 all of them are judged before one true answer is looked at, and one column that is not safe refuses it whole.
 
@@ -23,8 +26,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
-from auditor.deciding import statistics
-from auditor.deciding.cases import NOTHING, Case, Judged, Outcome, Part, Values
+from auditor.deciding.cases import NOTHING, SURPRISE, Case, Judged, Outcome, Part
+from auditor.deciding.cells import Cells, Ladder
 from auditor.deciding.following import Following, following
 from auditor.deciding.hypothetical import (
     asked_of,
@@ -36,13 +39,13 @@ from auditor.deciding.hypothetical import (
     refused_by,
     simulate,
 )
-from auditor.deciding.ladder import Cells, is_on_a_ladder, known_range, narrowest, rungs
-from auditor.deciding.looks import LOOK, CaseLooks
+from auditor.deciding.looks import CaseLooks, told_part
 from auditor.deciding.partition import Partition
-from auditor.deciding.recorded import Recorded, recorded_together
+from auditor.deciding.recorded import Recorded
 from auditor.deciding.rules import TRUE_ANSWER_FACTOR, Budget, Rules
-from auditor.told import Told, exactly
-from cae_sql.errors import InconsistentAnswers, OutOfTime
+from auditor.deciding.statistics import KINDS, StatisticLadder
+from auditor.deciding.sums import SumLadder
+from auditor.told import exactly
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.search.judging import Judgement
 from cae_sql.threads import alone
@@ -59,38 +62,47 @@ def decide(
         budget: What is left for the statement; by default all that the policy allows.
         ranges: Whether a single sum whose exact value cannot be told may be answered by a range.
     """
-    if statistics.is_statistic(cases):
-        return statistics.decide(cases, rules, Budget(rules) if budget is None else budget)
-    ranges = ranges and is_on_a_ladder(cases)
-    refusal = at_once(cases, rules)
-    if refusal is not None and not ranges:
-        return refusal
-    budget = Budget(rules) if budget is None else budget
+    budget, ladder = Budget(rules) if budget is None else budget, _ladder(cases, rules, ranges)
+    outcome = _never_exactly(cases) or at_once(cases, rules) or _exactly(cases, rules, budget)
+    if ladder is None or outcome.verdict not in ("risk", "uncounted") or outcome.surprise:
+        return outcome
+    return _in_a_cell(ladder, outcome, budget)
+
+
+def _never_exactly(cases: Sequence[Case]) -> Outcome | None:
+    """A refusal of what includes a statistic of which no exact value is ever told."""
+    asks = any(query.kind in KINDS for case in cases for query in case.queries)
+    return Outcome("risk", tuple(NOTHING for _ in cases)) if asks else None
+
+
+def _ladder(cases: Sequence[Case], rules: Rules, ranges: bool) -> Ladder | None:
+    """The ladder of what may be told as a range: a single statistic, or a single sum if a range is asked."""
+    if len(cases) != 1 or len(cases[0].queries) != 1:
+        return None
+    kind = cases[0].queries[0].kind
+    if kind in KINDS:
+        return StatisticLadder(cases[0], rules)
+    return SumLadder(cases[0], rules) if ranges and kind == "sum" else None
+
+
+def _exactly(cases: Sequence[Case], rules: Rules, budget: Budget) -> Outcome:
+    """What is told exactly, or as ends."""
     judged: list[Judged] = [{} for _ in cases]
-    told: list[Partition | Cells | None] = [None for _ in cases]
+    told: list[Partition | None] = [None for _ in cases]
     led: list[Following | None] = [None for _ in cases]
-    if refusal is None:
-        with alone(), budget as allowance:
-            if all(case.derivable for case in cases):
-                return Outcome("known", tuple(map(_settled, cases)))
-            if rules.simulatable:
-                led = [following(case) for case in cases]
-                refusal, told = _before_true_answers(_new_ones(cases, led), rules, allowance, judged)
-    if refusal is not None:
-        found = cells_for(cases, refusal, rules, budget) if ranges else None
-        if isinstance(found, Told):
-            return Outcome("safe", (Part((Recorded(cases[0].queries[0], 0, found),)),))
-        if found is None:
-            return refusal
-        told = [found]
+    with alone(), budget as allowance:
+        if all(case.derivable for case in cases):
+            return Outcome("known", tuple(map(_settled, cases)))
+        if rules.simulatable:
+            led = [following(case) for case in cases]
+            refusal, told = _before_true_answers(_new_ones(cases, led), rules, allowance, judged)
+            if refusal is not None:
+                return refusal
     if rules.simulatable:
-        allowance = Allowance(TRUE_ANSWER_FACTOR * rules.steps)
-        allowance.end_in(TRUE_ANSWER_FACTOR * rules.seconds)
+        allowance = _for_true_answers(rules)
     with alone(), budget.true_answers():
         parts = [
-            _settled(case)
-            if refusal is None and case.derivable
-            else _told(case, each, allowance, known, ranges, first)
+            _settled(case) if case.derivable else _told(case, each, allowance, known, first)
             for case, each, known, first in zip(cases, told, judged, led, strict=True)
         ]
     if all(part.given for part in parts):
@@ -103,21 +115,63 @@ def decide(
     return Outcome(verdict, tuple(NOTHING if part.given else part for part in parts))
 
 
+def _in_a_cell(ladder: Ladder, refusal: Outcome, budget: Budget) -> Outcome:
+    """What is told of the true answer by fixed cells; where it alone decides, by its narrowest safe one."""
+    cells = None
+    if ladder.rules.simulatable or not ladder.judgeable:
+        found = _cells(ladder, refusal, budget)
+        if isinstance(found, Outcome):
+            return found
+        cells = found
+    allowance = _for_true_answers(ladder.rules)
+    with alone(), budget.true_answers():
+        (answer,) = ladder.case.truth([ladder.query])
+        for rung in ladder.rungs if cells is None else [cells.rung]:
+            cell = rung.cell(answer)
+            told = rung.told(cell, cell) if cells is None else cells.told(answer)
+            part = ladder.part(told, allowance, cells is None, rung.width)
+            if part.given:
+                return Outcome("safe", (part,))
+    return _known_anyway(ladder, refusal) if cells is None else Outcome("risk", (SURPRISE,))
+
+
+def _cells(ladder: Ladder, refusal: Outcome, budget: Budget) -> Cells | Outcome:
+    """By which cells it is told; where by none, what is known anyway, or a refusal."""
+    with alone(), budget.ranges() as allowance:
+        cells = ladder.narrowest(allowance)
+        if cells is not None:
+            return cells
+        return Outcome("time", (NOTHING,)) if allowance.late else _known_anyway(ladder, refusal)
+
+
+def _known_anyway(ladder: Ladder, refusal: Outcome) -> Outcome:
+    """What is known anyway, which teaches nothing; else the refusal."""
+    known = ladder.anyway
+    return refusal if known is None else Outcome("safe", (Part((Recorded(ladder.query, 0, known),)),))
+
+
+def _for_true_answers(rules: Rules) -> Allowance:
+    allowance = Allowance(TRUE_ANSWER_FACTOR * rules.steps)
+    allowance.end_in(TRUE_ANSWER_FACTOR * rules.seconds)
+    return allowance
+
+
 def foresee(cases: Sequence[Case], rules: Rules, budget: Budget, ranges: bool = False) -> Outcome | None:
     """What `decide` would refuse before it looks at any true answer, or None. As `decide`."""
-    if statistics.is_statistic(cases):
-        return statistics.foresee(cases, rules, budget)
-    with alone(), budget as allowance:
-        new = _new_ones(cases, [following(case) for case in cases])
-        refusal, _ = _before_true_answers(new, rules, allowance, [{} for _ in cases])
-    if refusal is None or not ranges or not is_on_a_ladder(cases):
+    refusal, ladder = _never_exactly(cases), _ladder(cases, rules, ranges)
+    if refusal is None:
+        with alone(), budget as allowance:
+            new = _new_ones(cases, [following(case) for case in cases])
+            refusal, _ = _before_true_answers(new, rules, allowance, [{} for _ in cases])
+    if refusal is None or ladder is None or refusal.verdict == "time":
         return refusal
-    return refusal if cells_for(cases, refusal, rules, budget) is None else None
+    found = _cells(ladder, refusal, budget)
+    return found if isinstance(found, Outcome) and found.verdict != "safe" else None
 
 
 def _before_true_answers(
     cases: Sequence[Case], rules: Rules, allowance: Allowance, judged: Sequence[Judged]
-) -> tuple[Outcome | None, list[Partition | Cells | None]]:
+) -> tuple[Outcome | None, list[Partition | None]]:
     """A refusal, or by case what is told of which answer: past answers and the question decide it.
 
     Args:
@@ -126,12 +180,12 @@ def _before_true_answers(
         allowance: What may be spent on hypothetical answers.
         judged: Filled with the judgements made, by case.
     """
-    nothing = list[Partition | Cells | None]([None for _ in cases])
+    nothing = list[Partition | None]([None for _ in cases])
     by_partition = len(cases) == 1 and is_decided_by_partition(cases[0])
     refusal = None if by_partition else simulate(cases, rules, allowance, judged)
     if refusal is not None:
         return refusal, nothing
-    told = list[Partition | Cells | None]()
+    told = list[Partition | None]()
     for case, known in zip(cases, judged, strict=True):
         if case.derivable:
             told.append(None)
@@ -160,25 +214,6 @@ def _new_ones(cases: Sequence[Case], led: Sequence[Following | None]) -> list[Ca
     return [case if first is None else first.case for case, first in zip(cases, led, strict=True)]
 
 
-def cells_for(
-    cases: Sequence[Case], refusal: Outcome, rules: Rules, budget: Budget
-) -> Cells | Told[int] | None:
-    """What a sum is told by, where its exact value is refused: cells, or what is known of it anyway.
-
-    None where there are neither. A refusal that the clock decided stays one.
-    """
-    if refusal.verdict == "time":
-        return None
-    with alone(), budget.ranges() as allowance:
-        found = narrowest(cases[0], rules, allowance)
-        if found is not None or allowance.late:
-            return found
-        # of its own: it takes little, and the cells may have used all up
-        least = Allowance(LOOK * rules.steps)
-        least.end_in(allowance.seconds)
-        return known_range(cases[0], least)
-
-
 def at_once(cases: Sequence[Case], rules: Rules) -> Outcome | None:
     """The refusal that `simulate` would come to, where it is seen without any table; else None.
 
@@ -199,82 +234,28 @@ def _settled(case: Case) -> Part:
 
 def _told(
     case: Case,
-    partition: Partition | Cells | None,
+    partition: Partition | None,
     allowance: Allowance,
     judged: Judged,
-    ranges: bool,
     first: Following | None = None,
 ) -> Part:
     """What is told of the true answers, if everybody keeps the standard with that known."""
     values = tuple(case.truth(case.queries))
     if partition is None:  # the true answers alone decide
-        part = _recorded(case, [exactly(value) for value in values], allowance, judged, renew=True)
-        for rung in rungs(case) if ranges and not part.given else ():
-            cell = rung.told(exactly(rung.cell(values[0])))
-            part = _recorded(case, [cell], allowance, judged, renew=True)
-            if part.given:
-                break
-        return part
+        return told_part(case, [exactly(value) for value in values], allowance, judged, renew=True)
     if first is not None:
         values, judged = (values[first.place],), first.judged(judged)
     told = partition.told(values)
     shown = None
-    if isinstance(partition, Partition) and first is None and not case.question().searchable:
+    if first is None and not case.question().searchable:
         shown = partition.shown(values)
-    part = _recorded(case, told if first is None else first.told(told[0]), allowance, judged, shown=shown)
+    part = told_part(case, told if first is None else first.told(told[0]), allowance, judged, shown=shown)
     if part.given:
         return part
     around = partition.around(values[0])
     if around is not None:
-        part = _recorded(case, [around] if first is None else first.told(around), allowance, judged)
+        part = told_part(case, [around] if first is None else first.told(around), allowance, judged)
         if part.given:
             return replace(part, surprise=True)
     # no figure that the true answer had a part in may leave with the refusal
     return Part(surprise=True, given=False, open=part.open)
-
-
-def _recorded(
-    case: Case, told: Sequence[Told[int] | None], allowance: Allowance, judged: Judged, renew: bool = False,
-    shown: Values | None = None,
-) -> Part:  # fmt: skip
-    """What is told as the system is to know it, if everybody keeps the standard then.
-
-    Args:
-        case: What is asked.
-        told: What is told of each answer.
-        allowance: What may be spent on it.
-        judged: What is known of exact answers.
-        renew: As `Question.judge_true`.
-        shown: Exact answers that what is told leaves: every table that gives them agrees with it, so that
-            what is shown of them is shown of it.
-    """
-    found = recorded_together(case.system, case.queries, told)
-    if found is None:
-        return NOTHING
-    exact = judged.get(tuple(shown)) if shown is not None else None
-    if shown is not None and exact is None:
-        exact = case.question().judge_true(shown, case.standard, allowance)
-    asked, case = case.queries, replace(case, queries=[one.query for one in found])
-    question, values, model = case.question(), tuple(one.value for one in found), case.model_question()
-    judgement = judged.get(values) if all(one.told.exact for one in found) else None
-    if exact is not None and exact.safe:
-        judgement = exact
-    if judgement is None:
-        judgement = question.judge_true(values, case.standard, allowance, renew=renew)
-    safe, likely = judgement is None or judgement.safe, None
-    if safe and model is not None:
-        likely = model.judge(values, allowance, keep=renew)
-        safe = likely.safe
-    try:
-        if safe:
-            learned = question.learn(values, allowance)
-    except (OutOfTime, InconsistentAnswers):
-        return NOTHING  # it is true, so a table agrees with it: the search was not good enough
-    if safe and judgement is None:
-        judgement = learned.judge(case.standard, allowance)
-        safe = judgement.safe
-    if safe:
-        return Part(tuple(found), learned, judgement, likely)
-    places = question.open if likely is None or model is None else model.open
-    open_ = tuple(asked[place] for place in places)
-    return Part(judgement=judgement, model=likely, given=False, open=open_)

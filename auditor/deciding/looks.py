@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from auditor.deciding.cases import Case, Look, Values
+from auditor.deciding.cases import NOTHING, Case, Judged, Look, Part, Values
 from auditor.deciding.recorded import recorded_together
 from auditor.deciding.rules import Rules
 from auditor.told import Told
@@ -68,6 +68,17 @@ class CaseLooks:
             found = model.judge(case[1], allowance, keep=keep)
         return Look(found.safe, () if found.safe else tuple(model.open), None, found, told)
 
+    def within(self, told: Told[int], allowance: Allowance, keep: bool) -> Look:
+        """By both, of a range of a single query, for what an allowance has."""
+        case = self._recorded([told])
+        if case is None:
+            return Look(False)
+        asked, values = case
+        judgement = judged(asked, values, allowance, keep and not asked.question().searchable)
+        model = asked.model_question() if judgement.safe else None
+        likely = None if model is None else model.judge(values, allowance, keep=keep)
+        return Look(judgement.safe and (likely is None or likely.safe), (), judgement, likely)
+
     def _recorded(self, told: Sequence[Told[int]]) -> tuple[Case, Values] | None:
         found = recorded_together(self._case.system, self._case.queries, told)
         if found is None:
@@ -88,13 +99,6 @@ class CaseLooks:
             payer.spend(steps - allowance.steps)
 
 
-def look(case: Case, told: Sequence[Told[int]], rules: Rules) -> Look:
-    """Whether everybody keeps the limit with this told of the queries, values and bounds."""
-    looks = CaseLooks(case, rules)
-    found = looks.bounds(told)
-    return looks.likely(told, keep=False) if found.safe else found
-
-
 def judged(case: Case, values: Values, allowance: Allowance, keep: bool = False) -> Judgement:
     """How everybody fares by what exact answers exclude, which no hypothetical table may give."""
     question, standard = case.question(), case.standard
@@ -105,3 +109,50 @@ def judged(case: Case, values: Values, allowance: Allowance, keep: bool = False)
     except (OutOfTime, InconsistentAnswers):
         return Judgement(False, -1)
     return judgement
+
+
+def told_part(
+    case: Case, told: Sequence[Told[int] | None], allowance: Allowance, judged: Judged, renew: bool = False,
+    shown: Values | None = None,
+) -> Part:  # fmt: skip
+    """What is told as the system is to know it, if everybody keeps the standard then.
+
+    Args:
+        case: What is asked.
+        told: What is told of each answer.
+        allowance: What may be spent on it.
+        judged: What is known of exact answers.
+        renew: As `Question.judge_true`.
+        shown: Exact answers that what is told leaves: every table that gives them agrees with it, so that
+            what is shown of them is shown of it.
+    """
+    found = recorded_together(case.system, case.queries, told)
+    if found is None:
+        return NOTHING
+    exact = judged.get(tuple(shown)) if shown is not None else None
+    if shown is not None and exact is None:
+        exact = case.question().judge_true(shown, case.standard, allowance)
+    asked, case = case.queries, replace(case, queries=[one.query for one in found])
+    question, values, model = case.question(), tuple(one.value for one in found), case.model_question()
+    judgement = judged.get(values) if all(one.told.exact for one in found) else None
+    if exact is not None and exact.safe:
+        judgement = exact
+    if judgement is None:
+        judgement = question.judge_true(values, case.standard, allowance, renew=renew)
+    safe, likely = judgement is None or judgement.safe, None
+    if safe and model is not None:
+        likely = model.judge(values, allowance, keep=renew)
+        safe = likely.safe
+    try:
+        if safe:
+            learned = question.learn(values, allowance)
+    except (OutOfTime, InconsistentAnswers):
+        return NOTHING  # it is true, so a table agrees with it: the search was not good enough
+    if safe and judgement is None:
+        judgement = learned.judge(case.standard, allowance)
+        safe = judgement.safe
+    if safe:
+        return Part(tuple(found), learned, judgement, likely)
+    places = question.open if likely is None or model is None else model.open
+    open_ = tuple(asked[place] for place in places)
+    return Part(judgement=judgement, model=likely, given=False, open=open_)

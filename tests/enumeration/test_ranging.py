@@ -12,7 +12,8 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
-from auditor.deciding.statistics import Cells, Statistic
+from auditor.deciding.cells import Cells
+from auditor.deciding.statistics import StatisticLadder
 from auditor.told import Told
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.system import AnsweredSystem
@@ -176,13 +177,13 @@ def test_a_gate_that_forgets_ranges_is_noticed(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.slow
 def test_a_refusal_that_looked_at_the_true_answer_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = Statistic.narrowest
+    honest = StatisticLadder.narrowest
 
-    def peeping(self: Statistic, allowance: Allowance) -> Cells | None:
+    def peeping(self: StatisticLadder, allowance: Allowance) -> Cells | None:
         odd = self.case.truth([self.query])[0] % 2
         return None if odd else honest(self, allowance)
 
-    monkeypatch.setattr(Statistic, "narrowest", peeping)
+    monkeypatch.setattr(StatisticLadder, "narrowest", peeping)
     truth = np.random.default_rng(0).integers(0, 2, 40)
     asks = tuple(Ask(f"COUNT_IF(v >= {limit})", (0,), True) for limit in (1, 1))
     asked = Ranging((40,), (1,), (0, 1), tuple(truth.tolist()), asks)

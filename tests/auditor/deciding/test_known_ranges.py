@@ -12,7 +12,7 @@ from auditor.deciding import statistics
 from auditor.deciding.cases import Case
 from auditor.deciding.decide import decide, foresee
 from auditor.deciding.rules import Budget, Rules
-from auditor.deciding.statistics import Statistic
+from auditor.deciding.statistics import StatisticLadder
 from auditor.told import Told
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.query import Query
@@ -65,7 +65,7 @@ def test_where_no_cell_can_be_told_what_is_known_anyway_is(query: Query, told: T
     (part,) = outcome.parts
     if query.kind == "spread":  # of 4,000 that the domain allows it is too much
         assert outcome.verdict == "risk"
-        assert Statistic(asked, RULES).known == (told.least, told.most)
+        assert StatisticLadder(asked, RULES).known == (told.least, told.most)
         return
     assert outcome.verdict == "safe"
     assert part.recorded[0].told == told
@@ -76,7 +76,7 @@ def test_where_no_cell_can_be_told_what_is_known_anyway_is(query: Query, told: T
 
 def test_what_says_hardly_anything_is_refused() -> None:
     asked = case(FEW, NEED_ALL)
-    assert Statistic(asked, RULES).known == (9, 40)
+    assert StatisticLadder(asked, RULES).known == (9, 40)
     assert decide([asked], RULES, ranges=True).verdict == "risk"
     assert foresee([asked], RULES, Budget(RULES), ranges=True) is not None
 
@@ -86,20 +86,20 @@ def test_what_is_known_of_a_covariance_is_told_where_it_is_a_quarter_at_most() -
     for weights, verdict in ((narrow, "safe"), (wide, "risk")):
         query = Query(kind="weighted", members=EVERYBODY, coefficients=weights.astype(np.int64))
         asked = case(query, NEED_ALL)
-        low, high = Statistic(asked, RULES).known
+        low, high = StatisticLadder(asked, RULES).known
         assert (4 * (high - low) <= 20 * weights.sum()) == (verdict == "safe")
         assert decide([asked], RULES, ranges=True).verdict == verdict
 
 
 def test_a_rung_of_which_one_cell_is_left_is_not_on_the_ladder() -> None:
-    asked = Statistic(case(MEDIAN, 1), RULES)
+    asked = StatisticLadder(case(MEDIAN, 1), RULES)
     assert [rung.width for rung in statistics.rungs(MEDIAN, 20, 2)] == [2, 4, 8]
     assert [rung.width for rung in asked.rungs] == [2, 4, 8]
     few = Query(kind="quantile", members=EVERYBODY[:10], ranks=(8, 8))
-    asked = Statistic(case(few, 1), RULES)
+    asked = StatisticLadder(case(few, 1), RULES)
     assert asked.known == (0, 10)
     few = Query(kind="quantile", members=EVERYBODY[:10], ranks=(5, 5))
-    assert [rung.width for rung in Statistic(case(few, 1), RULES).rungs] == [2, 4]
+    assert [rung.width for rung in StatisticLadder(case(few, 1), RULES).rungs] == [2, 4]
 
 
 def shown_where(
@@ -107,17 +107,17 @@ def shown_where(
 ) -> None:
     """Everybody is shown to keep the limit with some ranges alone."""
 
-    def evidence(self: Statistic, told: Told[int], *_: object) -> object:
+    def evidence(self: StatisticLadder, told: Told[int], *_: object) -> object:
         looked.append(told)
         return object() if safe(told) else None
 
-    monkeypatch.setattr(Statistic, "_evidence", evidence)
+    monkeypatch.setattr(StatisticLadder, "_evidence", evidence)
 
 
 def test_beyond_what_past_answers_leave_nothing_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     looked = list[Told[int]]()
     shown_where(monkeypatch, lambda told: (told.least or 0) <= 10, looked)
-    statistic = Statistic(case(MEDIAN, 1), RULES)
+    statistic = StatisticLadder(case(MEDIAN, 1), RULES)
     assert statistic.known == (0, 10)
     found = statistic.narrowest(Allowance())
     assert found is not None
@@ -132,7 +132,7 @@ def test_a_cell_that_was_not_shown_is_not_told_because_it_is_the_last(
     looked = list[Told[int]]()
     quarter = Query(kind="quantile", members=EVERYBODY[:10], ranks=(5, 5))
     shown_where(monkeypatch, lambda told: told == Told(None, 3), looked)
-    statistic = Statistic(case(quarter, 1), RULES)
+    statistic = StatisticLadder(case(quarter, 1), RULES)
     assert statistic.known == (0, 4)
     assert statistic.narrowest(Allowance()) is None
     assert Told(4, None) in looked
@@ -144,7 +144,7 @@ def test_a_rung_of_which_both_ends_are_one_cell_keeps_no_narrower_one_from_being
     """What is told must leave one of 4 to 7: of cells of four one alone does, of cells of two two."""
     query = Query(kind="quantile", members=EVERYBODY, ranks=(25, 25))
     shown_where(monkeypatch, lambda told: (told.least or 0) <= 7 and (told.most or 20) >= 4, [])
-    statistic = Statistic(case(query, 1), RULES)
+    statistic = StatisticLadder(case(query, 1), RULES)
     assert [rung.width for rung in statistic.rungs] == [2, 4, 8]
     hypothetical = query.of(statistic.case.system.tables[: RULES.worlds])
     assert set(hypothetical // 4) == {1}
@@ -154,7 +154,7 @@ def test_a_rung_of_which_both_ends_are_one_cell_keeps_no_narrower_one_from_being
 
 
 def test_an_end_counts_for_no_wider_than_what_past_answers_leave() -> None:
-    statistic = Statistic(case(FEW, 1), RULES)
+    statistic = StatisticLadder(case(FEW, 1), RULES)
     assert statistic.known == (9, 40)
     assert statistic._left(Told(None, 15)) == Told(9, 15)
     assert statistic._left(Told(None, 7)) == Told(7, 7)

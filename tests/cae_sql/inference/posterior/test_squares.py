@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from auditor.deciding.statistics import Rung, about, possible, rungs
+from auditor.deciding.cells import Rung
+from auditor.deciding.statistics import about, possible, rungs
 from cae_sql import AnsweredSystem, cae_area
 from cae_sql.domain import Domain
 from cae_sql.inference.facts.query import Query
@@ -195,7 +196,7 @@ def test_one_who_varies_most_hides_nobody_from_himself() -> None:
     system.add_min(np.arange(2, 60), 11)
     system.add_max(np.arange(2, 60), 13)
     query = Query(kind="spread", members=np.arange(60))
-    told = Rung(query, top, 64).told(1, 1)
+    told = Rung(possible(query, top), 64).told(1, 1)
     known = LikelyKnowledge(system, LikelyStandard(Limit(0.5), Domain(0, top, 1))).likely
     system.observed.append(about(query, told, top))
     x, found = np.arange(25), system.posterior([0])[1][0]

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from auditor.deciding import decide as module
 from auditor.deciding.cases import Case, Outcome
-from auditor.deciding.decide import cells_for, decide, foresee
-from auditor.deciding.hypothetical import simulate
-from auditor.deciding.ladder import is_on_a_ladder, rungs
+from auditor.deciding.cells import Rung
+from auditor.deciding.decide import decide, foresee
 from auditor.deciding.rules import Budget, Rules
+from auditor.deciding.sums import SumLadder
 from auditor.told import Told, exactly
+from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.search.judging import Standard
 from cae_sql.inference.search.runs import Effort
@@ -37,6 +38,18 @@ def but_one(table: Ints) -> Case:
     return case(system, system.query("sum", np.arange(1, len(table))), table)
 
 
+def but_five(table: Ints) -> Case:
+    """The sum of all but five, where everybody keeps twenty values of 25: too much is told exactly."""
+    system = AnsweredSystem(len(table), 0, TOP, 1)
+    system.add_sum(range(len(table)), int(table.sum()))
+    asked = case(system, system.query("sum", np.arange(5, len(table))), table)
+    return replace(asked, standard=Standard(20, insiders=1))
+
+
+def rungs(asked: Case) -> list[Rung]:
+    return list(SumLadder(asked, RULES).all_rungs)
+
+
 def told_in(outcome: Outcome) -> Told[int]:
     assert (outcome.verdict, outcome.surprise) == ("safe", False)
     (recorded,) = outcome.parts[0].recorded
@@ -53,11 +66,11 @@ def test_cells_are_fixed_have_one_width_and_hold_every_answer_once(size: int, to
     system = AnsweredSystem(size + minus, 0, top, 1)
     signs = np.append(np.ones(size, dtype=np.int64), -np.ones(minus, dtype=np.int64))
     query = system.query("sum", np.arange(size + minus), signs)
-    found = list(rungs(case(system, query, np.zeros(size + minus, dtype=np.int64))))
-    assert [rung.spares for rung in found] == [2**place for place in range(len(found))]
+    found = rungs(case(system, query, np.zeros(size + minus, dtype=np.int64)))
+    assert [rung.width - 1 for rung in found] == [2**place * top for place in range(len(found))]
     for rung in found:
-        cells = [rung.told(exactly(cell)) for cell in range(rung.last + 1)]
-        assert all(cell.most - cell.least == rung.spares * top for cell in cells)  # type: ignore[operator]
+        cells = [rung.told(cell, cell) for cell in range(rung.last + 1)]
+        assert all(cell.most - cell.least == rung.width - 1 for cell in cells)  # type: ignore[operator]
         for answer in range(rung.possible[0], rung.possible[1] + 1):
             assert [cell for cell in cells if cell.holds(answer)] == [cells[rung.cell(answer)]]
 
@@ -72,9 +85,9 @@ def test_several_cells_as_one_end_begin_where_the_others_end(
     for rung in rungs(asked):
         first = data.draw(st.integers(0, rung.last))
         last = data.draw(st.integers(first, rung.last))
-        cells = rung.told(Told(first, last))
+        cells = rung.told(first, last)
         for way, end in ((-1, cells.most), (1, cells.least)):
-            told = rung.whole(Told(first, last), way)
+            told = rung.told(first, last, way)
             assert end == (told.most if way < 0 else told.least)
             assert told.least <= cells.least < cells.most <= told.most  # type: ignore[operator]
             # recorded as it is said
@@ -84,16 +97,21 @@ def test_several_cells_as_one_end_begin_where_the_others_end(
 
 
 def test_a_range_is_told_where_the_exact_sum_is_refused(table: Ints) -> None:
-    exact, ranged = decide([but_one(table)], RULES), decide([but_one(table)], RULES, ranges=True)
+    exact, ranged = decide([but_five(table)], RULES), decide([but_five(table)], RULES, ranges=True)
     assert exact.verdict == "risk"
     told = told_in(ranged)
-    assert told.holds(int(table[1:].sum()))
-    assert not told.exact
-    rung = next(
-        each for each in rungs(but_one(table)) if each.told(exactly(each.cell(told.least or 0))) == told
-    )
-    # one that leaves the one all values of the domain would be needlessly wide
-    assert rung.width <= 8 * TOP + 1
+    assert told.holds(int(table[5:].sum()))
+    # a cell of the narrowest rung: past answers leave nearly five times as many
+    assert told == rungs(but_five(table))[0].told(149, 149)
+    assert SumLadder(but_five(table), RULES).known == (int(table.sum()) - 5 * TOP, int(table.sum()))
+
+
+def test_where_no_cell_says_more_than_is_known_anyway_that_is_told_and_nothing_is_learned(
+    table: Ints,
+) -> None:
+    outcome, total = decide([but_one(table)], RULES, ranges=True), int(table.sum())
+    assert told_in(outcome) == Told(total - TOP, total)
+    assert outcome.parts[0].learned is None
 
 
 def test_a_sum_that_can_be_told_exactly_is(table: Ints) -> None:
@@ -104,31 +122,30 @@ def test_a_sum_that_can_be_told_exactly_is(table: Ints) -> None:
 
 @pytest.mark.slow
 def test_the_cell_is_the_same_for_every_table_in_it(table: Ints) -> None:
-    told = told_in(decide([but_one(table)], RULES, ranges=True))
-    for value in range(TOP + 1):
+    told, total = told_in(decide([but_five(table)], RULES, ranges=True)), int(table.sum())
+    inside = 0
+    for five in range(0, 5 * TOP + 1, 6):
         other = table.copy()
-        other[0] = value
+        other[:5] = [five // 5 + (place < five % 5) for place in range(5)]
         # the sum of all stays as it was
-        rest = int(table[0]) - value
-        for place in np.flatnonzero((table[1:] > 0) & (table[1:] < TOP))[: abs(rest)] + 1:
-            other[place] += np.sign(rest)
-        assert other.sum() == table.sum()
-        found = told_in(decide([but_one(other)], RULES, ranges=True))
-        assert found.holds(int(other[1:].sum()))
-        assert (found == told) == told.holds(int(other[1:].sum()))
+        while rest := total - int(other.sum()):
+            open_ = np.flatnonzero((other[5:] < TOP) if rest > 0 else (other[5:] > 0))[: abs(rest)] + 5
+            other[open_] += np.sign(rest)
+        found = told_in(decide([but_five(other)], RULES, ranges=True))
+        assert found.holds(total - five)
+        assert (found == told) == told.holds(total - five)
+        inside += found == told
+    assert inside > 1
 
 
 def test_which_rung_is_taken_does_not_hang_on_the_true_answer(table: Ints) -> None:
     def blind(_: object) -> list[int]:
         raise AssertionError("the true answer was looked at")
 
-    asked = replace(but_one(table), truth=blind)
-    with Budget(RULES) as allowance:
-        refusal = simulate([asked], RULES, allowance)
-    assert refusal is not None
-    found = cells_for([asked], refusal, RULES, Budget(RULES))
+    asked = replace(but_five(table), truth=blind)
+    found = SumLadder(asked, RULES).narrowest(Allowance(RULES.steps))
     assert found is not None
-    assert told_in(decide([but_one(table)], RULES, ranges=True)) == found.told([int(table[1:].sum())])[0]
+    assert told_in(decide([but_five(table)], RULES, ranges=True)) == found.told(int(table[5:].sum()))
     assert foresee([asked], RULES, Budget(RULES)) is not None
     assert foresee([asked], RULES, Budget(RULES), ranges=True) is None
 
@@ -136,21 +153,28 @@ def test_which_rung_is_taken_does_not_hang_on_the_true_answer(table: Ints) -> No
 def test_one_person_has_no_cell_but_all_of_the_domain(table: Ints) -> None:
     system = AnsweredSystem(SIZE, 0, TOP, 1)
     alone = case(system, system.query("sum", np.arange(1)), table)
-    assert list(rungs(alone)) == []
+    assert rungs(alone) == []
     assert decide([alone], RULES, ranges=True).verdict == "risk"
 
 
 def test_extremes_and_several_values_have_no_ladder(table: Ints) -> None:
     system = AnsweredSystem(SIZE, 0, TOP, 1)
     highest, total = system.query("max", np.arange(9)), system.query("sum", np.arange(9))
-    assert not is_on_a_ladder([case(system, highest, table)])
-    assert not is_on_a_ladder([replace(case(system, total, table), queries=[total, highest])])
+    asked = case(system, total, table)
+    assert isinstance(module._ladder([asked], RULES, ranges=True), SumLadder)
+    assert module._ladder([asked], RULES, ranges=False) is None
+    assert module._ladder([case(system, highest, table)], RULES, ranges=True) is None
+    assert module._ladder([replace(asked, queries=[total, highest])], RULES, ranges=True) is None
 
 
 def test_where_the_true_answer_decides_the_narrowest_safe_cell_of_it_is_told(table: Ints) -> None:
     speaking = replace(RULES, simulatable=False)
-    assert decide([but_one(table)], speaking).verdict == "risk"
-    assert told_in(decide([but_one(table)], speaking, ranges=True)).holds(int(table[1:].sum()))
+    table[:5], total = 3, int(table.sum())
+    assert decide([but_five(table)], speaking).verdict == "risk"
+    told = told_in(decide([but_five(table)], speaking, ranges=True))
+    assert told.holds(total - 15)
+    assert told.least is not None
+    assert told.least > total - 5 * TOP
 
 
 def test_a_refusal_that_the_clock_decided_stays_one(table: Ints, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,8 +184,8 @@ def test_a_refusal_that_the_clock_decided_stays_one(table: Ints, monkeypatch: py
 
 
 def test_what_is_told_counts_for_what_is_asked_afterwards(table: Ints) -> None:
-    """A cell and the sum of all bound one person: an exact answer about the same is still refused."""
-    asked = but_one(table)
+    """A cell and the sum of all bound the five: the sum that would tell one of them is still refused."""
+    asked = but_five(table)
     outcome = decide([asked], RULES, ranges=True)
     (recorded,) = outcome.parts[0].recorded
     asked.system.accept([recorded.query.answered(recorded.value)], outcome.parts[0].learned)
@@ -169,4 +193,4 @@ def test_what_is_told_counts_for_what_is_asked_afterwards(table: Ints) -> None:
     assert again.verdict == "risk"
     bounds = asked.system.bounds([0])
     assert bounds.lower[0] <= table[0] <= bounds.upper[0]
-    assert bounds.upper[0] - bounds.lower[0] >= STANDARD.need - 1
+    assert bounds.upper[0] - bounds.lower[0] >= 20 - 1
