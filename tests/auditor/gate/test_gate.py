@@ -471,16 +471,13 @@ PATIENT = "[decision]\ntimeout = 120"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
-def test_a_verdict_is_the_same_for_every_table_that_agrees_with_the_answers(
-    seed: int, tmp_path: Path
-) -> None:
+def test_a_verdict_is_the_same_for_every_table_that_agrees_with_the_answers(tmp_path: Path) -> None:
     """The heart of it: a refusal tells nothing, because any table that agrees would have got it too."""
     database = build(tmp_path / "true.duckdb", PERSONS)
     with Gate.open(database, policy(PATIENT)) as gate:
         released = transcript(gate, RELEASED)
         assert sum(rows is not None for _, rows in released) >= 4
-        world = gate._knowledge.of("analyst").columns[0].system.worlds(1, seed)[0]
+        world = gate._knowledge.of("analyst").columns[0].system.worlds(1, 1)[0]
         checked = [gate.check(sql) for sql in CANDIDATES]
     assert {c.verdict for c in checked} == {"answered", "refused"}
     persons = [(*p[:-1], int(value)) for p, value in zip(PERSONS, world, strict=True)]
