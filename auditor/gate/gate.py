@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import threading
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -86,6 +87,7 @@ class Gate:
         knowledge.read_from(ledger.entries)
         self._turns = Turns()
         self._deciding = Shared(ledger.deciding)
+        self._compiling = threading.Lock()
         self._memory = Memory()
         self._weighed = True
         self._forms: dict[tuple[str, str, str], bool] = {}
@@ -550,7 +552,8 @@ class Gate:
 
     def _prepare(self) -> None:
         """Compile what decisions call, before a clock is started: once for an installation."""
-        warm(self.compiling, max(column.size for column in self._knowledge.columns), whole=False)
+        with self._compiling:
+            warm(self.compiling, max(column.size for column in self._knowledge.columns), whole=False)
 
     def _by_group(self, ask: Ask, asked: Sequence[Asked]) -> bool:
         """Whether some of what is asked may be given without the rest: groups, and values as ranges."""
@@ -800,13 +803,14 @@ class Gate:
         columns = range(len(knowledge.columns)) if asked is None else knowledge.touched(user, _read_by(asked))
         everything = asked is None or not self._weighed
         touched = None if everything else {(knowledge.party(user), place) for place in columns}
-        with self._turns.turn(user, touched), _files_explained(), knowledge.thought_of(user, columns):
+        thought_of = knowledge.thought_of(user, columns, everything)
+        with self._turns.turn(user, touched), _files_explained(), thought_of:
             try:
                 yield columns
             except (AuditorError, CaeSqlError):
                 raise  # groups forget by themselves; else nothing is learned before it is on record
             except BaseException:
-                if asked is None:
+                if everything:
                     knowledge.forget()
                 else:
                     knowledge.forget_party(user)

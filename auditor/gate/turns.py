@@ -4,25 +4,31 @@ Two decisions touch each other where they are about one protected column and cou
 ten things at once about a column waits for nine of them; another user's first question waits for one, and a
 question about another column, or another party's, for none.
 
+Each question gets a rank when it comes: one more than that of the last one that was begun, or than that of
+its user's last one. The lowest goes first, but for those that touch one that is being decided, or one before.
+
 Promise: no two decisions that touch each other run at once; between two of a user's own questions each other
-user who waits has one turn; and nobody overtakes a question that touches his own.
+user who waits has one turn; and nobody waits behind more than came before, and one of each user between.
 """
 
 from __future__ import annotations
 
-import os
 import threading
-from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterator
 from collections.abc import Set as AbstractSet
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
-from time import monotonic
+from time import monotonic, sleep
 
 Touched = AbstractSet[Hashable] | None
 """What a decision is about; None: it touches every other one."""
-TOGETHER = 5.0
-"""Seconds for which decisions join others that hold the lock of all processes; then it is let go of once."""
+MOST = 2
+"""Decisions at once: each shares passes among two cores (`cae_sql.threads`), and the interpreter is one."""
+TOGETHER = 20.0
+"""Seconds for which decisions join others that hold the lock of all processes; then it is let go of once. Who
+waits for it in another process does so for sixty."""
+BETWEEN = 0.05
+"""Seconds for which it is let go of then: others look for it every hundredth of one."""
 
 
 def _meet(one: Touched, other: Touched) -> bool:
@@ -35,6 +41,7 @@ class _Ticket:
 
     user: str
     touched: Touched
+    rank: int
     thread: int
     given: threading.Event = field(default_factory=threading.Event)
     """Set once it is their turn."""
@@ -43,17 +50,21 @@ class _Ticket:
 class Turns:
     """Turns at deciding; for all threads of one gate."""
 
-    def __init__(self, most: int | None = None) -> None:
+    def __init__(self, most: int = MOST) -> None:
         """Nobody waits.
 
         Args:
-            most: How many decide at once at most; by default as many as there are cores, but two.
+            most: How many decide at once at most.
         """
-        self._most = max(2, os.cpu_count() or 1) if most is None else most
+        self._most = most
         self._lock = threading.Lock()
-        self._waiting: OrderedDict[str, deque[_Ticket]] = OrderedDict()
-        """By user, the user whose turn is next first."""
+        self._waiting: list[_Ticket] = []
+        """The lowest rank first, and of one rank who came first."""
         self._deciding: list[_Ticket] = []
+        self._begun = 0
+        """The greatest rank of those that were begun."""
+        self._last: dict[str, int] = {}
+        """By user, the rank of the last question."""
 
     @contextmanager
     def turn(self, user: str, touched: Touched = None) -> Iterator[None]:
@@ -63,16 +74,20 @@ class Turns:
             user: Who asks.
             touched: What the decision is about; by default it waits for all others, and they for it.
         """
-        ticket = _Ticket(user, touched, threading.get_ident())
+        ticket = _Ticket(user, touched, 0, threading.get_ident())
         try:
             with self._lock:
-                self._waiting.setdefault(user, deque()).append(ticket)
+                ticket.rank = self._last[user] = 1 + max(self._begun, self._last.get(user, 0))
+                self._waiting.append(ticket)
+                self._waiting.sort(key=lambda each: each.rank)
                 self._pass_on()
             ticket.given.wait()
             yield
         finally:
             with self._lock:
-                self._leave(ticket)
+                for those in (self._waiting, self._deciding):
+                    if ticket in those:
+                        those.remove(ticket)
                 self._pass_on()
 
     def ahead(self, thread: int) -> int | None:
@@ -81,44 +96,26 @@ class Turns:
             if any(ticket.thread == thread for ticket in self._deciding):
                 return 0
             before = list(self._deciding)
-            for ticket in self._order():
+            for ticket in self._waiting:
                 if ticket.thread == thread:
                     return max(1, sum(_meet(ticket.touched, other.touched) for other in before))
                 before.append(ticket)
             return None
 
-    def _order(self) -> list[_Ticket]:
-        """Who waits, the next one first: of each user one, and so on."""
-        queues = [list(queue) for queue in self._waiting.values()]
-        longest = max(map(len, queues), default=0)
-        return [queue[place] for place in range(longest) for queue in queues if place < len(queue)]
-
     def _pass_on(self) -> None:
         """Give turns to those who are next and touch neither who decides nor who waits before them."""
         before = list(self._deciding)
-        for ticket in self._order():
+        for ticket in list(self._waiting):
             if len(self._deciding) >= self._most:
                 return
             if not any(_meet(ticket.touched, other.touched) for other in before):
-                self._give(ticket)
+                self._waiting.remove(ticket)
+                self._deciding.append(ticket)
+                self._begun = max(self._begun, ticket.rank)
+                ticket.given.set()
             before.append(ticket)
-
-    def _give(self, ticket: _Ticket) -> None:
-        queue = self._waiting.pop(ticket.user)
-        queue.remove(ticket)
-        if queue:
-            self._waiting[ticket.user] = queue  # behind all others
-        self._deciding.append(ticket)
-        ticket.given.set()
-
-    def _leave(self, ticket: _Ticket) -> None:
-        if ticket in self._deciding:
-            self._deciding.remove(ticket)
-        queue = self._waiting.get(ticket.user)
-        if queue is not None and ticket in queue:
-            queue.remove(ticket)
-            if not queue:
-                del self._waiting[ticket.user]
+        if not self._deciding:
+            self._begun, self._last = 0, {}  # nobody is there to take turns with
 
 
 class Shared:
@@ -134,31 +131,35 @@ class Shared:
             lock: Takes it.
         """
         self._lock = lock
-        self._changed = threading.Condition()
+        # one of C, within which no signal is handled: a condition's own methods are Python
+        self._guard = threading.Lock()
+        self._changed = threading.Condition(self._guard)
         self._holders = 0
         self._since = 0.0
-        self._let_go: Callable[[], None] | None = None
+        self._holding: tuple[threading.Event, threading.Thread] | None = None
+        """What lets the lock go, and who has it."""
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """Take the lock, or join those who have it; raises what taking it does."""
-        with self._changed:
-            while self._holders and monotonic() - self._since > TOGETHER:
-                self._changed.wait()  # others have waited long enough
-            if not self._holders:
-                self._let_go, self._since = self._taken(), monotonic()
-            self._holders += 1
+        joined = False
         try:
+            with self._guard:
+                while self._holders and monotonic() - self._since > TOGETHER:
+                    self._changed.wait()
+                if not self._holders:
+                    self._take()
+                self._holders += 1
+                joined = True
             yield
         finally:
-            with self._changed:
-                self._holders -= 1
-                if not self._holders and self._let_go is not None:
+            with self._guard:
+                self._holders -= joined
+                if not self._holders:
                     self._let_go()
-                    self._changed.notify_all()
 
-    def _taken(self) -> Callable[[], None]:
-        """Have the lock taken; what lets it go."""
+    def _take(self) -> None:
+        """Have it taken by a thread."""
         let_go, known, errors = threading.Event(), threading.Event(), list[BaseException]()
 
         def hold() -> None:
@@ -170,18 +171,23 @@ class Shared:
                 errors.append(error)
             known.set()
 
-        thread = threading.Thread(target=hold, name="deciding", daemon=True)
-        thread.start()
-
-        def end() -> None:
-            let_go.set()
-            thread.join()
-
-        try:
-            known.wait()
-        except BaseException:
-            let_go.set()  # interrupted: it is let go of as soon as it is taken
-            raise
+        # noted before it begins: whoever is interrupted from here on lets it go
+        self._holding = let_go, threading.Thread(target=hold, name="deciding", daemon=True)
+        self._holding[1].start()
+        known.wait()
         if errors:
             raise errors[0]
-        return end
+        self._since = monotonic()
+
+    def _let_go(self) -> None:
+        if self._holding is None:
+            return
+        (let_go, thread), self._holding = self._holding, None
+        try:
+            let_go.set()
+            with suppress(RuntimeError):  # it was not begun
+                thread.join()
+            if monotonic() - self._since > TOGETHER:
+                sleep(BETWEEN)
+        finally:
+            self._changed.notify_all()

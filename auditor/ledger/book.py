@@ -249,7 +249,7 @@ class Ledger:
         # An entry that teaches nothing may be lost in a power cut, unless the anchor counts it.
         durable = bool(answers) or self._anchor is not None
         place = self._place
-        with explained(place), place.writing(durable) as connection:
+        with explained(place), self._owned() as own, place.writing(durable) as connection:
             number, head = self._catch_up(connection)
             self._require_last_edition(connection, number)
             if expected_length is not None and rows.answers_after(connection, expected_length) - self._own:
@@ -258,9 +258,16 @@ class Ledger:
                 )
             entry = self._insert(connection, replace(entry, number=number + 1), head)
             if answers:
-                self._own.add(entry.number)
+                own.add(entry.number)
         self._commit(entry)
         return entry
+
+    @contextmanager
+    def _owned(self) -> Iterator[set[int]]:
+        """Entries that are appended, for those that are on disk in the end."""
+        own = set[int]()
+        yield own
+        self._own |= own
 
     def renew(self, edition: Edition) -> Entry:
         """Open an edition: all of it is on disk when this returns, or nothing is.

@@ -106,9 +106,13 @@ class Knowledge:
         """Know nothing of what a user's party knows: the ledger says it again."""
         with self._lock:
             name = self.party(user)
-            party = self._held.pop(name, None)
-            if party is not None:
-                self._let_go[name] = party.learned_on_record
+            if name in self._held:
+                self._put_away(name)
+
+    def _put_away(self, name: str) -> None:
+        """Hold a party no longer. Noted first: interrupted in between, it is read again, and not unknown."""
+        self._let_go[name] = self._held[name].learned_on_record
+        del self._held[name]
 
     def read_from(self, entries: Callable[[], Iterable[Entry]]) -> None:
         """Say where to read again what a party knows whose systems are no longer held: the ledger."""
@@ -122,14 +126,16 @@ class Knowledge:
         """The party that a user belongs to; those who have not asked for longest are let go of."""
         with self._lock:
             name = self.party(user)
-            if name not in self._held:
-                self._held[name] = self._read_again(name) if name in self._let_go else Party(self)
-                self._let_go.pop(name, None)
+            if name in self._let_go:
+                self._held[name] = self._read_again(name)
+                del self._let_go[name]
+            elif name not in self._held:
+                self._held[name] = Party(self)
             self._held.move_to_end(name)
             for other in [other for other in self._held if not self._thought_of[other] and other != name]:
                 if len(self._held) <= PARTIES:
                     break
-                self._let_go[other] = self._held.pop(other).learned_on_record
+                self._put_away(other)
             return self._held[name]
 
     def _read_again(self, name: str) -> Party:
@@ -146,8 +152,8 @@ class Knowledge:
         """
         if not (self._held or self._let_go):
             yield "everyone", Party(self)
-        for name in [*self._let_go, *self._held]:
-            party = self._held[name] if name in self._held else self._read_again(name)
+        for name in dict.fromkeys([*self._let_go, *self._held]):
+            party = self._read_again(name) if name in self._let_go else self._held[name]
             party.catch_up(range(len(self.columns)), self.seen)
             yield name, party
 
@@ -167,10 +173,15 @@ class Knowledge:
             self.seen = entry.number
 
     @contextmanager
-    def thought_of(self, user: str, columns: Collection[int]) -> Iterator[None]:
+    def thought_of(self, user: str, columns: Collection[int], everything: bool) -> Iterator[None]:
         """Hold a user's party while some of its columns are thought of, and note in the end what is known.
 
         Then nothing may have been accepted that is not on record, or the party must have been forgotten.
+
+        Args:
+            user: Whose.
+            columns: Which.
+            everything: Whether nobody else thinks of anything: then all columns of all parties are noted.
         """
         name = self.party(user)
         with self._lock:
@@ -180,12 +191,14 @@ class Knowledge:
         finally:
             with self._lock:
                 self._thought_of[name] -= 1
-                if name in self._held:
+                if everything:
+                    self.note_all()
+                elif name in self._held:
                     self._held[name].note(columns)
 
     def note_all(self) -> None:
-        """Take what all parties know now for what is on record; for who thinks of all of them."""
-        for _, party in self.parties():
+        """Take what those who are held know now for what is on record; for who thinks of all of them."""
+        for party in self._held.values():
             party.note(range(len(self.columns)))
 
     def touched(self, user: str, columns: Collection[int]) -> Collection[int]:
@@ -236,13 +249,15 @@ class Party:
         }
         """By protected column of which somebody has several records."""
         self._refusals = Refusals()
-        self._risk_on_record: float | None = None
+        self._risks_on_record: dict[int, float | None] = {}
+        """By column the risk that the last entry about it left, of all columns together."""
         self._on_record: dict[int, tuple[Glance, int]] = {}
         """By column what is on record, and how many answers that is."""
         self._figures: dict[int, float | None] = {}
         """By column its risk as it was last noted."""
         self._heard: dict[int, deque[tuple[int, list[KnownAnswer]]]] = {}
         """By column what was heard and is not learned yet, with the numbers of the entries."""
+        self._heard_until: dict[int, int] = {}
         self._known_until: dict[int, int] = {}
         self._own = set[int]()
         """Entries that were accepted here before they were heard."""
@@ -400,16 +415,16 @@ class Party:
 
     def hear(self, entry: Entry) -> None:
         """Take in an entry of the ledger; what it says of a column is learned by `catch_up`."""
-        if entry.verdict == "answered" and (entry.answers or entry.risk_after is not None):
-            self._risk_on_record = entry.risk_after
-        if entry.number in self._own:
-            self._own.discard(entry.number)
-            return
         about: dict[int, list[KnownAnswer]] = {}
         for answer in entry.answers:
             about.setdefault(self._knowledge.position(answer), []).append(answer)
         for place, told in about.items():
-            self._heard.setdefault(place, deque()).append((entry.number, told))
+            self._risks_on_record[place] = entry.risk_after
+            # who was interrupted while hearing it hears it again
+            if entry.number not in self._own and entry.number > self._heard_until.get(place, 0):
+                self._heard.setdefault(place, deque()).append((entry.number, told))
+            self._heard_until[place] = entry.number
+        self._own = {number for number in self._own if number >= entry.number}
 
     def known_until(self, columns: Iterable[int]) -> int:
         """The last entry up to which all that is on record of some columns is known."""
@@ -429,6 +444,7 @@ class Party:
                 number, told = heard[0]
                 if number not in self._own:
                     self._learn(place, told)
+                    self._figures.pop(place, None)
                 heard.popleft()
 
     def _learn(self, place: int, told: Sequence[KnownAnswer]) -> None:
@@ -446,7 +462,15 @@ class Party:
         return _worst([self._risk_of(place, place in mine) for place in range(len(self.columns))])
 
     def _risk_of(self, place: int, mine: bool) -> float | None:
-        return self.columns[place].risk() if mine else self._figures.get(place, self._risk_on_record)
+        if mine:
+            return self.columns[place].risk()
+        if self._heard.get(place) or place not in self._figures:
+            return self._risks_on_record.get(place)
+        return self._figures[place]
+
+    @property
+    def _risk_on_record(self) -> float | None:
+        return _worst(list(self._risks_on_record.values())) if self._risks_on_record else None
 
     def risk_at_hand(self, columns: Iterable[int] | None = None) -> float | None:
         """The same where it takes no search: of what only the ledger knows, the figure on record there."""

@@ -13,6 +13,8 @@ import duckdb
 import pytest
 
 from auditor import Gate, Policy
+from auditor.gate.request import Ask
+from auditor.parties.party import Party
 from tests.auditor.staff import OUTSIDERS, Intruder, entries, verdict
 from tests.clocks import PATIENCE
 
@@ -213,3 +215,80 @@ def test_risks_of_columns_that_are_not_thought_of_are_those_that_were_noted(data
         said = gate.execute(DAY["salary"][5]).decision
         assert said.risk_before == pytest.approx(before[-1])
         assert gate.held() == said.risk_after
+
+
+def test_a_figure_on_record_is_no_less_than_what_another_column_came_to_meanwhile(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who is recorded last knows the other column's risk as it was: the last figure alone is too low."""
+    with Gate.open(database, Policy.parse(POLICY)) as gate:
+        for column in ("salary", "bonus"):
+            gate.execute(DAY[column][0])
+        slow, found = DAY["salary"][5], list[str]()
+        real = Gate._record
+
+        def record(self: Gate, ask: Ask, *more: object) -> object:
+            if ask.sql == slow:
+                begun.set()
+                assert go.wait(PATIENCE)
+            return real(self, ask, *more)  # type: ignore[arg-type]
+
+        begun, go = threading.Event(), threading.Event()
+        monkeypatch.setattr(Gate, "_record", record)
+        thread = threading.Thread(target=lambda: found.append(verdict(gate, slow).code))
+        thread.start()
+        assert begun.wait(PATIENCE)
+        beside = gate.execute(DAY["bonus"][1]).decision
+        go.set()
+        thread.join(PATIENCE)
+        assert found == ["answered"]
+        last = entries(gate)[-1]
+        assert last.sql == slow
+        assert (last.risk_after or 0) < (beside.risk_after or 0), "else nothing is tried here"
+        assert gate.held() == pytest.approx(max(beside.risk_after or 0, last.risk_after or 0))
+    with Gate.open(database, Policy.parse(POLICY)) as gate:
+        assert gate.held() == pytest.approx(max(beside.risk_after or 0, last.risk_after or 0))
+
+
+def test_what_another_gate_was_told_counts_in_figures_of_columns_that_are_not_thought_of(
+    database: Path, tmp_path: Path
+) -> None:
+    ledger = tmp_path / "shared.ledger"
+    with (
+        Gate.open(database, Policy.parse(POLICY), ledger) as one,
+        Gate.open(database, Policy.parse(POLICY), ledger) as two,
+    ):
+        for column in ("salary", "bonus"):
+            one.execute(DAY[column][0])
+        elsewhere = two.execute(DAY["bonus"][1]).decision.risk_after
+        said = one.execute(DAY["salary"][5]).decision
+        assert said.risk_before is not None
+        assert elsewhere is not None
+        assert said.risk_before >= elsewhere - 1e-12
+        assert one.held() == pytest.approx(two.held())
+
+
+def test_a_party_that_was_being_put_away_when_an_interrupt_came_is_read_again(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was in no list for a moment, and an empty one then took its place: as if nothing had been told."""
+    with Gate.open(database, Policy.parse(POLICY)) as gate:
+        gate.execute(DAY["salary"][0])
+        with monkeypatch.context() as patched:
+            patched.setattr(Party, "learned_on_record", property(_interrupted))
+            with pytest.raises(KeyboardInterrupt):
+                gate._knowledge.forget_party("eve")
+        gate._knowledge.forget_party("eve")
+        assert verdict(gate, DAY["salary"][2]).code == "risk"
+
+
+def test_an_entry_that_is_heard_twice_is_learned_once(database: Path) -> None:
+    with Gate.open(database, Policy.parse(POLICY)) as one, Gate.open(database, Policy.parse(POLICY)) as two:
+        two.execute(DAY["salary"][0])
+        one._hear()
+        party, (entry,) = one._knowledge.of("eve"), entries(two)
+        party.hear(entry)
+        party.catch_up([0, 1], entry.number)
+        party.hear(entry)
+        party.catch_up([0, 1], entry.number)
+        assert party.learned == sum(column.system.version for column in party.columns) == 1

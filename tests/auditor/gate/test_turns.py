@@ -90,6 +90,22 @@ def test_decisions_that_do_not_touch_each_other_run_at_once_and_nobody_is_overta
     assert queue.had == ["dan", "ana", "bob", "cy"]
 
 
+def test_nobody_is_overtaken_without_end_by_what_others_ask_later() -> None:
+    """Each turn about another column put off what its user had asked before: 100 others went first."""
+    queue, salary, bonus = Queue(), frozenset(["salary"]), frozenset(["bonus"])
+    with queue.turns.turn("first", salary):
+        queue.ask("ana", salary)
+        for _ in range(3):
+            queue.ask("ana", bonus)
+        for user in ("bob", "cy") * 3:
+            queue.ask(user, salary)
+    for thread in queue.threads:
+        thread.join(PATIENCE)
+    about = list(queue.had)
+    assert about.index("ana") == 0
+    assert len(about) == 10
+
+
 def test_no_more_decide_at_once_than_may() -> None:
     queue = Queue()
     queue.turns = Turns(2)
@@ -167,6 +183,37 @@ def test_a_lock_is_held_together_until_the_last_lets_go_and_others_get_it_in_bet
 def _note(shared: Shared, order: list[str]) -> None:
     with shared.held():
         order.append("had it")
+
+
+@pytest.mark.parametrize("where", ["start", "known", "join"])
+def test_an_interrupt_while_the_lock_is_taken_or_let_go_keeps_nobody_waiting(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Ledger.open(tmp_path / "x", BINDING) as one, Ledger.open(tmp_path / "x", BINDING) as two:
+        shared = Shared(one.deciding)
+        owner, name = {
+            "start": (threading.Thread, "start"),
+            "known": (threading.Event, "wait"),
+            "join": (threading.Thread, "join"),
+        }[where]
+        real, struck, mine = getattr(owner, name), list[bool](), threading.get_ident()
+
+        def interrupted(self: object, *more: object) -> object:
+            found = real(self, *more)
+            if threading.get_ident() == mine and not struck:
+                struck.append(True)
+                raise KeyboardInterrupt
+            return found
+
+        monkeypatch.setattr(owner, name, interrupted)
+        with pytest.raises(KeyboardInterrupt), shared.held():
+            pass
+        monkeypatch.undo()
+        assert struck
+        with two.deciding(timeout=10):
+            pass
+        with shared.held():
+            pass
 
 
 def test_who_cannot_have_the_lock_is_told_why_and_the_next_one_tries_again(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -584,6 +585,32 @@ def test_new_knowledge_since_the_caller_looked_is_told(place: Path) -> None:
             user="u", sql="s", verdict="answered", code="x", answers=[TOTAL], expected_length=4
         )
         assert entry.number == 5
+
+
+def test_own_answers_move_nobody_and_one_that_was_not_committed_is_not_taken_for_own(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What this object recorded beside is about other columns, or another party's. An answer of others that
+    got the number of one that was undone is not."""
+    said = {"user": "u", "sql": "s", "verdict": "answered", "code": "x"}
+    with Ledger.open(place, BINDING) as mine, Ledger.open(place, BINDING) as other:
+        mine.append(**said, answers=[TOTAL], expected_length=0)  # type: ignore[arg-type]
+        mine.append(**said, answers=[EXTREME], expected_length=0)  # type: ignore[arg-type]
+        real = mine._place.writing
+
+        @contextmanager
+        def undone(durable: bool) -> Iterator[object]:
+            with real(durable) as connection:
+                yield connection
+                raise OSError("the server went away")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(mine._place, "writing", undone)
+            with pytest.raises((OSError, LedgerError)):
+                mine.append(**said, answers=[DIFFERENCE], expected_length=0)  # type: ignore[arg-type]
+        assert ask(other, TOTAL).number == 3
+        with pytest.raises(LedgerMoved):
+            mine.append(**said, answers=[DIFFERENCE], expected_length=2)  # type: ignore[arg-type]
 
 
 def _append_many(place: str, name: str, count: int) -> None:
