@@ -23,6 +23,7 @@ READERS = {
     "auditor/attacks/people.py": "timing attacks are about seconds",
     "auditor/attacks/runner.py": "how long an attack took, for people",
     "auditor/cli/auditing.py": "the progress bar",
+    "auditor/gate/turns.py": "how long decisions join others, so that other processes have their turn",
     "auditor/history/audit.py": "progress, checkpoints, how long it took; what an interrupt leaves time for",
     "auditor/history/gateview.py": "how many statements a gate is asked: those not reached are in no figure",
     "auditor/history/lessons.py": "the engine's last resort: what it does not end is named as not read",

@@ -62,8 +62,11 @@ def decide(
         budget: What is left for the statement; by default all that the policy allows.
         ranges: Whether a single sum whose exact value cannot be told may be answered by a range.
     """
-    budget, ladder = Budget(rules) if budget is None else budget, _ladder(cases, rules, ranges)
-    outcome = _never_exactly(cases) or at_once(cases, rules) or _exactly(cases, rules, budget)
+    outcome, ladder = _never_exactly(cases) or at_once(cases, rules), _ladder(cases, rules, ranges)
+    if outcome is not None and ladder is None:
+        return outcome
+    budget = Budget(rules) if budget is None else budget
+    outcome = outcome or _exactly(cases, rules, budget)
     if ladder is None or outcome.verdict not in ("risk", "uncounted") or outcome.surprise:
         return outcome
     return _in_a_cell(ladder, outcome, budget)

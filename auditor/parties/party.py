@@ -197,8 +197,9 @@ class Knowledge:
                     self._held[name].note(columns)
 
     def note_all(self) -> None:
-        """Take what those who are held know now for what is on record; for who thinks of all of them."""
+        """Have those who are held know all that is on record, and note it; for who thinks of all of them."""
         for party in self._held.values():
+            party.catch_up(range(len(self.columns)), self.seen)
             party.note(range(len(self.columns)))
 
     def touched(self, user: str, columns: Collection[int]) -> Collection[int]:
