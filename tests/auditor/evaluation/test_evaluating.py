@@ -24,6 +24,7 @@ __all__ = ["folder", "staff"]
 # One release
 
 
+@pytest.mark.slow
 def test_a_release_that_is_given_has_the_figures_of_the_library_worst_first(folder, staff):
     sample = releases.draw_sample(staff[["sex", "age", "salary"]], 50, 3)
     sample.to_csv("sample.csv", index=False)

@@ -160,6 +160,7 @@ def _interrupted(*_: object) -> object:
     raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("gates", [1, 2])
 def test_what_becomes_of_statements_about_one_column_is_the_same_beside_those_about_another(

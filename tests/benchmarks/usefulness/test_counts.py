@@ -36,6 +36,7 @@ def test_each_line_has_a_name_of_its_own_and_bands_are_of_lines() -> None:
     assert set(BANDS) <= set(every)
 
 
+@pytest.mark.slow
 def test_what_is_told_of_the_quick_lines_stays_in_its_bands() -> None:
     assert [line.name for line in QUICK if not line.absent and line.name not in BANDS] == []
     assert [words for line in QUICK if not line.absent for words in lost(line)] == []
