@@ -11,8 +11,8 @@ Answer-dependent: the true answer alone decides, and refusals speak.
 Where the policy asks for a candidate model, an answer must keep the limit twice: by what it excludes, and by
 what the model makes of it. The second is tried for those alone that pass the first.
 
-Where no exact value may be told, of a sum that a range is asked of and of every other statistic, the cell is
-that it lies in (`cells`).
+A statistic of which no exact value is ever told, and a sum that a range is asked of and whose exact value is
+refused, is told as the fixed public cell that it lies in (`cells`).
 
 Protected columns are independent systems. Of a statement that reads several, all hypothetical answers about
 all of them are judged before one true answer is looked at, and one column that is not safe refuses it whole.

@@ -8,7 +8,7 @@ Each question gets a rank when it comes: one more than that of the last one that
 its user's last one. The lowest goes first, but for those that touch one that is being decided, or one before.
 
 Promise: no two decisions that touch each other run at once; between two of a user's own questions each other
-user who waits has one turn; and nobody waits behind more than came before, and one of each user between.
+user who waits has one turn; and a question keeps its rank, so later ones do not overtake it without end.
 """
 
 from __future__ import annotations

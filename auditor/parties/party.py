@@ -288,8 +288,10 @@ class Party:
     def note(self, columns: Iterable[int]) -> None:
         """Take what is known of some columns for what is on record."""
         for place in columns:
-            column = self.columns[place]
-            if self._heard.get(place):
+            column, heard = self.columns[place], self._heard.get(place)
+            while heard and heard[0][0] in self._own:
+                heard.popleft()  # accepted here, and heard by somebody else before that was noted
+            if heard:
                 continue  # it is learned first
             if place not in self._on_record or self._on_record[place][1] != column.system.version:
                 self._on_record[place] = column.glance(), column.system.version
@@ -425,7 +427,11 @@ class Party:
             if entry.number not in self._own and entry.number > self._heard_until.get(place, 0):
                 self._heard.setdefault(place, deque()).append((entry.number, told))
             self._heard_until[place] = entry.number
-        self._own = {number for number in self._own if number >= entry.number}
+        # those that wait to be learned are known as own by it; others go, out of the very set that grows
+        waiting = {number for heard in list(self._heard.values()) for number, _ in list(heard)}
+        for number in [each for each in list(self._own) if each < entry.number]:
+            if number not in waiting:
+                self._own.discard(number)
 
     def known_until(self, columns: Iterable[int]) -> int:
         """The last entry up to which all that is on record of some columns is known."""

@@ -15,29 +15,11 @@ import pytest
 from auditor import Gate, Policy
 from auditor.gate.request import Ask
 from auditor.parties.party import Party
+from tests.auditor.gate.test_several_columns import BONUS, REST, STAFF
 from tests.auditor.staff import OUTSIDERS, Intruder, entries, verdict
 from tests.clocks import PATIENCE
 
-POLICY = """
-[[protect]]
-table = "staff"
-column = "salary"
-minimum = 10
-maximum = 250
-step = 10
-public = ["id", "age", "dept"]
-
-[[protect]]
-table = "staff"
-column = "bonus"
-minimum = 0
-maximum = 60
-step = 5
-public = ["id", "age", "dept"]
-
-[limit]
-risk = 0.5
-"""
+POLICY = STAFF + BONUS + REST
 BY_USER = '\n[ledger]\nscope = "user"\n'
 DAY = {
     column: [
@@ -293,3 +275,39 @@ def test_an_entry_that_is_heard_twice_is_learned_once(database: Path) -> None:
         party.hear(entry)
         party.catch_up([0, 1], entry.number)
         assert party.learned == sum(column.system.version for column in party.columns) == 1
+
+
+def test_an_own_answer_that_another_thread_reads_before_it_is_noted_is_learned_once(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Party.recorded
+    with Gate.open(database, Policy.parse(POLICY)) as gate:
+        for column in ("salary", "bonus"):
+            gate.execute(DAY[column][0])
+
+        def recorded(party: Party, number: int) -> None:
+            gate._hear()  # as a thread does that decides about the other column
+            real(party, number)
+
+        monkeypatch.setattr(Party, "recorded", recorded)
+        gate.execute(DAY["salary"][5])
+        gate.execute(DAY["bonus"][5])
+        gate.execute(DAY["bonus"][1])
+        party = gate._knowledge.of("eve")
+        party.catch_up([0, 1], gate._knowledge.seen)
+        told = sum(len(entry.answers) for entry in entries(gate))
+        assert party.learned == sum(column.system.version for column in party.columns) == told
+
+
+def test_what_waits_to_be_learned_is_told_from_own_answers_after_later_entries(database: Path) -> None:
+    """Numbers of own entries were forgotten once a later one was heard, also of those that still waited."""
+    with Gate.open(database, Policy.parse(POLICY)) as one, Gate.open(database, Policy.parse(POLICY)) as two:
+        for column in ("salary", "bonus"):
+            two.execute(DAY[column][0])
+        first, second = entries(two)
+        party = one._knowledge.of("eve")
+        party.hear(first)
+        party.recorded(first.number)
+        party.hear(second)
+        party.catch_up([0, 1], second.number)
+        assert sum(column.system.version for column in party.columns) == len(second.answers)

@@ -32,6 +32,8 @@ class Queue:
 
     def __init__(self) -> None:
         self.turns, self.had, self.threads = Turns(), list[str](), list[threading.Thread]()
+        self.touched = list[frozenset[str] | None]()
+        """By each that had a turn, as `had`."""
 
     def ask(self, user: str, touched: frozenset[str] | None = None) -> int:
         """Begin to wait; gives the thread."""
@@ -39,6 +41,7 @@ class Queue:
         def wait() -> None:
             with self.turns.turn(user, touched):
                 self.had.append(user)
+                self.touched.append(touched)
 
         thread = threading.Thread(target=wait)
         self.threads.append(thread)
@@ -94,16 +97,17 @@ def test_nobody_is_overtaken_without_end_by_what_others_ask_later() -> None:
     """Each turn about another column put off what its user had asked before: 100 others went first."""
     queue, salary, bonus = Queue(), frozenset(["salary"]), frozenset(["bonus"])
     with queue.turns.turn("first", salary):
-        queue.ask("ana", salary)
+        for user in ("ana", "bob", "cy"):
+            queue.ask(user, salary)
         for _ in range(3):
             queue.ask("ana", bonus)
-        for user in ("bob", "cy") * 3:
+            queue.threads[-1].join(PATIENCE)
+        for user in ("bob", "cy"):
             queue.ask(user, salary)
     for thread in queue.threads:
         thread.join(PATIENCE)
-    about = list(queue.had)
-    assert about.index("ana") == 0
-    assert len(about) == 10
+    about = [user for user, each in zip(queue.had, queue.touched, strict=True) if each == salary]
+    assert about == ["ana", "bob", "cy", "bob", "cy"]
 
 
 def test_no_more_decide_at_once_than_may() -> None:
@@ -120,17 +124,19 @@ def test_no_more_decide_at_once_than_may() -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_random_decisions_never_touch_each_other_and_all_come_to_their_turn(seed: int) -> None:
     chance, turns, inside, met = random.Random(seed), Turns(3), Counter[str](), list[bool]()
-    lock, most = threading.Lock(), [0]
+    lock, deciding, most = threading.Lock(), [0], [0]
 
     def decide(user: str, touched: frozenset[str] | None) -> None:
         with turns.turn(user, touched):
             with lock:
                 met.append(any(inside[name] for name in touched or "abcd"))
                 inside.update(touched or "abcd")
-                most[0] = max(most[0], inside.total())
+                deciding[0] += 1
+                most[0] = max(most[0], deciding[0])
             time.sleep(0.001)
             with lock:
                 inside.subtract(touched or "abcd")
+                deciding[0] -= 1
 
     threads = [
         threading.Thread(
