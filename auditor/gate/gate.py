@@ -58,6 +58,7 @@ from cae_sql.warming import Progress, warm
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
     from auditor.gate.admin import Candidates, Verification
     from auditor.gate.nearest import Nearest
@@ -204,16 +205,9 @@ class Gate:
 
     def _execute(self, ask: Ask) -> Answer:
         ask, knowledge, user = checked(ask), self._knowledge, ask.user
-        remembered = self._memory.recall(knowledge.party(user), ask, knowledge.learned_on_record(user))
-        if remembered is not None:
-            self._record(replace(ask, plan=remembered.plan), remembered.decision)
-            return Answer(
-                remembered.table,
-                remembered.plan.types,
-                remembered.decision,
-                remembered.ranges,
-                remembered.plan,
-            )
+        remembered = self._memory.recall(knowledge.party(user), ask)
+        if remembered is not None and remembered.learned in (None, knowledge.learned_on_record(user)):
+            return self._again(ask, remembered)
         ask = self._understood(ask)
         assert ask.plan is not None
         if ask.plan.probe:
@@ -226,9 +220,22 @@ class Gate:
         told = knowledge.at_a_glance(user, asked)
         if told is not None:  # it teaches nothing, so it waits for nobody
             return self._release(ask, self._settled(ask, asked, told, "known"), asked)
+        learned = knowledge.learned_on_record(user)
+        if remembered is not None and not knowledge.settles_any(user, asked, remembered.withheld):
+            remembered = replace(remembered, learned=learned)
+            self._memory.keep(knowledge.party(user), ask, remembered)
+            return self._again(ask, remembered)
         with self._turn(user, asked) as columns:
             settled = self._known(ask, asked) or self._decide(ask, asked, columns)
         return self._release(ask, settled, asked)
+
+    def _again(self, ask: Ask, remembered: Remembered) -> Answer:
+        """What became of a statement before, once more; it teaches nothing, so it waits for nobody."""
+        plan, decision = remembered.plan, remembered.decision
+        self._record(replace(ask, plan=plan), decision)
+        if remembered.table is None:
+            raise QueryRefused(decision)
+        return Answer(remembered.table, plan.types, decision, remembered.ranges, plan)
 
     def check(
         self,
@@ -579,18 +586,14 @@ class Gate:
             known = person.known_until(_read_by(asked))
             with self._counted(ask, asked, person, found.surprises, found.answers):
                 settled = self._in_words(ask, asked, person, found, code, withheld, before)
-            decision = settled.decision
-            entry = self._record(ask, decision, found.surprises, found.answers, known)
+            entry = self._record(ask, settled.decision, found.surprises, found.answers, known)
             if found.answers:
                 person.recorded(entry.number)
         except BaseException:
             knowledge.forget_party(ask.user)
             raise
-        if decision.verdict != "answered":
-            raise QueryRefused(decision)
         late = any(fate == "time" for _, fate in found.fates)
-        learned = person.learned if code == "partial" else None
-        return replace(settled, recorded=True, keep=not late, learned=learned)
+        return replace(settled, recorded=True, keep=not late, learned=person.known)
 
     def _in_words(
         self,
@@ -879,6 +882,8 @@ class Gate:
         if decision.verdict != "answered":
             if not settled.recorded:
                 self._record(ask, decision)
+            elif settled.keep:
+                self._keep(ask, settled, asked, None, decision)
             raise QueryRefused(decision)
         try:
             if ask.plan.public:
@@ -894,13 +899,33 @@ class Gate:
         if not settled.recorded:
             self._record(ask, decision)
         if settled.keep:
-            again = replace(decision, risk_before=None, risk_after=None)
+            again = decision
             if decision.code in ("answered", "ends"):
                 lacking = ends.lacking(ask.plan, asked, settled.told)
                 again = verdict.of("known", (), hint=decision.hint, ranges=ranges, lacking=lacking)
-            kept = Remembered(ask.plan, table, again, ranges, settled.learned)
-            self._memory.keep(self._knowledge.party(ask.user), ask, kept)
+            self._keep(ask, replace(settled, ranges=ranges), asked, table, again)
         return Answer(table, ask.plan.types, decision, ranges, ask.plan)
+
+    def _keep(
+        self, ask: Ask, settled: Settled, asked: Sequence[Asked], table: pa.Table | None, again: Decision
+    ) -> None:
+        """Remember what became of a statement.
+
+        Args:
+            ask: The statement.
+            settled: What became of it, its ranges as they are shown.
+            asked: What it asks.
+            table: Its rows, if it was answered.
+            again: The verdict on one who asks again.
+        """
+        assert ask.plan is not None
+        knowledge = self._knowledge
+        lost = [each for each, told in zip(asked, settled.told, strict=True) if told is None]
+        again = replace(again, risk_before=None, risk_after=None)
+        withheld = knowledge.of(ask.user).names(lost) if lost else frozenset[bytes]()
+        learned = settled.learned if lost else None
+        kept = Remembered(ask.plan, table, again, settled.ranges, withheld, learned)
+        self._memory.keep(knowledge.party(ask.user), ask, kept)
 
     # --- for the administrator
 

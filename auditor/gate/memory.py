@@ -1,7 +1,8 @@
-"""What was answered, kept in memory: what is asked again costs a look-up and a ledger entry.
+"""What became of statements, kept in memory: what is asked again costs a look-up and a ledger entry.
 
 Promise: an answer comes back only to the party that was told it, for the same text, dialect, time zone and
-parameters; types of parameters matter as much as their text. What is kept is bounded in number and size.
+parameters; types of parameters matter as much as their text. What was withheld stays withheld until later
+answers settle some of it. What is kept is bounded in number and size.
 """
 
 from __future__ import annotations
@@ -31,18 +32,25 @@ _Name = tuple[str, str, str, str, str]
 
 @dataclass(frozen=True)
 class Remembered:
-    """One answered statement."""
+    """One decided statement."""
 
     plan: Plan
     """What it means."""
-    table: pa.Table
-    """Its rows."""
+    table: pa.Table | None
+    """Its rows; None where it was refused."""
     decision: Decision
     """The verdict on one who asks again."""
     ranges: tuple[Range, ...] = ()
     """What it tells as ends."""
+    withheld: frozenset[bytes] = frozenset()
+    """Names of the queries that were withheld (`digest`)."""
     learned: int | None = None
-    """How much its party knew, where the answer holds only as long as that is all; None: for good."""
+    """How much its party knew when this held last, where some is withheld; None: it holds for good."""
+
+    @property
+    def bytes(self) -> int:
+        """What it takes, about."""
+        return (0 if self.table is None else int(self.table.nbytes)) + 64 * len(self.withheld)
 
 
 @dataclass(frozen=True)
@@ -60,7 +68,7 @@ class Settled:
     recorded: bool = False
     """Whether it is on record."""
     keep: bool = True
-    """Whether one who asks again gets the same rows."""
+    """Whether the same becomes of it if it is asked again."""
     learned: int | None = None
     """As `Remembered.learned`."""
 
@@ -74,29 +82,28 @@ class Memory:
         self._answers: OrderedDict[_Name, Remembered] = OrderedDict()
         self._bytes = 0
 
-    def recall(self, party: str, ask: Ask, learned: int) -> Remembered | None:
-        """What was answered to the same, if it is still there and holds for a party that knows so much."""
+    def recall(self, party: str, ask: Ask) -> Remembered | None:
+        """What became of the same, if it is still there."""
         if not plain(ask.parameters):
             return None
         name = _name(party, ask)
         with self._lock:
             found = self._answers.get(name)
-            if found is None or found.learned not in (None, learned):
-                return None
-            self._answers.move_to_end(name)
+            if found is not None:
+                self._answers.move_to_end(name)
             return found
 
     def keep(self, party: str, ask: Ask, answer: Remembered) -> None:
-        """Remember an answer, if it is small."""
-        if answer.table.nbytes > LARGEST_KEPT or not plain(ask.parameters) or answer.plan.clock:
+        """Remember what became of a statement, if it is small."""
+        if answer.bytes > LARGEST_KEPT or not plain(ask.parameters) or answer.plan.clock:
             return  # of one that reads the clock the same text is another statement later
         name = _name(party, ask)
         with self._lock:
             before = self._answers.pop(name, None)
-            self._bytes += answer.table.nbytes - (0 if before is None else before.table.nbytes)
+            self._bytes += answer.bytes - (0 if before is None else before.bytes)
             self._answers[name] = answer
             while len(self._answers) > STATEMENTS or self._bytes > LARGEST_MEMORY:
-                self._bytes -= self._answers.popitem(last=False)[1].table.nbytes
+                self._bytes -= self._answers.popitem(last=False)[1].bytes
 
 
 def _name(party: str, ask: Ask) -> _Name:

@@ -63,6 +63,14 @@ class Glance:
         told = [exactly(value) for value in found]
         return in_column_units(self.system, self.ends, queries, asked, told)
 
+    def settles_any(self, queries: Sequence[Query]) -> bool:
+        """Whether some of the queries are settled, as far as that is seen without any table."""
+        asked = open_of(queries, self.system, self.ends)
+        if len(asked) < len(queries):
+            return True
+        asked = [query for query in asked if query.kind not in STATISTICS]
+        return any(value is not None for value in repeated(self.answers, asked, self.system.size))
+
 
 def open_of(queries: Sequence[Query], system: AnsweredSystem, ends: Mapping[bytes, Told[int]]) -> list[Query]:
     """Those of which no end was told."""

@@ -219,6 +219,17 @@ class Knowledge:
         party = self._held.get(self.party(user))
         return None if party is None else party.at_a_glance(asked)
 
+    def settles_any(self, user: str, asked: Sequence[Asked], among: Collection[bytes]) -> bool:
+        """Whether what is on record may settle some of what is asked, as `at_a_glance`; in any thread.
+
+        Args:
+            user: Who asks.
+            asked: What is asked.
+            among: Names of the queries that are looked at (`Party.names`).
+        """
+        party = self._held.get(self.party(user))
+        return party is None or party.settles_any(asked, among)
+
     def learned_on_record(self, user: str) -> int:
         """As `learned`, of what is on record."""
         party = self._held.get(self.party(user))
@@ -266,7 +277,12 @@ class Party:
     @property
     def learned(self) -> int:
         """How many answers it knows of."""
-        return sum(each.system.version for each in self.columns) + self._waiting
+        return self.known + self._waiting
+
+    @property
+    def known(self) -> int:
+        """How many of them are not waiting to be learned."""
+        return sum(each.system.version for each in self.columns)
 
     @property
     def learned_on_record(self) -> int:
@@ -313,6 +329,16 @@ class Party:
         noted = {place: glance for place, (glance, _) in list(self._on_record.items())}
         return self._settled(asked, noted) if {each.protected for each in asked} <= noted.keys() else None
 
+    def settles_any(self, asked: Sequence[Asked], among: Collection[bytes]) -> bool:
+        """As `Knowledge.settles_any`."""
+        noted = {place: glance for place, (glance, _) in list(self._on_record.items())}
+        for place, queries in self.reads(asked).items():
+            some = [query for query in queries if digest([query]) in among]
+            unread = bool(self._heard.get(place)) or place not in noted
+            if some and (unread or noted[place].settles_any(some)):
+                return True
+        return False
+
     def reads(self, asked: Sequence[Asked]) -> Reads:
         """What is asked, each query once, in the order of first mention, by protected column."""
         found: dict[int, dict[Name, Query]] = {}
@@ -320,6 +346,10 @@ class Party:
             query = self.columns[each.protected].query(each)
             found.setdefault(each.protected, {}).setdefault(query.name, query)
         return {place: list(queries.values()) for place, queries in sorted(found.items())}
+
+    def names(self, asked: Sequence[Asked]) -> frozenset[bytes]:
+        """Names of the queries that are asked."""
+        return frozenset(digest([self.columns[each.protected].query(each)]) for each in asked)
 
     def cases(self, reads: Reads) -> list[Case]:
         """To be decided together."""

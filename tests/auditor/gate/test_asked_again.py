@@ -207,6 +207,6 @@ def test_results_are_kept_up_to_so_many_bytes(monkeypatch: pytest.MonkeyPatch, g
     asks = [Ask(f"SELECT {number}", None, "eve") for number in range(4)]
     for ask in (*asks[:3], asks[2]):
         kept_answers.keep("everyone", ask, Remembered(plan, table, KNOWN))
-    assert all(kept_answers.recall("everyone", ask, 0) for ask in asks[:3])
+    assert all(kept_answers.recall("everyone", ask) for ask in asks[:3])
     kept_answers.keep("everyone", asks[3], Remembered(plan, table, KNOWN))
-    assert [kept_answers.recall("everyone", ask, 0) is not None for ask in asks] == [False, True, True, True]
+    assert [kept_answers.recall("everyone", ask) is not None for ask in asks] == [False, True, True, True]

@@ -437,15 +437,73 @@ def test_asked_again_it_gives_the_same_rows_without_deciding(
     assert [len(entry.answers) for entry in entries(gate)] == [3, 0]
 
 
-@pytest.mark.slow
-def test_asked_again_after_something_was_learned_the_withheld_groups_are_tried_again(gate: Gate) -> None:
-    gate.execute(BY_DEPT)
-    gate.execute("SELECT sum(salary) FROM staff WHERE age < 40 AND dept < 'd'")
-    learned = gate._knowledge.learned("analyst")
-    again = gate.execute(BY_DEPT)
-    assert again.decision.code == "partial"
-    assert [row[1] is None for row in again.fetchall()] == [False, False, False, True, True]
-    assert gate._knowledge.learned("analyst") == learned
+def test_what_was_withheld_stays_so_without_deciding_while_nothing_settles_it(
+    gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever else is learned meanwhile, and also where nothing of the statement was told."""
+    first, other = gate.execute(BY_DEPT), "SELECT sum(salary) FROM staff WHERE age < 40 AND dept < 'd'"
+    rows = first.fetchall()
+    alone = "SELECT dept, sum(salary) FROM staff WHERE dept > 'd' GROUP BY dept"
+    refused = verdict(gate, alone)
+    assert refused.code == "risk"
+    assert verdict(gate, other).code == "answered"
+
+    def forbidden(*_: object) -> None:
+        raise AssertionError("decided again")
+
+    monkeypatch.setattr("auditor.gate.suppress.decide", forbidden)
+    for _ in range(2):
+        again = gate.execute(BY_DEPT)
+        assert again.fetchall() == rows
+        assert (again.decision.code, again.decision.message) == ("partial", first.decision.message)
+        said = verdict(gate, alone)
+        assert (said.code, said.message, said.hint) == ("risk", refused.message, refused.hint)
+    assert [len(entry.answers) for entry in entries(gate)] == [3, 0, 1, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("where", ["dept = 'c'", "dept IN ('a', 'c')"])
+def test_what_was_withheld_is_given_once_later_answers_settle_it(
+    gate: Gate, database: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    """A surprise withholds a group that is asked by itself, or with another one, later."""
+    sql = "SELECT dept, sum(salary) FROM staff WHERE dept < 'd' GROUP BY dept ORDER BY dept"
+    real = suppress.decide
+
+    def surprised(cases: list[Case], *more: object) -> Outcome:
+        if len(cases[0].queries) < 3:
+            return real(cases, *more)  # type: ignore[arg-type]
+        return Outcome("risk", (Part(surprise=True, given=False, open=(cases[0].queries[0],)),))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(suppress, "decide", surprised)
+        withheld = gate.execute(sql).fetchall()
+        assert [total is None for _, total in withheld].count(True) == 1
+        assert gate.execute(sql).fetchall() == withheld
+    lost = next(dept for dept, total in withheld if total is None)
+    beside = next(dept for dept, total in withheld if total is not None)
+    where = where.replace("'a'", f"'{beside}'").replace("'c'", f"'{lost}'")
+    assert verdict(gate, f"SELECT sum(salary) FROM staff WHERE {where}").code == "answered"
+    assert gate.execute(sql).fetchall() == truth(database, sql)
+    assert entries(gate)[-1].code == "known"
+
+
+def test_what_another_gate_was_told_of_a_withheld_group_is_given_once_it_is_heard(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was heard and not learned yet may settle anything."""
+    sql = "SELECT dept, sum(salary) FROM staff WHERE dept < 'd' GROUP BY dept ORDER BY dept"
+    with Gate.open(database, suppressing()) as one, Gate.open(database, suppressing()) as two:
+        with monkeypatch.context() as patched:
+            patched.setattr(
+                suppress,
+                "decide",
+                lambda cases, *_: Outcome("risk", (Part(surprise=True, given=False, open=cases[0].queries),)),
+            )
+            assert verdict(one, sql).code == "risk"
+        assert verdict(two, "SELECT sum(salary) FROM staff WHERE dept = 'a'").code == "answered"
+        assert verdict(one, sql).code == "risk"
+        one._hear()
+        assert one.execute(sql).fetchall() == truth(database, sql)
 
 
 @pytest.mark.slow
