@@ -57,6 +57,11 @@ class Case:
         return not kinds & {"count", "quantile", "weighted", "spread"} and self.question().derivable
 
     @property
+    def is_searched(self) -> bool:
+        """Whether answers are judged one by one, record by record, where nothing is shown of all at once."""
+        return self.question().is_searched(self.standard)
+
+    @property
     def singled_out(self) -> bool:
         """Whether any answer would tell somebody a value."""
         standard = self.standard

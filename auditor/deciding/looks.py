@@ -39,13 +39,13 @@ class CaseLooks:
         """Whether exact answers exclude too little to break the limit."""
         question = self._case.question()
         with self._allowance(keep) as allowance:
-            found = judged(self._case, values, allowance, keep and not question.searchable)
+            found = judged(self._case, values, allowance, keep and not self._case.is_searched)
         return Look(found.safe, () if found.safe else tuple(question.open), found)
 
     def together(self, answers: Sequence[Values]) -> bool:
         """The same of several answers and all between them, in one look, where everybody is looked at."""
         question, answers = self._case.question(), list(dict.fromkeys(answers))
-        if question.searchable or any(query.kind != "sum" for query in self._case.queries):
+        if self._case.is_searched or any(query.kind != "sum" for query in self._case.queries):
             return False
         with self._allowance(keep=True) as allowance:
             found = question.judge_together(answers, self._case.standard, allowance)
@@ -74,7 +74,7 @@ class CaseLooks:
         if case is None:
             return Look(False)
         asked, values = case
-        judgement = judged(asked, values, allowance, keep and not asked.question().searchable)
+        judgement = judged(asked, values, allowance, keep and not asked.is_searched)
         model = asked.model_question() if judgement.safe else None
         likely = None if model is None else model.judge(values, allowance, keep=keep)
         return Look(judgement.safe and (likely is None or likely.safe), (), judgement, likely)

@@ -718,8 +718,8 @@ class AnsweredSystem:
         judgement = question.exactly((), standard, allowance)
         if judgement is None:
             judgement = question.judge_around_table((), standard, allowance, renew=False)
-        searchable = isinstance(pool, Pool) and not self.keeps_some and not standard.insiders
-        if (judgement is not None and judgement.safe) or not searchable:
+        searched = question.is_searched(standard) and not standard.insiders
+        if (judgement is not None and judgement.safe) or not searched:
             return judgement or Judgement(False, -1)
         assert isinstance(pool, Pool)
         return judge(pool.knowledge, pool.totals(), standard, allowance, Effort(0))

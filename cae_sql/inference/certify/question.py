@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
 from cae_sql.errors import OutOfTime
-from cae_sql.inference.allowance import ENTRIES, Allowance
+from cae_sql.inference.allowance import ENTRIES, UNLIMITED, Allowance
 from cae_sql.inference.certify.certain import CELLS, Row, narrowest, rows_of, too_little_for_two
 from cae_sql.inference.certify.coverage import Shown, all_pairs, left_open, show
 from cae_sql.inference.certify.learned import Learned
@@ -101,6 +101,8 @@ class Question:
         """By reading, what was shown of hypothetical answers: it need not be shown again."""
         self._exact: dict[tuple[tuple[int, ...], Standard], Judgement | None] = {}
         """What is known without a search."""
+        self._known_exactly: dict[Standard, bool] = {}
+        """Whether that is so."""
         self._missed: set[tuple[int, ...]] = set()
         """Fresh sums for which no table was found where several were judged together."""
         self._spared = 0
@@ -111,16 +113,25 @@ class Question:
         """Whether the roomy table is as it was when the question was made."""
         return self.question_tables.current
 
-    @property
-    def searchable(self) -> bool:
+    def is_searched(self, standard: Standard) -> bool:
         """Whether searches record by record follow where the roomy table leaves somebody open."""
+        most = MOST_PAIRED if self.roomy_table.ways.paired_search else 0
+        narrow = not standard.insiders or standard.need <= most
+        return self._is_small and (narrow or self._is_known_exactly(standard))
+
+    @property
+    def _is_small(self) -> bool:
+        """Whether there are few enough records for searches."""
         few = len(self.question_tables.boxes.atoms.labels) <= MOST_SEARCHED
         return self._search is not None and few and self.roomy_table.ways.search
 
-    def is_searched(self, standard: Standard) -> bool:
-        """Whether what the roomy table leaves open is searched for, to hold it to this standard."""
-        most = MOST_PAIRED if self.roomy_table.ways.paired_search else 0
-        return self.searchable and not (standard.insiders and standard.need > most)
+    def _is_known_exactly(self, standard: Standard) -> bool:
+        """Whether what the sums leave is known without a search, as seen at the answers of a world."""
+        if standard not in self._known_exactly:
+            values = tuple(int(query.of(self.pool.values[:1])[0]) for query in self.queries)
+            found = self._exactly(values, standard, UNLIMITED)
+            self._known_exactly[standard] = found is not None and (found.safe or found.certain)
+        return self._known_exactly[standard]
 
     @property
     def _searched(self) -> Search:
@@ -283,7 +294,7 @@ class Question:
     def out_of_reach(self, values: Sequence[int], worlds: Sequence[int], standard: Standard) -> list[Row]:
         """Sums because of which a look at everybody at once can only fail, and no search follows. As
         `certainly_lost`."""
-        if self.searchable or not (standard.insiders and self.roomy_table.ways.out_of_reach):
+        if self.is_searched(standard) or not (standard.insiders and self.roomy_table.ways.out_of_reach):
             return []
         tables = self.pool.values[list(worlds)]
         return too_little_for_two(self.boxes_with(values), self._rows, values, tables, standard.need)
@@ -334,7 +345,7 @@ class Question:
             if judgement is not None and judgement.safe:
                 found.update(dict.fromkeys(group, judgement))
                 continue
-            if self._missed and not self.searchable:
+            if self._missed and not self.is_searched(standard):
                 found.update(self._judge_rest(group, standard, allowance))
         self._spared = 0
         return found
@@ -412,19 +423,22 @@ class Question:
         judgement = self.judge_around_table(values, standard, allowance, renew)
         if judgement is not None and judgement.safe:
             return judgement
-        searched = self.searchable if renew else self.is_searched(standard)
+        searched = self._is_small if renew else self.is_searched(standard)
         return None if searched else Judgement(False, -1)
 
     def exactly(self, values: Sequence[int], standard: Standard, allowance: Allowance) -> Judgement | None:
         """What is known without a search, in small systems; None where it is not. Found out once."""
         key = tuple(values), standard
         if key not in self._exact:
-            known = self.searchable and self.roomy_table.ways.exact_sets
-            found = self._searched.exactly(values, standard, allowance) if known else None
+            found = self._exactly(values, standard, allowance) if self.is_searched(standard) else None
             if allowance.over:
                 return found
             self._exact[key] = found
         return self._exact[key]
+
+    def _exactly(self, values: Sequence[int], standard: Standard, allowance: Allowance) -> Judgement | None:
+        known = self.roomy_table.ways.exact_sets
+        return self._searched.exactly(values, standard, allowance) if known else None
 
     def judge_around_table(
         self, values: Sequence[int], standard: Standard, allowance: Allowance, renew: bool = True

@@ -9,7 +9,7 @@ import pytest
 
 from auditor.deciding.cases import Case
 from auditor.deciding.decide import decide, foresee
-from auditor.deciding.hypothetical import margin_of, sides
+from auditor.deciding.hypothetical import is_decided_by_partition, margin_of, sides
 from auditor.deciding.rules import Budget, Rules
 from cae_sql.domain import Domain
 from cae_sql.inference.allowance import Allowance
@@ -143,3 +143,21 @@ def test_between_two_extremes_that_keep_the_limit_one_may_break_it(
     answers = [(value,) for value in (range(300, 400, 10) if kind == "sum" else range(8, 18))]
     looked_at = sides(question, answers, Allowance(10**9))
     assert (sum(map(len, looked_at)) < len(answers)) == passed_over
+
+
+@pytest.mark.parametrize("pay", [1, 12])
+def test_a_small_table_whose_sums_say_nothing_exact_is_decided_as_a_large_one(pay: int) -> None:
+    """Five random halves of 100 people: what these leave is known of reals alone, and runs of 13 are too wide
+    to be searched for. The partition decides, with a margin, whatever the number of records."""
+    draw = np.random.default_rng(0)
+    table = draw.integers(0, TOP + 1, 100)
+    table[:16] = pay
+    system = AnsweredSystem(100, 0, TOP, 1)
+    for _ in range(5):
+        members = np.flatnonzero(draw.random(100) < 0.5)
+        system.add_sum(members, int(table[members].sum()))
+    one = case(system, system.query("sum", np.arange(16)), table)
+    assert (is_decided_by_partition(one), margin_of(one)) == (True, 10)
+    ((recorded,),) = [part.recorded for part in decide([one], RULES).parts]
+    told = recorded.told
+    assert (told.least, told.most) == (192, 192) if pay == 12 else told.least is None and told.holds(16)

@@ -20,6 +20,7 @@ from cae_sql.inference.facts.bounds import Bound
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.facts.shares import held_in
 from cae_sql.inference.facts.witnesses import Pins
+from cae_sql.inference.search.judging import Standard
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.inference.tables.exchange import Tables
 from cae_sql.inference.tables.margins import Soft, alike_in, ends_along
@@ -279,6 +280,6 @@ def test_a_range_is_kept_where_extremes_leave_everybody_near_already() -> None:
     assert held == []
     question = Question(system.roomy_table, system.pool(), [], held, np.full(60, 4), [bound])
     assert len(question.question_tables.softs) == 1
-    assert not question.searchable, "searches know nothing of ranges"
+    assert not question.is_searched(Standard(1)), "searches know nothing of ranges"
     low, high = certified_runs(system.roomy_table, held, [bound])
     assert low.shape == high.shape == (60,)
