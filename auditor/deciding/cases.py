@@ -57,9 +57,9 @@ class Case:
         return not kinds & {"count", "quantile", "weighted", "spread"} and self.question().derivable
 
     @property
-    def is_searched(self) -> bool:
-        """Whether answers are judged one by one, record by record, where nothing is shown of all at once."""
-        return self.question().is_searched(self.standard)
+    def is_one_by_one(self) -> bool:
+        """Whether each hypothetical answer is judged by itself, as in some small systems."""
+        return self.question().is_one_by_one(self.standard)
 
     @property
     def singled_out(self) -> bool:

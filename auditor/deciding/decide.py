@@ -250,7 +250,7 @@ def _told(
         values, judged = (values[first.place],), first.judged(judged)
     told = partition.told(values)
     shown = None
-    if first is None and not case.is_searched:
+    if first is None and not case.is_one_by_one:
         shown = partition.shown(values)
     part = told_part(case, told if first is None else first.told(told[0]), allowance, judged, shown=shown)
     if part.given:

@@ -57,7 +57,7 @@ def is_decided_by_partition(case: Case) -> bool:
     several = len(case.queries) > 1
     if several and are_apart(case):
         return True
-    if case.is_searched or len(question.question_tables.fresh) < len(case.queries):
+    if case.is_one_by_one or len(question.question_tables.fresh) < len(case.queries):
         return False
     # what several leave to a few others is bounded by no end of theirs
     return not (several and question.to_ask_apart)
@@ -120,7 +120,7 @@ def asked_of(drawn: Drawn) -> Asked:
         shares=question.shares if tied else None,
         reach=reach,
         margin=max(margin_of(case) - 1, 0),
-        at_once=not case.is_searched,
+        at_once=not case.is_one_by_one,
         far=MOST * int(case.system.grid.top),
         step=1 + standard.need // 4,
     )
@@ -140,7 +140,7 @@ def margin_of(case: Case) -> int:
     with a margin 24 to 30, and of three days as much as with one.
     """
     standard = case.standard
-    apart = case.is_searched or (len(case.queries) > 1 and are_apart(case))
+    apart = case.is_one_by_one or (len(case.queries) > 1 and are_apart(case))
     if apart or {query.kind for query in case.queries} != {"sum"} or not case.system.ways.margin:
         return 0
     return ceil(MARGIN * (standard.need + (int(case.system.grid.top) if standard.insiders else 0)))

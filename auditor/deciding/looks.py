@@ -39,13 +39,13 @@ class CaseLooks:
         """Whether exact answers exclude too little to break the limit."""
         question = self._case.question()
         with self._allowance(keep) as allowance:
-            found = judged(self._case, values, allowance, keep and not self._case.is_searched)
+            found = judged(self._case, values, allowance, keep and not self._case.is_one_by_one)
         return Look(found.safe, () if found.safe else tuple(question.open), found)
 
     def together(self, answers: Sequence[Values]) -> bool:
         """The same of several answers and all between them, in one look, where everybody is looked at."""
         question, answers = self._case.question(), list(dict.fromkeys(answers))
-        if self._case.is_searched or any(query.kind != "sum" for query in self._case.queries):
+        if self._case.is_one_by_one or any(query.kind != "sum" for query in self._case.queries):
             return False
         with self._allowance(keep=True) as allowance:
             found = question.judge_together(answers, self._case.standard, allowance)
@@ -74,7 +74,7 @@ class CaseLooks:
         if case is None:
             return Look(False)
         asked, values = case
-        judgement = judged(asked, values, allowance, keep and not asked.is_searched)
+        judgement = judged(asked, values, allowance, keep and not asked.is_one_by_one)
         model = asked.model_question() if judgement.safe else None
         likely = None if model is None else model.judge(values, allowance, keep=keep)
         return Look(judgement.safe and (likely is None or likely.safe), (), judgement, likely)
@@ -122,7 +122,7 @@ def told_part(
         told: What is told of each answer.
         allowance: What may be spent on it.
         judged: What is known of exact answers.
-        renew: As `Question.judge_true`.
+        renew: As `Question.judge_true`, and `wide`: where the true answers alone decide.
         shown: Exact answers that what is told leaves: every table that gives them agrees with it, so that
             what is shown of them is shown of it.
     """
@@ -138,7 +138,7 @@ def told_part(
     if exact is not None and exact.safe:
         judgement = exact
     if judgement is None:
-        judgement = question.judge_true(values, case.standard, allowance, renew=renew)
+        judgement = question.judge_true(values, case.standard, allowance, renew, wide=renew)
     safe, likely = judgement is None or judgement.safe, None
     if safe and model is not None:
         likely = model.judge(values, allowance, keep=renew)

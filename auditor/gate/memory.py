@@ -48,8 +48,8 @@ class Remembered:
     """How much its party knew when this held last, where some is withheld; None: it holds for good."""
 
     @property
-    def bytes(self) -> int:
-        """What it takes, about."""
+    def size(self) -> int:
+        """Bytes that it takes, about."""
         return (0 if self.table is None else int(self.table.nbytes)) + 64 * len(self.withheld)
 
 
@@ -95,15 +95,15 @@ class Memory:
 
     def keep(self, party: str, ask: Ask, answer: Remembered) -> None:
         """Remember what became of a statement, if it is small."""
-        if answer.bytes > LARGEST_KEPT or not plain(ask.parameters) or answer.plan.clock:
+        if answer.size > LARGEST_KEPT or not plain(ask.parameters) or answer.plan.clock:
             return  # of one that reads the clock the same text is another statement later
         name = _name(party, ask)
         with self._lock:
             before = self._answers.pop(name, None)
-            self._bytes += answer.bytes - (0 if before is None else before.bytes)
+            self._bytes += answer.size - (0 if before is None else before.size)
             self._answers[name] = answer
             while len(self._answers) > STATEMENTS or self._bytes > LARGEST_MEMORY:
-                self._bytes -= self._answers.popitem(last=False)[1].bytes
+                self._bytes -= self._answers.popitem(last=False)[1].size
 
 
 def _name(party: str, ask: Ask) -> _Name:

@@ -307,7 +307,7 @@ class Suppression:
             return []
         question = cases[0].question()
         some = set(question.question_tables.fresh) - question.to_ask_apart
-        if cases[0].is_searched:
+        if cases[0].is_one_by_one:
             # small: what hangs together is decided one after the other, as searches find all there is
             often = Counter(question.components)
             some = {place for place, each in enumerate(question.components) if often[each] == 1}

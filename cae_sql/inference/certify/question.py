@@ -116,8 +116,14 @@ class Question:
     def is_searched(self, standard: Standard) -> bool:
         """Whether searches record by record follow where the roomy table leaves somebody open."""
         most = MOST_PAIRED if self.roomy_table.ways.paired_search else 0
-        narrow = not standard.insiders or standard.need <= most
-        return self._is_small and (narrow or self._is_known_exactly(standard))
+        return self._is_small and (not standard.insiders or standard.need <= most)
+
+    def is_one_by_one(self, standard: Standard) -> bool:
+        """Whether each hypothetical answer is judged by itself: by a search, or known without one.
+
+        Of all other sums one look judges those between two answers, too.
+        """
+        return self.is_searched(standard) or (self._is_small and self._is_known_exactly(standard))
 
     @property
     def _is_small(self) -> bool:
@@ -294,7 +300,7 @@ class Question:
     def out_of_reach(self, values: Sequence[int], worlds: Sequence[int], standard: Standard) -> list[Row]:
         """Sums because of which a look at everybody at once can only fail, and no search follows. As
         `certainly_lost`."""
-        if self.is_searched(standard) or not (standard.insiders and self.roomy_table.ways.out_of_reach):
+        if self.is_one_by_one(standard) or not (standard.insiders and self.roomy_table.ways.out_of_reach):
             return []
         tables = self.pool.values[list(worlds)]
         return too_little_for_two(self.boxes_with(values), self._rows, values, tables, standard.need)
@@ -345,7 +351,7 @@ class Question:
             if judgement is not None and judgement.safe:
                 found.update(dict.fromkeys(group, judgement))
                 continue
-            if self._missed and not self.is_searched(standard):
+            if self._missed and not self.is_one_by_one(standard):
                 found.update(self._judge_rest(group, standard, allowance))
         self._spared = 0
         return found
@@ -405,8 +411,9 @@ class Question:
         return self._searched.judge(values, worlds, standard, allowance, effort)
 
     def judge_true(
-        self, values: Sequence[int], standard: Standard, allowance: Allowance, renew: bool = False
-    ) -> Judgement | None:
+        self, values: Sequence[int], standard: Standard, allowance: Allowance, renew: bool = False,
+        wide: bool = False,
+    ) -> Judgement | None:  # fmt: skip
         """As `judge`, of answers that no world of the pool gives; None where searches would need one.
 
         Args:
@@ -414,7 +421,7 @@ class Question:
             standard: What everybody must keep.
             allowance: What may be spent; nothing more is tried beyond it.
             renew: Whether bases may be chosen anew: only where later verdicts may hang on these answers.
-                They are searched for then, however wide the runs are.
+            wide: Whether runs are searched for however wide they are.
         """
         self._open_parts = np.zeros(0, dtype=np.int64)
         exact = self.exactly(values, standard, allowance)
@@ -423,14 +430,14 @@ class Question:
         judgement = self.judge_around_table(values, standard, allowance, renew)
         if judgement is not None and judgement.safe:
             return judgement
-        searched = self._is_small if renew else self.is_searched(standard)
+        searched = self._is_small if wide else self.is_searched(standard)
         return None if searched else Judgement(False, -1)
 
     def exactly(self, values: Sequence[int], standard: Standard, allowance: Allowance) -> Judgement | None:
         """What is known without a search, in small systems; None where it is not. Found out once."""
         key = tuple(values), standard
         if key not in self._exact:
-            found = self._exactly(values, standard, allowance) if self.is_searched(standard) else None
+            found = self._exactly(values, standard, allowance) if self.is_one_by_one(standard) else None
             if allowance.over:
                 return found
             self._exact[key] = found

@@ -280,6 +280,6 @@ def test_a_range_is_kept_where_extremes_leave_everybody_near_already() -> None:
     assert held == []
     question = Question(system.roomy_table, system.pool(), [], held, np.full(60, 4), [bound])
     assert len(question.question_tables.softs) == 1
-    assert not question.is_searched(Standard(1)), "searches know nothing of ranges"
+    assert not question.is_one_by_one(Standard(1)), "searches know nothing of ranges"
     low, high = certified_runs(system.roomy_table, held, [bound])
     assert low.shape == high.shape == (60,)
