@@ -60,7 +60,7 @@ def is_decided_by_partition(case: Case) -> bool:
     if case.is_one_by_one or len(question.question_tables.fresh) < len(case.queries):
         return False
     # what several leave to a few others is bounded by no end of theirs
-    return not (several and question.to_ask_apart)
+    return not (several and question.overlap.to_ask_apart)
 
 
 def is_shown_of(drawn: Drawn) -> bool:
@@ -77,7 +77,7 @@ def is_shown_of(drawn: Drawn) -> bool:
 
 def are_apart(case: Case) -> bool:
     """Whether several sums hang on nothing together."""
-    return len(set(case.question().components)) == len(case.queries)
+    return len(set(case.question().overlap.components)) == len(case.queries)
 
 
 def lost_at_once(drawn: Drawn, cases: Sequence[Case]) -> Outcome | None:
@@ -85,7 +85,7 @@ def lost_at_once(drawn: Drawn, cases: Sequence[Case]) -> Outcome | None:
     case, standard = drawn.case, drawn.case.standard
     question = case.question()
     if len(case.queries) > 1:
-        ends = enumerate(question.reach(standard))
+        ends = enumerate(question.overlap.reach(standard))
         narrow = [place for place, end in ends if end is not None and end[0] > end[1]]
         return drawn.refuse(cases, "risk", Judgement(False, -1), None, narrow) if narrow else None
     middle = sorted(drawn.answers)[len(drawn.answers) // 2]
@@ -108,7 +108,7 @@ def asked_of(drawn: Drawn) -> Asked:
     question, standard, several = case.question(), case.standard, len(case.queries) > 1
     tied = several and is_decided_by_partition(case) and not are_apart(case)
     settled = [value is not None for value in question.settled]
-    reach = question.reach(standard)
+    reach = question.overlap.reach(standard)
     inside = [None if known else ends for known, ends in zip(settled, reach, strict=True)]
     return Asked(
         kinds=[query.kind for query in case.queries],
@@ -116,8 +116,8 @@ def asked_of(drawn: Drawn) -> Asked:
         drawn=[tuple(map(_within, values, inside)) for values in drawn.answers],
         kept=[values for values, judgement in drawn.judged.items() if judgement.safe],
         settled=settled,
-        components=range(len(case.queries)) if tied else question.components if several else (),
-        shares=question.shares if tied else None,
+        components=range(len(case.queries)) if tied else question.overlap.components if several else (),
+        shares=question.overlap.shares if tied else None,
         reach=reach,
         margin=max(margin_of(case) - 1, 0),
         at_once=not case.is_one_by_one,

@@ -298,7 +298,7 @@ class Suppression:
 
     def _independent(self, units: Sequence[Unit]) -> list[Unit]:
         """Those of some units that are asked together: whose sums follow neither from past answers nor from
-        those of units before, but for those that are asked by themselves (`Question.to_ask_apart`)."""
+        those of units before, but for those that are asked by themselves (`Overlap.to_ask_apart`)."""
         if len(units) < 2 or not self._rules_of_all.simulatable:
             return []
         reads = self._party.reads(joined(units).asked)
@@ -306,11 +306,11 @@ class Suppression:
         if len(cases) != 1:
             return []
         question = cases[0].question()
-        some = set(question.question_tables.fresh) - question.to_ask_apart
+        some = set(question.question_tables.fresh) - question.overlap.to_ask_apart
         if cases[0].is_one_by_one:
             # small: what hangs together is decided one after the other, as searches find all there is
-            often = Counter(question.components)
-            some = {place for place, each in enumerate(question.components) if often[each] == 1}
+            often = Counter(question.overlap.components)
+            some = {place for place, each in enumerate(question.overlap.components) if often[each] == 1}
         names = {query.name for place, query in enumerate(cases[0].queries) if place in some}
         return [unit for unit in units if self._names(unit) <= names]
 

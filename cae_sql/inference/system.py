@@ -20,7 +20,7 @@ from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify.coverage import certified_runs
 from cae_sql.inference.certify.kept_ranges import Around, Holding, KeptRanges, bounds_in
 from cae_sql.inference.certify.learned import Learned
-from cae_sql.inference.certify.question import Question
+from cae_sql.inference.certify.question import Conditions, Question
 from cae_sql.inference.certify.singled_out import singled_out
 from cae_sql.inference.facts import spares
 from cae_sql.inference.facts.atoms import Atoms
@@ -713,8 +713,7 @@ class AnsweredSystem:
         if not self.version and standard.need <= top:
             return Judgement(True, top)  # as the roomy table shows it, and no kernel need be loaded for it
         pool = self.pool()
-        held, table = self._kept_for_ranges, self.ranges.table(self._whole, top)
-        question = Question(self.roomy_table, pool, [], held, table, bounds_in(self.ranges.shares))
+        question = Question(self.roomy_table, pool, [], self._conditions(self._whole))
         judgement = question.exactly((), standard, allowance)
         if judgement is None:
             judgement = question.judge_around_table((), standard, allowance, renew=False)
@@ -756,10 +755,7 @@ class AnsweredSystem:
             # of questions about spare records one is kept: each has worlds of its own
             plain = self._trials.get(self._whole)
             self._trials = {} if plain is None else {self._whole: plain}
-            held, table = self._kept_for_ranges, self.ranges.table(whole, int(self.grid.top))
-            last = self._trials[whole] = Question(
-                roomy_table, pool, queries, held, table, bounds_in(self.ranges.shares)
-            )
+            last = self._trials[whole] = Question(roomy_table, pool, queries, self._conditions(whole))
         return last
 
     # --- ends and ranges
@@ -817,6 +813,12 @@ class AnsweredSystem:
     def _kept_for_ranges(self) -> Sequence[Query] | None:
         """Who is held where, so that tables keep what ranges say; None where no table says it."""
         return self.ranges.held(self._around) if self.ranges.shares else ()
+
+    def _conditions(self, whole: int) -> Conditions:
+        """How tables over so many records, spare ones too, keep what ranges say."""
+        held, bounds = self._kept_for_ranges, bounds_in(self.ranges.shares)
+        table = self.ranges.table(whole, int(self.grid.top))
+        return Conditions(held or (), table, bounds, known=held is not None)
 
     @property
     def _around(self) -> Around:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.certify.question import Question
+from cae_sql.inference.certify.question import Conditions, Question
 from cae_sql.inference.facts.bounds import Bound
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.facts.shares import Kept, Share, held_in
@@ -208,7 +208,7 @@ class KeptRanges:
             held = None if guide is None else held_in(kept, guide, around.boxes, spare, dear)
             if guide is None or held is None:
                 break
-            question = Question(around.roomy_table, around.pool, [], held, guide, bounds_in(kept))
+            question = Question(around.roomy_table, around.pool, [], Conditions(held, guide, bounds_in(kept)))
             judgement = question.look((), standard, allowance, learn)
             open_ = boxes.count if judgement is None else len(question.left_open)
             worse = 0 if best is None or open_ < best.open else worse + 1

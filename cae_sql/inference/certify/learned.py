@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from cae_sql.errors import InconsistentAnswers
+from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.knowledge import Knowledge
-from cae_sql.inference.facts.query import Ints, Query
+from cae_sql.inference.facts.query import Answer, Ints, Query
 from cae_sql.inference.search.judging import Judgement, Standard, judge, judge_pairs
 from cae_sql.inference.search.runs import Effort
+from cae_sql.inference.tables.central import Central
+from cae_sql.inference.tables.exchange import Bounds
 from cae_sql.inference.tables.holding import bounds_of, hold
 from cae_sql.inference.tables.large_pool import LargePool
 from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import RoomyTable
+from cae_sql.inference.tables.steering import steered
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +69,85 @@ class Learned:
             question_tables.pendings,
             question_tables.moves,
         )
+
+
+def learned(
+    tables: QuestionTables, pool: Pool | LargePool, boxes: Knowledge, answers: Sequence[Answer],
+    allowance: Allowance, guide: Ints | None = None,
+) -> Learned:  # fmt: skip
+    """What answers make of a roomy table and of worlds.
+
+    Args:
+        tables: The queries; nobody is held in them.
+        pool: The worlds, as they were.
+        boxes: The parts, with the boxes that the answers leave.
+        answers: All of the queries'.
+        allowance: What may be spent.
+        guide: (n,) a table with these answers, if one is at hand.
+
+    Raises:
+        InconsistentAnswers: no world agrees.
+        OutOfTime: none was found in time.
+    """
+    values = tuple(int(answer.value) for answer in answers)
+    sums, totals = [values[place] for place in tables.fresh], None
+    pins = hold(boxes, tables.totals, 1, np.zeros(0, dtype=np.int64)) if tables.usable else None
+    if pins is not None:
+        bounds = bounds_of(boxes, pins)
+        totals = _kept(tables, bounds, sums, allowance)
+        if totals is None and guide is not None:
+            own = np.bincount(boxes.atoms.labels, guide, boxes.count).astype(np.int64)
+            totals = own if tables.holds(own, tables.totals, bounds, sums) else None
+    if isinstance(pool, LargePool):
+        if totals is None:
+            raise OutOfTime("no world was found in the time allowed")
+        after = pool.answered(tables, boxes, sums, totals)
+        return Learned(tables, pool, values, boxes, totals, after)
+    worlds = pool.copy()
+    worlds.learn(answers, allowance)
+    worlds.rebase()
+    worlds.mix(list(range(len(worlds.values))), 3)
+    return Learned(tables, pool, values, boxes, totals, worlds)
+
+
+def guided(
+    tables: QuestionTables, boxes: Knowledge, sums: Sequence[int], allowance: Allowance
+) -> Ints | None:
+    """(n,) a table with these answers, spare records too, that keeps what ranges say; None if not found.
+
+    Args:
+        tables: The queries, usable, with who is held and the bounds.
+        boxes: The parts, with the boxes that the answers leave.
+        sums: Answers to the fresh sums.
+        allowance: What may be spent.
+    """
+    pins = hold(boxes, tables.totals, 1, np.zeros(0, dtype=np.int64))
+    totals = None if pins is None else _kept(tables, bounds_of(boxes, pins), sums, allowance)
+    if totals is None or pins is None:
+        return None
+    totals = steered(tables, bounds_of(boxes, pins), totals)
+    # spread over each part's records as evenly as may be, but for those who attain an extreme
+    order, firsts = boxes.members
+    rest = totals - pins.top * boxes.high - pins.bottom * boxes.low
+    each, more = np.divmod(rest, np.maximum(boxes.sizes - pins.count, 1))
+    labels, place = boxes.atoms.labels, np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order)) - np.repeat(firsts[:-1], boxes.sizes)
+    loose = place - pins.count[labels]
+    held = np.where(place < pins.top[labels], boxes.high[labels], boxes.low[labels])
+    table: Ints = np.where(loose < 0, held, each[labels] + (loose < more[labels]))
+    return table
+
+
+def _kept(tables: QuestionTables, bounds: Bounds, sums: Sequence[int], allowance: Allowance) -> Ints | None:
+    """The table that is kept from now on: in the middle, so that it stays roomy; None if not found."""
+    central = Central(tables, bounds, allowance).table(sums)
+    if central is not None:
+        return central
+    for seed in range(3):
+        found = tables.table(bounds, sums, seed)
+        if found is not None:
+            return found
+    return None
 
 
 def advance(roomy_table: RoomyTable, query: Query, value: int) -> None:

@@ -454,9 +454,9 @@ def test_sums_that_leave_a_few_others_with_what_follows_are_not_told_together(
     system.add_sum(np.arange(640 + rest), 320)
     asked = [system.query("sum", np.arange(300)), system.query("sum", np.arange(300, 640))]
     case = Case(system, asked, Standard(1, insiders=1), lambda _: [], Effort())
-    assert case.question().to_ask_apart == apart
+    assert case.question().overlap.to_ask_apart == apart
     assert is_decided_by_partition(case) == (not apart)
-    np.testing.assert_allclose(case.question().shares, [[1, -1, 0], [1, 0, -1]])
+    np.testing.assert_allclose(case.question().overlap.shares, [[1, -1, 0], [1, 0, -1]])
 
 
 def test_where_nobody_says_which_component_fails_all_do() -> None:

@@ -231,6 +231,6 @@ def test_who_attains_a_maximum_is_not_who_is_held_there() -> None:
     query = Query(kind="count", members=np.arange(4, 8), region=((4, 4),))
     system.accept_range([Share(query.members, query.region, 1)], about(query, Told(1, None), 4), 2, None)
     question = system.question([Query(kind="max", members=np.array([4, 5]))])
-    assert question.held
+    assert question.conditions.held
     judgement = question.judge_around_table((4,), standard, Allowance())
     assert judgement is None or not judgement.safe

@@ -144,7 +144,7 @@ def test_an_extreme_is_held_by_more_than_those_who_may_be_elsewhere(
     possible, rng = told.program(), np.random.default_rng(0)
     assert widest(told, told.roomy_table(), 0, insiders) == 0
     monkeypatch.setattr(
-        "cae_sql.inference.certify.question.hold",
+        "cae_sql.inference.certify.evidence.hold",
         lambda boxes, totals, copies, basic: holding.hold(boxes, totals, 1, basic),
     )
     careless = widest(told, told.roomy_table(), 0, insiders)
@@ -256,14 +256,14 @@ def test_judging_the_same_answers_again_and_again_says_the_same_and_keeps_no_mor
         question.judge_together(answers, standard, later),
         question.judge_around_table((20,), standard, later),
     )
-    size = len(pickle.dumps(question._shown))
+    size = len(pickle.dumps(question.evidence.past))
     for _ in range(3):
         again = (
             question.judge_together(answers, standard, later),
             question.judge_around_table((20,), standard, later),
         )
         assert again == first
-        assert len(pickle.dumps(question._shown)) == size
+        assert len(pickle.dumps(question.evidence.past)) == size
 
 
 def test_bases_that_cannot_be_chosen_anew_show_nothing_of_the_answers_that_are_left() -> None:

@@ -159,7 +159,7 @@ def test_later_questions_are_looked_at_with_those_held_who_were_when_the_range_w
     system.accept_range(shares_of(query, 3, 4, TOP), query, 2, found, STANDARD)
     members = np.arange(0, PEOPLE, 2)
     question = system.question([Query(kind="sum", members=members)])
-    assert question.held == found.held
+    assert question.conditions.held == found.held
     assert isinstance(question, Question)
     judgement = question.judge_around_table((int(values[members].sum()),), STANDARD, Allowance(10**10))
     assert isinstance(judgement, Judgement)

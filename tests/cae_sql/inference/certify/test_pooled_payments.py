@@ -234,7 +234,7 @@ def test_nothing_that_true_answers_make_necessary_is_kept() -> None:
     roomy_table, value = told.roomy_table(11), told.values[-1]
     question, later = told.question(roomy_table, 1), Allowance()
     assert question.judge_true((value,), standard, later) == question.judge_true((value,), standard, later)
-    assert not any(question._shown.values())
+    assert not any(question.evidence.past.values())
     others = [(value + by,) for by in (-40, 0, 40)]
     fresh = told.question(roomy_table, 1).judge_together(others, standard, later)
     assert question.judge_together(others, standard, later) == fresh

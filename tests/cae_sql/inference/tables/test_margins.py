@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cae_sql.inference.certify.coverage import certified_runs
-from cae_sql.inference.certify.question import Question
+from cae_sql.inference.certify.question import Conditions, Question
 from cae_sql.inference.facts.bounds import Bound
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.facts.shares import held_in
@@ -278,7 +278,7 @@ def test_a_range_is_kept_where_extremes_leave_everybody_near_already() -> None:
     each = boxes.low[boxes.atoms.labels], boxes.high[boxes.atoms.labels]
     held = held_in([bound], np.full(60, 4), each, 1)
     assert held == []
-    question = Question(system.roomy_table, system.pool(), [], held, np.full(60, 4), [bound])
+    question = Question(system.roomy_table, system.pool(), [], Conditions(held, np.full(60, 4), [bound]))
     assert len(question.question_tables.softs) == 1
     assert not question.is_one_by_one(Standard(1)), "searches know nothing of ranges"
     low, high = certified_runs(system.roomy_table, held, [bound])
