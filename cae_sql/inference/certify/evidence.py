@@ -19,7 +19,7 @@ from cae_sql.inference.certify.coverage import Shown, all_pairs, left_open, show
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.facts.ties import narrows, without_ties
-from cae_sql.inference.search.judging import Judgement, Standard
+from cae_sql.inference.standard import Judgement, Standard
 from cae_sql.inference.tables.central import Central
 from cae_sql.inference.tables.exchange import Bounds, Tables
 from cae_sql.inference.tables.holding import bounds_of, hold

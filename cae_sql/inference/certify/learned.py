@@ -11,8 +11,8 @@ from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Answer, Ints, Query
-from cae_sql.inference.search.judging import Judgement, Standard, judge, judge_pairs
-from cae_sql.inference.search.runs import Effort
+from cae_sql.inference.search.judging import judge, judge_pairs
+from cae_sql.inference.standard import Effort, Judgement, Standard
 from cae_sql.inference.tables.central import Central
 from cae_sql.inference.tables.exchange import Bounds
 from cae_sql.inference.tables.holding import bounds_of, hold

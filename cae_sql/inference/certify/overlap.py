@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cae_sql.cached import cached_property
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.facts.rank import join, roots
-from cae_sql.inference.search.judging import Standard
+from cae_sql.inference.standard import Standard
 from cae_sql.inference.tables.question_tables import QuestionTables
 
 ROWS = 20_000

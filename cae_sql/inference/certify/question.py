@@ -23,8 +23,8 @@ from cae_sql.inference.certify.overlap import Overlap
 from cae_sql.inference.facts.bounds import Bound
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Answer, Ints, Query
-from cae_sql.inference.search.judging import Judgement, Search, Standard
-from cae_sql.inference.search.runs import Effort
+from cae_sql.inference.search.judging import Search
+from cae_sql.inference.standard import Effort, Judgement, Standard
 from cae_sql.inference.tables.centering import rebuild
 from cae_sql.inference.tables.holding import bounds_of, hold
 from cae_sql.inference.tables.large_pool import LargePool, drawn_extremes
